@@ -1,0 +1,63 @@
+// Runs every test of the project, Rust and TypeScript, and ends with one line that sums them up.
+// What the tests need beside Node and Rust (grpcurl, a Python client) is installed first, into
+// .cache/; where that cannot be done, the tests that need it are skipped by name.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const totals = { passed: 0, failed: 0, skipped: 0 };
+
+if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
+await run('node', ['test/support/install.mjs']);
+await cargoTests();
+await vitestTests();
+
+console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+process.exitCode = totals.failed === 0 ? 0 : 1;
+
+async function cargoTests() {
+  const { code, output } = await run('cargo', [
+    'test',
+    '--workspace',
+    '--locked',
+    '--no-fail-fast',
+  ]);
+  const results = output.matchAll(/^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored/gm);
+  let failed = 0;
+  for (const [, passes, failures, ignores] of results) {
+    totals.passed += Number(passes);
+    failed += Number(failures);
+    totals.skipped += Number(ignores);
+  }
+  // A test that does not compile or ends its process fails without being counted.
+  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+}
+
+async function vitestTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'vectord-test-'));
+  const report = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const { code } = await run('npx', ['--no-install', 'vitest', 'run', ...reporters]);
+  const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
+  rmSync(folder, { recursive: true });
+  totals.passed += counts.numPassedTests ?? 0;
+  totals.skipped += (counts.numPendingTests ?? 0) + (counts.numTodoTests ?? 0);
+  const failed = counts.numFailedTests ?? 0;
+  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+}
+
+/** Runs a command to its end, its output shown and kept. */
+function run(command, args) {
+  console.log(`\n> ${command} ${args.join(' ')}`);
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+      process.stdout.write(chunk);
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
