@@ -1,0 +1,147 @@
+//! The levels of SIMD that kernels are written for, and the choice of one at run time.
+
+use std::sync::LazyLock;
+
+use super::{cosine, euclidean, hamming, manhattan};
+
+/// A kernel over two vectors `[dimension]` of equal length, at any alignment.
+///
+/// In a release build, slices of different lengths are compared over the shorter length.
+pub type Kernel = fn(&[f32], &[f32]) -> f32;
+
+/// The kernels of one level, in single precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// Squared L2 distance: `Σ (a - b)²`.
+    pub squared_euclidean: Kernel,
+    /// L1 distance: `Σ |a - b|`.
+    pub manhattan: Kernel,
+    /// Number of positions that differ, exact up to 2²⁴ dimensions.
+    pub hamming: Kernel,
+    /// Inner product: `Σ a · b`.
+    pub dot: Kernel,
+}
+
+/// A set of instructions that the kernels have a twin for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Plain Rust: the reference that every other level is tested against.
+    Scalar,
+    /// x86-64 with AVX2 and FMA: 8 lanes.
+    Avx2,
+    /// x86-64 with AVX-512F: 16 lanes.
+    Avx512,
+    /// aarch64: 4 lanes.
+    Neon,
+}
+
+/// The kernels chosen for this processor, found out once.
+#[must_use]
+pub fn kernels() -> &'static Kernels {
+    static CHOSEN: LazyLock<&Kernels> = LazyLock::new(|| {
+        Level::WIDEST_FIRST
+            .into_iter()
+            .find_map(Kernels::of)
+            .unwrap_or(&SCALAR)
+    });
+    &CHOSEN
+}
+
+impl Level {
+    /// Every level, in the order of preference.
+    pub const WIDEST_FIRST: [Level; 4] = [Level::Avx512, Level::Avx2, Level::Neon, Level::Scalar];
+}
+
+impl Kernels {
+    /// The kernels of a level, if this processor can run them.
+    #[must_use]
+    pub fn of(level: Level) -> Option<&'static Kernels> {
+        match level {
+            Level::Scalar => Some(&SCALAR),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"))
+                .then_some(&AVX2),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => is_x86_feature_detected!("avx512f").then_some(&AVX512),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => std::arch::is_aarch64_feature_detected!("neon").then_some(&NEON),
+            #[allow(
+                unreachable_patterns,
+                reason = "which levels are left depends on the target"
+            )]
+            _ => None,
+        }
+    }
+}
+
+static SCALAR: Kernels = Kernels {
+    squared_euclidean: euclidean::scalar,
+    manhattan: manhattan::scalar,
+    hamming: hamming::scalar,
+    dot: cosine::scalar,
+};
+
+#[cfg(target_arch = "x86_64")]
+static AVX2: Kernels = Kernels {
+    // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX2 and FMA.
+    squared_euclidean: |a, b| unsafe { euclidean::avx2(a, b) },
+    // SAFETY: as above.
+    manhattan: |a, b| unsafe { manhattan::avx2(a, b) },
+    // SAFETY: as above.
+    hamming: |a, b| unsafe { hamming::avx2(a, b) },
+    // SAFETY: as above.
+    dot: |a, b| unsafe { cosine::avx2(a, b) },
+};
+
+#[cfg(target_arch = "x86_64")]
+static AVX512: Kernels = Kernels {
+    // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX-512F.
+    squared_euclidean: |a, b| unsafe { euclidean::avx512(a, b) },
+    // SAFETY: as above.
+    manhattan: |a, b| unsafe { manhattan::avx512(a, b) },
+    // SAFETY: as above.
+    hamming: |a, b| unsafe { hamming::avx512(a, b) },
+    // SAFETY: as above.
+    dot: |a, b| unsafe { cosine::avx512(a, b) },
+};
+
+#[cfg(target_arch = "aarch64")]
+static NEON: Kernels = Kernels {
+    // SAFETY: `Kernels::of` alone hands this table out, after it has found NEON.
+    squared_euclidean: |a, b| unsafe { euclidean::neon(a, b) },
+    // SAFETY: as above.
+    manhattan: |a, b| unsafe { manhattan::neon(a, b) },
+    // SAFETY: as above.
+    hamming: |a, b| unsafe { hamming::neon(a, b) },
+    // SAFETY: as above.
+    dot: |a, b| unsafe { cosine::neon(a, b) },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_kernels_are_the_widest_that_the_processor_has() {
+        #[cfg(target_arch = "x86_64")]
+        let expected = if is_x86_feature_detected!("avx512f") {
+            Level::Avx512
+        } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            Level::Avx2
+        } else {
+            Level::Scalar
+        };
+        #[cfg(target_arch = "aarch64")]
+        let expected = Level::Neon;
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let expected = Level::Scalar;
+
+        assert!(std::ptr::eq(kernels(), Kernels::of(expected).unwrap()));
+    }
+
+    #[test]
+    fn a_level_of_another_architecture_is_not_offered() {
+        assert!(Kernels::of(Level::Neon).is_none() || Kernels::of(Level::Avx2).is_none());
+        assert!(Kernels::of(Level::Scalar).is_some());
+    }
+}

@@ -1,0 +1,65 @@
+//! L1 distance, `Σ |a - b|`.
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::{vabdq_f32, vaddq_f32};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    _mm256_add_ps, _mm256_andnot_ps, _mm256_set1_ps, _mm256_sub_ps, _mm512_abs_ps, _mm512_add_ps,
+    _mm512_sub_ps,
+};
+
+/// The reference: one value at a time.
+pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
+    debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
+    a.iter().zip(b).map(|(x, y)| (x - y).abs()).sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+pub(super) fn avx512(a: &[f32], b: &[f32]) -> f32 {
+    super::avx512::fold(a, b, |sum, x, y| {
+        _mm512_add_ps(sum, _mm512_abs_ps(_mm512_sub_ps(x, y)))
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn avx2(a: &[f32], b: &[f32]) -> f32 {
+    // Negative zero is the sign bit alone: clearing it gives the absolute value.
+    let sign = _mm256_set1_ps(-0.0);
+    super::avx2::fold(a, b, |sum, x, y| {
+        _mm256_add_ps(sum, _mm256_andnot_ps(sign, _mm256_sub_ps(x, y)))
+    })
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+pub(super) fn neon(a: &[f32], b: &[f32]) -> f32 {
+    super::neon::fold(a, b, |sum, x, y| vaddq_f32(sum, vabdq_f32(x, y)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{exact, twins};
+    use crate::Metric;
+
+    #[test]
+    fn whole_numbers_give_the_exact_sum_at_every_length_and_alignment() {
+        twins::agree_exactly_on_whole_numbers(|kernels| kernels.manhattan);
+    }
+
+    #[test]
+    fn zero_and_negative_zero_are_the_same_place() {
+        twins::equal_on_zeros_of_either_sign(|kernels| kernels.manhattan);
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_agrees_with_the_scalar_twin((a, b) in twins::pair()) {
+            let terms = exact::distance(Metric::Manhattan, &a, &b);
+            twins::agree(|kernels| kernels.manhattan, &a, &b, terms);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Test support: holds the kernels of every level that this processor has against the scalar
+//! twin.
+
+use proptest::{collection::vec, prelude::*};
+
+use super::{Kernel, Kernels, Level};
+
+/// The kernels of every level that this processor can run.
+pub(super) fn levels() -> impl Iterator<Item = (Level, &'static Kernels)> {
+    let available = |level| Kernels::of(level).map(|kernels| (level, kernels));
+    Level::WIDEST_FIRST.into_iter().filter_map(available)
+}
+
+/// Two vectors of one length, of values of both signs and many magnitudes.
+pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
+    let length = prop_oneof![0..=130usize, Just(383), Just(1000), Just(4096)];
+    let value = prop_oneof![
+        -1.0..1.0f32,
+        -1e6..1e6f32,
+        -1e-6..1e-6f32,
+        Just(0.0),
+        Just(-0.0)
+    ];
+    length.prop_flat_map(move |length| (vec(value.clone(), length), vec(value.clone(), length)))
+}
+
+/// Checks every level to the bound that rounding sets: the terms of an n-fold sum, whatever the
+/// order of the additions, are each rounded at most n + 2 times by half of `f32::EPSILON`, in
+/// both twins. `terms` is the sum of their magnitudes.
+pub(super) fn agree(kernel: fn(&Kernels) -> Kernel, a: &[f32], b: &[f32], terms: f64) {
+    let expected = f64::from(kernel(scalar())(a, b));
+    let tolerance = (a.len() + 2) as f64 * f64::from(f32::EPSILON) * terms;
+    for (level, kernels) in levels() {
+        let found = f64::from(kernel(kernels)(a, b));
+        let error = (found - expected).abs();
+        assert!(
+            error <= tolerance,
+            "{level:?}, {} values: {found}, not {expected}",
+            a.len()
+        );
+    }
+}
+
+/// Checks every level for equality on small whole numbers: no sum of theirs is ever rounded, so
+/// that a single position left out, or counted twice, shows at any length.
+pub(super) fn agree_exactly_on_whole_numbers(kernel: fn(&Kernels) -> Kernel) {
+    const ODD_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
+    const OFFSETS: usize = 17;
+    let a = whole_numbers(65_536 + OFFSETS, 0x9e37_79b9);
+    let b = whole_numbers(65_536 + OFFSETS, 0x85eb_ca6b);
+    for length in (0..=130).chain(ODD_AND_LARGE) {
+        for offset in [0, 1, 3, 7, 8, 13, OFFSETS] {
+            let (a, b) = (
+                &a[offset..offset + length],
+                &b[OFFSETS - offset..][..length],
+            );
+            let expected = kernel(scalar())(a, b);
+            for (level, kernels) in levels() {
+                let found = kernel(kernels)(a, b);
+                assert_eq!(found, expected, "{level:?}, {length} values from {offset}");
+            }
+        }
+    }
+}
+
+/// Checks that 0 and -0 count as the same value, in whole steps and in the tail.
+pub(super) fn equal_on_zeros_of_either_sign(kernel: fn(&Kernels) -> Kernel) {
+    for length in [1, 3, 15, 17, 64, 127, 129] {
+        let (plus, minus) = (vec![0.0; length], vec![-0.0; length]);
+        for (level, kernels) in levels() {
+            assert_eq!(
+                kernel(kernels)(&plus, &minus),
+                0.0,
+                "{level:?}, {length} values"
+            );
+        }
+    }
+}
+
+fn scalar() -> &'static Kernels {
+    Kernels::of(Level::Scalar).unwrap()
+}
+
+/// Whole numbers from -7 to 7: 65,536 squared differences of them add up to less than 2²⁴.
+fn whole_numbers(length: usize, seed: u32) -> Vec<f32> {
+    let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+    std::iter::successors(Some(seed), next)
+        .map(|state| ((state >> 16) % 15) as f32 - 7.0)
+        .take(length)
+        .collect()
+}

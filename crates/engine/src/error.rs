@@ -1,0 +1,104 @@
+//! The one error type of the engine. Its [`Error::code`] is stable: the server maps it to a
+//! status, so a code is never renamed or given another meaning.
+
+use std::{io, path::PathBuf};
+
+/// The result of every fallible function of the engine.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong, in words that name what was found and what was expected.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller asked for something that cannot be; nothing was changed.
+    #[error("{0}")]
+    InvalidArgument(String),
+
+    /// A value of a vector is NaN or infinite; nothing was changed.
+    #[error("value {position} of the vector is {value}, expected a finite number")]
+    NotFinite {
+        /// Index of the vector within its batch.
+        item: usize,
+        /// Index of the value within its vector.
+        position: usize,
+        /// The value found.
+        value: f32,
+    },
+
+    /// The data folder holds vectors of another dimension than the one asked for.
+    #[error(
+        "{path} holds vectors of dimension {remembered}, but DIMENSION is {configured}",
+        path = path.display()
+    )]
+    DimensionMismatch {
+        /// The data folder.
+        path: PathBuf,
+        /// The dimension of the stored points.
+        remembered: u32,
+        /// The dimension in the configuration.
+        configured: u32,
+    },
+
+    /// Another process has the data folder open.
+    #[error("{path} is in use by another process ({holder})", path = path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// What the lock file says of its holder.
+        holder: String,
+    },
+
+    /// Bytes on disk are not what was written. Nothing was changed.
+    #[error("{path} is damaged at byte {offset}: {reason}", path = path.display())]
+    Damaged {
+        /// The damaged file.
+        path: PathBuf,
+        /// Offset in bytes from the start of the file.
+        offset: u64,
+        /// What is wrong, with the sequence number where one is known.
+        reason: String,
+    },
+
+    /// The disk is full: the write was undone, reads go on.
+    #[error("no space left on the disk that holds the data folder")]
+    StorageFull,
+
+    /// An earlier write could not be made durable: the store takes no more writes.
+    #[error("the store is read-only since an earlier failure: {0}")]
+    ReadOnly(String),
+
+    /// The engine is closed or closing.
+    #[error("the engine is closed")]
+    Closed,
+
+    /// More work is waiting than the engine takes on.
+    #[error("{0}")]
+    Overloaded(String),
+
+    /// A call to the operating system failed; the text names the file.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+
+    /// A fault of the engine itself.
+    #[error("internal fault: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// The stable name of this kind of error, as the binding reports it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::InvalidArgument(_) => "INVALID_ARGUMENT",
+            Error::NotFinite { .. } => "NOT_FINITE",
+            Error::DimensionMismatch { .. } => "DIMENSION_MISMATCH",
+            Error::Locked { .. } => "LOCKED",
+            Error::Damaged { .. } => "DAMAGED",
+            Error::StorageFull => "STORAGE_FULL",
+            Error::ReadOnly(_) => "READ_ONLY",
+            Error::Closed => "CLOSED",
+            Error::Overloaded(_) => "OVERLOADED",
+            Error::Io(_) => "IO",
+            Error::Internal(_) => "INTERNAL",
+        }
+    }
+}

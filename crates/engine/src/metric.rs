@@ -1,0 +1,31 @@
+//! The similarities that a search can name.
+
+/// A similarity, with the number that the wire format and the binding give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Metric {
+    /// L2 distance.
+    Euclidean = 0,
+    /// L1 distance: the sum of absolute differences.
+    Manhattan = 1,
+    /// The number of positions whose values differ (IEEE equality: 0 equals -0).
+    Hamming = 2,
+    /// The angle, ordered as `1 - cos`; a zero vector is at distance 1 from everything.
+    Cosine = 3,
+}
+
+impl Metric {
+    /// Every metric, in the order of their numbers.
+    pub const ALL: [Metric; 4] = [
+        Metric::Euclidean,
+        Metric::Manhattan,
+        Metric::Hamming,
+        Metric::Cosine,
+    ];
+
+    /// The metric with this number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Metric> {
+        Metric::ALL.get(usize::from(number)).copied()
+    }
+}
