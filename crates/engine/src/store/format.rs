@@ -1,0 +1,467 @@
+//! The bytes on disk: constants and fixed-size headers, as docs/FORMAT.md lists them. Everything
+//! is little-endian, and vectors are read in place.
+
+use std::{fmt, io, path::Path};
+
+use crc32fast::Hasher;
+
+use crate::Error;
+
+const _: () = assert!(cfg!(target_endian = "little"), "vectors are read in place");
+
+/// The version of the format that this code writes, and the only one it reads.
+pub const VERSION: u32 = 1;
+/// Size of a segment's header; the first group starts behind it.
+pub const PAGE: usize = 4096;
+/// Groups, record headers and vectors start at multiples of this.
+pub const BLOCK: usize = 64;
+/// The largest segment: a [`super::Location`] counts blocks in 32 bits.
+pub const MAX_SEGMENT_BYTES: u64 = (1 << 32) * BLOCK as u64;
+/// The largest dimension, which bounds every size computed from one.
+pub const MAX_DIMENSION: u32 = 65_536;
+/// The first bytes of a segment file.
+pub const SEGMENT_MAGIC: [u8; 8] = *b"VECDSEGM";
+
+const RECORD_VERSION: u16 = 1;
+const PAGE_CRC_AT: usize = PAGE - 4;
+
+/// What is wrong with some bytes, before it is known whether that is damage or a torn tail.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// They are not what was written.
+    Broken {
+        /// Where, from the start of the file.
+        offset: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// They are sound, and written by a newer vectord.
+    Newer {
+        /// The version found.
+        version: u32,
+    },
+}
+
+impl Flaw {
+    /// A flaw at an offset.
+    pub fn new(offset: u64, reason: impl Into<String>) -> Flaw {
+        Flaw::Broken {
+            offset,
+            reason: reason.into(),
+        }
+    }
+
+    /// The error that refuses the file.
+    pub fn refuse(self, path: &Path) -> Error {
+        match self {
+            Flaw::Broken { offset, reason } => Error::Damaged {
+                path: path.to_owned(),
+                offset,
+                reason,
+            },
+            Flaw::Newer { version } => Error::Io(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!(
+                    "{} has format version {version}, but this vectord reads version {VERSION}: \
+                     start a newer one",
+                    path.display()
+                ),
+            )),
+        }
+    }
+}
+
+/// The secret of a segment. It goes into every checksum of the segment and never leaves the
+/// store, so that no client can write a payload that reads as a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Salt(pub [u8; 16]);
+
+impl Salt {
+    /// A checksum that has taken in the salt.
+    pub fn hasher(self) -> Hasher {
+        let mut hasher = Hasher::new();
+        hasher.update(&self.0);
+        hasher
+    }
+
+    /// What a group of the segment starts with.
+    fn mark(self) -> [u8; 8] {
+        array_at(&self.0, 0)
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salt")
+    }
+}
+
+/// The first page of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    pub number: u32,
+    pub store: [u8; 16],
+    pub id: [u8; 16],
+    pub salt: Salt,
+    pub dimension: u32,
+    pub first_sequence: u64,
+    pub capacity: u64,
+}
+
+impl SegmentHeader {
+    pub fn encode(&self) -> [u8; PAGE] {
+        let mut page = [0; PAGE];
+        put(&mut page, 0, &SEGMENT_MAGIC);
+        put(&mut page, 8, &VERSION.to_le_bytes());
+        put(&mut page, 12, &self.number.to_le_bytes());
+        put(&mut page, 16, &self.store);
+        put(&mut page, 32, &self.id);
+        put(&mut page, 48, &self.salt.0);
+        put(&mut page, 64, &self.dimension.to_le_bytes());
+        put(&mut page, 72, &self.first_sequence.to_le_bytes());
+        put(&mut page, 80, &self.capacity.to_le_bytes());
+        let crc = crc32fast::hash(&page[..PAGE_CRC_AT]);
+        put(&mut page, PAGE_CRC_AT, &crc.to_le_bytes());
+        page
+    }
+
+    pub fn decode(page: &[u8; PAGE]) -> Result<SegmentHeader, Flaw> {
+        check_start(page, SEGMENT_MAGIC, "segment")?;
+        if u32_at(page, PAGE_CRC_AT) != crc32fast::hash(&page[..PAGE_CRC_AT]) {
+            return Err(Flaw::new(
+                0,
+                "the checksum of the segment header does not match",
+            ));
+        }
+        let header = SegmentHeader {
+            number: u32_at(page, 12),
+            store: array_at(page, 16),
+            id: array_at(page, 32),
+            salt: Salt(array_at(page, 48)),
+            dimension: u32_at(page, 64),
+            first_sequence: u64_at(page, 72),
+            capacity: u64_at(page, 80),
+        };
+        let sizes = PAGE as u64..=MAX_SEGMENT_BYTES;
+        if !sizes.contains(&header.capacity) || !header.capacity.is_multiple_of(BLOCK as u64) {
+            return Err(Flaw::new(
+                80,
+                format!("a capacity of {} bytes", header.capacity),
+            ));
+        }
+        check_dimension(header.dimension, 64)?;
+        Ok(header)
+    }
+}
+
+/// What a group starts with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupHeader {
+    /// Offset of the group in its file.
+    pub position: u64,
+    /// Length of the group, this header and the padding at its end included.
+    pub length: u64,
+    pub first_sequence: u64,
+    /// The last sequence that was known to be on disk when the group was written.
+    pub durable: u64,
+    pub record_count: u32,
+    /// Checksum of the record headers, which hold the checksums of vectors and payloads.
+    pub body_crc: u32,
+}
+
+impl GroupHeader {
+    pub fn encode(&self, salt: Salt) -> [u8; BLOCK] {
+        let mut bytes = [0; BLOCK];
+        put(&mut bytes, 0, &salt.mark());
+        put(&mut bytes, 12, &self.body_crc.to_le_bytes());
+        put(&mut bytes, 16, &self.position.to_le_bytes());
+        put(&mut bytes, 24, &self.length.to_le_bytes());
+        put(&mut bytes, 32, &self.first_sequence.to_le_bytes());
+        put(&mut bytes, 40, &self.durable.to_le_bytes());
+        put(&mut bytes, 48, &self.record_count.to_le_bytes());
+        let crc = Self::crc(&bytes, salt);
+        put(&mut bytes, 8, &crc.to_le_bytes());
+        bytes
+    }
+
+    /// The header at the start of `bytes`, if one was written there as part of this segment and
+    /// at this position.
+    #[inline]
+    pub fn decode(bytes: &[u8], salt: Salt, position: u64) -> Option<GroupHeader> {
+        let bytes: &[u8; BLOCK] = bytes.first_chunk()?;
+        if array_at(bytes, 0) != salt.mark()
+            || u64_at(bytes, 16) != position
+            || u32_at(bytes, 8) != Self::crc(bytes, salt)
+        {
+            return None;
+        }
+        Some(GroupHeader {
+            position,
+            length: u64_at(bytes, 24),
+            first_sequence: u64_at(bytes, 32),
+            durable: u64_at(bytes, 40),
+            record_count: u32_at(bytes, 48),
+            body_crc: u32_at(bytes, 12),
+        })
+    }
+
+    fn crc(bytes: &[u8; BLOCK], salt: Salt) -> u32 {
+        let mut hasher = salt.hasher();
+        hasher.update(&bytes[12..]);
+        hasher.finalize()
+    }
+}
+
+/// What a record does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Op {
+    /// Stores a point.
+    Insert = 1,
+    /// Deletes the point with this id.
+    Delete = 2,
+    /// Nothing: its group proves that what came before it was on disk.
+    Noop = 3,
+}
+
+/// What leads to a record's vector and payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    pub op: Op,
+    pub content_type: u8,
+    pub sequence: u64,
+    pub id: [u8; 16],
+    /// Offset of the vector in the file; 0 where there is none.
+    pub vector_offset: u64,
+    /// Offset of the payload in the file; 0 where there is none.
+    pub payload_offset: u64,
+    pub payload_length: u32,
+}
+
+impl RecordHeader {
+    pub fn encode(&self, salt: Salt, vector: &[u8], payload: &[u8]) -> [u8; BLOCK] {
+        let mut bytes = [0; BLOCK];
+        put(&mut bytes, 4, &[self.op as u8, self.content_type]);
+        put(&mut bytes, 6, &RECORD_VERSION.to_le_bytes());
+        put(&mut bytes, 8, &self.sequence.to_le_bytes());
+        put(&mut bytes, 16, &self.id);
+        put(&mut bytes, 32, &self.vector_offset.to_le_bytes());
+        put(&mut bytes, 40, &self.payload_offset.to_le_bytes());
+        put(&mut bytes, 48, &self.payload_length.to_le_bytes());
+        let crc = Self::crc(&bytes, salt, vector, payload);
+        put(&mut bytes, 0, &crc.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the fields of the header at `offset`; only [`Self::verify`] says whether they and
+    /// what they lead to are what was written.
+    pub fn decode(bytes: &[u8; BLOCK], offset: u64) -> Result<RecordHeader, Flaw> {
+        let version = u16::from_le_bytes(array_at(bytes, 6));
+        if version > RECORD_VERSION {
+            return Err(Flaw::Newer {
+                version: u32::from(version),
+            });
+        }
+        let op = match bytes[4] {
+            1 => Op::Insert,
+            2 => Op::Delete,
+            3 => Op::Noop,
+            other => return Err(Flaw::new(offset, format!("a record of the kind {other}"))),
+        };
+        Ok(RecordHeader {
+            op,
+            content_type: bytes[5],
+            sequence: u64_at(bytes, 8),
+            id: array_at(bytes, 16),
+            vector_offset: u64_at(bytes, 32),
+            payload_offset: u64_at(bytes, 40),
+            payload_length: u32_at(bytes, 48),
+        })
+    }
+
+    /// Whether header, vector and payload are together what was written.
+    pub fn verify(bytes: &[u8; BLOCK], salt: Salt, vector: &[u8], payload: &[u8]) -> bool {
+        u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload)
+    }
+
+    /// The id alone.
+    pub fn id(bytes: &[u8; BLOCK]) -> [u8; 16] {
+        array_at(bytes, 16)
+    }
+
+    fn crc(bytes: &[u8; BLOCK], salt: Salt, vector: &[u8], payload: &[u8]) -> u32 {
+        let mut hasher = salt.hasher();
+        hasher.update(&bytes[4..]);
+        hasher.update(vector);
+        hasher.update(payload);
+        hasher.finalize()
+    }
+}
+
+/// Checks the magic and the version that a file of ours starts with. The version comes before the
+/// checksum, whose place a later version may change.
+pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str) -> Result<(), Flaw> {
+    if bytes.len() < 12 || bytes[..8] != magic {
+        return Err(Flaw::new(
+            0,
+            format!("this is not the start of a vectord {kind}"),
+        ));
+    }
+    match u32_at(bytes, 8) {
+        VERSION => Ok(()),
+        0 => Err(Flaw::new(8, "format version 0")),
+        version => Err(Flaw::Newer { version }),
+    }
+}
+
+/// Checks a dimension found at `offset`.
+pub fn check_dimension(dimension: u32, offset: u64) -> Result<(), Flaw> {
+    if (1..=MAX_DIMENSION).contains(&dimension) {
+        return Ok(());
+    }
+    Err(Flaw::new(
+        offset,
+        format!("dimension {dimension}, expected 1..={MAX_DIMENSION}"),
+    ))
+}
+
+/// Copies a field to its place.
+pub fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    bytes[at..at + field.len()].copy_from_slice(field);
+}
+
+/// The 32-bit number at a place.
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(array_at(bytes, at))
+}
+
+/// The 64-bit number at a place.
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(array_at(bytes, at))
+}
+
+/// The bytes at a place.
+pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[at..at + N]);
+    array
+}
+
+/// The next multiple of a block.
+pub fn align(bytes: u64) -> u64 {
+    bytes.next_multiple_of(BLOCK as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn segment() -> SegmentHeader {
+        SegmentHeader {
+            number: 7,
+            store: [1; 16],
+            id: [2; 16],
+            salt: Salt([3; 16]),
+            dimension: 384,
+            first_sequence: 12,
+            capacity: 8192,
+        }
+    }
+
+    fn group() -> GroupHeader {
+        GroupHeader {
+            position: 4096,
+            length: 640,
+            first_sequence: 12,
+            durable: 11,
+            record_count: 3,
+            body_crc: 99,
+        }
+    }
+
+    #[test]
+    fn headers_come_back_as_they_were_written() {
+        let salt = Salt([3; 16]);
+        assert_eq!(SegmentHeader::decode(&segment().encode()), Ok(segment()));
+        let bytes = group().encode(salt);
+        assert_eq!(GroupHeader::decode(&bytes, salt, 4096), Some(group()));
+        let record = RecordHeader {
+            op: Op::Insert,
+            content_type: 1,
+            sequence: 12,
+            id: [9; 16],
+            vector_offset: 4224,
+            payload_offset: 4300,
+            payload_length: 4,
+        };
+        let bytes = record.encode(salt, b"vector", b"text");
+        assert_eq!(RecordHeader::decode(&bytes, 0), Ok(record));
+        assert!(RecordHeader::verify(&bytes, salt, b"vector", b"text"));
+        assert!(!RecordHeader::verify(&bytes, salt, b"vectos", b"text"));
+        assert!(!RecordHeader::verify(
+            &bytes,
+            Salt([4; 16]),
+            b"vector",
+            b"text"
+        ));
+        assert_eq!(RecordHeader::id(&bytes), [9; 16]);
+    }
+
+    #[test]
+    fn a_group_header_counts_only_in_its_segment_and_at_its_position() {
+        let bytes = group().encode(Salt([3; 16]));
+        assert_eq!(GroupHeader::decode(&bytes, Salt([4; 16]), 4096), None);
+        assert_eq!(GroupHeader::decode(&bytes, Salt([3; 16]), 4160), None);
+        assert_eq!(GroupHeader::decode(&bytes[..63], Salt([3; 16]), 4096), None);
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_noticed() {
+        let salt = Salt([3; 16]);
+        let sound = group().encode(salt);
+        for bit in 0..BLOCK * 8 {
+            let mut bytes = sound;
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(GroupHeader::decode(&bytes, salt, 4096), None, "bit {bit}");
+        }
+        let sound = segment().encode();
+        for bit in 0..PAGE * 8 {
+            let mut page = sound;
+            page[bit / 8] ^= 1 << (bit % 8);
+            assert!(SegmentHeader::decode(&page).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_named_and_refused() {
+        let mut page = segment().encode();
+        page[8] = 2;
+        let flaw = SegmentHeader::decode(&page).unwrap_err();
+        assert_eq!(flaw, Flaw::Newer { version: 2 });
+        let text = flaw.refuse(Path::new("/data/00000001.log")).to_string();
+        assert!(
+            text.contains("/data/00000001.log has format version 2"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_salt_is_never_printed() {
+        assert_eq!(format!("{:?}", Salt([3; 16])), "Salt");
+    }
+
+    proptest! {
+        #[test]
+        fn decoders_take_any_bytes(bytes in proptest::collection::vec(any::<u8>(), PAGE)) {
+            let page: &[u8; PAGE] = bytes.first_chunk().unwrap();
+            let block: &[u8; BLOCK] = bytes.first_chunk().unwrap();
+            prop_assert!(SegmentHeader::decode(page).is_err());
+            prop_assert!(GroupHeader::decode(block, Salt([0; 16]), 0).is_none());
+            if let Ok(record) = RecordHeader::decode(block, 0) {
+                prop_assert_eq!(record.id, RecordHeader::id(block));
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! A group: the records of one commit, written by one call and valid only as a whole.
+//!
+//! Its header and record headers come first, then all vectors, then all payloads: the headers can
+//! be verified without reading the rest, and each vector can be read in place.
+
+use super::{
+    Location, Write,
+    format::{BLOCK, Flaw, GroupHeader, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align},
+};
+use crate::{Error, Result};
+
+/// A record to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    op: Op,
+    id: [u8; 16],
+    vector: &'a [f32],
+    content_type: u8,
+    content: &'a [u8],
+}
+
+impl Record<'_> {
+    /// The record that does nothing.
+    pub const NOOP: Record<'static> = Record {
+        op: Op::Noop,
+        id: [0; 16],
+        vector: &[],
+        content_type: 0,
+        content: &[],
+    };
+}
+
+impl<'a> From<&Write<'a>> for Record<'a> {
+    fn from(write: &Write<'a>) -> Record<'a> {
+        match *write {
+            Write::Insert {
+                id,
+                vector,
+                content_type,
+                content,
+            } => Record {
+                op: Op::Insert,
+                id,
+                vector,
+                content_type,
+                content,
+            },
+            Write::Delete { id } => Record {
+                op: Op::Delete,
+                id,
+                ..Record::NOOP
+            },
+        }
+    }
+}
+
+/// Where the parts of a group go, counted from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    vectors: u64,
+    payloads: u64,
+    /// Length of the whole group.
+    pub length: u64,
+}
+
+impl Layout {
+    /// Lays out a group of records whose vectors have been checked against the dimension.
+    pub fn of(records: &[Record]) -> Result<Layout> {
+        let vectors = (records.len() as u64 + 1) * BLOCK as u64;
+        let mut payloads = vectors;
+        let mut content = 0;
+        for record in records {
+            if u32::try_from(record.content.len()).is_err() {
+                let text = format!(
+                    "a content of {} bytes, expected < 2^32",
+                    record.content.len()
+                );
+                return Err(Error::InvalidArgument(text));
+            }
+            payloads += align(size_of_val(record.vector) as u64);
+            content += record.content.len() as u64;
+        }
+        let length = align(payloads + content);
+        if length > MAX_SEGMENT_BYTES / 2 || u32::try_from(records.len()).is_err() {
+            return Err(Error::InvalidArgument(format!(
+                "a group of {length} bytes is too large"
+            )));
+        }
+        Ok(Layout {
+            vectors,
+            payloads,
+            length,
+        })
+    }
+}
+
+/// The place of a group in the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub segment: &'a SegmentHeader,
+    pub position: u64,
+    pub first_sequence: u64,
+    pub durable: u64,
+}
+
+/// Writes the group into `buffer`, which is cleared first, and says where each record went.
+pub fn encode(
+    buffer: &mut Vec<u8>,
+    records: &[Record],
+    layout: Layout,
+    place: Place,
+) -> Result<Vec<Location>> {
+    buffer.clear();
+    buffer
+        .try_reserve_exact(layout.length as usize)
+        .map_err(|_| {
+            Error::Overloaded(format!("no memory for a group of {} bytes", layout.length))
+        })?;
+    buffer.resize(layout.length as usize, 0);
+    let salt = place.segment.salt;
+    let (mut vector_at, mut payload_at) = (layout.vectors, layout.payloads);
+    let mut locations = Vec::with_capacity(records.len());
+    let mut body = salt.hasher();
+    for (index, record) in records.iter().enumerate() {
+        let vector: &[u8] = bytemuck::cast_slice(record.vector);
+        let stored = |at: u64| {
+            if record.op == Op::Insert {
+                place.position + at
+            } else {
+                0
+            }
+        };
+        let header = RecordHeader {
+            op: record.op,
+            content_type: record.content_type,
+            sequence: place.first_sequence + index as u64,
+            id: record.id,
+            vector_offset: stored(vector_at),
+            payload_offset: stored(payload_at),
+            payload_length: record.content.len() as u32,
+        };
+        let bytes = header.encode(salt, vector, record.content);
+        let header_at = (index as u64 + 1) * BLOCK as u64;
+        body.update(&bytes);
+        copy(buffer, header_at, &bytes);
+        copy(buffer, vector_at, vector);
+        copy(buffer, payload_at, record.content);
+        vector_at += align(vector.len() as u64);
+        payload_at += record.content.len() as u64;
+        locations.push(header.location(place.segment.number, place.position + header_at));
+    }
+    let header = GroupHeader {
+        position: place.position,
+        length: layout.length,
+        first_sequence: place.first_sequence,
+        durable: place.durable,
+        record_count: records.len() as u32,
+        body_crc: body.finalize(),
+    };
+    copy(buffer, 0, &header.encode(salt));
+    Ok(locations)
+}
+
+fn copy(buffer: &mut [u8], at: u64, bytes: &[u8]) {
+    buffer[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+impl RecordHeader {
+    /// The location of the record whose header is at `offset`.
+    pub fn location(&self, segment: u32, offset: u64) -> Location {
+        let block = |offset: u64| (offset / BLOCK as u64) as u32;
+        Location {
+            segment,
+            record: block(offset),
+            vector: block(self.vector_offset),
+        }
+    }
+}
+
+/// How much of a group is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Its header and the headers of its records.
+    Headers,
+    /// Vectors and payloads too.
+    Everything,
+}
+
+/// Reads and verifies the group at `position` in the bytes of a segment. The records' headers
+/// replace what is in `records`.
+pub fn decode(
+    segment: &SegmentHeader,
+    bytes: &[u8],
+    position: u64,
+    depth: Depth,
+    records: &mut Vec<RecordHeader>,
+) -> Result<GroupHeader, Flaw> {
+    records.clear();
+    let rest = bytes.get(position as usize..).unwrap_or_default();
+    let group = GroupHeader::decode(rest, segment.salt, position)
+        .ok_or_else(|| Flaw::new(position, "expected a group, found none"))?;
+    let headers_end = (u64::from(group.record_count) + 1) * BLOCK as u64;
+    let fits = group.length <= rest.len() as u64 && headers_end <= group.length;
+    if !fits || group.record_count == 0 || !group.length.is_multiple_of(BLOCK as u64) {
+        return Err(Flaw::new(
+            position,
+            format!("a group of {} bytes", group.length),
+        ));
+    }
+    let headers = &rest[BLOCK..headers_end as usize];
+    let mut body = segment.salt.hasher();
+    body.update(headers);
+    if body.finalize() != group.body_crc {
+        let reason = format!(
+            "the checksum of the group with sequence {} does not match",
+            group.first_sequence
+        );
+        return Err(Flaw::new(position, reason));
+    }
+    let (headers, _) = headers.as_chunks();
+    for (index, header) in headers.iter().enumerate() {
+        let offset = position + (index as u64 + 1) * BLOCK as u64;
+        let record = RecordHeader::decode(header, offset)?;
+        let parts = record.parts(segment.dimension, bytes);
+        let expected = group.first_sequence.checked_add(index as u64);
+        let (Some((vector, payload)), true) = (parts, Some(record.sequence) == expected) else {
+            let reason = format!("the record with sequence {} is malformed", record.sequence);
+            return Err(Flaw::new(offset, reason));
+        };
+        if depth == Depth::Everything
+            && !RecordHeader::verify(header, segment.salt, vector, payload)
+        {
+            return Err(record.mismatch(offset));
+        }
+        records.push(record);
+    }
+    Ok(group)
+}
+
+impl RecordHeader {
+    /// The record's vector and payload among the bytes of its segment.
+    fn parts<'a>(&self, dimension: u32, bytes: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        let vector_bytes = if self.op == Op::Insert {
+            u64::from(dimension) * 4
+        } else {
+            0
+        };
+        if !self.vector_offset.is_multiple_of(BLOCK as u64) {
+            return None;
+        }
+        let vector = range(bytes, self.vector_offset, vector_bytes)?;
+        let payload = range(bytes, self.payload_offset, u64::from(self.payload_length))?;
+        Some((vector, payload))
+    }
+
+    /// The flaw of a record whose checksum does not match.
+    pub fn mismatch(&self, offset: u64) -> Flaw {
+        let reason = format!(
+            "the checksum of the record with sequence {} does not match",
+            self.sequence
+        );
+        Flaw::new(offset, reason)
+    }
+}
+
+fn range(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
+    let end = offset.checked_add(length)?;
+    bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::format::Salt;
+
+    const POSITION: u64 = 4096;
+
+    fn segment() -> SegmentHeader {
+        SegmentHeader {
+            number: 1,
+            store: [1; 16],
+            id: [2; 16],
+            salt: Salt([3; 16]),
+            dimension: 3,
+            first_sequence: 5,
+            capacity: 1 << 16,
+        }
+    }
+
+    fn written() -> (Vec<u8>, Vec<Location>) {
+        let segment = segment();
+        let records = [
+            Record {
+                op: Op::Insert,
+                id: [7; 16],
+                vector: &[1.0, -0.0, 3.5],
+                ..Record::NOOP
+            },
+            Record {
+                op: Op::Delete,
+                id: [8; 16],
+                ..Record::NOOP
+            },
+            Record {
+                op: Op::Insert,
+                id: [9; 16],
+                vector: &[4.0, 5.0, 6.0],
+                content_type: 1,
+                content: b"content",
+            },
+        ];
+        let place = Place {
+            segment: &segment,
+            position: POSITION,
+            first_sequence: 5,
+            durable: 4,
+        };
+        let mut group = Vec::new();
+        let layout = Layout::of(&records).unwrap();
+        let locations = encode(&mut group, &records, layout, place).unwrap();
+        let mut bytes = vec![0; POSITION as usize];
+        bytes.extend(&group);
+        (bytes, locations)
+    }
+
+    #[test]
+    fn a_group_is_laid_out_as_documented() {
+        let (bytes, locations) = written();
+        assert_eq!(bytes.len(), 4096 + 64 + 3 * 64 + 2 * 64 + 64);
+        assert_eq!(
+            locations[0],
+            Location {
+                segment: 1,
+                record: 65,
+                vector: 68
+            }
+        );
+        assert_eq!(
+            locations[1],
+            Location {
+                segment: 1,
+                record: 66,
+                vector: 0
+            }
+        );
+        assert_eq!(
+            locations[2],
+            Location {
+                segment: 1,
+                record: 67,
+                vector: 69
+            }
+        );
+        assert_eq!(&bytes[68 * 64..68 * 64 + 4], &1.0_f32.to_le_bytes());
+        assert_eq!(&bytes[70 * 64..70 * 64 + 7], b"content");
+    }
+
+    #[test]
+    fn a_group_comes_back_as_it_was_written() {
+        let (bytes, _) = written();
+        let mut records = Vec::new();
+        let group = decode(
+            &segment(),
+            &bytes,
+            POSITION,
+            Depth::Everything,
+            &mut records,
+        )
+        .unwrap();
+        assert_eq!(
+            (group.length, group.first_sequence, group.durable),
+            (448, 5, 4)
+        );
+        let seen: Vec<_> = records
+            .iter()
+            .map(|r| (r.op, r.sequence, r.id[0]))
+            .collect();
+        assert_eq!(
+            seen,
+            [(Op::Insert, 5, 7), (Op::Delete, 6, 8), (Op::Insert, 7, 9)]
+        );
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed_in_the_headers_always_and_elsewhere_at_full_depth() {
+        let (sound, _) = written();
+        let mut records = Vec::new();
+        for bit in 0..448 * 8 {
+            let mut bytes = sound.clone();
+            bytes[4096 + bit / 8] ^= 1 << (bit % 8);
+            let shallow = decode(&segment(), &bytes, POSITION, Depth::Headers, &mut records);
+            let deep = decode(
+                &segment(),
+                &bytes,
+                POSITION,
+                Depth::Everything,
+                &mut records,
+            );
+            let at = bit / 8;
+            let padding = (268..320).contains(&at) || (332..384).contains(&at) || at >= 391;
+            assert_eq!(shallow.is_err(), at < 256, "byte {at}");
+            assert_eq!(deep.is_err(), !padding, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_truncated_group_is_noticed() {
+        let (bytes, _) = written();
+        let mut records = Vec::new();
+        for length in 0..bytes.len() {
+            let cut = &bytes[..length];
+            assert!(decode(&segment(), cut, POSITION, Depth::Headers, &mut records).is_err());
+        }
+    }
+
+    proptest! {
+        // The checksums are made right again, so that the checks behind them are reached.
+        #[test]
+        fn any_record_header_under_a_right_checksum_is_taken_or_refused(
+            header in any::<[u8; 32]>(),
+            tail in any::<[u8; 32]>(),
+            length in any::<u64>(),
+            count in 0_u32..8,
+        ) {
+            let (mut bytes, _) = written();
+            bytes[4160..4192].copy_from_slice(&header);
+            bytes[4192..4224].copy_from_slice(&tail);
+            let segment = segment();
+            let end = 4160 + count as usize * BLOCK;
+            let mut body = segment.salt.hasher();
+            body.update(bytes.get(4160..end).unwrap_or_default());
+            for length in [length, 448] {
+                let group = GroupHeader {
+                    position: POSITION,
+                    length,
+                    first_sequence: u64::MAX - 1,
+                    durable: 0,
+                    record_count: count,
+                    body_crc: body.clone().finalize(),
+                };
+                copy(&mut bytes, POSITION, &group.encode(segment.salt));
+                let mut records = Vec::new();
+                let read = decode(&segment, &bytes, POSITION, Depth::Everything, &mut records);
+                prop_assert!(read.is_err());
+            }
+        }
+    }
+}

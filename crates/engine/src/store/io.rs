@@ -1,0 +1,197 @@
+//! What the store asks of the operating system, as a trait: behind it stands the real disk, or in
+//! tests a disk that loses what was not synced.
+
+use std::{
+    io::{self, ErrorKind},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use super::mapping::Mapping;
+
+/// The calls on names in a folder.
+pub trait Io: Send + Sync {
+    /// Creates a file that must not exist yet, open for reading and writing.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>>;
+    /// Opens an existing file for reading and writing.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>>;
+    /// The whole content of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// The paths of everything in a folder.
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
+    /// Renames a file over whatever has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes the names in a folder durable: what was created, renamed and removed in it.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// The calls on an open file.
+pub trait IoFile: Send {
+    /// Its size in bytes.
+    fn size(&self) -> io::Result<u64>;
+    /// Reads at an offset; may read less than asked.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes at an offset; may write less than given.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Sets the size; what is added reads as zeros and takes no space yet.
+    fn set_size(&self, size: u64) -> io::Result<()>;
+    /// Makes the content durable, with the metadata that reading it back needs.
+    fn sync_data(&self) -> io::Result<()>;
+    /// Makes the content and all metadata durable.
+    fn sync_all(&self) -> io::Result<()>;
+    /// Maps the whole file for reading.
+    fn map(&self) -> io::Result<Mapping>;
+}
+
+/// The real disk.
+pub struct Disk;
+
+impl Io for Disk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        let mut options = fs_err::OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        Ok(Box::new(DiskFile(options.open(path)?)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        let file = fs_err::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)?;
+        Ok(Box::new(DiskFile(file)))
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs_err::read(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        fs_err::read_dir(folder)?
+            .map(|entry| Ok(entry?.path()))
+            .collect()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs_err::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs_err::remove_file(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        fs_err::File::open(folder)?.sync_all()
+    }
+}
+
+struct DiskFile(fs_err::File);
+
+impl IoFile for DiskFile {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(bytes, offset)
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.0.set_len(size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+
+    fn map(&self) -> io::Result<Mapping> {
+        Mapping::new(self.0.file())
+    }
+}
+
+/// Creates the data folder, readable by its owner alone, with the folders above it where they are
+/// missing.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| {
+            let text = format!("failed to create the folder {}: {error}", folder.display());
+            io::Error::new(error.kind(), text)
+        })
+}
+
+/// Makes the names of a new data folder and of the folders above it durable: a folder that is lost
+/// in a power cut takes its points with it.
+pub fn sync_way_to(io: &dyn Io, folder: &Path) {
+    for above in Path::new(".").join(folder).ancestors().skip(1) {
+        if above != Path::new("") {
+            // One that we may not open was there before us.
+            let _ = io.sync_folder(above);
+        }
+    }
+}
+
+/// Fills the buffer from an offset; a file that ends before is an error.
+pub fn read_exact(file: &dyn IoFile, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                buffer = &mut buffer[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all bytes at an offset; an error comes with the number of bytes written before it.
+pub fn write_all(file: &dyn IoFile, bytes: &[u8], offset: u64) -> Result<(), (u64, io::Error)> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write_at(&bytes[written..], offset + written as u64) {
+            Ok(0) => return Err((written as u64, ErrorKind::WriteZero.into())),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err((written as u64, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether an error says that the disk is full, which is the one failure a store outlives.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
+}
+
+/// Marks an error as one that ends all writing, a full disk included: after a failed sync nobody
+/// knows what the disk holds, and trying again can report success for data that is lost.
+pub fn fatal(error: io::Error) -> io::Error {
+    io::Error::other(error)
+}
+
+/// Removes a file that may be missing.
+pub fn remove_if_there(io: &dyn Io, path: &Path) -> io::Result<()> {
+    match io.remove(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

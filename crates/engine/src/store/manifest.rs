@@ -1,0 +1,248 @@
+//! The list of segments that must be there, and how much each holds at least: without it a
+//! segment that was lost, emptied, cut short or swapped would go unnoticed.
+
+use std::{
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    format::{
+        Flaw, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start, u32_at, u64_at,
+    },
+    io::{Io, fatal, remove_if_there, write_all},
+};
+use crate::Result;
+
+const MAGIC: [u8; 8] = *b"VECDMANI";
+const START_BYTES: usize = 40;
+const ENTRY_BYTES: usize = 48;
+const CRC_BYTES: usize = 4;
+
+/// The content of the file `MANIFEST`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Names this store, so that a segment of another one is noticed.
+    pub store: [u8; 16],
+    pub dimension: u32,
+    /// By ascending number; all but the last are sealed.
+    pub segments: Vec<Entry>,
+}
+
+/// What is known of one segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub number: u32,
+    /// The random id in the segment's header.
+    pub id: [u8; 16],
+    pub first_sequence: u64,
+    /// Where the groups of a sealed segment end; of the last segment, where they ended at least.
+    pub end: u64,
+    /// The sequence of the record before that end.
+    pub last_sequence: u64,
+}
+
+impl Entry {
+    /// The entry of a segment without groups.
+    pub fn of(header: &SegmentHeader) -> Entry {
+        Entry {
+            number: header.number,
+            id: header.id,
+            first_sequence: header.first_sequence,
+            end: PAGE as u64,
+            last_sequence: header.first_sequence - 1,
+        }
+    }
+
+    /// Checks that a segment's header belongs to this entry.
+    pub fn check(&self, manifest: &Manifest, header: &SegmentHeader) -> Result<(), Flaw> {
+        if header.store != manifest.store {
+            return Err(Flaw::new(16, "the segment belongs to another store"));
+        }
+        if header.number != self.number {
+            let reason = format!(
+                "this is segment {}, expected {}",
+                header.number, self.number
+            );
+            return Err(Flaw::new(12, reason));
+        }
+        if header.id != self.id
+            || header.dimension != manifest.dimension
+            || header.first_sequence != self.first_sequence
+        {
+            return Err(Flaw::new(32, "this is not the segment that MANIFEST names"));
+        }
+        if header.capacity < self.end {
+            return Err(Flaw::new(80, "the segment is smaller than MANIFEST says"));
+        }
+        Ok(())
+    }
+}
+
+impl Manifest {
+    /// Reads the manifest of a folder; nothing if there is none.
+    pub fn load(io: &dyn Io, folder: &Path) -> Result<Option<Manifest>> {
+        let path = path(folder);
+        let bytes = match io.read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        Manifest::decode(&bytes)
+            .map(Some)
+            .map_err(|flaw| flaw.refuse(&path))
+    }
+
+    /// Replaces the manifest of a folder, durably. A full disk leaves the old one in place.
+    pub fn save(&self, io: &dyn Io, folder: &Path) -> io::Result<()> {
+        let (path, temporary) = (path(folder), temporary_path(folder));
+        remove_if_there(io, &temporary)?;
+        let file = io.create(&temporary)?;
+        write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
+        file.sync_all().map_err(fatal)?;
+        io.rename(&temporary, &path)?;
+        io.sync_folder(folder).map_err(fatal)
+    }
+
+    /// Notes where the groups of the last segment end.
+    pub fn set_end(&mut self, end: u64, last_sequence: u64) {
+        if let Some(entry) = self.segments.last_mut() {
+            (entry.end, entry.last_sequence) = (end, last_sequence);
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let length = START_BYTES + self.segments.len() * ENTRY_BYTES + CRC_BYTES;
+        let mut bytes = Vec::with_capacity(length);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(self.dimension.to_le_bytes());
+        bytes.extend(self.store);
+        bytes.extend((self.segments.len() as u32).to_le_bytes());
+        bytes.extend([0; 4]);
+        for entry in &self.segments {
+            bytes.extend(entry.number.to_le_bytes());
+            bytes.extend([0; 4]);
+            bytes.extend(entry.id);
+            bytes.extend(entry.first_sequence.to_le_bytes());
+            bytes.extend(entry.end.to_le_bytes());
+            bytes.extend(entry.last_sequence.to_le_bytes());
+        }
+        let crc = crc32fast::hash(&bytes);
+        bytes.extend(crc.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Manifest, Flaw> {
+        check_start(bytes, MAGIC, "manifest")?;
+        let length = bytes.len();
+        if length < START_BYTES + CRC_BYTES {
+            return Err(Flaw::new(length as u64, "the manifest ends here"));
+        }
+        let (content, crc) = bytes.split_at(length - CRC_BYTES);
+        if u32_at(crc, 0) != crc32fast::hash(content) {
+            return Err(Flaw::new(0, "the checksum of the manifest does not match"));
+        }
+        let dimension = u32_at(content, 12);
+        check_dimension(dimension, 12)?;
+        let (entries, rest) = content[START_BYTES..].as_chunks::<ENTRY_BYTES>();
+        if entries.len() != u32_at(content, 32) as usize || !rest.is_empty() {
+            return Err(Flaw::new(32, format!("{} entries", u32_at(content, 32))));
+        }
+        let segments: Vec<Entry> = entries
+            .iter()
+            .map(|entry| Entry {
+                number: u32_at(entry, 0),
+                id: array_at(entry, 8),
+                first_sequence: u64_at(entry, 24),
+                end: u64_at(entry, 32),
+                last_sequence: u64_at(entry, 40),
+            })
+            .collect();
+        if segments.is_empty() || !segments.is_sorted_by(|a, b| a.number < b.number) {
+            return Err(Flaw::new(
+                START_BYTES as u64,
+                "expected segments by ascending number",
+            ));
+        }
+        Ok(Manifest {
+            store: array_at(content, 16),
+            dimension,
+            segments,
+        })
+    }
+}
+
+/// The path of the manifest.
+pub fn path(folder: &Path) -> PathBuf {
+    folder.join("MANIFEST")
+}
+
+/// Where the next manifest is written before it takes its name.
+pub fn temporary_path(folder: &Path) -> PathBuf {
+    folder.join("MANIFEST.tmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let entry = |number: u32| Entry {
+            number,
+            id: [number as u8; 16],
+            first_sequence: u64::from(number) * 10,
+            end: 4096 + u64::from(number) * 64,
+            last_sequence: u64::from(number) * 10 + 9,
+        };
+        Manifest {
+            store: [5; 16],
+            dimension: 3,
+            segments: vec![entry(1), entry(4)],
+        }
+    }
+
+    #[test]
+    fn a_manifest_comes_back_as_it_was_written() {
+        assert_eq!(Manifest::decode(&manifest().encode()), Ok(manifest()));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        let sound = manifest().encode();
+        for bit in 0..sound.len() * 8 {
+            let mut bytes = sound.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Manifest::decode(&bytes).is_err(), "bit {bit}");
+        }
+        for length in 0..sound.len() {
+            assert!(
+                Manifest::decode(&sound[..length]).is_err(),
+                "length {length}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_named() {
+        let mut bytes = manifest().encode();
+        bytes[8] = 9;
+        assert_eq!(Manifest::decode(&bytes), Err(Flaw::Newer { version: 9 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_content_under_a_right_checksum_is_taken_or_refused(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
+            prop_assert!(Manifest::decode(&bytes).is_err());
+            let mut content = manifest().encode()[..12].to_vec();
+            content.append(&mut bytes);
+            content.extend(crc32fast::hash(&content).to_le_bytes());
+            if let Ok(manifest) = Manifest::decode(&content) {
+                prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A segment mapped for reading. The only unsafe code of the store.
+#![allow(
+    unsafe_code,
+    reason = "reading a mapping in place needs a slice over raw memory"
+)]
+
+use std::{
+    fs::File,
+    io, slice,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use memmap2::{MmapOptions, MmapRaw};
+
+/// A whole segment file mapped read-only and shared: what is appended to the file appears in the
+/// mapping. Only bytes before the published end can be seen through it.
+pub struct Mapping {
+    memory: MmapRaw,
+    published: AtomicU64,
+}
+
+impl Mapping {
+    /// Maps a file of its full and final size. Nothing is published yet.
+    pub fn new(file: &File) -> io::Result<Mapping> {
+        let memory = MmapOptions::new().map_raw_read_only(file)?;
+        Ok(Mapping {
+            memory,
+            published: AtomicU64::new(0),
+        })
+    }
+
+    /// Makes the bytes before `end` visible. The caller promises never to write to them again:
+    /// the store publishes a group after its fsync, and appends only behind it.
+    pub fn publish(&self, end: u64) {
+        assert!(
+            end <= self.memory.len() as u64,
+            "a segment is published within its mapping"
+        );
+        self.published.fetch_max(end, Ordering::Release);
+    }
+
+    /// The bytes in `offset..offset + length`, or nothing where they are not published.
+    #[inline]
+    pub fn bytes(&self, offset: u64, length: u64) -> Option<&[u8]> {
+        let end = offset.checked_add(length)?;
+        if end > self.published.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: `publish` keeps the published end within the mapping, so the range lies in one
+        // live allocation that is unmapped only when `self` is dropped. The bytes before that end
+        // are initialised and never written again: by this process as `publish` demands, by
+        // others because of the lock on the data folder.
+        Some(unsafe {
+            slice::from_raw_parts(self.memory.as_ptr().add(offset as usize), length as usize)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mapping;
+
+    #[test]
+    fn bytes_can_be_seen_only_before_the_published_end() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8192).unwrap();
+        let mapping = Mapping::new(&file).unwrap();
+        assert_eq!(mapping.bytes(0, 1), None);
+        std::os::unix::fs::FileExt::write_all_at(&file, b"point", 100).unwrap();
+        mapping.publish(105);
+        assert_eq!(mapping.bytes(100, 5), Some(b"point".as_slice()));
+        assert_eq!(mapping.bytes(100, 6), None);
+        assert_eq!(mapping.bytes(105, 0), Some(b"".as_slice()));
+        assert_eq!(mapping.bytes(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn the_published_end_never_moves_back() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let mapping = Mapping::new(&file).unwrap();
+        mapping.publish(64);
+        mapping.publish(32);
+        assert!(mapping.bytes(0, 64).is_some());
+    }
+
+    #[test]
+    #[should_panic(expected = "within its mapping")]
+    fn nothing_behind_the_mapping_can_be_published() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        Mapping::new(&file).unwrap().publish(4097);
+    }
+}

@@ -1,0 +1,395 @@
+//! The segment log: the durable truth about every point.
+//!
+//! A commit is one group, appended by one write and made durable by one sync before anything of
+//! it can be seen. docs/FORMAT.md describes the files byte by byte.
+
+mod format;
+mod group;
+mod io;
+mod lock;
+mod manifest;
+mod mapping;
+mod reader;
+mod recovery;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{Error, Result};
+use format::{BLOCK, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
+use group::{Layout, Place, Record};
+use io::{Disk, Io, fatal, is_full, remove_if_there};
+use lock::Lock;
+use manifest::{Entry, Manifest};
+pub use reader::{Segments, StoredPoint};
+use recovery::Found;
+use segment::Segment;
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// The data folder, created if it is missing.
+    pub path: PathBuf,
+    /// The dimension that the stored points must have, if one is demanded.
+    pub dimension: Option<u32>,
+    /// The dimension of a store without points when none is demanded.
+    pub default_dimension: u32,
+    /// Size of a segment file; a larger group gets a larger segment of its own.
+    pub segment_bytes: u64,
+}
+
+/// The usual size of a segment file.
+pub const DEFAULT_SEGMENT_BYTES: u64 = 64 << 20;
+
+/// An open store and what was found in it.
+pub struct Opened {
+    /// The store, for the one thread that writes.
+    pub store: Store,
+    /// The live points in the order of their sequence.
+    pub points: Vec<LivePoint>,
+    /// The dimension of every vector.
+    pub dimension: u32,
+    /// Whether stored points pin the dimension.
+    pub remembered: bool,
+    /// The sequence of the last record, a no-op included; 0 in an empty store.
+    pub last_sequence: u64,
+    /// Lines for the log: what recovery cut or removed.
+    pub notes: Vec<String>,
+}
+
+/// A point that was inserted and not deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LivePoint {
+    /// The point's id.
+    pub id: [u8; 16],
+    /// The sequence number of its insertion.
+    pub sequence: u64,
+    /// Where it is.
+    pub location: Location,
+}
+
+/// Where a record is. Offsets count blocks of 64 bytes from the start of the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The segment's number, from 1.
+    pub segment: u32,
+    /// The record's header.
+    pub record: u32,
+    /// The vector; 0 for a delete.
+    pub vector: u32,
+}
+
+impl Location {
+    /// Offset of the record's header in bytes.
+    fn offset(self) -> u64 {
+        u64::from(self.record) * BLOCK as u64
+    }
+}
+
+/// One write of a commit.
+#[derive(Clone, Copy, Debug)]
+pub enum Write<'a> {
+    /// Stores a point.
+    Insert {
+        /// A new id.
+        id: [u8; 16],
+        /// As many values as the store's dimension.
+        vector: &'a [f32],
+        /// The number of the content type.
+        content_type: u8,
+        /// The content of the payload.
+        content: &'a [u8],
+    },
+    /// Deletes a point.
+    Delete {
+        /// Its id.
+        id: [u8; 16],
+    },
+}
+
+/// The writer's side of the log. Readers use [`Store::segments`].
+pub struct Store {
+    io: Arc<dyn Io>,
+    folder: PathBuf,
+    segment_bytes: u64,
+    manifest: Manifest,
+    active: Option<Segment>,
+    segments: Arc<Segments>,
+    last_sequence: u64,
+    /// Whether the last record is a no-op, so that everything before it is proven.
+    proven: bool,
+    /// Why the store takes no more writes, if it does not.
+    failure: Option<String>,
+    /// Holds the group being written; kept for the next one.
+    buffer: Vec<u8>,
+    _lock: Lock,
+}
+
+/// A buffer that one large batch has grown beyond this is given back.
+const KEPT_BUFFER_BYTES: usize = 8 << 20;
+
+impl Store {
+    /// Opens a data folder: takes its lock, reads the log back, and proves what it found.
+    pub fn open(options: &OpenOptions) -> Result<Opened> {
+        Store::open_on(Arc::new(Disk), options)
+    }
+
+    fn open_on(io: Arc<dyn Io>, options: &OpenOptions) -> Result<Opened> {
+        options.check()?;
+        let folder = &options.path;
+        io::create_folder(folder)?;
+        let lock = Lock::acquire(folder)?;
+        let mut found = recovery::inspect(&*io, folder)?;
+        options.check_dimension(&found)?;
+        let mut notes = recovery::repair(&mut found, &*io, folder)?;
+        let remembered = found.manifest.is_some();
+        let manifest = match found.manifest {
+            Some(manifest) => manifest,
+            None => Manifest {
+                store: random()?,
+                dimension: options.dimension.unwrap_or(options.default_dimension),
+                segments: Vec::new(),
+            },
+        };
+        let segments = Arc::new(Segments::new(manifest.dimension));
+        for segment in &found.segments {
+            segments.add(segment, segment.map()?);
+        }
+        let mut store = Store {
+            io,
+            folder: folder.clone(),
+            segment_bytes: options.segment_bytes,
+            manifest,
+            active: found.segments.pop(),
+            segments,
+            last_sequence: found.replay.last_sequence,
+            proven: found.replay.proven,
+            failure: None,
+            buffer: Vec::new(),
+            _lock: lock,
+        };
+        match store.prove() {
+            Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
+            other => other?,
+        }
+        Ok(Opened {
+            dimension: store.manifest.dimension,
+            points: found.replay.into_points(),
+            last_sequence: store.last_sequence,
+            store,
+            remembered,
+            notes,
+        })
+    }
+
+    /// The readers' side, which sees a group once it is durable.
+    #[must_use]
+    pub fn segments(&self) -> Arc<Segments> {
+        Arc::clone(&self.segments)
+    }
+
+    /// Makes the writes durable as one group, all or nothing, and publishes it. Returns where each
+    /// record is; the sequence of the last one is [`Store::last_sequence`].
+    pub fn commit(&mut self, writes: &[Write]) -> Result<Vec<Location>> {
+        self.check_writable()?;
+        self.check(writes)?;
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let records: Vec<Record> = writes.iter().map(Record::from).collect();
+        let locations = self.append(&records)?;
+        self.proven = false;
+        Ok(locations)
+    }
+
+    /// Proves that the last commit was durable, by writing a no-op behind it: from then on its
+    /// damage is told from a torn tail. Takes a sequence number. Does nothing when the last record
+    /// is a no-op already or the store is empty.
+    pub fn prove(&mut self) -> Result<()> {
+        self.check_writable()?;
+        if self.proven || self.last_sequence == 0 {
+            return Ok(());
+        }
+        self.append(&[Record::NOOP])?;
+        self.proven = true;
+        Ok(())
+    }
+
+    /// The sequence of the last durable record; 0 in an empty store.
+    #[must_use]
+    pub fn last_sequence(&self) -> u64 {
+        self.last_sequence
+    }
+
+    /// Proves the last commit, notes in the manifest where the log ends, and lets go of the folder.
+    pub fn close(mut self) -> Result<()> {
+        self.prove()?;
+        let Some(active) = &self.active else {
+            return Ok(());
+        };
+        let mut manifest = self.manifest.clone();
+        manifest.set_end(active.end, self.last_sequence);
+        if manifest == self.manifest {
+            return Ok(());
+        }
+        manifest
+            .save(&*self.io, &self.folder)
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn append(&mut self, records: &[Record]) -> Result<Vec<Location>> {
+        let layout = Layout::of(records)?;
+        let fits = self
+            .active
+            .as_ref()
+            .is_some_and(|active| active.room() >= layout.length);
+        let made = if fits {
+            Ok(())
+        } else {
+            self.rotate(layout.length)
+        };
+        made.map_err(|error| self.failed(&error))?;
+        let active = self.active.as_mut().expect("a segment was made above");
+        let place = Place {
+            segment: &active.header,
+            position: active.end,
+            first_sequence: self.last_sequence + 1,
+            durable: self.last_sequence,
+        };
+        let locations = group::encode(&mut self.buffer, records, layout, place)?;
+        let appended = active.append(&self.buffer);
+        let (number, end) = (active.header.number, active.end);
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER_BYTES);
+        appended.map_err(|error| self.failed(&error))?;
+        self.segments.publish(number, end);
+        self.last_sequence += records.len() as u64;
+        Ok(locations)
+    }
+
+    /// Seals the active segment and starts one with room for a group of this length. A full disk
+    /// leaves everything as it was.
+    fn rotate(&mut self, group_length: u64) -> std::io::Result<()> {
+        let number = self
+            .manifest
+            .segments
+            .last()
+            .map_or(1, |entry| entry.number + 1);
+        let header = SegmentHeader {
+            number,
+            store: self.manifest.store,
+            id: random()?,
+            salt: Salt(random()?),
+            dimension: self.manifest.dimension,
+            first_sequence: self.last_sequence + 1,
+            capacity: (PAGE as u64 + group_length)
+                .max(self.segment_bytes)
+                .next_multiple_of(4096),
+        };
+        let made = self.add_segment(header);
+        if made.as_ref().is_err_and(is_full) {
+            let temporary = manifest::temporary_path(&self.folder);
+            remove_if_there(&*self.io, &temporary).map_err(fatal)?;
+            let path = segment::path(&self.folder, number);
+            remove_if_there(&*self.io, &path).map_err(fatal)?;
+        }
+        made
+    }
+
+    /// Creates a segment and, once it is durable, names it in the manifest.
+    fn add_segment(&mut self, header: SegmentHeader) -> std::io::Result<()> {
+        let segment = Segment::create(&*self.io, &self.folder, header)?;
+        let mapping = segment.map()?;
+        let mut manifest = self.manifest.clone();
+        if let Some(active) = &self.active {
+            manifest.set_end(active.end, self.last_sequence);
+        }
+        manifest.segments.push(Entry::of(&segment.header));
+        manifest.save(&*self.io, &self.folder)?;
+        self.manifest = manifest;
+        self.segments.add(&segment, mapping);
+        self.active = Some(segment);
+        Ok(())
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.failure
+            .as_ref()
+            .map_or(Ok(()), |reason| Err(Error::ReadOnly(reason.clone())))
+    }
+
+    fn check(&self, writes: &[Write]) -> Result<()> {
+        let mut stored = self.last_sequence > 0;
+        for write in writes {
+            match write {
+                Write::Insert { vector, .. }
+                    if vector.len() != self.manifest.dimension as usize =>
+                {
+                    let (found, expected) = (vector.len(), self.manifest.dimension);
+                    let text = format!("vector has {found} dimensions, this store has {expected}");
+                    return Err(Error::InvalidArgument(text));
+                }
+                Write::Insert { .. } => stored = true,
+                Write::Delete { .. } if !stored => {
+                    let text = "there is nothing to delete in an empty store";
+                    return Err(Error::InvalidArgument(text.to_owned()));
+                }
+                Write::Delete { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failed write means: a full disk was undone, anything else ends all writing.
+    fn failed(&mut self, error: &std::io::Error) -> Error {
+        if is_full(error) {
+            return Error::StorageFull;
+        }
+        let reason = error.to_string();
+        self.failure = Some(reason.clone());
+        Error::ReadOnly(reason)
+    }
+}
+
+impl OpenOptions {
+    fn check(&self) -> Result<()> {
+        let dimension = self.dimension.unwrap_or(self.default_dimension);
+        if !(1..=MAX_DIMENSION).contains(&dimension) {
+            let text = format!("dimension {dimension}, expected 1..={MAX_DIMENSION}");
+            return Err(Error::InvalidArgument(text));
+        }
+        let sizes = 2 * PAGE as u64..=MAX_SEGMENT_BYTES / 2;
+        if !sizes.contains(&self.segment_bytes) {
+            let (found, low, high) = (self.segment_bytes, sizes.start(), sizes.end());
+            let text = format!("a segment size of {found} bytes, expected {low}..={high}");
+            return Err(Error::InvalidArgument(text));
+        }
+        Ok(())
+    }
+
+    fn check_dimension(&self, found: &Found) -> Result<()> {
+        let Some(manifest) = &found.manifest else {
+            return Ok(());
+        };
+        match self.dimension {
+            Some(configured)
+                if configured != manifest.dimension && found.replay.last_sequence > 0 =>
+            {
+                Err(Error::DimensionMismatch {
+                    path: self.path.clone(),
+                    remembered: manifest.dimension,
+                    configured,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(bytes)
+}

@@ -1,0 +1,185 @@
+//! What readers see of the log: the published bytes of every mapped segment, without a lock.
+
+use std::{path::PathBuf, sync::OnceLock};
+
+use super::{
+    Location,
+    format::{BLOCK, Flaw, Op, RecordHeader},
+    mapping::Mapping,
+    segment::Segment,
+};
+use crate::{Error, Result};
+
+/// Every segment of a store, mapped for as long as this value lives. The writer adds segments and
+/// publishes groups while readers read; a reader waits for nothing.
+pub struct Segments {
+    dimension: u32,
+    /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry.
+    buckets: [OnceLock<Box<[OnceLock<Mapped>]>>; 32],
+}
+
+/// A point as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoredPoint<'s> {
+    /// The point's id.
+    pub id: [u8; 16],
+    /// The sequence number of its insertion.
+    pub sequence: u64,
+    /// The vector, in place.
+    pub vector: &'s [f32],
+    /// The number of its content type.
+    pub content_type: u8,
+    /// The content of its payload, in place.
+    pub content: &'s [u8],
+}
+
+struct Mapped {
+    mapping: Mapping,
+    path: PathBuf,
+    salt: super::format::Salt,
+}
+
+impl Segments {
+    pub(super) fn new(dimension: u32) -> Segments {
+        Segments {
+            dimension,
+            buckets: [const { OnceLock::new() }; 32],
+        }
+    }
+
+    /// Adds a segment with what it holds so far.
+    pub(super) fn add(&self, segment: &Segment, mapping: Mapping) {
+        let (bucket, index) = place(segment.header.number).expect("segments count from 1");
+        let entries = self.buckets[bucket]
+            .get_or_init(|| (0..1_usize << bucket).map(|_| OnceLock::new()).collect());
+        let (path, salt) = (segment.path.clone(), segment.header.salt);
+        let added = entries[index].set(Mapped {
+            mapping,
+            path,
+            salt,
+        });
+        assert!(added.is_ok(), "a segment is added once");
+    }
+
+    /// Makes a segment's bytes before `end` visible; they must be durable.
+    pub(super) fn publish(&self, segment: u32, end: u64) {
+        self.get(segment)
+            .expect("a segment is added first")
+            .mapping
+            .publish(end);
+    }
+
+    /// The dimension of every vector.
+    #[must_use]
+    pub fn dimension(&self) -> u32 {
+        self.dimension
+    }
+
+    /// The vector at a place that a [`Location`] gave. It is not verified: see [`Self::read`].
+    ///
+    /// # Panics
+    /// If no such bytes were published.
+    #[inline]
+    #[must_use]
+    pub fn vector(&self, segment: u32, vector: u32) -> &[f32] {
+        let offset = u64::from(vector) * BLOCK as u64;
+        let bytes = self
+            .get(segment)
+            .and_then(|segment| segment.mapping.bytes(offset, u64::from(self.dimension) * 4))
+            .expect("a location leads to published bytes");
+        bytemuck::cast_slice(bytes)
+    }
+
+    /// The id in the record at a location. It is not verified: see [`Self::read`].
+    ///
+    /// # Panics
+    /// If no such bytes were published.
+    #[must_use]
+    pub fn id(&self, location: Location) -> [u8; 16] {
+        let header = self
+            .get(location.segment)
+            .and_then(|segment| segment.header(location));
+        RecordHeader::id(header.expect("a location leads to published bytes"))
+    }
+
+    /// Reads a point and verifies every byte of it against its checksum.
+    pub fn read(&self, location: Location) -> Result<StoredPoint<'_>> {
+        let segment = self
+            .get(location.segment)
+            .ok_or_else(|| Error::Internal(format!("there is no segment {}", location.segment)))?;
+        segment
+            .read(location, self.dimension)
+            .map_err(|flaw| flaw.refuse(&segment.path))
+    }
+
+    #[inline]
+    fn get(&self, number: u32) -> Option<&Mapped> {
+        let (bucket, index) = place(number)?;
+        self.buckets[bucket].get()?[index].get()
+    }
+}
+
+/// The bucket of a segment and the place in it; segment 0 has none.
+#[inline]
+fn place(number: u32) -> Option<(usize, usize)> {
+    let bucket = number.checked_ilog2()?;
+    Some((bucket as usize, (number - (1 << bucket)) as usize))
+}
+
+impl Mapped {
+    fn header(&self, location: Location) -> Option<&[u8; BLOCK]> {
+        self.mapping
+            .bytes(location.offset(), BLOCK as u64)?
+            .first_chunk()
+    }
+
+    fn read(&self, location: Location, dimension: u32) -> Result<StoredPoint<'_>, Flaw> {
+        let offset = location.offset();
+        let outside = || Flaw::new(offset, "the record leads outside of its segment");
+        let header = self.header(location).ok_or_else(outside)?;
+        let record = RecordHeader::decode(header, offset)?;
+        let vector = self
+            .mapping
+            .bytes(record.vector_offset, u64::from(dimension) * 4);
+        let content = self
+            .mapping
+            .bytes(record.payload_offset, record.payload_length.into());
+        let (vector, content) = vector.zip(content).ok_or_else(outside)?;
+        if record.op != Op::Insert
+            || record.location(location.segment, offset) != location
+            || !RecordHeader::verify(header, self.salt, vector, content)
+        {
+            return Err(record.mismatch(offset));
+        }
+        Ok(StoredPoint {
+            id: record.id,
+            sequence: record.sequence,
+            vector: bytemuck::cast_slice(vector),
+            content_type: record.content_type,
+            content,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn segment_numbers_fill_the_buckets_in_order() {
+        assert_eq!(place(0), None);
+        let places: Vec<_> = (1..=8).map(|number| place(number).unwrap()).collect();
+        let expected = [
+            (0, 0),
+            (1, 0),
+            (1, 1),
+            (2, 0),
+            (2, 1),
+            (2, 2),
+            (2, 3),
+            (3, 0),
+        ];
+        assert_eq!(places, expected);
+        assert_eq!(place(u32::MAX), Some((31, (1 << 31) - 1)));
+    }
+}

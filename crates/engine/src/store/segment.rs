@@ -1,0 +1,195 @@
+//! One file of the log: a header page, then groups, then zeros up to a size that never changes, so
+//! that the file can be mapped once and grow inside its mapping.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    format::{Flaw, PAGE, SEGMENT_MAGIC, SegmentHeader},
+    io::{Io, IoFile, fatal, is_full, read_exact, write_all},
+    mapping::Mapping,
+};
+use crate::{Error, Result};
+
+/// An open segment.
+pub struct Segment {
+    pub header: SegmentHeader,
+    pub path: PathBuf,
+    /// Where the next group goes.
+    pub end: u64,
+    file: Box<dyn IoFile>,
+}
+
+impl Segment {
+    /// Creates the file, durably. A crash before the manifest names it leaves an orphan without
+    /// a group, which the next open removes.
+    pub fn create(io: &dyn Io, folder: &Path, header: SegmentHeader) -> io::Result<Segment> {
+        let path = path(folder, header.number);
+        let file = io.create(&path)?;
+        write_all(&*file, &header.encode(), 0).map_err(|(_, error)| error)?;
+        file.set_size(header.capacity)?;
+        file.sync_all().map_err(fatal)?;
+        io.sync_folder(folder).map_err(fatal)?;
+        Ok(Segment {
+            header,
+            path,
+            end: PAGE as u64,
+            file,
+        })
+    }
+
+    /// Opens an existing file and verifies its header and its size.
+    pub fn open(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
+        let path = path(folder, number);
+        let file = match io.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Flaw::new(0, "the file is missing").refuse(&path));
+            }
+            other => other?,
+        };
+        let size = file.size()?;
+        if size < PAGE as u64 {
+            let reason = format!("the file ends here, expected a header of {PAGE} bytes");
+            return Err(Flaw::new(size, reason).refuse(&path));
+        }
+        let mut page = [0; PAGE];
+        read_exact(&*file, &mut page, 0)?;
+        let header = SegmentHeader::decode(&page).map_err(|flaw| flaw.refuse(&path))?;
+        if size != header.capacity {
+            let reason = format!("the file ends here, expected {} bytes", header.capacity);
+            return Err(Flaw::new(size, reason).refuse(&path));
+        }
+        Ok(Segment {
+            header,
+            path,
+            end: PAGE as u64,
+            file,
+        })
+    }
+
+    /// Reads a range into `buffer`. Reading, not mapping: a sector that cannot be read is an error
+    /// here, and a signal there.
+    pub fn load<'b>(&self, buffer: &'b mut Vec<u8>, from: u64, to: u64) -> Result<&'b [u8]> {
+        let length = (to - from) as usize;
+        if buffer.len() < length {
+            let more = length - buffer.len();
+            buffer.try_reserve_exact(more).map_err(|_| {
+                Error::Overloaded(format!("no memory to read {}", self.path.display()))
+            })?;
+            buffer.resize(length, 0);
+        }
+        read_exact(&*self.file, &mut buffer[..length], from)?;
+        Ok(&buffer[..length])
+    }
+
+    /// How long the next group may be.
+    pub fn room(&self) -> u64 {
+        self.header.capacity - self.end
+    }
+
+    /// Appends a group and makes it durable. When the disk is full the group is taken back and the
+    /// error says so; after any other error nobody knows what the file holds.
+    pub fn append(&mut self, group: &[u8]) -> io::Result<()> {
+        if let Err((written, error)) = write_all(&*self.file, group, self.end) {
+            if is_full(&error) {
+                self.erase(self.end, self.end + written).map_err(fatal)?;
+            }
+            return Err(error);
+        }
+        self.file.sync_data().map_err(fatal)?;
+        self.end += group.len() as u64;
+        Ok(())
+    }
+
+    /// Overwrites a range with zeros, durably. It needs no space where the range was written.
+    pub fn erase(&self, from: u64, to: u64) -> io::Result<()> {
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let mut at = from;
+        while at < to {
+            let length = (to - at).min(ZEROS.len() as u64);
+            write_all(&*self.file, &ZEROS[..length as usize], at).map_err(|(_, error)| error)?;
+            at += length;
+        }
+        self.file.sync_data()
+    }
+
+    /// Writes the bytes from `from` to the end once more and makes them durable. After a sync that
+    /// failed the system may take bytes for written that are in memory alone, and a second sync
+    /// would say so too.
+    pub fn rewrite(&self, from: u64) -> Result<()> {
+        let mut buffer = Vec::new();
+        let bytes = self.load(&mut buffer, from, self.end)?;
+        write_all(&*self.file, bytes, from).map_err(|(_, error)| error)?;
+        Ok(self.file.sync_data()?)
+    }
+
+    /// Maps the whole file and publishes what it holds.
+    pub fn map(&self) -> io::Result<Mapping> {
+        let mapping = self.file.map()?;
+        mapping.publish(self.end);
+        Ok(mapping)
+    }
+}
+
+/// The path of the segment with this number.
+pub fn path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number:08}.log"))
+}
+
+/// The number of the segment with this path, if it is named like one.
+pub fn number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_suffix(".log")?.parse().ok()?;
+    (name == format!("{number:08}.log")).then_some(number)
+}
+
+/// Makes sure that a segment which the manifest does not name holds nothing: its creation was
+/// interrupted. One that holds data is refused, and so is a file that is not ours.
+pub fn check_orphan(io: &dyn Io, path: &Path, manifest_is_missing: bool) -> Result<()> {
+    let bytes = io.read(path)?;
+    let (page, rest) = bytes.split_at(bytes.len().min(PAGE));
+    let start = &page[..page.len().min(SEGMENT_MAGIC.len())];
+    if start != &SEGMENT_MAGIC[..start.len()] && start.iter().any(|&byte| byte != 0) {
+        let reason = "the file is named like a segment and does not start like one";
+        return Err(Flaw::new(0, reason).refuse(path));
+    }
+    match rest.iter().position(|&byte| byte != 0) {
+        None => Ok(()),
+        Some(at) => {
+            let why = if manifest_is_missing {
+                "is missing"
+            } else {
+                "does not name it"
+            };
+            let reason = format!("this segment holds data, but MANIFEST {why}");
+            Err(Flaw::new((PAGE + at) as u64, reason).refuse(path))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_known_by_its_name() {
+        for number in [1, 99_999_999, 100_000_000, u32::MAX] {
+            assert_eq!(
+                super::number(&path(Path::new("/data"), number)),
+                Some(number)
+            );
+        }
+        for name in [
+            "LOCK",
+            "MANIFEST",
+            "1.log",
+            "000000001.log",
+            "0000000a.log",
+            "+0000001.log",
+        ] {
+            assert_eq!(super::number(Path::new(name)), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Power cuts and failing calls at every single I/O call.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    State, Step, apply, commit,
+    disk::{Call, Files, Loss, TestDisk, after_power_cut},
+    new_folder, open, open_on, restore, state, state_after, workload,
+};
+use crate::{Error, store::Store};
+
+/// A run of the workload: the calls it made, and after which call each group was acknowledged.
+struct Run {
+    calls: Vec<Call>,
+    acknowledged: Vec<usize>,
+}
+
+/// Commits the workload with a clean stop in the middle and one at the end.
+fn run(folder: &Path) -> Run {
+    let disk = TestDisk::default();
+    let groups = workload();
+    let mut acknowledged = Vec::new();
+    for half in groups.chunks(groups.len().div_ceil(2)) {
+        let mut opened = open_on(Arc::new(disk.clone()), folder).unwrap();
+        for group in half {
+            commit(&mut opened.store, group).unwrap();
+            acknowledged.push(disk.call_count());
+        }
+        opened.store.close().unwrap();
+    }
+    Run {
+        calls: disk.calls(),
+        acknowledged,
+    }
+}
+
+impl Run {
+    /// The states that may be found after a cut behind `calls` calls: everything acknowledged,
+    /// with the group under way whole or absent.
+    fn allowed(&self, calls: usize) -> [State; 2] {
+        let groups = workload();
+        let acknowledged = self.acknowledged.iter().filter(|&&at| at <= calls).count();
+        let with_next = (acknowledged + 1).min(groups.len());
+        [
+            state_after(&groups[..acknowledged]),
+            state_after(&groups[..with_next]),
+        ]
+    }
+}
+
+fn losses(calls: usize) -> Vec<Loss> {
+    let seeds = (0..6).map(|n| Loss::Some(calls as u64 * 31 + n));
+    [Loss::All, Loss::Nothing]
+        .into_iter()
+        .chain(seeds)
+        .collect()
+}
+
+#[test]
+fn a_power_cut_at_any_call_keeps_what_was_acknowledged_and_halves_nothing() {
+    let folder = new_folder();
+    let run = run(folder.path());
+    assert!(run.calls.len() > 80, "{} calls", run.calls.len());
+    for cut in 0..=run.calls.len() {
+        let allowed = run.allowed(cut);
+        for loss in losses(cut) {
+            let left = after_power_cut(&Files::new(), &run.calls[..cut], loss);
+            restore(folder.path(), &left);
+            let disk = TestDisk::default();
+            let opened = open_on(Arc::new(disk.clone()), folder.path())
+                .unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
+            let found = state(&opened);
+            assert!(allowed.contains(&found), "cut {cut}, {loss:?}");
+            drop(opened);
+            check_cuts_in_recovery(folder.path(), &left, &disk.calls(), &allowed, &found);
+        }
+    }
+}
+
+/// A second power cut may hit the recovery from the first. What a finished recovery showed stays.
+fn check_cuts_in_recovery(
+    folder: &Path,
+    before: &Files,
+    calls: &[Call],
+    allowed: &[State; 2],
+    shown: &State,
+) {
+    for cut in 0..=calls.len() {
+        for loss in [Loss::All, Loss::Some(cut as u64)] {
+            restore(folder, &after_power_cut(before, &calls[..cut], loss));
+            let opened = open(folder).unwrap();
+            let found = state(&opened);
+            assert!(allowed.contains(&found), "cut {cut} of recovery, {loss:?}");
+            assert!(
+                cut < calls.len() || found == *shown,
+                "recovery showed what was not durable"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_after_a_kill_stays_when_the_power_goes() {
+    let folder = new_folder();
+    let run = run(folder.path());
+    for kill in 0..=run.calls.len() {
+        let calls = &run.calls[..kill];
+        restore(
+            folder.path(),
+            &after_power_cut(&Files::new(), calls, Loss::Nothing),
+        );
+        check_power_cut_after_recovery(folder.path(), calls, &format!("kill {kill}"));
+    }
+}
+
+/// Recovers from what the page cache holds after these calls, and cuts the power then.
+fn check_power_cut_after_recovery(folder: &Path, calls: &[Call], context: &str) {
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder).unwrap();
+    let mut shown = state(&opened);
+    let recovered = [calls, &disk.calls()].concat();
+    let next = [Step::Insert(1000, vec![])];
+    commit(&mut opened.store, &next).unwrap();
+    drop(opened);
+    let continued = [calls, &disk.calls()].concat();
+    for (calls, group) in [(recovered, &[][..]), (continued, &next)] {
+        apply(group, &mut shown);
+        for loss in [Loss::All, Loss::Some(calls.len() as u64)] {
+            restore(folder, &after_power_cut(&Files::new(), &calls, loss));
+            let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(state(&opened), shown, "{context}, {loss:?}");
+        }
+    }
+}
+
+#[test]
+fn a_store_goes_on_after_a_power_cut() {
+    let folder = new_folder();
+    let run = run(folder.path());
+    let groups = workload();
+    for cut in (0..=run.calls.len()).step_by(3) {
+        let left = after_power_cut(&Files::new(), &run.calls[..cut], Loss::Some(cut as u64));
+        restore(folder.path(), &left);
+        let mut opened = open(folder.path()).unwrap();
+        let mut expected = state(&opened);
+        for group in &groups {
+            commit(&mut opened.store, group).unwrap();
+            apply(group, &mut expected);
+        }
+        drop(opened);
+        assert_eq!(state(&open(folder.path()).unwrap()), expected, "cut {cut}");
+    }
+}
+
+/// Commits the workload; an error comes with how many groups were acknowledged before it.
+fn commit_until_failure(store: &mut Store) -> Result<(), (usize, Error)> {
+    for (index, group) in workload().iter().enumerate() {
+        commit(store, group).map_err(|error| (index, error))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_failed_call_ends_all_writing_until_the_store_is_opened_again() {
+    let groups = workload();
+    for failing in 0.. {
+        let folder = new_folder();
+        let disk = TestDisk::default();
+        let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+        disk.fail_after(failing);
+        let Err((acknowledged, error)) = commit_until_failure(&mut opened.store) else {
+            assert!(failing > 60, "{failing} calls");
+            return;
+        };
+        assert!(
+            matches!(error, Error::ReadOnly(_)),
+            "call {failing}: {error}"
+        );
+        assert!(
+            error.to_string().contains("the test lets this call fail"),
+            "{error}"
+        );
+        let again = commit(&mut opened.store, &groups[0]).unwrap_err();
+        assert!(
+            matches!(again, Error::ReadOnly(_)),
+            "call {failing}: {again}"
+        );
+        assert!(matches!(opened.store.prove(), Err(Error::ReadOnly(_))));
+        assert!(matches!(opened.store.close(), Err(Error::ReadOnly(_))));
+        let killed = super::files(folder.path());
+        let found = state(&open(folder.path()).unwrap());
+        let allowed = [&groups[..acknowledged], &groups[..=acknowledged]].map(state_after);
+        assert!(allowed.contains(&found), "call {failing}");
+        restore(folder.path(), &killed);
+        let context = format!("failed call {failing}");
+        check_power_cut_after_recovery(folder.path(), &disk.calls(), &context);
+    }
+}

@@ -1,0 +1,358 @@
+//! A disk for tests: it remembers every call, so that a power cut can be played after any of them,
+//! and it can run full or fail at a chosen call.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use crate::store::{
+    io::{Disk, Io, IoFile},
+    mapping::Mapping,
+};
+
+/// A call that changes the disk.
+#[derive(Clone, Debug)]
+pub enum Call {
+    Create(PathBuf),
+    Write(PathBuf, u64, Vec<u8>),
+    SetSize(PathBuf, u64),
+    Sync(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    SyncFolder(PathBuf),
+    /// A sync that failed: the system takes the pending writes for written, and they are not.
+    LostSync(PathBuf),
+}
+
+/// The real disk, watched. Syncs are remembered and not passed on, which saves minutes.
+#[derive(Clone, Default)]
+pub struct TestDisk(Arc<Mutex<Watch>>);
+
+#[derive(Default)]
+struct Watch {
+    calls: Vec<Call>,
+    /// The index of the call that fails, if one shall.
+    failing_call: Option<usize>,
+    /// How many bytes of new space are left, if that is limited.
+    space: Option<u64>,
+    /// Up to where each file has been written: what lies before takes no new space.
+    written: HashMap<PathBuf, u64>,
+}
+
+impl TestDisk {
+    pub fn calls(&self) -> Vec<Call> {
+        self.0.lock().unwrap().calls.clone()
+    }
+
+    pub fn call_count(&self) -> usize {
+        self.0.lock().unwrap().calls.len()
+    }
+
+    /// Lets this many calls pass and the next one fail.
+    pub fn fail_after(&self, calls: usize) {
+        let mut watch = self.0.lock().unwrap();
+        watch.failing_call = Some(watch.calls.len() + calls);
+    }
+
+    pub fn set_space(&self, bytes: Option<u64>) {
+        self.0.lock().unwrap().space = bytes;
+    }
+
+    fn note(&self, call: Call) -> io::Result<()> {
+        let mut watch = self.0.lock().unwrap();
+        if watch.failing_call == Some(watch.calls.len()) {
+            watch.failing_call = None;
+            if let Call::Sync(path) = call {
+                watch.calls.push(Call::LostSync(path));
+            }
+            return Err(io::Error::other("the test lets this call fail"));
+        }
+        watch.calls.push(call);
+        Ok(())
+    }
+
+    /// How many of the bytes find space.
+    fn room(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
+        let mut watch = self.0.lock().unwrap();
+        let before = watch.written.get(path).copied().unwrap_or(0);
+        let old = before.saturating_sub(offset).min(length);
+        let new = (length - old).min(watch.space.unwrap_or(u64::MAX));
+        if old + new == 0 && length > 0 {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        watch.space = watch.space.map(|space| space - new);
+        watch
+            .written
+            .insert(path.to_owned(), before.max(offset + old + new));
+        Ok(old + new)
+    }
+}
+
+impl Io for TestDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.note(Call::Create(path.to_owned()))?;
+        self.0.lock().unwrap().written.remove(path);
+        let file = Disk.create(path)?;
+        Ok(Box::new(TestFile {
+            disk: self.clone(),
+            path: path.to_owned(),
+            file,
+        }))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        let file = Disk.open(path)?;
+        if self.0.lock().unwrap().space.is_some() {
+            let used = Disk
+                .read(path)?
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |at| at + 1);
+            let used = (used as u64).next_multiple_of(4096);
+            self.0.lock().unwrap().written.insert(path.to_owned(), used);
+        }
+        Ok(Box::new(TestFile {
+            disk: self.clone(),
+            path: path.to_owned(),
+            file,
+        }))
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Disk.read(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Disk.list(folder)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.note(Call::Rename(from.to_owned(), to.to_owned()))?;
+        Disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if !path.exists() {
+            return Err(ErrorKind::NotFound.into());
+        }
+        self.note(Call::Remove(path.to_owned()))?;
+        Disk.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.note(Call::SyncFolder(folder.to_owned()))
+    }
+}
+
+struct TestFile {
+    disk: TestDisk,
+    path: PathBuf,
+    file: Box<dyn IoFile>,
+}
+
+impl IoFile for TestFile {
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let room = self.disk.room(&self.path, offset, bytes.len() as u64)?;
+        let bytes = &bytes[..room as usize];
+        self.disk
+            .note(Call::Write(self.path.clone(), offset, bytes.to_vec()))?;
+        self.file.write_at(bytes, offset)
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.disk.note(Call::SetSize(self.path.clone(), size))?;
+        self.file.set_size(size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.disk.note(Call::Sync(self.path.clone()))
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.disk.note(Call::Sync(self.path.clone()))
+    }
+
+    fn map(&self) -> io::Result<Mapping> {
+        self.file.map()
+    }
+}
+
+/// What a power cut takes with it of that which was not synced.
+#[derive(Clone, Copy, Debug)]
+pub enum Loss {
+    /// Everything.
+    All,
+    /// Nothing: the process was killed, the machine went on.
+    Nothing,
+    /// Any sectors of the files and any changes of names, chosen by this seed.
+    Some(u64),
+}
+
+/// The files of a folder by their full path.
+pub type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// The files that are left when the power goes after the calls.
+pub fn after_power_cut(before: &Files, calls: &[Call], loss: Loss) -> Files {
+    let mut cut = PowerCut::default();
+    for (path, bytes) in before {
+        cut.files.push(CachedFile {
+            durable: bytes.clone(),
+            pending: Vec::new(),
+        });
+        cut.names.insert(path.clone(), cut.files.len() - 1);
+    }
+    cut.durable_names = cut.names.clone();
+    for call in calls {
+        cut.play(call);
+    }
+    cut.lose(loss)
+}
+
+#[derive(Default)]
+struct PowerCut {
+    files: Vec<CachedFile>,
+    names: BTreeMap<PathBuf, usize>,
+    durable_names: BTreeMap<PathBuf, usize>,
+    /// The changes of names that were not synced.
+    pending_names: Vec<NameChange>,
+}
+
+#[derive(Default)]
+struct NameChange {
+    removed: Option<PathBuf>,
+    added: Option<(PathBuf, usize)>,
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
+        if let Some(path) = &self.removed {
+            names.remove(path);
+        }
+        names.extend(self.added.clone());
+    }
+}
+
+struct CachedFile {
+    durable: Vec<u8>,
+    pending: Vec<Call>,
+}
+
+impl PowerCut {
+    fn play(&mut self, call: &Call) {
+        match call {
+            Call::Create(path) => {
+                self.files.push(CachedFile {
+                    durable: Vec::new(),
+                    pending: Vec::new(),
+                });
+                let added = Some((path.clone(), self.files.len() - 1));
+                self.change_names(NameChange {
+                    removed: None,
+                    added,
+                });
+            }
+            Call::Rename(from, to) => {
+                let added = Some((to.clone(), self.names[from]));
+                self.change_names(NameChange {
+                    removed: Some(from.clone()),
+                    added,
+                });
+            }
+            Call::Remove(path) => {
+                self.change_names(NameChange {
+                    removed: Some(path.clone()),
+                    added: None,
+                });
+            }
+            Call::Write(path, ..) | Call::SetSize(path, _) => {
+                self.files[self.names[path]].pending.push(call.clone());
+            }
+            Call::Sync(path) => {
+                let file = &mut self.files[self.names[path]];
+                for call in std::mem::take(&mut file.pending) {
+                    apply(&call, &mut file.durable, || true);
+                }
+            }
+            Call::LostSync(path) => self.files[self.names[path]].pending.clear(),
+            Call::SyncFolder(folder) => {
+                let mut names = self.names.keys().chain(self.durable_names.keys());
+                if names.any(|path| path.parent() == Some(folder)) {
+                    self.durable_names = self.names.clone();
+                    self.pending_names.clear();
+                }
+            }
+        }
+    }
+
+    fn change_names(&mut self, change: NameChange) {
+        change.apply(&mut self.names);
+        self.pending_names.push(change);
+    }
+
+    fn lose(mut self, loss: Loss) -> Files {
+        let mut random = match loss {
+            Loss::Some(seed) => seed,
+            Loss::All | Loss::Nothing => 0,
+        };
+        let mut keep = || match loss {
+            Loss::All => false,
+            Loss::Nothing => true,
+            Loss::Some(_) => next(&mut random).is_multiple_of(2),
+        };
+        for file in &mut self.files {
+            for call in std::mem::take(&mut file.pending) {
+                apply(&call, &mut file.durable, &mut keep);
+            }
+        }
+        for change in self.pending_names.drain(..).filter(|_| keep()) {
+            change.apply(&mut self.durable_names);
+        }
+        let files = &self.files;
+        self.durable_names
+            .iter()
+            .map(|(p, &at)| (p.clone(), files[at].durable.clone()))
+            .collect()
+    }
+}
+
+/// Applies the sectors of a call that `keep` chooses.
+fn apply(call: &Call, content: &mut Vec<u8>, mut keep: impl FnMut() -> bool) {
+    const SECTOR: u64 = 512;
+    match call {
+        Call::SetSize(_, size) if keep() => content.resize(*size as usize, 0),
+        Call::Write(_, offset, bytes) => {
+            let end = offset + bytes.len() as u64;
+            for sector in offset / SECTOR..end.div_ceil(SECTOR) {
+                if !keep() {
+                    continue;
+                }
+                let from = (sector * SECTOR).max(*offset);
+                let to = ((sector + 1) * SECTOR).min(end);
+                content.resize(content.len().max(to as usize), 0);
+                content[from as usize..to as usize]
+                    .copy_from_slice(&bytes[(from - offset) as usize..(to - offset) as usize]);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The next number of a splitmix64 sequence.
+fn next(state: &mut u64) -> u64 {
+    *state = (*state).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}

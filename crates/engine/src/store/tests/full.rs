@@ -1,0 +1,83 @@
+//! A disk that runs full.
+
+use std::sync::Arc;
+
+use super::{
+    State, Step, apply, commit, disk::TestDisk, new_folder, open, open_on, state, workload,
+};
+use crate::Error;
+
+#[test]
+fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
+    for space in (0..20_000).step_by(331) {
+        let folder = new_folder();
+        let disk = TestDisk::default();
+        let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+        disk.set_space(Some(space));
+        let mut expected = State::new();
+        let mut refused = Vec::new();
+        for group in workload() {
+            match commit(&mut opened.store, &group) {
+                Ok(_) => apply(&group, &mut expected),
+                Err(Error::StorageFull) => refused.push(group),
+                // With the first inserts refused, deletes find an empty store.
+                Err(Error::InvalidArgument(_)) if expected.is_empty() => {}
+                Err(other) => panic!("space {space}: {other}"),
+            }
+        }
+        assert!(!refused.is_empty(), "space {space}");
+        let killed = super::copy(folder.path());
+        assert_eq!(
+            state(&open(killed.path()).unwrap()),
+            expected,
+            "killed, space {space}"
+        );
+
+        disk.set_space(None);
+        for group in refused {
+            commit(&mut opened.store, &group).unwrap();
+            apply(&group, &mut expected);
+        }
+        drop(opened);
+        assert_eq!(
+            state(&open(folder.path()).unwrap()),
+            expected,
+            "space {space}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_group_leaves_no_byte_behind() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    commit(&mut opened.store, &[Step::Insert(1, vec![1; 100])]).unwrap();
+    let before = super::files(folder.path());
+    for space in [0, 1, 64, 100, 200] {
+        disk.set_space(Some(space));
+        let refused = commit(&mut opened.store, &[Step::Insert(2, vec![2; 1000])]);
+        assert!(matches!(refused, Err(Error::StorageFull)), "space {space}");
+        assert_eq!(super::files(folder.path()), before, "space {space}");
+    }
+}
+
+#[test]
+fn a_store_opens_for_reading_on_a_full_disk() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    // The group fills its segment, so that the no-op of the next open needs a new one.
+    let group = [Step::Insert(1, vec![1; 4096 - 3 * 64])];
+    commit(&mut opened.store, &group).unwrap();
+    let expected = super::state_after(&[group.to_vec()]);
+    drop(opened);
+    let disk = TestDisk::default();
+    disk.set_space(Some(0));
+    let opened = open_on(Arc::new(disk), folder.path()).unwrap();
+    assert_eq!(state(&opened), expected);
+    assert!(
+        opened.notes.iter().any(|note| note.contains("full")),
+        "{:?}",
+        opened.notes
+    );
+}

@@ -1,0 +1,214 @@
+//! The store as a whole, on folders that were closed, killed, cut off from power or damaged.
+
+mod crash;
+mod damage;
+mod disk;
+mod full;
+mod round_trip;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use fs_err::os::unix::fs::FileExt;
+
+use super::{OpenOptions, Opened, Store, Write, io::Io};
+use crate::{Error, Result};
+
+/// A point as a test remembers it: vector bits, content type, content.
+type Point = (Vec<u32>, u8, Vec<u8>);
+/// The live points by id.
+type State = BTreeMap<[u8; 16], Point>;
+
+const DIMENSION: usize = 3;
+const SEGMENT_BYTES: u64 = 8192;
+
+/// A folder in memory where there is such a thing: the tests write thousands of small files.
+fn new_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
+}
+
+fn options(folder: &Path) -> OpenOptions {
+    OpenOptions {
+        path: folder.to_owned(),
+        dimension: None,
+        default_dimension: DIMENSION as u32,
+        segment_bytes: SEGMENT_BYTES,
+    }
+}
+
+fn open(folder: &Path) -> Result<Opened> {
+    open_on(Arc::new(disk::TestDisk::default()), folder)
+}
+
+fn open_on(io: Arc<dyn Io>, folder: &Path) -> Result<Opened> {
+    Store::open_on(io, &options(folder))
+}
+
+fn id(number: u32) -> [u8; 16] {
+    let mut id = [0xA5; 16];
+    id[..4].copy_from_slice(&number.to_le_bytes());
+    id
+}
+
+/// A write that a test can keep.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u32, Vec<u8>),
+    Delete(u32),
+}
+
+/// Distinct finite values, with the ones that a careless copy would change.
+fn vector(number: u32) -> [f32; DIMENSION] {
+    [number as f32 * 0.1, -0.0, f32::from_bits(number + 1)]
+}
+
+fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
+    let vectors: Vec<_> = steps
+        .iter()
+        .map(|step| match step {
+            Step::Insert(number, _) | Step::Delete(number) => vector(*number),
+        })
+        .collect();
+    let writes: Vec<Write> = steps
+        .iter()
+        .zip(&vectors)
+        .map(|(step, vector)| match step {
+            Step::Insert(number, content) => {
+                let content_type = (number % 2) as u8;
+                Write::Insert {
+                    id: id(*number),
+                    vector,
+                    content_type,
+                    content,
+                }
+            }
+            Step::Delete(number) => Write::Delete { id: id(*number) },
+        })
+        .collect();
+    store.commit(&writes)
+}
+
+/// Groups of every mix that fill several segments: single inserts, batches, deletes, both at once,
+/// an id inserted again, a group larger than a segment, empty contents.
+fn workload() -> Vec<Vec<Step>> {
+    let insert = |number: u32| Step::Insert(number, vec![number as u8; number as usize % 90]);
+    let mut groups = vec![vec![insert(0)], vec![insert(1), insert(2), insert(3)]];
+    groups.push(vec![Step::Delete(2)]);
+    groups.push(vec![insert(2), Step::Delete(0), insert(4), Step::Delete(4)]);
+    groups.push((10..20).map(insert).collect());
+    groups.push(vec![Step::Delete(11), Step::Delete(12)]);
+    groups.push((20..50).map(insert).collect());
+    groups.push(vec![Step::Insert(60, vec![7; 9000]), insert(61)]);
+    groups.extend((70..80).map(|number| vec![insert(number)]));
+    groups.push(vec![Step::Delete(60)]);
+    groups
+}
+
+fn state_after(groups: &[Vec<Step>]) -> State {
+    let mut state = State::new();
+    for group in groups {
+        apply(group, &mut state);
+    }
+    state
+}
+
+fn apply(group: &[Step], state: &mut State) {
+    for step in group {
+        match step {
+            Step::Insert(number, content) => {
+                state.insert(id(*number), point(*number, content));
+            }
+            Step::Delete(number) => {
+                state.remove(&id(*number));
+            }
+        }
+    }
+}
+
+fn point(number: u32, content: &[u8]) -> Point {
+    let vector = vector(number).iter().map(|value| value.to_bits()).collect();
+    (vector, (number % 2) as u8, content.to_vec())
+}
+
+/// Everything that an opened store says it holds, each point read back and verified.
+fn state(opened: &Opened) -> State {
+    let segments = opened.store.segments();
+    assert!(opened.points.is_sorted_by(|a, b| a.sequence < b.sequence));
+    let read = |point: &super::LivePoint| {
+        let stored = segments.read(point.location).unwrap();
+        assert_eq!((stored.id, stored.sequence), (point.id, point.sequence));
+        assert_eq!(segments.id(point.location), point.id);
+        let in_place = segments.vector(point.location.segment, point.location.vector);
+        assert!(std::ptr::eq(in_place, stored.vector));
+        let vector = stored.vector.iter().map(|value| value.to_bits()).collect();
+        (
+            point.id,
+            (vector, stored.content_type, stored.content.to_vec()),
+        )
+    };
+    opened.points.iter().map(read).collect()
+}
+
+/// The files of a folder, the lock aside.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    fs_err::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.ends_with("LOCK"))
+        .map(|path| (path.clone(), fs_err::read(&path).unwrap()))
+        .collect()
+}
+
+/// Makes the files of a folder these. Written in place: truncating a file and writing it again
+/// makes some file systems write to the disk each time.
+fn restore(folder: &Path, wanted: &BTreeMap<PathBuf, Vec<u8>>) {
+    for path in files(folder)
+        .keys()
+        .filter(|path| !wanted.contains_key(*path))
+    {
+        fs_err::remove_file(path).unwrap();
+    }
+    for (path, bytes) in wanted {
+        let file = fs_err::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        let file = file.unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+        file.set_len(bytes.len() as u64).unwrap();
+    }
+}
+
+/// Overwrites some bytes of a file.
+fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
+    let file = fs_err::OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+/// A copy of a folder as it is at this moment.
+fn copy(folder: &Path) -> tempfile::TempDir {
+    let copy = new_folder();
+    for (path, bytes) in files(folder) {
+        fs_err::write(copy.path().join(path.file_name().unwrap()), bytes).unwrap();
+    }
+    copy
+}
+
+/// The path and the offset that a refusal names.
+fn damage(result: Result<Opened>) -> (PathBuf, u64, String) {
+    match result {
+        Err(Error::Damaged {
+            path,
+            offset,
+            reason,
+        }) => (path, offset, reason),
+        Err(other) => panic!("expected damage, found {other}"),
+        Ok(_) => panic!("expected damage, the store opened"),
+    }
+}
