@@ -1,0 +1,189 @@
+//! Who is linked to whom: one slab of rows for the ground layer and one for all layers above it.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{
+        AtomicU8, AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use crate::{Result, table::Table};
+
+/// Locks shared by all points; two writers rarely meet at one of them.
+const STRIPES: usize = 1024;
+
+/// Slots are below this number, which leaves a link room for its mark.
+pub(super) const SLOTS: u32 = MARK - 1;
+
+/// Marks the links that are never given up.
+const MARK: u32 = 1 << 31;
+
+/// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and perhaps a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(u32);
+
+impl Link {
+    /// A link that may be given up for a better one.
+    pub fn new(slot: u32) -> Self {
+        Link(slot + 1)
+    }
+
+    /// A link that is never given up.
+    pub fn kept(slot: u32) -> Self {
+        Link((slot + 1) | MARK)
+    }
+
+    /// Whether the link is never given up.
+    pub fn is_kept(self) -> bool {
+        self.0 & MARK != 0
+    }
+
+    /// The link to the same point that is kept if either is.
+    pub fn or(self, other: Link) -> Self {
+        Link(self.0 | other.0)
+    }
+
+    /// The point linked to.
+    #[inline]
+    pub fn slot(self) -> u32 {
+        (self.0 & !MARK) - 1
+    }
+
+    /// The link stored in a place of a row, if it is taken.
+    #[inline]
+    pub fn load(place: &AtomicU32) -> Option<Link> {
+        match place.load(Acquire) {
+            0 => None,
+            stored => Some(Link(stored)),
+        }
+    }
+
+    /// Puts the link into a place of a row.
+    pub fn store(self, place: &AtomicU32) {
+        place.store(self.0, Release);
+    }
+}
+
+/// The links of every point. The first place of a row that is not taken ends it. Readers never
+/// lock: whatever mix of old and new links they meet, each was a link of that point. Writers hold
+/// the point's [`Links::lock`].
+///
+/// Links are stored with `Release` and loaded with `Acquire`: who finds a point by its link sees
+/// its vector and its own links.
+#[derive(Debug)]
+pub(super) struct Links {
+    /// Layer 0, by slot.
+    ground: Table<AtomicU32>,
+    /// The layers above: a point's rows lie side by side, layer 1 first.
+    upper: Table<AtomicU32>,
+    upper_used: AtomicU32,
+    /// The first upper row of each slot.
+    upper_first: Table<AtomicU32>,
+    /// The next point and, for the first of its kind, the last point with an equal vector.
+    twins: Table<AtomicU32>,
+    /// 1 + the highest layer of each slot once its insertion is finished, 0 before.
+    levels: Table<AtomicU8>,
+    stripes: Box<[Mutex<()>]>,
+}
+
+const NEXT_TWIN: usize = 0;
+const LAST_TWIN: usize = 1;
+
+impl Links {
+    /// No links yet; room for `2 * m` at each point in layer 0 and for `m` above.
+    pub fn new(m: usize) -> Self {
+        Links {
+            ground: Table::new(2 * m),
+            upper: Table::new(m),
+            upper_used: AtomicU32::new(0),
+            upper_first: Table::new(1),
+            twins: Table::new(2),
+            levels: Table::new(1),
+            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+        }
+    }
+
+    /// Makes room for the links of a point up to layer `level`.
+    pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {
+        let slots = slot as usize + 1;
+        self.levels.ensure(slots)?;
+        self.twins.ensure(slots)?;
+        self.ground.ensure(slots)?;
+        if level > 0 {
+            let first = self.upper_used.fetch_add(u32::from(level), Relaxed);
+            self.upper.ensure(first as usize + usize::from(level))?;
+            self.upper_first.ensure(slots)?;
+            self.upper_first.get(slot).store(first, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The number of slots there is room for; no link leads beyond.
+    pub fn capacity(&self) -> usize {
+        self.ground.capacity()
+    }
+
+    /// Where a point's links in one layer are kept. The point has reserved that layer.
+    #[inline]
+    pub fn row(&self, slot: u32, layer: u8) -> &[AtomicU32] {
+        match layer.checked_sub(1) {
+            None => self.ground.row(slot),
+            Some(above) => self
+                .upper
+                .row(self.upper_first.get(slot).load(Relaxed) + u32::from(above)),
+        }
+    }
+
+    /// The points that a point links to in one layer.
+    #[inline]
+    pub fn of(&self, slot: u32, layer: u8) -> impl Iterator<Item = u32> {
+        self.row(slot, layer)
+            .iter()
+            .map_while(Link::load)
+            .map(Link::slot)
+    }
+
+    /// The points that a point in layer 0 is linked to for good.
+    pub fn kept(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let links = self.ground.row(slot).iter().map_while(Link::load);
+        links.filter(|link| link.is_kept()).map(Link::slot)
+    }
+
+    /// The points whose vectors equal that of `slot`, oldest first, if it is the first of its kind.
+    #[inline]
+    pub fn twins(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let next = |slot: u32| Link::load(&self.twins.row(slot)[NEXT_TWIN]).map(Link::slot);
+        std::iter::successors(next(slot), move |&twin| next(twin))
+    }
+
+    /// Adds `twin` to the points whose vectors equal that of `first`.
+    pub fn append_twin(&self, first: u32, twin: u32) {
+        let _lock = self.lock(first);
+        let row = self.twins.row(first);
+        let last = Link::load(&row[LAST_TWIN]).map_or(first, Link::slot);
+        Link::new(twin).store(&self.twins.row(last)[NEXT_TWIN]);
+        Link::new(twin).store(&row[LAST_TWIN]);
+    }
+
+    /// Keeps other writers from the links of a point.
+    pub fn lock(&self, slot: u32) -> MutexGuard<'_, ()> {
+        // There is no state behind the lock that a panic could have left half-changed.
+        self.stripes[slot as usize % STRIPES]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The highest layer of a point whose insertion is finished.
+    pub fn level(&self, slot: u32) -> Option<u8> {
+        if slot as usize >= self.levels.capacity() {
+            return None;
+        }
+        self.levels.get(slot).load(Acquire).checked_sub(1)
+    }
+
+    /// Marks the insertion of a point as finished.
+    pub fn finish(&self, slot: u32, level: u8) {
+        self.levels.get(slot).store(level + 1, Release);
+    }
+}

@@ -1,0 +1,166 @@
+//! The graph index: HNSW, hierarchical navigable small worlds, after Malkov and Yashunin, 2016
+//! (arXiv:1603.09320).
+//!
+//! Every point links to near points in layer 0; each higher layer holds a sixteenth (1 / M) of the
+//! points below it. A search walks greedily down the layers and then widens to `ef` candidates in
+//! layer 0. The graph holds only slots: vectors stay where [`Points`] keeps them.
+//!
+//! Any number of threads search without a lock while others insert. Three things differ from the
+//! paper:
+//! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
+//!   links: thousands of copies of one vector cost one place in the graph and cannot crowd it out.
+//! - A full row gives up its least useful link instead of being chosen anew, so that readers see
+//!   one link change at a time.
+//! - Points that a search must not return are walked through without taking one of its places.
+
+mod build;
+mod choose;
+mod links;
+mod pool;
+mod search;
+#[cfg(test)]
+mod tests;
+mod visited;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire};
+
+use crate::Metric;
+use links::Links;
+pub use pool::Neighbor;
+use pool::Pool;
+use visited::Visited;
+
+/// How densely a graph is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Links of a point in each layer above 0, at least 2; layer 0 has room for twice as many.
+    pub m: usize,
+    /// Candidates among which the links of a new point are chosen, at least 1.
+    pub ef_construction: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            m: 16,
+            ef_construction: 200,
+        }
+    }
+}
+
+/// A graph over the points of one store, built under one metric.
+#[derive(Debug)]
+pub struct Graph {
+    metric: Metric,
+    params: Params,
+    links: Links,
+    /// The slot and, in the upper half, 1 + the layer of the point where walks begin; 0 if none.
+    entry: AtomicU64,
+    len: AtomicU32,
+}
+
+impl Graph {
+    /// A graph without points that will be built under `metric`.
+    ///
+    /// # Panics
+    /// Panics if `params` are below their least values.
+    #[must_use]
+    pub fn new(metric: Metric, params: Params) -> Self {
+        assert!(params.m >= 2, "m is {}, expected at least 2", params.m);
+        assert!(
+            params.ef_construction >= 1,
+            "ef_construction is 0, expected at least 1"
+        );
+        Graph {
+            metric,
+            params,
+            links: Links::new(params.m),
+            entry: AtomicU64::new(0),
+            len: AtomicU32::new(0),
+        }
+    }
+
+    /// The number of points whose insertion is finished.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.len.load(Acquire)
+    }
+
+    /// Whether no insertion is finished yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the insertion of the point in `slot` is finished.
+    #[must_use]
+    pub fn contains(&self, slot: u32) -> bool {
+        self.links.level(slot).is_some()
+    }
+
+    /// The metric the graph is built under.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The parameters the graph is built with.
+    #[must_use]
+    pub fn params(&self) -> Params {
+        self.params
+    }
+
+    fn entry(&self) -> Option<Entry> {
+        Entry::unpack(self.entry.load(Acquire))
+    }
+}
+
+/// The point where walks begin, in the highest layer.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: u32,
+    level: u8,
+}
+
+impl Entry {
+    fn pack(self) -> u64 {
+        ((u64::from(self.level) + 1) << 32) | u64::from(self.slot)
+    }
+
+    fn unpack(packed: u64) -> Option<Entry> {
+        let level = (packed >> 32).checked_sub(1)?;
+        Some(Entry {
+            slot: packed as u32,
+            level: level as u8,
+        })
+    }
+}
+
+/// What a thread reuses from one walk to the next. Keep one per thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    visited: Visited,
+    pool: Pool,
+    /// Points to rank next.
+    fresh: Vec<u32>,
+    /// The answer of a search.
+    results: Vec<Neighbor>,
+    /// Candidates for the links of a point, closest first.
+    ranked: Vec<Neighbor>,
+    /// The links chosen among them.
+    chosen: Vec<Neighbor>,
+}
+
+impl Scratch {
+    /// An empty scratch; it grows with use.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The points found by the last search, closest first, ties by slot.
+    #[must_use]
+    pub fn results(&self) -> &[Neighbor] {
+        &self.results
+    }
+}

@@ -1,0 +1,239 @@
+//! The candidate pool of a walk: the closest points found so far and those still to be expanded.
+
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::{BinaryHeap, TryReserveError},
+};
+
+use crate::{Error, Result};
+
+/// A point found, with its rank under the metric of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbor {
+    /// The rank: smaller is closer.
+    pub rank: f32,
+    /// The point's slot.
+    pub slot: u32,
+}
+
+impl Ord for Neighbor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank
+            .total_cmp(&other.rank)
+            .then(self.slot.cmp(&other.slot))
+    }
+}
+
+impl PartialOrd for Neighbor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Neighbor {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Neighbor {}
+
+/// The up to `ef` closest accepted points in a sorted array, which for such sizes beats a heap: one
+/// binary search, one short move, and the next candidate is found by a cursor. Points that a search
+/// walks through but may not return wait in a heap of their own, for there can be any number of
+/// them; they never take one of the `ef` places.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    ef: usize,
+    accepted: Vec<Candidate>,
+    /// Every candidate before this one has been expanded.
+    cursor: usize,
+    rejected: BinaryHeap<Reverse<Neighbor>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    neighbor: Neighbor,
+    expanded: bool,
+}
+
+impl Pool {
+    /// Empties the pool and makes room for `ef` candidates, of at most `points` that exist.
+    pub fn begin(&mut self, ef: usize, points: usize) -> Result<()> {
+        self.ef = ef.clamp(1, points.max(1));
+        self.accepted.clear();
+        self.rejected.clear();
+        self.cursor = 0;
+        self.accepted
+            .try_reserve(self.ef + 1)
+            .map_err(|error| out_of_memory(&error))
+    }
+
+    /// Begins a walk of the next layer down from the candidates at hand.
+    pub fn restart(&mut self) {
+        self.cursor = 0;
+        for candidate in &mut self.accepted {
+            candidate.expanded = false;
+        }
+    }
+
+    /// Whether a point of this rank is closer than the farthest of a full pool.
+    #[inline]
+    pub fn admits(&self, rank: f32) -> bool {
+        self.accepted.len() < self.ef
+            || self
+                .accepted
+                .last()
+                .is_some_and(|last| rank < last.neighbor.rank)
+    }
+
+    /// Takes in a point that the search may return and should expand.
+    #[inline]
+    pub fn accept(&mut self, neighbor: Neighbor) {
+        self.insert(Candidate {
+            neighbor,
+            expanded: false,
+        });
+    }
+
+    /// Takes in a point that the search may return but that has no links to expand.
+    pub fn accept_leaf(&mut self, neighbor: Neighbor) {
+        self.insert(Candidate {
+            neighbor,
+            expanded: true,
+        });
+    }
+
+    fn insert(&mut self, candidate: Candidate) {
+        let at = self
+            .accepted
+            .partition_point(|held| held.neighbor < candidate.neighbor);
+        if self.accepted.len() == self.ef {
+            self.accepted.pop();
+        }
+        self.accepted.insert(at, candidate);
+        if !candidate.expanded {
+            self.cursor = self.cursor.min(at);
+        }
+    }
+
+    /// Takes in a point to walk through that the search must not return.
+    pub fn reject(&mut self, neighbor: Neighbor) -> Result<()> {
+        self.rejected
+            .try_reserve(1)
+            .map_err(|error| out_of_memory(&error))?;
+        self.rejected.push(Reverse(neighbor));
+        Ok(())
+    }
+
+    /// The closest point not expanded yet, which now counts as expanded; none when the rest is
+    /// farther than the pool's bound.
+    #[inline]
+    pub fn next(&mut self) -> Option<u32> {
+        while self
+            .accepted
+            .get(self.cursor)
+            .is_some_and(|candidate| candidate.expanded)
+        {
+            self.cursor += 1;
+        }
+        if !self.rejected.is_empty()
+            && let Some(slot) = self.next_rejected()
+        {
+            return Some(slot);
+        }
+        let candidate = self.accepted.get_mut(self.cursor)?;
+        candidate.expanded = true;
+        Some(candidate.neighbor.slot)
+    }
+
+    fn next_rejected(&mut self) -> Option<u32> {
+        let Reverse(closest) = *self.rejected.peek()?;
+        if !self.admits(closest.rank) {
+            // The bound only shrinks, so none of them will ever be wanted.
+            self.rejected.clear();
+            return None;
+        }
+        if self
+            .accepted
+            .get(self.cursor)
+            .is_some_and(|rival| rival.neighbor < closest)
+        {
+            return None;
+        }
+        self.rejected.pop();
+        Some(closest.slot)
+    }
+
+    /// The accepted points, closest first.
+    pub fn neighbors(&self) -> impl Iterator<Item = Neighbor> {
+        self.accepted.iter().map(|candidate| candidate.neighbor)
+    }
+}
+
+fn out_of_memory(error: &TryReserveError) -> Error {
+    Error::Internal(format!("candidate pool: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(rank: f32, slot: u32) -> Neighbor {
+        Neighbor { rank, slot }
+    }
+
+    fn offer(pool: &mut Pool, neighbor: Neighbor, accepted: bool) {
+        if pool.admits(neighbor.rank) {
+            if accepted {
+                pool.accept(neighbor);
+            } else {
+                pool.reject(neighbor).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_pool_keeps_the_closest_and_refuses_what_is_not_closer() {
+        let mut pool = Pool::default();
+        pool.begin(2, 10).unwrap();
+        for (rank, slot) in [(3.0, 1), (1.0, 2), (2.0, 3), (2.0, 0), (4.0, 4)] {
+            offer(&mut pool, at(rank, slot), true);
+        }
+        assert!(pool.neighbors().eq([at(1.0, 2), at(2.0, 3)]));
+        assert!(!pool.admits(2.0));
+        assert!(!pool.admits(f32::NAN));
+    }
+
+    #[test]
+    fn candidates_are_expanded_closest_first_even_when_a_closer_one_comes_late() {
+        let mut pool = Pool::default();
+        pool.begin(3, 10).unwrap();
+        pool.accept(at(2.0, 2));
+        pool.accept(at(3.0, 3));
+        assert_eq!(pool.next(), Some(2));
+        pool.accept(at(1.0, 1));
+        pool.accept_leaf(at(1.5, 9));
+        assert_eq!(pool.next(), Some(1));
+        assert_eq!(pool.next(), None, "3 was pushed out and 9 has no links");
+    }
+
+    #[test]
+    fn rejected_candidates_take_no_place_and_are_dropped_beyond_the_bound() {
+        let mut pool = Pool::default();
+        pool.begin(1, 10).unwrap();
+        for slot in 1..5 {
+            offer(&mut pool, at(slot as f32, slot), false);
+        }
+        assert_eq!(pool.next(), Some(1));
+        pool.accept(at(2.5, 9));
+        assert_eq!(pool.next(), Some(2));
+        assert_eq!(pool.next(), Some(9));
+        assert_eq!(
+            pool.next(),
+            None,
+            "3 and 4 are farther than the one accepted"
+        );
+        assert!(pool.neighbors().eq([at(2.5, 9)]));
+    }
+}

@@ -1,0 +1,313 @@
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::*;
+use crate::{distance, measure::Measure, points::Points};
+
+/// Vectors in memory, a slot for each.
+struct Vectors {
+    vectors: Vec<Vec<f32>>,
+    inverse_norms: Vec<f32>,
+}
+
+impl Vectors {
+    fn new(vectors: Vec<Vec<f32>>) -> Self {
+        let inverse_norms = vectors.iter().map(|v| distance::inverse_norm(v)).collect();
+        Vectors {
+            vectors,
+            inverse_norms,
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.vectors.len() as u32
+    }
+}
+
+impl Points for Vectors {
+    fn vector(&self, slot: u32) -> &[f32] {
+        &self.vectors[slot as usize]
+    }
+
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        self.inverse_norms[slot as usize]
+    }
+}
+
+/// Numbers from -1 to 1 that look random and are the same in every run.
+fn noise() -> impl FnMut() -> f32 {
+    let mut state = 1_u64;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963);
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+fn random(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+    let mut noise = noise();
+    (0..count)
+        .map(|_| (0..dimension).map(|_| noise()).collect())
+        .collect()
+}
+
+fn build(metric: Metric, m: usize, points: &Vectors) -> Graph {
+    let graph = Graph::new(
+        metric,
+        Params {
+            m,
+            ef_construction: 100,
+        },
+    );
+    let mut scratch = Scratch::new();
+    for slot in 0..points.len() {
+        graph.insert(points, slot, &mut scratch).unwrap();
+    }
+    graph
+}
+
+/// The slots a search for `query` returns.
+fn found(graph: &Graph, points: &Vectors, query: &[f32], ef: usize) -> Vec<u32> {
+    let mut scratch = Scratch::new();
+    let measure = Measure::new(graph.metric(), query);
+    graph
+        .search(points, &measure, ef, |_| true, &mut scratch)
+        .unwrap();
+    assert!(scratch.results().is_sorted(), "results come closest first");
+    scratch
+        .results()
+        .iter()
+        .map(|neighbor| neighbor.slot)
+        .collect()
+}
+
+/// A search that asks for every point must return every point once.
+fn assert_all_reachable(graph: &Graph, points: &Vectors) {
+    assert_eq!(graph.len(), points.len());
+    for slot in [0, points.len() / 2, points.len() - 1] {
+        let mut slots = found(graph, points, points.vector(slot), points.len() as usize);
+        slots.sort_unstable();
+        assert!(
+            slots.into_iter().eq(0..points.len()),
+            "{:?} from {slot}",
+            graph.metric()
+        );
+    }
+}
+
+#[test]
+fn an_empty_graph_finds_nothing() {
+    let points = Vectors::new(Vec::new());
+    let graph = build(Metric::Euclidean, 4, &points);
+    assert!(graph.is_empty());
+    assert!(!graph.contains(0));
+    assert!(found(&graph, &points, &[1.0], 10).is_empty());
+}
+
+#[test]
+fn a_point_is_contained_once_it_is_inserted_and_inserting_it_again_changes_nothing() {
+    let points = Vectors::new(random(3, 4));
+    let graph = build(Metric::Euclidean, 4, &points);
+    graph.insert(&points, 1, &mut Scratch::new()).unwrap();
+    assert_eq!(graph.len(), 3);
+    assert!(graph.contains(2));
+    assert!(!graph.contains(3));
+    assert!(!graph.contains(u32::MAX));
+}
+
+#[test]
+fn a_slot_out_of_range_is_refused() {
+    let points = Vectors::new(random(1, 4));
+    let graph = build(Metric::Euclidean, 4, &points);
+    assert!(
+        graph
+            .insert(&points, u32::MAX, &mut Scratch::new())
+            .is_err()
+    );
+}
+
+#[test]
+fn every_point_is_reachable_under_every_metric_and_degree() {
+    let points = Vectors::new(random(3_000, 8));
+    for metric in Metric::ALL {
+        for m in [2, 3, 16] {
+            assert_all_reachable(&build(metric, m, &points), &points);
+        }
+    }
+}
+
+#[test]
+fn every_point_of_a_sorted_line_is_reachable() {
+    let points = Vectors::new((0..4_000).map(|i| vec![i as f32, 1.0]).collect());
+    assert_all_reachable(&build(Metric::Euclidean, 4, &points), &points);
+}
+
+#[test]
+fn clusters_far_apart_stay_connected() {
+    let mut points = random(4_000, 4);
+    for (index, vector) in points.iter_mut().enumerate() {
+        vector[0] += (index / 1_000 * 100_000) as f32;
+    }
+    let points = Vectors::new(points);
+    assert_all_reachable(&build(Metric::Euclidean, 4, &points), &points);
+}
+
+#[test]
+fn points_all_equally_far_from_each_other_stay_connected() {
+    let one_hot = |hot: usize| (0..600).map(|i| f32::from(u8::from(i == hot))).collect();
+    let points = Vectors::new((0..600).map(one_hot).collect());
+    for metric in Metric::ALL {
+        for m in [2, 4] {
+            assert_all_reachable(&build(metric, m, &points), &points);
+        }
+    }
+}
+
+#[test]
+fn vectors_without_a_direction_stay_connected_under_cosine() {
+    let mut points = random(500, 4);
+    points.extend(vec![vec![0.0; 4]; 2_000]);
+    let points = Vectors::new(points);
+    assert_all_reachable(&build(Metric::Cosine, 4, &points), &points);
+}
+
+#[test]
+fn vectors_too_large_for_finite_ranks_stay_connected() {
+    let huge = |v: Vec<f32>| v.into_iter().map(|x| x * 1e30).collect();
+    let points = Vectors::new(random(500, 8).into_iter().map(huge).collect());
+    assert_all_reachable(&build(Metric::Euclidean, 4, &points), &points);
+}
+
+#[test]
+fn thousands_of_copies_hide_neither_themselves_nor_the_points_around_them() {
+    let mut vectors = random(2_000, 8);
+    vectors.splice(500..500, vec![vec![0.05; 8]; 5_000]);
+    let points = Vectors::new(vectors);
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let graph = build(metric, 8, &points);
+        assert_all_reachable(&graph, &points);
+        let copies = found(&graph, &points, &[0.05; 8], 100);
+        assert_eq!(
+            copies,
+            (500..600).collect::<Vec<_>>(),
+            "the oldest copies come first"
+        );
+    }
+    let graph = build(Metric::Euclidean, 8, &points);
+    let alone = (0..500).chain(5_500..7_000);
+    let itself = alone.filter(|&slot| found(&graph, &points, points.vector(slot), 20)[0] == slot);
+    assert!(
+        itself.count() >= 1_990,
+        "the copies must not stand in the way"
+    );
+}
+
+#[test]
+fn rejected_points_are_walked_through_but_never_returned() {
+    let points = Vectors::new(random(3_000, 4));
+    let graph = build(Metric::Euclidean, 8, &points);
+    let mut scratch = Scratch::new();
+    let query = points.vector(7);
+    let measure = Measure::new(Metric::Euclidean, query);
+    // Everything near the query is rejected: the search has to cross it to find the rest.
+    let mut order = found(&graph, &points, query, 3_000);
+    let far = order.split_off(2_950);
+    graph
+        .search(
+            &points,
+            &measure,
+            20,
+            |slot| far.contains(&slot),
+            &mut scratch,
+        )
+        .unwrap();
+    let slots: Vec<_> = scratch
+        .results()
+        .iter()
+        .map(|neighbor| neighbor.slot)
+        .collect();
+    assert_eq!(slots, far[..20]);
+    graph
+        .search(&points, &measure, 20, |_| false, &mut scratch)
+        .unwrap();
+    assert!(scratch.results().is_empty());
+}
+
+#[test]
+fn copies_of_a_rejected_point_are_still_found() {
+    let points = Vectors::new(vec![vec![1.0, 2.0]; 50]);
+    let graph = build(Metric::Euclidean, 4, &points);
+    let mut scratch = Scratch::new();
+    let measure = Measure::new(Metric::Euclidean, &[1.0, 2.0]);
+    graph
+        .search(&points, &measure, 3, |slot| slot % 2 == 1, &mut scratch)
+        .unwrap();
+    let slots: Vec<_> = scratch
+        .results()
+        .iter()
+        .map(|neighbor| neighbor.slot)
+        .collect();
+    assert_eq!(slots, [1, 3, 5]);
+}
+
+#[test]
+fn searches_run_while_threads_insert_and_nothing_is_lost() {
+    let mut vectors = random(6_000, 8);
+    vectors.splice(1_000..1_000, vec![vec![0.5; 8]; 500]);
+    let points = Vectors::new(vectors);
+    let graph = Graph::new(
+        Metric::Euclidean,
+        Params {
+            m: 8,
+            ef_construction: 60,
+        },
+    );
+    let next = AtomicU32::new(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let insert = || {
+            let mut scratch = Scratch::new();
+            loop {
+                let slot = next.fetch_add(1, Relaxed);
+                if slot >= points.len() {
+                    return;
+                }
+                graph.insert(&points, slot, &mut scratch).unwrap();
+            }
+        };
+        let search = || {
+            for slot in (0..points.len()).cycle() {
+                if done.load(Relaxed) {
+                    return;
+                }
+                let slots = found(&graph, &points, points.vector(slot), 20);
+                let handed_out = next.load(Relaxed);
+                assert!(slots.iter().all(|&slot| slot < handed_out));
+                assert!(
+                    slots
+                        .iter()
+                        .enumerate()
+                        .all(|(i, slot)| !slots[..i].contains(slot))
+                );
+            }
+        };
+        let inserters: Vec<_> = (0..3).map(|_| scope.spawn(insert)).collect();
+        scope.spawn(search);
+        let results: Vec<_> = inserters
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect();
+        done.store(true, Relaxed);
+        assert!(results.iter().all(Result::is_ok));
+    });
+    assert_all_reachable(&graph, &points);
+}
+
+#[test]
+fn building_again_gives_the_same_graph() {
+    let points = Vectors::new(random(2_000, 8));
+    let [one, other] = [(); 2].map(|()| build(Metric::Cosine, 8, &points));
+    for slot in 0..points.len() {
+        assert!(one.links.of(slot, 0).eq(other.links.of(slot, 0)));
+    }
+}

@@ -1,0 +1,324 @@
+//! Recall of the graph against the exact answer, and against an independent HNSW (`hnsw_rs`) at
+//! equal parameters, on synthetic sets and, where `VECTORD_DATA` names their folder, on real ones.
+
+use std::{
+    env, fs,
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use hnsw_rs::prelude::{DistCosine, DistHamming, DistL1, DistL2, Distance, Hnsw};
+use vectord_engine::{
+    Metric, distance,
+    graph::{Graph, Params, Scratch},
+    measure::Measure,
+    points::Points,
+};
+
+const K: usize = 10;
+const PARAMS: Params = Params {
+    m: 16,
+    ef_construction: 100,
+};
+
+/// How far two equally good graphs come apart: `hnsw_rs` draws its layers anew in every run.
+const NOISE: f64 = 0.01;
+
+/// Vectors in memory, a slot for each.
+struct Vectors {
+    vectors: Vec<Vec<f32>>,
+    inverse_norms: Vec<f32>,
+}
+
+impl Vectors {
+    fn new(vectors: Vec<Vec<f32>>) -> Self {
+        let inverse_norms = vectors.iter().map(|v| distance::inverse_norm(v)).collect();
+        Vectors {
+            vectors,
+            inverse_norms,
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.vectors.len() as u32
+    }
+}
+
+impl Points for Vectors {
+    fn vector(&self, slot: u32) -> &[f32] {
+        &self.vectors[slot as usize]
+    }
+
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        self.inverse_norms[slot as usize]
+    }
+}
+
+/// A base and queries from the same source.
+struct Set {
+    base: Vectors,
+    queries: Vec<Vec<f32>>,
+}
+
+impl Set {
+    fn new(mut vectors: Vec<Vec<f32>>, queries: usize) -> Self {
+        let queries = vectors.split_off(vectors.len() - queries);
+        Set {
+            base: Vectors::new(vectors),
+            queries,
+        }
+    }
+
+    /// Points around random centres.
+    fn clustered(count: usize, dimension: usize) -> Self {
+        let mut noise = noise();
+        let mut vector = |scale: f32| -> Vec<f32> {
+            (0..dimension)
+                .map(|_| scale * (noise() + noise() + noise()))
+                .collect()
+        };
+        let centres: Vec<_> = (0..50).map(|_| vector(0.4)).collect();
+        let around = |i: usize| {
+            let centre = &centres[i * 31 % centres.len()];
+            centre.iter().zip(vector(1.0)).map(|(c, d)| c + d).collect()
+        };
+        Set::new((0..count).map(around).collect(), 500)
+    }
+
+    /// Signatures that agree in some places with one of a few originals: under Hamming the ranks
+    /// are small integers, full of ties.
+    fn signatures(count: usize, dimension: usize) -> Self {
+        let mut noise = noise();
+        let mut value = move || (noise() * 128.0).floor();
+        let originals: Vec<Vec<f32>> = (0..100)
+            .map(|_| (0..dimension).map(|_| value()).collect())
+            .collect();
+        let edited = |i: usize| {
+            let changed = (0.4 + 0.4 * ((i / 100 % 10) as f32 / 10.0)) * 256.0 - 128.0;
+            let original = &originals[i % 100];
+            original
+                .iter()
+                .map(|&kept| if value() < changed { value() } else { kept })
+                .collect()
+        };
+        Set::new((0..count).map(edited).collect(), 500)
+    }
+
+    fn for_metric(metric: Metric) -> Self {
+        match metric {
+            Metric::Hamming => Set::signatures(4_500, 64),
+            _ => Set::clustered(4_500, 24),
+        }
+    }
+}
+
+/// Numbers from -1 to 1 that look random and are the same in every run.
+fn noise() -> impl FnMut() -> f32 {
+    let mut state = 1_u64;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963);
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+fn build(metric: Metric, base: &Vectors, threads: usize) -> Graph {
+    let graph = Graph::new(metric, PARAMS);
+    let next = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut scratch = Scratch::new();
+                loop {
+                    let slot = next.fetch_add(1, Relaxed);
+                    if slot >= base.len() {
+                        return;
+                    }
+                    graph.insert(base, slot, &mut scratch).expect("memory");
+                }
+            });
+        }
+    });
+    graph
+}
+
+/// The share of the true `K` nearest that `answer` finds, by distance: where ranks tie, every slot
+/// at the K-th distance is right. Slots that `accept` refuses must not be returned at all.
+fn recall(
+    set: &Set,
+    metric: Metric,
+    accept: impl Fn(u32) -> bool,
+    mut answer: impl FnMut(&[f32]) -> Vec<u32>,
+) -> f64 {
+    let mut hits = 0;
+    for query in &set.queries {
+        let measure = Measure::new(metric, query);
+        let accepted = (0..set.base.len()).filter(|&slot| accept(slot));
+        let mut ranks: Vec<f32> = accepted.map(|slot| measure.rank(&set.base, slot)).collect();
+        let bound = *ranks.select_nth_unstable_by(K - 1, f32::total_cmp).1;
+        let slots = answer(query);
+        assert_eq!(slots.len(), K);
+        assert!(slots.iter().all(|&slot| accept(slot)));
+        hits += slots
+            .iter()
+            .filter(|&&slot| measure.rank(&set.base, slot) <= bound)
+            .count();
+    }
+    hits as f64 / (set.queries.len() * K) as f64
+}
+
+fn graph_recall(
+    graph: &Graph,
+    set: &Set,
+    metric: Metric,
+    ef: usize,
+    accept: impl Fn(u32) -> bool,
+) -> f64 {
+    let mut scratch = Scratch::new();
+    recall(set, metric, &accept, |query| {
+        let measure = Measure::new(metric, query);
+        graph
+            .search(&set.base, &measure, ef, &accept, &mut scratch)
+            .expect("memory");
+        scratch
+            .results()
+            .iter()
+            .take(K)
+            .map(|neighbor| neighbor.slot)
+            .collect()
+    })
+}
+
+/// The recall of `hnsw_rs` with the same parameters.
+fn reference_recall<D: Distance<f32> + Default + Send + Sync>(
+    set: &Set,
+    metric: Metric,
+    ef: usize,
+) -> f64 {
+    let count = set.base.vectors.len();
+    let hnsw = Hnsw::new(PARAMS.m, count, 16, PARAMS.ef_construction, D::default());
+    for (slot, vector) in set.base.vectors.iter().enumerate() {
+        hnsw.insert((vector, slot));
+    }
+    recall(
+        set,
+        metric,
+        |_| true,
+        |query| {
+            hnsw.search(query, K, ef)
+                .iter()
+                .map(|found| found.d_id as u32)
+                .collect()
+        },
+    )
+}
+
+fn assert_as_good_as_reference<D: Distance<f32> + Default + Send + Sync>(
+    name: &str,
+    set: &Set,
+    graph: Metric,
+    metric: Metric,
+) {
+    let graph = build(graph, &set.base, 1);
+    for ef in [50, 100] {
+        let ours = graph_recall(&graph, set, metric, ef, |_| true);
+        let theirs = reference_recall::<D>(set, metric, ef);
+        println!("{name} {metric:?} ef {ef}: recall {ours:.4}, hnsw_rs {theirs:.4}");
+        assert!(
+            ours >= theirs - NOISE,
+            "{name} {metric:?} ef {ef}: {ours} against {theirs}"
+        );
+    }
+}
+
+/// The graphs of the engine, and the metrics each is searched under.
+const SEARCHES: [(Metric, Metric); 4] = [
+    (Metric::Euclidean, Metric::Euclidean),
+    (Metric::Euclidean, Metric::Manhattan),
+    (Metric::Hamming, Metric::Hamming),
+    (Metric::Cosine, Metric::Cosine),
+];
+
+#[test]
+fn recall_is_high_under_every_metric_and_does_not_fall_when_ef_rises() {
+    for (built, metric) in SEARCHES {
+        let set = Set::for_metric(metric);
+        let graph = build(built, &set.base, 1);
+        let recalls = [20, 50, 100, 400].map(|ef| graph_recall(&graph, &set, metric, ef, |_| true));
+        println!("{metric:?}: {recalls:?}");
+        assert!(
+            recalls.is_sorted_by(|low, high| *high >= low - 0.002),
+            "{metric:?} {recalls:?}"
+        );
+        assert!(recalls[2] >= 0.97, "{metric:?} {recalls:?}");
+        assert!(recalls[3] >= 0.995, "{metric:?} {recalls:?}");
+    }
+}
+
+#[test]
+fn recall_over_the_accepted_half_is_as_high() {
+    for (built, metric) in SEARCHES {
+        let set = Set::for_metric(metric);
+        let graph = build(built, &set.base, 1);
+        let recall = graph_recall(&graph, &set, metric, 100, |slot| slot / 7 % 2 == 0);
+        assert!(recall >= 0.97, "{metric:?} {recall}");
+    }
+}
+
+#[test]
+fn a_graph_built_by_four_threads_is_as_good_as_one_built_by_one() {
+    for (built, metric) in SEARCHES {
+        let set = Set::for_metric(metric);
+        let [one, four] = [1, 4].map(|threads| {
+            let graph = build(built, &set.base, threads);
+            graph_recall(&graph, &set, metric, 50, |_| true)
+        });
+        assert!(
+            four >= one - 0.01,
+            "{metric:?}: {four} by four threads, {one} by one"
+        );
+    }
+}
+
+#[test]
+fn recall_is_at_least_that_of_hnsw_rs_on_synthetic_sets() {
+    let set = Set::clustered(4_500, 24);
+    assert_as_good_as_reference::<DistL2>("clusters", &set, Metric::Euclidean, Metric::Euclidean);
+    assert_as_good_as_reference::<DistCosine>("clusters", &set, Metric::Cosine, Metric::Cosine);
+    let set = Set::signatures(4_500, 64);
+    assert_as_good_as_reference::<DistHamming>(
+        "signatures",
+        &set,
+        Metric::Hamming,
+        Metric::Hamming,
+    );
+}
+
+#[test]
+fn recall_is_at_least_that_of_hnsw_rs_on_real_sets() {
+    let Some(folder) = env::var_os("VECTORD_DATA") else {
+        println!("skipped: VECTORD_DATA does not name the folder of the real sets");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let set = read_bytes(&folder.join("sift_base.u8.npy"));
+    assert_as_good_as_reference::<DistL2>("sift", &set, Metric::Euclidean, Metric::Euclidean);
+    assert_as_good_as_reference::<DistCosine>("sift", &set, Metric::Cosine, Metric::Cosine);
+    // The Euclidean graph must do for Manhattan what a graph of its own does.
+    assert_as_good_as_reference::<DistL1>("sift", &set, Metric::Euclidean, Metric::Manhattan);
+    let set = read_bytes(&folder.join("minhash_base.u8.npy"));
+    assert_as_good_as_reference::<DistHamming>("minhash", &set, Metric::Hamming, Metric::Hamming);
+}
+
+/// Every 7th row, up to 5,500, of a `.npy` file of bytes with 128 columns.
+fn read_bytes(path: &Path) -> Set {
+    let bytes = fs::read(path).expect("VECTORD_DATA names the folder of the sets");
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let rows = bytes[header..].chunks_exact(128).step_by(7).take(5_500);
+    Set::new(
+        rows.map(|row| row.iter().map(|&byte| f32::from(byte)).collect())
+            .collect(),
+        500,
+    )
+}
