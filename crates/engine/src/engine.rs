@@ -1,0 +1,332 @@
+//! The engine as one thing: open a data folder, insert, delete, get, search, close.
+
+use std::{
+    cell::RefCell,
+    path::PathBuf,
+    slice,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    thread,
+};
+
+use crate::{
+    Error, Metric, Result,
+    graph::{Params, Scratch},
+    index::{GraphStatus, Hit, Index, Linker, PointId},
+    store::{OpenOptions, Segments, Store, StoredPoint},
+    workers::{Job, Workers},
+    writer::{Batch, Done, Writer},
+};
+
+/// The dimension of a fresh folder for which none is configured.
+pub const DEFAULT_DIMENSION: u32 = 384;
+
+/// The greatest dimension.
+pub const MAX_DIMENSION: u32 = 65_536;
+
+/// A search that reads more values than this is not answered on the caller's thread: about a
+/// millisecond's work, which would hold up everything else on the server's loop.
+const MAX_VALUES_AT_ONCE: u64 = 4 << 20;
+
+/// What to open and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The data folder; made if it is not there.
+    pub path: PathBuf,
+    /// The dimension, if configured.
+    pub dimension: Option<u32>,
+    /// Parameters of the graphs.
+    pub graph: Params,
+    /// Size of a log segment in bytes.
+    pub segment_bytes: u64,
+}
+
+/// Where the engine's dimension comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DimensionSource {
+    /// The configuration.
+    Configured,
+    /// The points in the data folder.
+    Remembered,
+    /// Nothing else said it.
+    Default,
+}
+
+/// One query of a batch.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The similarity.
+    pub metric: Metric,
+    /// The greatest number of results, at least 1.
+    pub limit: usize,
+    /// Search breadth.
+    pub ef: usize,
+}
+
+/// What the engine tells of itself.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Points that are not deleted.
+    pub points: u64,
+    /// Why the store takes no more writes, if it does not.
+    pub failure: Option<String>,
+    /// The graphs that exist or failed.
+    pub graphs: Vec<GraphStatus>,
+}
+
+/// A data folder, opened.
+pub struct Engine {
+    dimension: u32,
+    dimension_source: DimensionSource,
+    notes: Vec<String>,
+    index: Arc<Index>,
+    segments: Arc<Segments>,
+    writer: Writer,
+    workers: Workers,
+    linker: Mutex<Option<Linker>>,
+    closed: RwLock<bool>,
+}
+
+impl Engine {
+    /// Opens a data folder and serves every point that was acknowledged before.
+    pub fn open(options: &Options) -> Result<Engine> {
+        let opened = Store::open(&OpenOptions {
+            path: options.path.clone(),
+            dimension: options.dimension,
+            default_dimension: DEFAULT_DIMENSION,
+            segment_bytes: options.segment_bytes,
+        })?;
+        let dimension_source = match (opened.remembered, options.dimension) {
+            (true, None) => DimensionSource::Remembered,
+            (_, Some(_)) => DimensionSource::Configured,
+            (false, None) => DimensionSource::Default,
+        };
+        let segments = opened.store.segments();
+        let index = Arc::new(Index::new(
+            Arc::clone(&segments),
+            opened.dimension,
+            options.graph,
+        ));
+        for point in &opened.points {
+            index.insert(point.id, point.location, point.sequence)?;
+        }
+        index.publish(opened.last_sequence);
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Engine {
+            dimension: opened.dimension,
+            dimension_source,
+            notes: opened.notes,
+            // Linking is bulk work: it leaves one core to requests where there are several.
+            linker: Mutex::new(Some(Linker::start(&index, cores.saturating_sub(1).max(1))?)),
+            workers: Workers::start(cores)?,
+            writer: Writer::start(opened.store, Arc::clone(&index))?,
+            index,
+            segments,
+            closed: RwLock::new(false),
+        })
+    }
+
+    /// Values in a vector.
+    #[must_use]
+    pub fn dimension(&self) -> u32 {
+        self.dimension
+    }
+
+    /// Where the dimension comes from.
+    #[must_use]
+    pub fn dimension_source(&self) -> DimensionSource {
+        self.dimension_source
+    }
+
+    /// What opening the folder had to mend, as lines for a log.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Stores the points of a batch, all or none. `done` is called, maybe on another thread, once
+    /// the points are durable and visible or the batch was refused.
+    pub fn insert(&self, batch: Batch, done: Done<()>) {
+        match self
+            .check_shape(&batch)
+            .and_then(|()| self.check_finite(&batch.vectors))
+        {
+            Ok(()) => self.writer.insert(batch, done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Deletes a point. `done` learns, once that is durable, whether there was one.
+    pub fn delete(&self, id: PointId, done: Done<bool>) {
+        self.writer.delete(id, done);
+    }
+
+    /// The stored point with this id, its bytes verified.
+    pub fn get(&self, id: &PointId) -> Result<Option<StoredPoint<'_>>> {
+        self.while_open(|| {
+            self.index
+                .locate(id)
+                .map(|at| self.segments.read(at))
+                .transpose()
+        })
+    }
+
+    /// Answers a search on the calling thread, or `None` if it would take it too long: then
+    /// [`Engine::search_batch`] is the way.
+    pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
+        self.check_queries(vector, slice::from_ref(query))?;
+        thread_local! {
+            static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
+        }
+        self.while_open(|| {
+            let Query { metric, limit, ef } = *query;
+            if self.index.cost(metric, limit, ef) > MAX_VALUES_AT_ONCE {
+                return Ok(None);
+            }
+            SCRATCH.with_borrow_mut(|scratch| {
+                self.index
+                    .search(metric, vector, limit, ef, scratch)
+                    .map(Some)
+            })
+        })
+    }
+
+    /// Answers searches on other threads. `vectors` holds one vector per query; `done` is called
+    /// with one list of hits per query.
+    pub fn search_batch(&self, vectors: Vec<f32>, queries: Vec<Query>, done: Done<Vec<Vec<Hit>>>) {
+        if let Err(error) = self.check_queries(&vectors, &queries) {
+            return done(Err(error));
+        }
+        if queries.is_empty() {
+            return done(Ok(Vec::new()));
+        }
+        self.workers.submit(Box::new(BatchSearch {
+            index: Arc::clone(&self.index),
+            results: queries.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect(),
+            vectors,
+            queries,
+            done: Mutex::new(Some(done)),
+        }));
+    }
+
+    /// Points, health and graphs.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            points: self.index.live(),
+            failure: self.writer.failure(),
+            graphs: self.index.graphs(),
+        }
+    }
+
+    /// Finishes what is under way, makes it durable and lets the folder go. Everything is refused
+    /// afterwards; a second call does nothing.
+    pub fn close(&self) -> Result<()> {
+        *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
+        self.workers.stop();
+        let closed = self.writer.close();
+        let linker = self
+            .linker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(linker) = linker {
+            linker.stop();
+        }
+        closed
+    }
+
+    fn while_open<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
+        if *closed { Err(Error::Closed) } else { work() }
+    }
+
+    fn check_shape(&self, batch: &Batch) -> Result<()> {
+        let points = batch.ids.len();
+        let contents_fit = batch.content_ends.is_sorted()
+            && batch.content_ends.last().copied().unwrap_or(0) == batch.contents.len();
+        let fits = batch.vectors.len() == points * self.index.dimension()
+            && batch.content_types.len() == points
+            && batch.content_ends.len() == points
+            && contents_fit;
+        if fits && points > 0 {
+            Ok(())
+        } else {
+            Err(wrong_shape())
+        }
+    }
+
+    fn check_queries(&self, vectors: &[f32], queries: &[Query]) -> Result<()> {
+        if vectors.len() != queries.len() * self.index.dimension() {
+            return Err(wrong_shape());
+        }
+        if queries.iter().any(|query| query.limit == 0) {
+            return Err(Error::InvalidArgument(
+                "limit is 0, expected at least 1".into(),
+            ));
+        }
+        self.check_finite(vectors)
+    }
+
+    /// NaN and infinities have no place in an order of distances.
+    fn check_finite(&self, vectors: &[f32]) -> Result<()> {
+        match vectors.iter().position(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(Error::NotFinite {
+                item: at / self.index.dimension(),
+                position: at % self.index.dimension(),
+                value: vectors[at],
+            }),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Nobody is left to hear of a failure; recovery at the next start makes up for it.
+        drop(self.close());
+    }
+}
+
+struct BatchSearch {
+    index: Arc<Index>,
+    vectors: Vec<f32>,
+    queries: Vec<Query>,
+    results: Vec<Mutex<Result<Vec<Hit>>>>,
+    done: Mutex<Option<Done<Vec<Vec<Hit>>>>>,
+}
+
+impl Job for BatchSearch {
+    fn parts(&self) -> usize {
+        self.queries.len()
+    }
+
+    fn run(&self, part: usize, scratch: &mut Scratch) {
+        let dimension = self.index.dimension();
+        let vector = &self.vectors[part * dimension..(part + 1) * dimension];
+        let Query { metric, limit, ef } = self.queries[part];
+        let result = self.index.search(metric, vector, limit, ef, scratch);
+        *self.results[part]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = result;
+    }
+
+    fn finish(&self, outcome: Result<()>) {
+        let take = |result: &Mutex<Result<Vec<Hit>>>| {
+            let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *result, Ok(Vec::new()))
+        };
+        if let Some(done) = self
+            .done
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
+            done(outcome.and_then(|()| self.results.iter().map(take).collect()));
+        }
+    }
+}
+
+/// The binding hands over arrays that fit each other; anything else is a fault of the binding.
+fn wrong_shape() -> Error {
+    Error::Internal("arrays of a request do not fit each other".into())
+}

@@ -1,0 +1,174 @@
+//! The slots: where each point's record lies, when it became visible and when it was deleted.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use crate::{
+    Result, distance,
+    points::Points,
+    store::{Location, Segments},
+    table::Table,
+};
+
+// A slot is a row of four words; a search touches the first two for each rank and the last two
+// for each candidate, so they share a cache line.
+const ROW: usize = 4;
+/// Segment number in the upper half, offset of the vector in units of 64 bytes in the lower.
+const VECTOR: usize = 0;
+/// Offset of the record in the upper half, bits of the inverse norm in the lower.
+const RECORD_AND_NORM: usize = 1;
+/// Sequence number of the insert: from here on the point is visible.
+const SEQUENCE: usize = 2;
+/// Sequence number of the delete, 0 while the point lives.
+const DELETED: usize = 3;
+
+/// Stands in the place of an inverse norm when the vector is outside the range in which the
+/// single-precision kernels can be trusted.
+const ODD: f32 = f32::NAN;
+
+/// Points by slot, appended by one writer and read by any number of threads without a lock.
+pub struct Arena {
+    segments: Arc<Segments>,
+    rows: Table<AtomicU64>,
+    len: AtomicU32,
+    live: AtomicU64,
+    visible: AtomicU64,
+}
+
+impl Arena {
+    /// An arena without points over the segments of a store.
+    #[must_use]
+    pub fn new(segments: Arc<Segments>) -> Self {
+        Arena {
+            segments,
+            rows: Table::new(ROW),
+            len: AtomicU32::new(0),
+            live: AtomicU64::new(0),
+            visible: AtomicU64::new(0),
+        }
+    }
+
+    /// Appends the point that `sequence` inserted. It stays hidden until `publish` reaches its
+    /// sequence. Only the writer calls this.
+    pub fn push(&self, location: Location, sequence: u64) -> Result<u32> {
+        let slot = self.len.load(Ordering::Relaxed);
+        self.rows.ensure(slot as usize + 1)?;
+        let vector = self.segments.vector(location.segment, location.vector);
+        let norm = if distance::is_ordinary(vector) {
+            distance::inverse_norm(vector)
+        } else {
+            ODD
+        };
+        let row = self.row(slot);
+        row[VECTOR].store(pack(location.segment, location.vector), Ordering::Relaxed);
+        row[RECORD_AND_NORM].store(pack(location.record, norm.to_bits()), Ordering::Relaxed);
+        row[SEQUENCE].store(sequence, Ordering::Relaxed);
+        self.len.store(slot + 1, Ordering::Release);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        Ok(slot)
+    }
+
+    /// Hides the point in `slot` from every view taken at `sequence` or later. Only the writer
+    /// calls this, once for a slot.
+    pub fn delete(&self, slot: u32, sequence: u64) {
+        self.row(slot)[DELETED].store(sequence, Ordering::Release);
+        self.live.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Lets searches that start from now on see everything up to `sequence`.
+    pub fn publish(&self, sequence: u64) {
+        self.visible.store(sequence, Ordering::Release);
+    }
+
+    /// The sequence number up to which a search that starts now may look.
+    #[must_use]
+    pub fn visible(&self) -> u64 {
+        self.visible.load(Ordering::Acquire)
+    }
+
+    /// Slots in use, deleted points included.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Points that are not deleted.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// Whether a view taken at `sequence` contains the point in `slot`.
+    #[inline]
+    #[must_use]
+    pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
+        let row = self.row(slot);
+        let deleted = row[DELETED].load(Ordering::Acquire);
+        row[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
+    }
+
+    /// Whether the vector in `slot` is left to the double-precision kernels.
+    #[inline]
+    #[must_use]
+    pub fn is_odd(&self, slot: u32) -> bool {
+        self.inverse_norm(slot).is_nan()
+    }
+
+    /// The sequence number that inserted the point in `slot`.
+    #[must_use]
+    pub fn sequence(&self, slot: u32) -> u64 {
+        self.row(slot)[SEQUENCE].load(Ordering::Relaxed)
+    }
+
+    /// Where the record of the point in `slot` lies.
+    #[must_use]
+    pub fn location(&self, slot: u32) -> Location {
+        let row = self.row(slot);
+        let (segment, vector) = unpack(row[VECTOR].load(Ordering::Relaxed));
+        let (record, _) = unpack(row[RECORD_AND_NORM].load(Ordering::Relaxed));
+        Location {
+            segment,
+            record,
+            vector,
+        }
+    }
+
+    /// The segments that hold the records.
+    #[must_use]
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    #[inline]
+    fn row(&self, slot: u32) -> &[AtomicU64] {
+        self.rows.row(slot)
+    }
+}
+
+impl Points for Arena {
+    #[inline]
+    fn vector(&self, slot: u32) -> &[f32] {
+        let (segment, vector) = unpack(self.row(slot)[VECTOR].load(Ordering::Relaxed));
+        self.segments.vector(segment, vector)
+    }
+
+    #[inline]
+    fn prefetch(&self, slot: u32) {
+        distance::prefetch(self.vector(slot));
+    }
+
+    #[inline]
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        f32::from_bits(unpack(self.row(slot)[RECORD_AND_NORM].load(Ordering::Relaxed)).1)
+    }
+}
+
+fn pack(upper: u32, lower: u32) -> u64 {
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+fn unpack(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}

@@ -1,0 +1,157 @@
+//! The index: every point by slot, found by id, by scan or by graph. One writer appends and
+//! deletes; any number of threads search meanwhile, each in the view of one sequence number.
+
+mod arena;
+mod best;
+mod family;
+mod ids;
+mod linked;
+mod linker;
+pub mod plan;
+mod search;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use arena::Arena;
+pub use ids::PointId;
+pub use linker::Linker;
+pub use search::Hit;
+
+use crate::{
+    Error, Metric, Result,
+    graph::Params,
+    store::{Location, Segments},
+};
+use family::Family;
+use ids::IdTable;
+
+/// What the index tells of one graph.
+#[derive(Clone, Debug)]
+pub struct GraphStatus {
+    /// The metric under which it is built.
+    pub metric: Metric,
+    /// Slots linked so far, of `slots`.
+    pub linked: u32,
+    /// Slots to link in all.
+    pub slots: u32,
+    /// Why there is no graph, if building it failed.
+    pub failure: Option<String>,
+}
+
+/// Points, their ids and the graphs over them.
+pub struct Index {
+    arena: Arena,
+    ids: IdTable,
+    /// Slots whose vectors the single-precision kernels cannot be trusted with, in order.
+    odd: RwLock<Vec<u32>>,
+    families: [Family; 3],
+    linker: linker::Signal,
+    dimension: usize,
+}
+
+impl Index {
+    /// An empty index over the segments of a store of this dimension.
+    #[must_use]
+    pub fn new(segments: Arc<Segments>, dimension: u32, params: Params) -> Self {
+        let family = |metric| Family::new(metric, params);
+        Index {
+            arena: Arena::new(segments),
+            ids: IdTable::default(),
+            odd: RwLock::default(),
+            families: [Metric::Euclidean, Metric::Hamming, Metric::Cosine].map(family),
+            linker: linker::Signal::default(),
+            dimension: dimension as usize,
+        }
+    }
+
+    /// Values in a vector.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Appends a point; `publish` makes it visible. Only the writer calls this.
+    pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
+        let slot = self.arena.push(location, sequence)?;
+        if self.arena.is_odd(slot) {
+            let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
+            odd.try_reserve(1)
+                .map_err(|_| Error::Internal("no memory for a slot".into()))?;
+            odd.push(slot);
+        }
+        self.ids.insert(id, slot);
+        Ok(())
+    }
+
+    /// Deletes a point in the view of `sequence`; false when there is none with this id. Only the
+    /// writer calls this.
+    pub fn delete(&self, id: &PointId, sequence: u64) -> bool {
+        let Some(slot) = self.ids.get(id) else {
+            return false;
+        };
+        self.ids.remove(id);
+        self.arena.delete(slot, sequence);
+        true
+    }
+
+    /// Whether a live point has this id.
+    #[must_use]
+    pub fn contains(&self, id: &PointId) -> bool {
+        self.ids.get(id).is_some()
+    }
+
+    /// Where the record of the point `id` lies, once it is visible.
+    #[must_use]
+    pub fn locate(&self, id: &PointId) -> Option<Location> {
+        let slot = self.ids.get(id)?;
+        let visible = self.arena.is_visible(slot, self.arena.visible());
+        visible.then(|| self.arena.location(slot))
+    }
+
+    /// Makes everything up to `sequence` visible, and lets the graphs follow.
+    pub fn publish(&self, sequence: u64) {
+        self.arena.publish(sequence);
+        let live = self.arena.live();
+        for family in &self.families {
+            family.refresh(live, self.dead());
+        }
+        self.linker.wake();
+    }
+
+    /// Points that are not deleted.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.arena.live()
+    }
+
+    /// The graphs that exist or failed.
+    #[must_use]
+    pub fn graphs(&self) -> Vec<GraphStatus> {
+        let slots = self.arena.slots();
+        let status = |family: &Family| {
+            let current = family.current();
+            let failure = family.failure();
+            (current.is_some() || failure.is_some()).then(|| GraphStatus {
+                metric: family.metric(),
+                linked: current.map_or(0, |linked| linked.tail(slots).start),
+                slots,
+                failure,
+            })
+        };
+        self.families.iter().filter_map(status).collect()
+    }
+
+    /// The family whose graph answers searches under `metric`. Manhattan is walked on the
+    /// Euclidean graph: measured, it takes no more ranks there than on a graph of its own.
+    fn family(&self, metric: Metric) -> &Family {
+        match metric {
+            Metric::Euclidean | Metric::Manhattan => &self.families[0],
+            Metric::Hamming => &self.families[1],
+            Metric::Cosine => &self.families[2],
+        }
+    }
+
+    fn dead(&self) -> u64 {
+        u64::from(self.arena.slots()).saturating_sub(self.arena.live())
+    }
+}

@@ -1,0 +1,25 @@
+//! The engine of vectord: a durable log of points and the indexes that answer nearest-neighbour
+//! searches over them. Plain Rust: it knows nothing of N-API, JSON or protobuf.
+//!
+//! Bottom up: [`distance`] holds the SIMD kernels, [`measure`] turns a metric into ranks,
+//! [`graph`] is the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`]
+//! ties them together with the threads that write and search.
+
+pub mod distance;
+mod engine;
+mod error;
+pub mod graph;
+pub mod index;
+pub mod measure;
+mod metric;
+pub mod points;
+pub mod store;
+pub mod table;
+mod workers;
+mod writer;
+
+pub use engine::{DimensionSource, Engine, MAX_DIMENSION, Options, Query, Status};
+pub use error::{Error, Result};
+pub use index::{GraphStatus, Hit, PointId};
+pub use metric::Metric;
+pub use writer::{Batch, Done};

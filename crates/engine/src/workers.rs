@@ -1,0 +1,256 @@
+//! The threads that answer batches and heavy searches: a bounded queue of jobs, each a number of
+//! parts that the threads take one by one, so that one batch is spread over all of them.
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use crate::{Error, Result, graph::Scratch};
+
+/// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
+const MAX_JOBS: usize = 256;
+
+/// Work of several parts, each done once, on whichever thread.
+pub trait Job: Send + Sync {
+    /// The number of parts, at least 1.
+    fn parts(&self) -> usize;
+
+    /// Does one part.
+    fn run(&self, part: usize, scratch: &mut Scratch);
+
+    /// Is called once: after every part is done, or when the job was refused or a part panicked.
+    fn finish(&self, outcome: Result<()>);
+}
+
+/// A fixed number of threads and their queue.
+pub struct Workers {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Arc<Running>>,
+    /// Jobs that wait or run.
+    count: usize,
+    stopped: bool,
+}
+
+struct Running {
+    job: Box<dyn Job>,
+    next: AtomicUsize,
+    unfinished: AtomicUsize,
+    panics: AtomicUsize,
+}
+
+impl Workers {
+    /// Starts `threads` threads.
+    pub fn start(threads: usize) -> Result<Workers> {
+        let shared = Arc::new(Shared::default());
+        let spawn = |number| {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .name(format!("search-{number}"))
+                .spawn(move || shared.run())
+        };
+        let threads = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
+        Ok(Workers {
+            shared,
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Enqueues a job, or finishes it at once with the reason why not.
+    pub fn submit(&self, job: Box<dyn Job>) {
+        if let Err((job, reason)) = self.shared.enqueue(job) {
+            job.finish(Err(reason));
+        }
+    }
+
+    /// Finishes the jobs that are enqueued, then ends the threads. Later jobs are refused.
+    pub fn stop(&self) {
+        self.shared.lock().stopped = true;
+        self.shared.changed.notify_all();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic in a part was caught and reported to its job.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enqueue(&self, job: Box<dyn Job>) -> std::result::Result<(), (Box<dyn Job>, Error)> {
+        let mut queue = self.lock();
+        if queue.stopped {
+            return Err((job, Error::Closed));
+        }
+        if queue.count >= MAX_JOBS {
+            let reason = format!("{MAX_JOBS} batch searches are under way; try again");
+            return Err((job, Error::Overloaded(reason)));
+        }
+        queue.count += 1;
+        queue.jobs.push_back(Arc::new(Running {
+            next: AtomicUsize::new(0),
+            unfinished: AtomicUsize::new(job.parts()),
+            panics: AtomicUsize::new(0),
+            job,
+        }));
+        drop(queue);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn run(&self) {
+        let mut scratch = Scratch::new();
+        while let Some((running, part)) = self.next_part() {
+            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch));
+            if catch_unwind(work).is_err() {
+                running.panics.fetch_add(1, Ordering::Relaxed);
+                scratch = Scratch::new();
+            }
+            if running.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.lock().count -= 1;
+                let outcome = match running.panics.load(Ordering::Relaxed) {
+                    0 => Ok(()),
+                    _ => Err(Error::Internal("a search panicked".into())),
+                };
+                // Whoever waits for the job can do no more about a panic in its own callback.
+                drop(catch_unwind(AssertUnwindSafe(|| {
+                    running.job.finish(outcome);
+                })));
+            }
+        }
+    }
+
+    /// The next part of the oldest job that has one left; none once the threads should end.
+    fn next_part(&self) -> Option<(Arc<Running>, usize)> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(running) = queue.jobs.front() {
+                let running = Arc::clone(running);
+                let part = running.next.fetch_add(1, Ordering::Relaxed);
+                if part + 1 >= running.job.parts() {
+                    queue.jobs.pop_front();
+                }
+                return Some((running, part));
+            }
+            if queue.stopped {
+                return None;
+            }
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    struct Count {
+        parts: usize,
+        done: Vec<AtomicUsize>,
+        panics_at: Option<usize>,
+        finished: Sender<(Vec<usize>, Result<()>)>,
+    }
+
+    impl Job for Count {
+        fn parts(&self) -> usize {
+            self.parts
+        }
+
+        fn run(&self, part: usize, _scratch: &mut Scratch) {
+            self.done[part].fetch_add(1, Ordering::Relaxed);
+            assert_ne!(self.panics_at, Some(part), "a part that panics on purpose");
+        }
+
+        fn finish(&self, outcome: Result<()>) {
+            let counts = self
+                .done
+                .iter()
+                .map(|count| count.load(Ordering::Relaxed))
+                .collect();
+            self.finished.send((counts, outcome)).unwrap();
+        }
+    }
+
+    fn count(
+        parts: usize,
+        panics_at: Option<usize>,
+        finished: Sender<(Vec<usize>, Result<()>)>,
+    ) -> Count {
+        Count {
+            parts,
+            done: (0..parts).map(|_| AtomicUsize::new(0)).collect(),
+            panics_at,
+            finished,
+        }
+    }
+
+    #[test]
+    fn every_part_is_done_once_before_the_job_finishes() {
+        let workers = Workers::start(3).unwrap();
+        let (sender, receiver) = channel();
+        for _ in 0..20 {
+            workers.submit(Box::new(count(50, None, sender.clone())));
+        }
+        for _ in 0..20 {
+            let (counts, outcome) = receiver.recv().unwrap();
+            outcome.unwrap();
+            assert_eq!(counts, vec![1; 50]);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_reported_and_the_threads_live_on() {
+        let workers = Workers::start(1).unwrap();
+        let (sender, receiver) = channel();
+        workers.submit(Box::new(count(3, Some(1), sender.clone())));
+        let (counts, outcome) = receiver.recv().unwrap();
+        assert_eq!(counts, vec![1; 3]);
+        assert!(matches!(outcome, Err(Error::Internal(_))));
+        workers.submit(Box::new(count(1, None, sender)));
+        assert!(receiver.recv().unwrap().1.is_ok());
+    }
+
+    #[test]
+    fn stopping_finishes_what_is_enqueued_and_refuses_the_rest() {
+        let workers = Workers::start(1).unwrap();
+        let (sender, receiver) = channel();
+        for _ in 0..5 {
+            workers.submit(Box::new(count(10, None, sender.clone())));
+        }
+        workers.stop();
+        assert_eq!(
+            receiver
+                .try_iter()
+                .filter(|(_, outcome)| outcome.is_ok())
+                .count(),
+            5
+        );
+        workers.submit(Box::new(count(1, None, sender)));
+        assert!(matches!(receiver.try_recv().unwrap().1, Err(Error::Closed)));
+    }
+}

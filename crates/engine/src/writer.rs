@@ -1,0 +1,310 @@
+//! The one thread that writes: it drains the queue, commits the requests as one group with one
+//! fsync, publishes them and answers everyone who waits. The fsync under way is the window in which
+//! the next group gathers.
+
+use std::{
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use crate::{
+    Error, Result,
+    index::{Index, PointId},
+    store::{Location, Store, Write},
+};
+
+/// The last acknowledged record is proven by a no-op once the writer has been idle this long.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// A group takes in further requests up to this size, so that no write waits for a long one.
+const GROUP_BYTES: usize = 8 << 20;
+
+/// What is called, on the writer's thread, once a write is durable and visible, or has failed.
+pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Points to insert together, all or none: one id, content type and content for each vector.
+pub struct Batch {
+    /// Ids, all fresh.
+    pub ids: Vec<PointId>,
+    /// The vectors one after the other.
+    pub vectors: Vec<f32>,
+    /// The number of each content type.
+    pub content_types: Vec<u8>,
+    /// The contents one after the other.
+    pub contents: Vec<u8>,
+    /// Where each content ends within `contents`.
+    pub content_ends: Vec<usize>,
+}
+
+impl Batch {
+    /// The vectors' and contents' part of the memory that the batch takes.
+    fn bytes(&self) -> usize {
+        self.vectors.len() * size_of::<f32>() + self.contents.len()
+    }
+
+    fn writes(&self, dimension: usize) -> impl Iterator<Item = Write<'_>> {
+        let starts = std::iter::once(0).chain(self.content_ends.iter().copied());
+        let contents = starts
+            .zip(&self.content_ends)
+            .map(|(start, &end)| &self.contents[start..end]);
+        let vectors = self.vectors.chunks_exact(dimension);
+        self.ids
+            .iter()
+            .zip(vectors)
+            .zip(&self.content_types)
+            .zip(contents)
+            .map(|(((&id, vector), &content_type), content)| Write::Insert {
+                id,
+                vector,
+                content_type,
+                content,
+            })
+    }
+}
+
+enum Request {
+    Insert { batch: Batch, done: Done<()> },
+    Delete { id: PointId, done: Done<bool> },
+    Close { done: Sender<Result<()>> },
+}
+
+impl Request {
+    fn refuse(self, error: &Error) {
+        match self {
+            Request::Insert { done, .. } => done(Err(again(error))),
+            Request::Delete { done, .. } => done(Err(again(error))),
+            // Whoever closes has stopped waiting if the channel is gone.
+            Request::Close { done } => drop(done.send(Err(again(error)))),
+        }
+    }
+}
+
+/// The queue to the writer's thread.
+pub struct Writer {
+    queue: Mutex<Option<Sender<Request>>>,
+    failure: Arc<Mutex<Option<String>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread that owns `store` and keeps `index` in step with it.
+    pub fn start(store: Store, index: Arc<Index>) -> Result<Writer> {
+        let (sender, receiver) = channel();
+        let failure = Arc::default();
+        let state = State {
+            store,
+            index,
+            failure: Arc::clone(&failure),
+        };
+        let thread = thread::Builder::new()
+            .name("write".into())
+            .spawn(move || state.run(&receiver))?;
+        Ok(Writer {
+            queue: Mutex::new(Some(sender)),
+            failure,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Enqueues an insert.
+    pub fn insert(&self, batch: Batch, done: Done<()>) {
+        self.send(Request::Insert { batch, done });
+    }
+
+    /// Enqueues a delete; `done` learns whether there was such a point.
+    pub fn delete(&self, id: PointId, done: Done<bool>) {
+        self.send(Request::Delete { id, done });
+    }
+
+    /// Why the store takes no more writes, if it does not.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+
+    /// Finishes what is enqueued, then closes the store. Later writes are refused.
+    pub fn close(&self) -> Result<()> {
+        let queue = lock(&self.queue).take();
+        let Some(queue) = queue else { return Ok(()) };
+        let (done, closed) = channel();
+        queue
+            .send(Request::Close { done })
+            .map_err(|_| Error::Closed)?;
+        let result = closed.recv().map_err(|_| Error::Closed)?;
+        if let Some(thread) = lock(&self.thread).take() {
+            // A panic in the thread was caught there and became its answer.
+            drop(thread.join());
+        }
+        result
+    }
+
+    fn send(&self, request: Request) {
+        let refused = match &*lock(&self.queue) {
+            Some(queue) => queue.send(request).err().map(|unsent| unsent.0),
+            None => Some(request),
+        };
+        if let Some(request) = refused {
+            request.refuse(&Error::Closed);
+        }
+    }
+}
+
+struct State {
+    store: Store,
+    index: Arc<Index>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl State {
+    fn run(mut self, queue: &Receiver<Request>) {
+        loop {
+            self.index.wait_for_room();
+            let first = match queue.recv_timeout(IDLE) {
+                Ok(request) => request,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.prove();
+                    match queue.recv() {
+                        Ok(request) => request,
+                        Err(_) => return,
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let (group, close) = gather(first, queue);
+            self.answer(group);
+            if let Some(done) = close {
+                // Whoever closes has stopped waiting if the channel is gone.
+                drop(done.send(self.store.close()));
+                return;
+            }
+        }
+    }
+
+    fn prove(&mut self) {
+        if let Err(error) = self.store.prove() {
+            self.note(&error);
+        }
+    }
+
+    fn answer(&mut self, group: Vec<Request>) {
+        if group.is_empty() {
+            return;
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
+            .unwrap_or_else(|_| Err(Error::Internal("the writer panicked".into())));
+        if let Err(error) = &result {
+            self.note(error);
+        }
+        match result {
+            Ok(found) => accept(group, found),
+            Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),
+        }
+    }
+
+    /// Makes the requests durable as one group and then visible. Answers, for each delete in order,
+    /// whether it found its point.
+    fn commit(&mut self, group: &[Request]) -> Result<Vec<bool>> {
+        if let Some(reason) = lock(&self.failure).clone() {
+            return Err(Error::ReadOnly(reason));
+        }
+        let mut writes = Vec::new();
+        let mut found = Vec::new();
+        let mut deleted = HashSet::new();
+        for request in group {
+            match request {
+                Request::Insert { batch, .. } => {
+                    writes.extend(batch.writes(self.index.dimension()));
+                }
+                Request::Delete { id, .. } => {
+                    let exists = self.index.contains(id) && deleted.insert(id);
+                    found.push(exists);
+                    if exists {
+                        writes.push(Write::Delete { id: *id });
+                    }
+                }
+                Request::Close { .. } => {}
+            }
+        }
+        if !writes.is_empty() {
+            let locations = self.store.commit(&writes)?;
+            self.publish(&writes, &locations)?;
+        }
+        Ok(found)
+    }
+
+    fn publish(&self, writes: &[Write], locations: &[Location]) -> Result<()> {
+        let last = self.store.last_sequence();
+        let first = last + 1 - writes.len() as u64;
+        for ((write, &location), sequence) in writes.iter().zip(locations).zip(first..) {
+            match write {
+                Write::Insert { id, .. } => self.index.insert(*id, location, sequence)?,
+                Write::Delete { id } => {
+                    self.index.delete(id, sequence);
+                }
+            }
+        }
+        self.index.publish(last);
+        Ok(())
+    }
+
+    fn note(&self, error: &Error) {
+        if !matches!(error, Error::StorageFull) {
+            let mut failure = lock(&self.failure);
+            failure.get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// Takes what has been enqueued meanwhile into the group that `first` begins, up to a request to
+/// close or until the group is large enough.
+fn gather(first: Request, queue: &Receiver<Request>) -> (Vec<Request>, Option<Sender<Result<()>>>) {
+    let mut group = Vec::new();
+    let mut bytes = 0;
+    let mut next = Some(first);
+    while let Some(request) = next {
+        match request {
+            Request::Close { done } => return (group, Some(done)),
+            Request::Insert { ref batch, .. } => bytes += batch.bytes(),
+            Request::Delete { .. } => {}
+        }
+        group.push(request);
+        next = if bytes < GROUP_BYTES {
+            queue.try_recv().ok()
+        } else {
+            None
+        };
+    }
+    (group, None)
+}
+
+/// Answers a group that is durable and visible; `found` says, for each delete in order, whether
+/// there was such a point.
+fn accept(group: Vec<Request>, found: Vec<bool>) {
+    let mut found = found.into_iter();
+    for request in group {
+        match request {
+            Request::Insert { done, .. } => done(Ok(())),
+            Request::Delete { done, .. } => done(Ok(found.next() == Some(true))),
+            Request::Close { done } => drop(done.send(Ok(()))),
+        }
+    }
+}
+
+/// The same failure for another of those who wait for a group.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::StorageFull => Error::StorageFull,
+        Error::Closed => Error::Closed,
+        Error::ReadOnly(reason) => Error::ReadOnly(reason.clone()),
+        other => Error::ReadOnly(other.to_string()),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

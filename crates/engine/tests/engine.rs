@@ -1,0 +1,437 @@
+//! The engine as a whole, against a plain list of points and brute force.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::channel,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use proptest::prelude::*;
+use vectord_engine::{
+    Batch, DimensionSource, Engine, Error, Metric, Options, PointId, Query, distance, graph::Params,
+};
+
+const SEGMENT_BYTES: u64 = 1 << 20;
+
+fn options(path: &Path, dimension: Option<u32>) -> Options {
+    Options {
+        path: path.into(),
+        dimension,
+        graph: Params {
+            m: 16,
+            ef_construction: 100,
+        },
+        segment_bytes: SEGMENT_BYTES,
+    }
+}
+
+fn open(path: &Path, dimension: u32) -> Engine {
+    Engine::open(&options(path, Some(dimension))).unwrap()
+}
+
+/// Ids in the order in which they are asked for.
+fn next_id() -> PointId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
+}
+
+fn batch(vectors: &[Vec<f32>]) -> Batch {
+    let contents: Vec<String> = vectors.iter().map(|vector| content_of(vector)).collect();
+    let content_ends = contents.iter().scan(0, |end, content| {
+        *end += content.len();
+        Some(*end)
+    });
+    Batch {
+        ids: vectors.iter().map(|_| next_id()).collect(),
+        vectors: vectors.concat(),
+        content_types: vec![1; vectors.len()],
+        content_ends: content_ends.collect(),
+        contents: contents.concat().into_bytes(),
+    }
+}
+
+fn content_of(vector: &[f32]) -> String {
+    format!("{vector:?}")
+}
+
+fn insert(engine: &Engine, vectors: &[Vec<f32>]) -> Result<Vec<PointId>, Error> {
+    let (sender, receiver) = channel();
+    let batch = batch(vectors);
+    let ids = batch.ids.clone();
+    engine.insert(
+        batch,
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    receiver.recv().unwrap().map(|()| ids)
+}
+
+fn delete(engine: &Engine, id: PointId) -> bool {
+    let (sender, receiver) = channel();
+    engine.delete(id, Box::new(move |outcome| sender.send(outcome).unwrap()));
+    receiver.recv().unwrap().unwrap()
+}
+
+/// Searches in the way of a batch, which never declines.
+fn search(
+    engine: &Engine,
+    metric: Metric,
+    vector: &[f32],
+    limit: usize,
+    ef: usize,
+) -> Vec<PointId> {
+    let (sender, receiver) = channel();
+    engine.search_batch(
+        vector.to_vec(),
+        vec![Query { metric, limit, ef }],
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    receiver.recv().unwrap().unwrap()[0]
+        .iter()
+        .map(|hit| hit.id)
+        .collect()
+}
+
+type Model = Vec<(PointId, Vec<f32>)>;
+
+fn brute_force(model: &Model, metric: Metric, query: &[f32], limit: usize) -> Vec<PointId> {
+    let mut ranked: Vec<(f64, usize)> = model
+        .iter()
+        .enumerate()
+        .map(|(index, (_, vector))| (distance::exact::distance(metric, query, vector), index))
+        .collect();
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    ranked
+        .iter()
+        .take(limit)
+        .map(|&(_, index)| model[index].0)
+        .collect()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(Vec<Vec<f32>>),
+    Delete(usize),
+    Search(Vec<f32>, usize),
+    Reopen,
+}
+
+fn vectors(dimension: usize) -> impl Strategy<Value = Vec<f32>> {
+    // Few values, so that duplicates, ties and zero vectors are common, and some that single
+    // precision cannot square.
+    let ordinary = prop::sample::select(vec![-2.0, -1.0, -0.0, 0.0, 1.0, 2.0, 3.5]);
+    let odd = prop::sample::select(vec![0.0, 1e-30, 3e-30, 1e30, 2e30]);
+    prop_oneof![
+        9 => prop::collection::vec(ordinary, dimension),
+        1 => prop::collection::vec(odd, dimension),
+    ]
+}
+
+fn steps(dimension: usize) -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => prop::collection::vec(vectors(dimension), 1..20).prop_map(Step::Insert),
+        4 => any::<prop::sample::Index>().prop_map(|index| Step::Delete(index.index(1_000_000))),
+        4 => (vectors(dimension), 1_usize..30).prop_map(|(query, limit)| Step::Search(query, limit)),
+        1 => Just(Step::Reopen),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_is_answered_like_a_plain_list_of_points(steps in steps(3)) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut engine = open(folder.path(), 3);
+        let mut model = Model::new();
+        for step in steps {
+            match step {
+                Step::Insert(vectors) => {
+                    let ids = insert(&engine, &vectors).unwrap();
+                    model.extend(ids.into_iter().zip(vectors));
+                }
+                Step::Delete(index) if !model.is_empty() => {
+                    let (id, _) = model.remove(index % model.len());
+                    prop_assert!(delete(&engine, id));
+                    prop_assert!(!delete(&engine, id));
+                    prop_assert!(engine.get(&id).unwrap().is_none());
+                }
+                Step::Delete(_) => prop_assert!(!delete(&engine, next_id())),
+                Step::Search(query, limit) => for metric in Metric::ALL {
+                    let expected = brute_force(&model, metric, &query, limit);
+                    prop_assert_eq!(search(&engine, metric, &query, limit, 10), expected);
+                },
+                Step::Reopen => {
+                    engine.close().unwrap();
+                    engine = open(folder.path(), 3);
+                }
+            }
+            prop_assert_eq!(engine.status().points, model.len() as u64);
+        }
+        for (id, vector) in &model {
+            let point = engine.get(id).unwrap().unwrap();
+            prop_assert_eq!(bits(point.vector), bits(vector));
+            prop_assert_eq!(point.content.to_vec(), content_of(vector).into_bytes());
+        }
+    }
+}
+
+fn bits(vector: &[f32]) -> Vec<u32> {
+    vector.iter().map(|value| value.to_bits()).collect()
+}
+
+/// Points around a few centres, reproducible.
+fn clustered(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+    let mut state = 7_u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1_u64 << 24) as f32
+    };
+    let centres: Vec<Vec<f32>> = (0..20)
+        .map(|_| (0..dimension).map(|_| random() * 4.0).collect())
+        .collect();
+    (0..count)
+        .map(|index| {
+            centres[index % centres.len()]
+                .iter()
+                .map(|x| x + random())
+                .collect()
+        })
+        .collect()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(120),
+            "{what} takes too long"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn wait_for_graphs(engine: &Engine) {
+    wait_until("linking", || {
+        let graphs = engine.status().graphs;
+        !graphs.is_empty() && graphs.iter().all(|graph| graph.linked == graph.slots)
+    });
+}
+
+fn recall(engine: &Engine, model: &Model, metric: Metric, queries: &[Vec<f32>], ef: usize) -> f64 {
+    let mut found = 0;
+    for query in queries {
+        let expected = brute_force(model, metric, query, 10);
+        let got = search(engine, metric, query, 10, ef);
+        assert_eq!(got.len(), 10);
+        found += expected.iter().filter(|id| got.contains(id)).count();
+    }
+    found as f64 / (queries.len() * 10) as f64
+}
+
+#[test]
+fn graphs_find_the_true_neighbours_before_and_after_deletes() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 16);
+    let vectors = clustered(12_000, 16);
+    let queries = clustered(50, 16);
+    let ids = insert(&engine, &vectors).unwrap();
+    let mut model: Model = ids.into_iter().zip(vectors).collect();
+
+    for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
+        search(&engine, metric, &queries[0], 10, 100);
+        wait_for_graphs(&engine);
+        assert!(
+            recall(&engine, &model, metric, &queries, 100) >= 0.95,
+            "{metric:?}"
+        );
+    }
+    // Four of five points go, more than a graph carries along: it is built anew meanwhile.
+    let (gone, kept): (Vec<_>, Vec<_>) = model
+        .into_iter()
+        .enumerate()
+        .partition(|(index, _)| index % 5 != 0);
+    model = kept.into_iter().map(|(_, point)| point).collect();
+    for (_, (id, _)) in &gone {
+        assert!(delete(&engine, *id));
+    }
+    for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
+        assert!(
+            recall(&engine, &model, metric, &queries, 100) >= 0.95,
+            "{metric:?}"
+        );
+        let all = search(&engine, metric, &queries[0], 100_000, 0);
+        assert_eq!(
+            all.len(),
+            model.len(),
+            "a great limit answers every point that is left"
+        );
+    }
+    wait_for_graphs(&engine);
+    assert!(recall(&engine, &model, Metric::Cosine, &queries, 100) >= 0.95);
+}
+
+#[test]
+fn a_breadth_of_all_points_gives_the_exact_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 16);
+    let vectors = clustered(5_000, 16);
+    let ids = insert(&engine, &vectors).unwrap();
+    let model: Model = ids.into_iter().zip(vectors).collect();
+    for query in clustered(10, 16) {
+        search(&engine, Metric::Euclidean, &query, 10, 100);
+        wait_for_graphs(&engine);
+        let exact = brute_force(&model, Metric::Euclidean, &query, 100);
+        assert_eq!(
+            search(&engine, Metric::Euclidean, &query, 100, 5_000),
+            exact
+        );
+    }
+}
+
+#[test]
+fn a_search_sees_a_batch_whole_or_not_at_all() {
+    const BATCH: usize = 50;
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Arc::new(open(folder.path(), 2));
+    let done = Arc::new(AtomicBool::new(false));
+    let searcher = thread::spawn({
+        let (engine, done) = (Arc::clone(&engine), Arc::clone(&done));
+        move || {
+            let mut searches = 0;
+            while !done.load(Ordering::Relaxed) {
+                let seen = search(&engine, Metric::Euclidean, &[0.0, 0.0], 1_000_000, 1).len();
+                assert_eq!(seen % BATCH, 0, "part of a batch was visible");
+                searches += 1;
+            }
+            searches
+        }
+    });
+    for _ in 0..100 {
+        insert(&engine, &clustered(BATCH, 2)).unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    assert!(searcher.join().unwrap() > 0);
+}
+
+#[test]
+fn writes_are_visible_once_they_are_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Arc::new(open(folder.path(), 2));
+    let threads: Vec<_> = (0..4)
+        .map(|number| {
+            let engine = Arc::clone(&engine);
+            thread::spawn(move || {
+                for step in 0..50 {
+                    let vector = vec![number as f32, step as f32];
+                    let id = insert(&engine, &[vector.clone()]).unwrap()[0];
+                    assert!(engine.get(&id).unwrap().is_some());
+                    assert_eq!(search(&engine, Metric::Euclidean, &vector, 1, 1), [id]);
+                    if step % 2 == 0 {
+                        assert!(delete(&engine, id));
+                        assert!(engine.get(&id).unwrap().is_none());
+                        assert_ne!(search(&engine, Metric::Euclidean, &vector, 1, 1), [id]);
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(engine.status().points, 100);
+}
+
+#[test]
+fn a_batch_with_a_value_that_is_not_finite_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 2);
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let refused = insert(&engine, &[vec![1.0, 2.0], vec![3.0, value]]);
+        assert!(matches!(
+            refused,
+            Err(Error::NotFinite {
+                item: 1,
+                position: 1,
+                ..
+            })
+        ));
+    }
+    assert_eq!(engine.status().points, 0);
+}
+
+#[test]
+fn a_heavy_search_is_declined_on_the_calling_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 1024);
+    insert(&engine, &clustered(5_000, 1024)).unwrap();
+    let query = Query {
+        metric: Metric::Hamming,
+        limit: 1,
+        ef: 1_000_000,
+    };
+    assert!(engine.search(&vec![0.0; 1024], &query).unwrap().is_none());
+    assert_eq!(
+        search(&engine, Metric::Hamming, &vec![0.0; 1024], 1, 1_000_000).len(),
+        1
+    );
+}
+
+#[test]
+fn the_first_stored_point_pins_the_dimension() {
+    let folder = tempfile::tempdir().unwrap();
+    let fresh = Engine::open(&options(folder.path(), None)).unwrap();
+    assert_eq!(
+        (fresh.dimension(), fresh.dimension_source()),
+        (384, DimensionSource::Default)
+    );
+    drop(fresh);
+    let engine = open(folder.path(), 3);
+    insert(&engine, &[vec![1.0, 2.0, 3.0]]).unwrap();
+    drop(engine);
+    let again = Engine::open(&options(folder.path(), None)).unwrap();
+    assert_eq!(
+        (again.dimension(), again.dimension_source()),
+        (3, DimensionSource::Remembered)
+    );
+    drop(again);
+    let refused = Engine::open(&options(folder.path(), Some(4))).map(|_| ());
+    assert!(matches!(
+        refused,
+        Err(Error::DimensionMismatch {
+            remembered: 3,
+            configured: 4,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn a_closed_engine_refuses_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 2);
+    let id = insert(&engine, &[vec![1.0, 2.0]]).unwrap()[0];
+    engine.close().unwrap();
+    engine.close().unwrap();
+    assert!(matches!(
+        insert(&engine, &[vec![1.0, 2.0]]),
+        Err(Error::Closed)
+    ));
+    assert!(matches!(engine.get(&id), Err(Error::Closed)));
+    let query = Query {
+        metric: Metric::Cosine,
+        limit: 1,
+        ef: 1,
+    };
+    assert!(matches!(
+        engine.search(&[1.0, 2.0], &query),
+        Err(Error::Closed)
+    ));
+}
