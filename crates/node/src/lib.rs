@@ -1,0 +1,289 @@
+//! The N-API binding: conversions and error codes, no algorithm. Every export catches panics, so
+//! that none crosses into node.
+
+mod error;
+mod format;
+
+use std::{sync::Arc, thread};
+
+use napi::{
+    Env, JsDeferred, Result,
+    bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
+};
+use napi_derive::napi;
+use vectord_engine::{
+    Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params, store,
+};
+
+use error::{fault, to_js};
+
+const POINT_ID_BYTES: usize = size_of::<PointId>();
+
+/// What to open and how.
+#[napi(object)]
+pub struct EngineOptions {
+    /// The data folder.
+    pub path: String,
+    /// The dimension, if configured.
+    pub dimension: Option<u32>,
+    /// Links of a point in the upper layers of a graph; twice as many in the lowest.
+    pub m: u32,
+    /// Search breadth while a graph is built.
+    pub ef_construction: u32,
+}
+
+/// A stored point without its id.
+#[napi(object)]
+pub struct NativePoint {
+    /// The vector, bit for bit.
+    pub vector: Float32Array,
+    /// The number of the content type.
+    pub content_type: u8,
+    /// The content.
+    pub content: String,
+}
+
+/// The results of a batch search.
+#[napi(object)]
+pub struct BatchResults {
+    /// The ids of all results, query after query, closest first.
+    pub ids: Uint8Array,
+    /// The number of results of each query.
+    pub counts: Uint32Array,
+}
+
+/// What the engine tells of one graph.
+#[napi(object)]
+pub struct GraphStatus {
+    /// The number of the metric under which it is built.
+    pub metric: u8,
+    /// Slots linked so far.
+    pub linked: u32,
+    /// Slots to link in all.
+    pub slots: u32,
+    /// Why there is no graph, if building it failed.
+    pub failure: Option<String>,
+}
+
+/// What the engine tells of itself.
+#[napi(object)]
+pub struct EngineStatus {
+    /// Points that are not deleted.
+    pub points: f64,
+    /// Why the store takes no more writes, if it does not.
+    pub failure: Option<String>,
+    /// The graphs that exist or failed.
+    pub graphs: Vec<GraphStatus>,
+}
+
+/// An opened data folder.
+#[napi]
+pub struct NativeEngine {
+    engine: Arc<Engine>,
+}
+
+#[napi]
+impl NativeEngine {
+    /// Opens a data folder.
+    #[napi(factory, catch_unwind)]
+    pub fn open(options: EngineOptions) -> Result<NativeEngine> {
+        let engine = Engine::open(&Options {
+            path: options.path.into(),
+            dimension: options.dimension,
+            graph: Params {
+                m: options.m as usize,
+                ef_construction: options.ef_construction as usize,
+            },
+            segment_bytes: store::DEFAULT_SEGMENT_BYTES,
+        })
+        .map_err(to_js)?;
+        Ok(NativeEngine {
+            engine: Arc::new(engine),
+        })
+    }
+
+    /// Values in a vector.
+    #[napi(getter, catch_unwind)]
+    pub fn dimension(&self) -> u32 {
+        self.engine.dimension()
+    }
+
+    /// Where the dimension comes from: `Configured`, `Remembered` or `Default`.
+    #[napi(getter, catch_unwind)]
+    pub fn dimension_source(&self) -> String {
+        format!("{:?}", self.engine.dimension_source())
+    }
+
+    /// What opening the folder had to mend, as lines for a log.
+    #[napi(getter, catch_unwind)]
+    pub fn notes(&self) -> Vec<String> {
+        self.engine.notes().to_vec()
+    }
+
+    /// Stores points, all or none: `ids`, `vectors` and `contents` hold one item after the other,
+    /// `content_ends` says where each content ends. The promise resolves once the points are
+    /// durable and visible.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn insert<'env>(
+        &self,
+        env: &'env Env,
+        ids: &[u8],
+        vectors: &[f32],
+        content_types: &[u8],
+        contents: &[u8],
+        content_ends: &[u32],
+    ) -> Result<Object<'env>> {
+        let batch = Batch {
+            ids: ids.as_chunks::<POINT_ID_BYTES>().0.to_vec(),
+            vectors: vectors.to_vec(),
+            content_types: content_types.to_vec(),
+            contents: contents.to_vec(),
+            content_ends: content_ends.iter().map(|&end| end as usize).collect(),
+        };
+        promise(env, |done| self.engine.insert(batch, done), |()| ())
+    }
+
+    /// Deletes a point. The promise resolves, once that is durable, with whether there was one.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
+    pub fn delete<'env>(&self, env: &'env Env, id: &[u8]) -> Result<Object<'env>> {
+        let id = point_id(id)?;
+        promise(env, |done| self.engine.delete(id, done), |found| found)
+    }
+
+    /// The stored point with this id, or null.
+    #[napi(catch_unwind)]
+    pub fn get(&self, id: &[u8]) -> Result<Option<NativePoint>> {
+        let point = self.engine.get(&point_id(id)?).map_err(to_js)?;
+        point
+            .map(|point| {
+                let content = str::from_utf8(point.content);
+                Ok(NativePoint {
+                    vector: Float32Array::new(point.vector.to_vec()),
+                    content_type: point.content_type,
+                    content: content
+                        .map_err(|_| fault("a stored content is not UTF-8"))?
+                        .into(),
+                })
+            })
+            .transpose()
+    }
+
+    /// The ids of the nearest points one after the other, or null where the search is too heavy
+    /// for the calling thread: then `searchBatch` is the way.
+    #[napi(catch_unwind)]
+    pub fn search(
+        &self,
+        vector: &[f32],
+        metric: u8,
+        limit: u32,
+        ef: u32,
+    ) -> Result<Option<Uint8Array>> {
+        let hits = self
+            .engine
+            .search(vector, &query(metric, limit, ef)?)
+            .map_err(to_js)?;
+        Ok(hits.map(|hits| Uint8Array::new(ids_of(&hits))))
+    }
+
+    /// Answers many searches on other threads; `vectors` holds one vector after the other.
+    #[napi(catch_unwind, ts_return_type = "Promise<BatchResults>")]
+    pub fn search_batch<'env>(
+        &self,
+        env: &'env Env,
+        vectors: &[f32],
+        metrics: &[u8],
+        limits: &[u32],
+        efs: &[u32],
+    ) -> Result<Object<'env>> {
+        let queries = metrics.iter().zip(limits).zip(efs);
+        let queries = queries
+            .map(|((&metric, &limit), &ef)| query(metric, limit, ef))
+            .collect::<Result<Vec<_>>>()?;
+        promise(
+            env,
+            |done| self.engine.search_batch(vectors.to_vec(), queries, done),
+            |results: Vec<Vec<Hit>>| {
+                let counts = results
+                    .iter()
+                    .map(|hits| hits.len() as u32)
+                    .collect::<Vec<_>>();
+                BatchResults {
+                    ids: Uint8Array::new(results.iter().flat_map(|hits| ids_of(hits)).collect()),
+                    counts: Uint32Array::new(counts),
+                }
+            },
+        )
+    }
+
+    /// Points, health and graphs.
+    #[napi(catch_unwind)]
+    pub fn status(&self) -> EngineStatus {
+        let status = self.engine.status();
+        let graph = |graph: vectord_engine::GraphStatus| GraphStatus {
+            metric: graph.metric as u8,
+            linked: graph.linked,
+            slots: graph.slots,
+            failure: graph.failure,
+        };
+        EngineStatus {
+            points: status.points as f64,
+            failure: status.failure,
+            graphs: status.graphs.into_iter().map(graph).collect(),
+        }
+    }
+
+    /// Finishes what is under way and lets the folder go. The promise resolves once everything is
+    /// durable; every other call is refused from now on.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let engine = Arc::clone(&self.engine);
+        promise(
+            env,
+            |done| drop(thread::spawn(move || done(engine.close()))),
+            |()| (),
+        )
+    }
+}
+
+/// A vector as a JSON array, each value in the shortest form that reads back as the same float.
+#[napi(catch_unwind)]
+#[must_use]
+pub fn format_vector(vector: &[f32]) -> String {
+    format::json_array(vector)
+}
+
+/// A promise that `start`'s callback settles, from whichever thread, with what `convert` makes of
+/// the outcome.
+fn promise<'env, T, J>(
+    env: &'env Env,
+    start: impl FnOnce(Done<T>),
+    convert: impl FnOnce(T) -> J + Send + 'static,
+) -> Result<Object<'env>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + 'static,
+{
+    type Settle<J> = Box<dyn FnOnce(Env) -> Result<J> + Send>;
+    let (deferred, promise): (JsDeferred<J, Settle<J>>, _) = env.create_deferred()?;
+    start(Box::new(move |outcome| {
+        deferred.resolve(Box::new(move |_| outcome.map(convert).map_err(to_js)));
+    }));
+    Ok(promise)
+}
+
+fn point_id(bytes: &[u8]) -> Result<PointId> {
+    bytes.try_into().map_err(|_| fault("an id has 16 bytes"))
+}
+
+fn query(metric: u8, limit: u32, ef: u32) -> Result<Query> {
+    let metric = Metric::from_number(metric).ok_or_else(|| fault("there is no such metric"))?;
+    Ok(Query {
+        metric,
+        limit: limit as usize,
+        ef: ef as usize,
+    })
+}
+
+fn ids_of(hits: &[Hit]) -> Vec<u8> {
+    hits.iter().flat_map(|hit| hit.id).collect()
+}
