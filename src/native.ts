@@ -1,0 +1,198 @@
+import native from '../native/index.cjs';
+import { VectordError, type ErrorCode } from './errors.js';
+import {
+  ContentType,
+  type ContentType as ContentTypeNumber,
+  type NewPoint,
+  type Similarity,
+} from './model.js';
+import { POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
+
+export interface EngineOptions {
+  readonly path: string;
+  /** Absent: the dimension that the data folder remembers, or the default for a fresh one. */
+  readonly dimension: number | undefined;
+  readonly hnswM: number;
+  readonly hnswEfConstruction: number;
+}
+
+export interface EngineQuery {
+  readonly vector: Float32Array;
+  readonly similarity: Similarity;
+  readonly limit: number;
+  readonly ef: number;
+}
+
+export type EngineStatus = native.EngineStatus;
+export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
+
+/** Tells which item of a batch a message is about: a prefix such as `vectors[3]: `. */
+export type DescribeItem = (index: number) => string;
+
+/**
+ * The only door to the addon: typed arrays in, buffers out, every error turned into a
+ * VectordError. Calls are synchronous; where the engine has to wait for the disk or works on its
+ * own threads, the call hands over the work and answers a promise.
+ */
+export class Engine {
+  readonly #engine: native.NativeEngine;
+  readonly dimension: number;
+
+  private constructor(engine: native.NativeEngine) {
+    this.#engine = engine;
+    this.dimension = engine.dimension;
+  }
+
+  /** Opens a data folder; what stands in the way is told in the message. */
+  static open({ path, dimension, hnswM, hnswEfConstruction }: EngineOptions): Engine {
+    return translate(() => {
+      const options = { path, m: hnswM, efConstruction: hnswEfConstruction };
+      const engine = native.NativeEngine.open(
+        dimension === undefined ? options : { ...options, dimension },
+      );
+      return new Engine(engine);
+    });
+  }
+
+  get dimensionSource(): DimensionSource {
+    return this.#engine.dimensionSource as DimensionSource;
+  }
+
+  /** What opening the folder had to mend, as lines for the log. */
+  get notes(): readonly string[] {
+    return this.#engine.notes;
+  }
+
+  /** Stores points, all or none; resolves once they are durable and visible. */
+  async insert(ids: PointIds, points: readonly NewPoint[], describe: DescribeItem): Promise<void> {
+    const vectors = concatenate(points, this.dimension);
+    const contentTypes = Uint8Array.from(points, ({ payload }) => payload.contentType);
+    const { contents, ends } = encodeContents(points);
+    await translateAsync(
+      () => this.#engine.insert(ids, vectors, contentTypes, contents, ends),
+      describe,
+    );
+  }
+
+  /** Deletes a point; resolves, once that is durable, with whether there was one. */
+  async delete(id: PointId): Promise<boolean> {
+    return await translateAsync(() => this.#engine.delete(id));
+  }
+
+  /** The vector and payload of a point. */
+  get(id: PointId): NewPoint | undefined {
+    const point = translate(() => this.#engine.get(id));
+    if (point === null) return undefined;
+    const { vector, contentType, content } = point;
+    return { vector, payload: { contentType: toContentType(contentType), content } };
+  }
+
+  /** The ids found; undefined where it would hold this thread up. */
+  search({ vector, similarity, limit, ef }: EngineQuery): PointIds | undefined {
+    return translate(() => this.#engine.search(vector, similarity, limit, ef)) ?? undefined;
+  }
+
+  /** The ids found for each query, on the engine's own threads. */
+  async searchBatch(queries: readonly EngineQuery[], describe: DescribeItem): Promise<PointIds[]> {
+    const vectors = concatenate(queries, this.dimension);
+    const similarities = Uint8Array.from(queries, ({ similarity }) => similarity);
+    const limits = Uint32Array.from(queries, ({ limit }) => limit);
+    const efs = Uint32Array.from(queries, ({ ef }) => ef);
+    const { ids, counts } = await translateAsync(
+      () => this.#engine.searchBatch(vectors, similarities, limits, efs),
+      describe,
+    );
+    let end = 0;
+    return Array.from(counts, (count) => {
+      const start = end;
+      end += count * POINT_ID_BYTES;
+      return ids.subarray(start, end);
+    });
+  }
+
+  status(): EngineStatus {
+    return this.#engine.status();
+  }
+
+  /** Makes everything durable and lets the data folder go; everything else is refused from now on. */
+  async close(): Promise<void> {
+    await translateAsync(() => this.#engine.close());
+  }
+}
+
+/** The vector as a JSON array, each value in the shortest form that reads back as the same f32. */
+export function formatVector(vector: Float32Array): string {
+  return native.formatVector(vector);
+}
+
+function concatenate(
+  items: readonly { readonly vector: Float32Array }[],
+  dimension: number,
+): Float32Array {
+  const [first] = items;
+  if (items.length === 1 && first !== undefined) return first.vector;
+  const vectors = new Float32Array(items.length * dimension);
+  items.forEach(({ vector }, index) => vectors.set(vector, index * dimension));
+  return vectors;
+}
+
+function encodeContents(points: readonly NewPoint[]): { contents: Uint8Array; ends: Uint32Array } {
+  let end = 0;
+  const ends = Uint32Array.from(points, ({ payload }) => {
+    end += Buffer.byteLength(payload.content);
+    return end;
+  });
+  const contents = Buffer.allocUnsafe(end);
+  points.forEach(({ payload }, index) => {
+    contents.write(payload.content, ends[index - 1] ?? 0);
+  });
+  return { contents, ends };
+}
+
+function toContentType(number: number): ContentTypeNumber {
+  return number === ContentType.Text ? ContentType.Text : ContentType.Image;
+}
+
+function describeNothing(): string {
+  return '';
+}
+
+function translate<T>(call: () => T, describe: DescribeItem = describeNothing): T {
+  try {
+    return call();
+  } catch (error) {
+    throw toVectordError(error, describe);
+  }
+}
+
+async function translateAsync<T>(
+  call: () => Promise<T>,
+  describe: DescribeItem = describeNothing,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw toVectordError(error, describe);
+  }
+}
+
+/** The engine's codes that clients hear of; every other one is a fault of the service. */
+const CODES: ReadonlyMap<string, ErrorCode> = new Map([
+  ['INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
+  ['NOT_FINITE', 'INVALID_ARGUMENT'],
+  ['STORAGE_FULL', 'STORAGE_FULL'],
+  ['OVERLOADED', 'OVERLOADED'],
+  ['CLOSED', 'UNAVAILABLE'],
+]);
+
+/** Reads the text of an engine's error: code, index of the item and message between tabs. */
+function toVectordError(error: unknown, describe: DescribeItem): VectordError {
+  const text = error instanceof Error ? error.message : String(error);
+  const [code = '', item = '', ...message] = text.split('\t');
+  const where = item === '' ? '' : describe(Number(item));
+  return new VectordError(
+    CODES.get(code) ?? 'INTERNAL',
+    `${where}${message.length === 0 ? text : message.join('\t')}`,
+    { cause: error },
+  );
+}

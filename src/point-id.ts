@@ -1,0 +1,62 @@
+import { v4 } from 'uuid';
+
+/** The id of a point: the 16 bytes of a UUID. */
+export type PointId = Uint8Array;
+
+/** Ids one after the other, 16 bytes each. */
+export type PointIds = Uint8Array;
+
+export const POINT_ID_BYTES = 16;
+
+const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Characters of an id's text. */
+export const POINT_ID_LENGTH = 36;
+
+/** The two digits of each byte, as character codes one after the other. */
+const HEX_DIGITS = Buffer.from(
+  Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
+  'latin1',
+);
+
+const HYPHEN = 0x2d;
+
+/** Fresh version 4 ids for `count` points. */
+export function assignPointIds(count: number): PointIds {
+  const ids = new Uint8Array(count * POINT_ID_BYTES);
+  for (let index = 0; index < count; index += 1) v4(undefined, ids, index * POINT_ID_BYTES);
+  return ids;
+}
+
+/** The id that `text` spells: 8-4-4-4-12 hexadecimal digits in either case; otherwise undefined. */
+export function parsePointId(text: string): PointId | undefined {
+  if (!UUID_PATTERN.test(text)) return undefined;
+  return Buffer.from(text.replaceAll('-', ''), 'hex');
+}
+
+/** The lower-case text of an id. */
+export function formatPointId(id: PointId): string {
+  const text = Buffer.allocUnsafe(POINT_ID_LENGTH);
+  writePointId(text, 0, id, 0);
+  return text.toString('latin1');
+}
+
+/**
+ * Writes the lower-case text of the id at `idOffset` of `ids` to `target`; returns the offset
+ * behind it. Lists of ids can be long: they go out without a string for each.
+ */
+export function writePointId(
+  target: Uint8Array,
+  offset: number,
+  ids: PointIds,
+  idOffset: number,
+): number {
+  let end = offset;
+  for (let index = 0; index < POINT_ID_BYTES; index += 1) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) target[end++] = HYPHEN;
+    const digits = (ids[idOffset + index] ?? 0) * 2;
+    target[end++] = HEX_DIGITS[digits] ?? 0;
+    target[end++] = HEX_DIGITS[digits + 1] ?? 0;
+  }
+  return end;
+}
