@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { VectordError } from '../errors.js';
+import { answerAndLog } from './answer-and-log.js';
+import type { Context, RequestState } from './context.js';
+
+/** What a client and the log see of a request that fails with `error`. */
+async function requestThatFails(error: unknown): Promise<{ response: Response; log: string }> {
+  let log = '';
+  const logger = pino({ level: 'debug' }, { write: (line) => (log += line) });
+  const app = new Koa<RequestState>();
+  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  app.use(() => {
+    throw error;
+  });
+  const server = createServer(app.callback());
+  onTestFinished(() => {
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { 'api-key': 's3cret' } });
+  return { response, log };
+}
+
+it.each([
+  new TypeError('a bug at /srv/data'),
+  new VectordError('INTERNAL', 'bad record in /srv/data'),
+  'no error at all: /srv/data',
+])('a fault of the service is 500 without internals, which the log has: %s', async (error) => {
+  const { response, log } = await requestThatFails(error);
+  const requestId = response.headers.get('x-request-id');
+  expect(response.status).toBe(500);
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect(await response.text()).toBe(`Internal server error (request ${requestId})`);
+  expect(log).toContain(requestId);
+  expect(log).toContain('/srv/data');
+  expect(log).not.toContain('s3cret');
+  expect(JSON.parse(log)).toMatchObject({ level: 40, method: 'GET', route: 'none', status: 500 });
+});
+
+it('an answer that asks for patience says for how long', async () => {
+  for (const code of ['OVERLOADED', 'UNAVAILABLE'] as const) {
+    const { response } = await requestThatFails(new VectordError(code, 'later'));
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await response.text()).toBe('later');
+  }
+});
+
+it('a full disk is 507', async () => {
+  const { response } = await requestThatFails(new VectordError('STORAGE_FULL', 'disk is full'));
+  expect(response.status).toBe(507);
+  expect(await response.text()).toBe('disk is full');
+});
+
+it('a fault of the client is one debug line', async () => {
+  const { response, log } = await requestThatFails(
+    new VectordError('NOT_FOUND', 'Point not found'),
+  );
+  expect(await response.text()).toBe('Point not found');
+  expect(JSON.parse(log)).toMatchObject({ level: 20, status: 404 });
+});

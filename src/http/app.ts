@@ -1,0 +1,45 @@
+import Koa from 'koa';
+import { invalid } from '../errors.js';
+import { messageOf } from '../start-error.js';
+import { answerAndLog, type Next } from './answer-and-log.js';
+import { authenticate } from './auth.js';
+import type { Context, RequestState } from './context.js';
+import { isBelowPoints, isPlain, pathOf } from './path.js';
+import { createRouter, notFound } from './router.js';
+import { routes } from './routes.js';
+import type { HttpOptions } from './server.js';
+
+/**
+ * The steps of every request, in the order in which they may refuse it: key, route, role, and
+ * then what the route's handler checks: size and body.
+ */
+export function createApp(options: HttpOptions): Koa<RequestState> {
+  const { keys, logger } = options;
+  const app = new Koa<RequestState>({ proxy: false });
+  // Errors of a request are answered below: what arrives here is a connection that broke.
+  app.on('error', (error: unknown) => {
+    logger.debug({ reason: messageOf(error) }, 'http connection broke');
+  });
+  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  app.use(requireHost);
+  app.use(async (ctx: Context, next) => {
+    const path = pathOf(ctx.req.url ?? '');
+    if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);
+    if (!isPlain(path)) throw notFound();
+    // From here on there is no other path to look at, and no query string.
+    ctx.url = path;
+    await next();
+  });
+  app.use(createRouter(routes(options)).routes());
+  app.use(() => {
+    throw notFound();
+  });
+  return app;
+}
+
+async function requireHost(ctx: Context, next: Next): Promise<void> {
+  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+    throw invalid('The Host header is missing, which HTTP/1.1 requires');
+  }
+  await next();
+}

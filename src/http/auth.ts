@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import { VectordError } from '../errors.js';
+import type { Keys, Role } from '../keys.js';
+
+/** Who may use a route: anyone, any key, or a readwrite key. */
+export type Access = 'open' | Role;
+
+/** The role of the key in the `api-key` header, which must be there exactly once. */
+export function authenticate(request: IncomingMessage, keys: Keys): Role {
+  const presented = request.headersDistinct['api-key'] ?? [];
+  const [key] = presented;
+  if (key === undefined) throw unauthenticated('The api-key header is missing');
+  if (presented.length > 1) throw unauthenticated('The api-key header is given more than once');
+  const found = keys.lookup(key);
+  if (found === undefined) throw unauthenticated('The API key is not known');
+  return found.role;
+}
+
+/** Refuses a request whose key, if it has any, does not open the route. */
+export function authorize(role: Role | undefined, access: Access): void {
+  if (access === 'open') return;
+  if (role === undefined) throw unauthenticated('An API key is required');
+  if (access === 'readwrite' && role !== 'readwrite') {
+    throw new VectordError('PERMISSION_DENIED', `A ${role} key may not do this`);
+  }
+}
+
+function unauthenticated(message: string): VectordError {
+  return new VectordError('UNAUTHENTICATED', message);
+}

@@ -1,0 +1,227 @@
+import { createServer, request, type ClientRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import Koa from 'koa';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { InflightBytes } from '../inflight.js';
+import { answerAndLog } from './answer-and-log.js';
+import { readJson } from './body.js';
+import type { Context, RequestState } from './context.js';
+import { answerJson } from './reply.js';
+
+const LIMITS = {
+  maxRequestBytes: 3_000_000,
+  maxBatch: 10,
+  maxContentBytes: 1000,
+  maxSearchWork: 1000,
+  maxInflightBytes: 4_000_000,
+};
+
+let inflight: InflightBytes;
+let server: Server;
+
+/** Answers every request with the JSON that it brought. */
+beforeEach(async () => {
+  inflight = new InflightBytes(LIMITS.maxInflightBytes);
+  const logger = pino({ level: 'silent' });
+  const app = new Koa<RequestState>();
+  app.on('error', () => {});
+  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  app.use(async (ctx: Context) => {
+    answerJson(ctx, 200, JSON.stringify(await readJson(ctx, LIMITS, inflight)));
+  });
+  server = createServer(app.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+/** Whatever a test did, nothing stays reserved. */
+afterEach(async () => {
+  await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function url(): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream;
+
+async function post(
+  body: Body,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
+  const type = { 'content-type': 'application/json' };
+  const init = { method: 'POST', body, headers: { ...type, ...headers }, duplex: 'half' as const };
+  const response = await fetch(url(), init);
+  return { status: response.status, text: await response.text() };
+}
+
+/** A body without Content-Length. */
+function chunked(...parts: Buffer[]): ReadableStream {
+  return ReadableStream.from(parts);
+}
+
+/** A request that is under way: its headers and the first bytes of its body have been sent. */
+function begin(contentLength: number, start: string): ClientRequest {
+  const pending = request(url(), { method: 'POST', headers: { 'content-length': contentLength } });
+  pending.on('error', () => {});
+  pending.write(start);
+  return pending;
+}
+
+describe('the body', () => {
+  it('is parsed as JSON, with and without Content-Length, under any JSON type', async () => {
+    expect(await post('{"a":"é"}')).toEqual({ status: 200, text: '{"a":"é"}' });
+    expect(await post(chunked(Buffer.from('[1,'), Buffer.from('2]')))).toEqual({
+      status: 200,
+      text: '[1,2]',
+    });
+    for (const type of [
+      'application/json; charset=utf-8',
+      'Application/JSON;charset="UTF-8"; profile=x',
+      'application/vnd.api+json',
+    ]) {
+      expect((await post('[]', { 'content-type': type })).status, type).toBe(200);
+    }
+  });
+
+  it('is refused with 415 for any other type or charset', async () => {
+    for (const type of ['text/plain', 'application/jsonx', 'application/json; charset=latin1']) {
+      const answer = await post('[]', { 'content-type': type });
+      expect(answer, type).toEqual({
+        status: 415,
+        text: `The Content-Type is ${type}, expected application/json in UTF-8`,
+      });
+    }
+  });
+
+  it('is refused with 400 when it is empty, not UTF-8 or not JSON', async () => {
+    expect(await post('')).toEqual({
+      status: 400,
+      text: 'The body is empty, expected a JSON object',
+    });
+    expect(await post(Uint8Array.of(0x22, 0xff, 0x22))).toEqual({
+      status: 400,
+      text: 'The body is not valid UTF-8',
+    });
+    for (const text of ['{', '{"a":NaN}', '{"a":01}', "{'a':1}", '[1,]', '{} {}', '\u0000']) {
+      const answer = await post(text);
+      expect(answer.status, text).toBe(400);
+      expect(answer.text, text).toMatch(/^The body is not valid JSON: /);
+    }
+  });
+});
+
+describe('a compressed body', () => {
+  const json = JSON.stringify({ text: 'again and '.repeat(100) });
+
+  it.each([
+    ['gzip', gzipSync(json)],
+    ['x-gzip', gzipSync(json)],
+    ['deflate', deflateSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['GZIP', gzipSync(json)],
+    ['identity', Buffer.from(json)],
+  ])('is read when it is %s', async (encoding, body) => {
+    const answer = await post(Uint8Array.from(body), { 'content-encoding': encoding });
+    expect(answer).toEqual({ status: 200, text: json });
+  });
+
+  it('is refused with 415 in another encoding or in two', async () => {
+    for (const encoding of ['zstd', 'gzip, br', 'constructor']) {
+      expect((await post('[]', { 'content-encoding': encoding })).status, encoding).toBe(415);
+    }
+  });
+
+  it.each(['gzip', 'deflate', 'br'])('is refused with 400 when the %s is broken', async (name) => {
+    const answer = await post('not compressed at all', { 'content-encoding': name });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toMatch(/^The body cannot be decompressed: /);
+  });
+
+  it('is refused with 400 when it ends too early', async () => {
+    const body = Uint8Array.from(gzipSync(json).subarray(0, 30));
+    expect((await post(body, { 'content-encoding': 'gzip' })).status).toBe(400);
+  });
+
+  it('counts at its decompressed size', async () => {
+    const bomb = gzipSync(Buffer.alloc(100 * LIMITS.maxRequestBytes, 0x20));
+    expect(bomb.length).toBeLessThan(LIMITS.maxRequestBytes);
+    const answer = await post(Uint8Array.from(bomb), { 'content-encoding': 'gzip' });
+    expect(answer).toEqual({
+      status: 413,
+      text: 'The body has more than the 3000000 bytes that are allowed (MAX_REQUEST_BYTES)',
+    });
+  });
+});
+
+describe('the size of a body', () => {
+  const limit = LIMITS.maxRequestBytes;
+
+  it('may be exactly the limit', async () => {
+    const text = `"${'x'.repeat(limit - 2)}"`;
+    expect(await post(text)).toEqual({ status: 200, text });
+  });
+
+  it('is refused with 413 by its Content-Length, before a byte is sent', async () => {
+    const pending = request(url(), {
+      method: 'POST',
+      headers: { 'content-length': limit + 1 },
+    });
+    pending.flushHeaders();
+    const status = await new Promise((resolve, reject) => {
+      pending.once('error', reject);
+      pending.once('response', (response) => resolve(response.statusCode));
+    });
+    pending.destroy();
+    expect(status).toBe(413);
+  });
+
+  it('is refused with 413 while it arrives, and the client gets the answer', async () => {
+    const parts = Array.from({ length: 40 }, () => Buffer.alloc(limit / 10, 0x20));
+    expect((await post(chunked(...parts))).status).toBe(413);
+  });
+});
+
+describe('bytes in flight', () => {
+  const size = LIMITS.maxInflightBytes / 2;
+
+  it('are reserved by Content-Length, refused with 503 when used up, and given back', async () => {
+    const pending = [begin(size, '[1'), begin(size, '[2')];
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(2 * size));
+    const refused = await post('[]');
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('MAX_INFLIGHT_BYTES');
+    for (const one of pending) one.destroy();
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
+    expect((await post('[]')).status).toBe(200);
+  });
+
+  it('are given back when a client goes away in the middle of a compressed body', async () => {
+    const pending = request(url(), { method: 'POST', headers: { 'content-encoding': 'gzip' } });
+    pending.on('error', () => {});
+    pending.write(gzipSync(Buffer.alloc(1_000_000, 0x20)).subarray(0, 500));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBeGreaterThan(0));
+    pending.destroy();
+  });
+});
+
+describe('the shape of a large body', () => {
+  it('is refused with 413 when it holds more parts than any batch needs', async () => {
+    for (const part of ['{},', '[],', '"a",']) {
+      const text = `[${part.repeat(500_000)}0]`;
+      const answer = await post(text);
+      expect(answer.status, part).toBe(413);
+      expect(answer.text).toContain('arrays, objects and strings');
+    }
+  });
+
+  it('may hold any number of numbers, and of brackets and quotes inside one string', async () => {
+    const numbers = `[${'1,'.repeat(1_000_000)}0]`;
+    expect(await post(numbers)).toEqual({ status: 200, text: numbers });
+    const text = JSON.stringify('[{"\\'.repeat(400_000));
+    expect(await post(text)).toEqual({ status: 200, text });
+  });
+});

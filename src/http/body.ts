@@ -1,0 +1,137 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { VectordError, invalid } from '../errors.js';
+import type { InflightBytes } from '../inflight.js';
+import type { Limits } from '../limits.js';
+import { messageOf } from '../start-error.js';
+import type { Context } from './context.js';
+import { checkJsonParts } from './json-parts.js';
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/**
+ * Reads the body of a request as JSON. What its headers tell is checked before a byte of it is
+ * read; its bytes are counted, after decompression, against the limit of one request and the
+ * limit of all, until the request has been answered.
+ */
+export async function readJson(
+  ctx: Context,
+  limits: Limits,
+  inflight: InflightBytes,
+): Promise<unknown> {
+  const { req, res } = ctx;
+  const declaredBytes = Number(req.headers['content-length'] ?? 0);
+  checkSize(declaredBytes, limits);
+  checkContentType(req.headers['content-type']);
+  const decoder = decoderFor(req.headers['content-encoding']);
+
+  let reservedBytes = 0;
+  res.once('close', () => {
+    inflight.release(reservedBytes);
+    reservedBytes = 0;
+  });
+  const reserve = (totalBytes: number): void => {
+    checkSize(totalBytes, limits);
+    if (totalBytes <= reservedBytes) return;
+    inflight.reserve(totalBytes - reservedBytes);
+    reservedBytes = totalBytes;
+  };
+  reserve(declaredBytes);
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
+  return parse(await collect(req, decoder?.(), reserve), limits);
+}
+
+function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
+  if (bytes <= maxRequestBytes) return;
+  throw new VectordError(
+    'TOO_LARGE',
+    `The body has more than the ${maxRequestBytes} bytes that are allowed (MAX_REQUEST_BYTES)`,
+  );
+}
+
+function checkContentType(header: string | undefined): void {
+  if (header === undefined) return;
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const name = type.trim();
+  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
+  const isJson = name === 'application/json' || /^application\/[^\s/]+\+json$/.test(name);
+  if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
+  const hint =
+    name === 'application/x-www-form-urlencoded'
+      ? "; curl sends that type unless told otherwise: add -H 'content-type: application/json'"
+      : '';
+  throw new VectordError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    `The Content-Type is ${header}, expected application/json in UTF-8${hint}`,
+  );
+}
+
+function decoderFor(header: string | undefined): (() => Transform) | undefined {
+  const encoding = (header ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') return undefined;
+  const decoder = DECODERS.get(encoding);
+  if (decoder !== undefined) return decoder;
+  throw new VectordError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    `The Content-Encoding is ${header}, expected gzip, deflate, br or none`,
+  );
+}
+
+/**
+ * All bytes of the body, decoded. The request itself is never destroyed, as the connection has to
+ * carry the answer; `grown` is told the bytes so far and ends the reading by throwing.
+ */
+function collect(
+  request: IncomingMessage,
+  decoder: Transform | undefined,
+  grown: (totalBytes: number) => void,
+): Promise<Buffer> {
+  const source = decoder === undefined ? request : request.pipe(decoder);
+  return new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let totalBytes = 0;
+    source.on('data', (chunk: Buffer) => {
+      totalBytes += chunk.length;
+      chunks.push(chunk);
+      try {
+        grown(totalBytes);
+      } catch (error) {
+        reject(error);
+      }
+    });
+    source.once('end', () => resolve(Buffer.concat(chunks, totalBytes)));
+    request.once('close', () => {
+      if (!request.complete) reject(invalid('The body was cut off'));
+    });
+    decoder?.once('error', (error) => {
+      reject(invalid(`The body cannot be decompressed: ${error.message}`));
+    });
+  }).finally(() => {
+    source.removeAllListeners('data');
+    if (decoder !== undefined) {
+      request.unpipe(decoder);
+      decoder.destroy();
+    }
+    // What is left of the body, after a refusal or the end of compressed data, is in the way of
+    // the next request: it is read and dropped.
+    request.resume();
+  });
+}
+
+function parse(body: Buffer, limits: Limits): unknown {
+  if (body.length === 0) throw invalid('The body is empty, expected a JSON object');
+  if (!isUtf8(body)) throw invalid('The body is not valid UTF-8');
+  checkJsonParts(body, limits);
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw invalid(`The body is not valid JSON: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,13 @@
+import type { RouterContext } from '@koa/router';
+import type { Role } from '../keys.js';
+
+/** What the steps of one request hand on to each other. */
+export interface RequestState {
+  requestId: string;
+  /** The pattern of the route that matched, for the log. */
+  route: string;
+  /** The role of the key that came with the request, once it has been checked. */
+  role: Role | undefined;
+}
+
+export type Context = RouterContext<RequestState>;

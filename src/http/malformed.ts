@@ -1,0 +1,46 @@
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** What to answer to each error of node's parser; every other one is a plain 400. */
+const ANSWERS: ReadonlyMap<string, readonly [status: number, text: string]> = new Map([
+  ['HPE_HEADER_OVERFLOW', [431, 'The request headers are too large']],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions of the body are too large']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'The request took too long to arrive']],
+]);
+
+const MALFORMED = [400, 'The request is not well-formed HTTP/1.1'] as const;
+
+/**
+ * Answers what node's parser refuses, which never reaches the app, as text like every other
+ * error, and closes the connection: where the next request would begin is not known.
+ */
+export function answerMalformedRequests(server: Server): void {
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const remember = (_: unknown, response: ServerResponse): void => {
+    if (response.socket === null) return;
+    const { socket } = response;
+    answering.set(socket, response);
+    response.once('close', () => answering.delete(socket));
+  };
+  server.on('request', remember);
+  server.on('checkContinue', remember);
+  server.on('checkExpectation', remember);
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const response = answering.get(socket);
+    // An answer that is still owed to an earlier request would be mistaken for this one.
+    const mayAnswer = response === undefined || !(response.headersSent || response.req.complete);
+    if (error.code === 'ECONNRESET' || !socket.writable || !mayAnswer) {
+      socket.destroy();
+      return;
+    }
+    const [status, text] = ANSWERS.get(error.code ?? '') ?? MALFORMED;
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+        'Content-Type: text/plain; charset=utf-8\r\n' +
+        `Content-Length: ${Buffer.byteLength(text)}\r\n` +
+        `Connection: close\r\n\r\n${text}`,
+      () => socket.destroy(),
+    );
+  });
+}

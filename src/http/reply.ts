@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import { VectordError } from '../errors.js';
+import type { Context } from './context.js';
+
+const TEXT = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What to wait before a request that met an overload is worth another try. */
+const RETRY_AFTER_S = '1';
+
+/** How long the rest of a body is read and dropped after its request has been refused. */
+const DRAIN_MS = 5_000;
+
+export function answerText(ctx: Context, status: number, text: string): void {
+  answer(ctx, status, TEXT, text);
+}
+
+export function answerJson(ctx: Context, status: number, json: string | Buffer): void {
+  answer(ctx, status, JSON_TYPE, json);
+}
+
+/** Answers a failure as text; one that is not meant for the client only by the request's id. */
+export function answerError(ctx: Context, error: unknown): void {
+  const known = error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined;
+  if (known?.code === 'OVERLOADED' || known?.code === 'UNAVAILABLE') {
+    ctx.set('Retry-After', RETRY_AFTER_S);
+  }
+  answerText(
+    ctx,
+    known?.httpStatus ?? 500,
+    known?.message ?? `Internal server error (request ${ctx.state.requestId})`,
+  );
+  boundDrain(ctx.req);
+}
+
+/**
+ * Cuts off a client that goes on sending. Until then node reads the rest of the body and drops
+ * it: a connection that is closed while its client still sends is reset, and the client would lose
+ * the answer that says why.
+ */
+function boundDrain(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => {
+    if (!request.complete) request.destroy();
+  }, DRAIN_MS);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+}
+
+function answer(ctx: Context, status: number, type: string, body: string | Buffer): void {
+  ctx.status = status;
+  ctx.set('Content-Type', type);
+  ctx.body = body;
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { formatVector } from '../native.js';
+import { formatPointId, parsePointId, type PointId } from '../point-id.js';
+import { pointNotFound } from '../service.js';
+import { readJson } from './body.js';
+import type { Context } from './context.js';
+import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './json.js';
+import { answerJson, answerText } from './reply.js';
+import type { Route } from './router.js';
+import type { HttpOptions } from './server.js';
+import { writeIdLists, writeIds } from './write-ids.js';
+
+/** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
+export function routes({ service, inflight }: HttpOptions): readonly Route[] {
+  const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
+  const body = (ctx: Context): Promise<unknown> => readJson(ctx, service.limits, inflight);
+
+  return [
+    {
+      method: 'GET',
+      path: '/',
+      access: 'open',
+      handle: (ctx) => answerText(ctx, 200, 'Vector Database server is running!'),
+    },
+    {
+      method: 'GET',
+      path: '/health',
+      access: 'open',
+      handle: (ctx) => answerText(ctx, 200, 'OK'),
+    },
+    {
+      method: 'GET',
+      path: '/docs/openapi.yaml',
+      access: 'open',
+      handle(ctx) {
+        ctx.set('Content-Type', 'application/yaml');
+        ctx.body = openapi;
+      },
+    },
+    {
+      method: 'POST',
+      path: '/points',
+      access: 'readwrite',
+      async handle(ctx) {
+        const id = await service.insert(toNewPoint(await body(ctx)));
+        answerJson(ctx, 201, JSON.stringify({ point_id: formatPointId(id) }));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/points/batch',
+      access: 'readwrite',
+      async handle(ctx) {
+        const ids = await service.insertBatch(toNewPoints(await body(ctx), service));
+        answerJson(ctx, 201, writeIds('point_ids', ids));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/points/search',
+      access: 'readonly',
+      async handle(ctx) {
+        const results = await service.search(toQuery(await body(ctx)));
+        answerJson(ctx, 200, writeIds('results', results));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/points/search/batch',
+      access: 'readonly',
+      async handle(ctx) {
+        const results = await service.searchBatch(toQueries(await body(ctx), service));
+        answerJson(ctx, 200, writeIdLists('results', results));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/points/:id',
+      access: 'readonly',
+      handle(ctx) {
+        const { id, vector, payload } = service.get(pointIdOf(ctx));
+        const content_type = contentTypeName(payload.contentType);
+        const payloadJson = JSON.stringify({ content_type, content: payload.content });
+        const vectorJson = formatVector(vector);
+        answerJson(ctx, 200, `{"id":"${id}","vector":${vectorJson},"payload":${payloadJson}}`);
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/points/:id',
+      access: 'readwrite',
+      async handle(ctx) {
+        await service.delete(pointIdOf(ctx));
+        ctx.status = 204;
+      },
+    },
+  ];
+}
+
+function pointIdOf(ctx: Context): PointId {
+  const id = parsePointId(ctx.params['id'] ?? '');
+  if (id === undefined) throw pointNotFound();
+  return id;
+}

@@ -1,0 +1,89 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { InflightBytes } from '../inflight.js';
+import type { Keys } from '../keys.js';
+import type { Service } from '../service.js';
+import { createApp } from './app.js';
+import { answerMalformedRequests } from './malformed.js';
+
+/** Headers are a few hundred bytes: a client that takes longer for them holds the connection. */
+const HEADERS_TIMEOUT_MS = 30_000;
+/** Long enough for the largest request over a slow line, and an end to a body that trickles. */
+const REQUEST_TIMEOUT_MS = 300_000;
+/** How late, at most, the two timeouts above take hold. */
+const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
+/** Longer than the 60 s after which common proxies let go, so that they are the ones to close. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** A client that does not read its answer gives its memory back after this long. */
+const SOCKET_IDLE_TIMEOUT_MS = 300_000;
+/** A key, a path and the headers that proxies add fit many times over. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Far more than clients with keep-alive need; keeps file descriptors for the store. */
+const MAX_CONNECTIONS = 10_000;
+/** How often a closing server looks for connections that have become idle. */
+const CLOSE_INTERVAL_MS = 50;
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  readonly service: Service;
+  readonly keys: Keys;
+  readonly inflight: InflightBytes;
+  readonly logger: Logger;
+}
+
+export interface HttpServer {
+  /** The IP address that the server is bound to. */
+  readonly address: string;
+  readonly port: number;
+  /** Takes no new connections, answers what is under way, and cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts the HTTP interface; resolves once it listens, rejects when it cannot. */
+export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The app answers a missing Host itself, with a text that says so.
+    requireHostHeader: false,
+  });
+  server.timeout = SOCKET_IDLE_TIMEOUT_MS;
+  server.maxConnections = MAX_CONNECTIONS;
+
+  const handle = createApp(options).callback();
+  server.on('request', handle);
+  // The app itself says 100 Continue, once it knows that it wants the body.
+  server.on('checkContinue', handle);
+  server.on('checkExpectation', handle);
+  answerMalformedRequests(server);
+
+  const { address, port } = await listen(server, options);
+  return { address, port, close: (graceMs) => close(server, graceMs) };
+}
+
+function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      const address = server.address();
+      if (address === null || typeof address === 'string') reject(new Error('no TCP address'));
+      else resolve(address);
+    });
+  });
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) return;
+  const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_INTERVAL_MS);
+  const force = setTimeout(() => server.closeAllConnections(), graceMs);
+  await new Promise((resolve) => server.close(resolve));
+  clearInterval(sweep);
+  clearTimeout(force);
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { Client, text } from './client.js';
+
+const LIMITS = {
+  MAX_REQUEST_BYTES: '2000',
+  MAX_BATCH: '3',
+  MAX_CONTENT_BYTES: '10',
+  MAX_SEARCH_WORK: '150',
+  MAX_INFLIGHT_BYTES: '3000',
+};
+
+let server: TestServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startServer({ env: LIMITS });
+  client = new Client(server, server.keys.readwrite);
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+const point = (content = ''): unknown => ({ vector: [1, 2, 3, 4], payload: text(content) });
+const query = (ef?: number): unknown => ({
+  vector: [1, 2, 3, 4],
+  similarity: 'Euclidean',
+  limit: 1,
+  ef,
+});
+const sized = (bytes: number): string => JSON.stringify(point()).padEnd(bytes, ' ');
+
+describe('MAX_REQUEST_BYTES', () => {
+  it('a body of exactly that size is accepted, one byte more is 413', async () => {
+    expect((await client.post('/points', sized(2000))).status).toBe(201);
+    const answer = await client.post('/points', sized(2001));
+    expect(answer.status).toBe(413);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(answer.text).toContain('2000 bytes');
+  });
+
+  it('counts a compressed body at its decompressed size', async () => {
+    const send = async (bytes: number): Promise<number> => {
+      const response = await fetch(`${server.http}/points`, {
+        method: 'POST',
+        headers: { 'api-key': server.keys.readwrite, 'content-encoding': 'gzip' },
+        body: new Blob([Uint8Array.from(gzipSync(sized(bytes)))]),
+      });
+      return response.status;
+    };
+    expect(await send(2000)).toBe(201);
+    expect(await send(2001)).toBe(413);
+  });
+
+  it('a client that sends far more still receives its 413', async () => {
+    const answer = await client.post('/points', sized(20_000_000));
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe('MAX_BATCH', () => {
+  it('that many items are accepted, one more is 413 and stores nothing', async () => {
+    const insert = async (count: number) =>
+      await client.post('/points/batch', { vectors: Array.from({ length: count }, () => point()) });
+    expect((await insert(3)).status).toBe(201);
+    const before = await client.search([0, 0, 0, 0], 'Euclidean', 100);
+    const answer = await insert(4);
+    expect([answer.status, answer.text]).toEqual([
+      413,
+      'vectors has 4 items, at most 3 are allowed (MAX_BATCH)',
+    ]);
+    expect(await client.search([0, 0, 0, 0], 'Euclidean', 100)).toEqual(before);
+  });
+
+  it('bounds the queries of a batch search too', async () => {
+    const queries = Array.from({ length: 4 }, () => query(1));
+    const answer = await client.post('/points/search/batch', { queries });
+    expect([answer.status, answer.text]).toEqual([
+      413,
+      'queries has 4 items, at most 3 are allowed (MAX_BATCH)',
+    ]);
+  });
+});
+
+describe('MAX_CONTENT_BYTES', () => {
+  it('that many bytes of UTF-8 are accepted, more are 413', async () => {
+    for (const content of ['x'.repeat(10), 'é'.repeat(5), '🦀🦀xx']) {
+      expect((await client.post('/points', point(content))).status, content).toBe(201);
+    }
+    for (const content of ['x'.repeat(11), 'é'.repeat(5) + 'x', '🦀🦀xxx']) {
+      const answer = await client.post('/points', point(content));
+      expect(answer.status, content).toBe(413);
+      expect(answer.text).toContain('payload.content has 11 bytes');
+    }
+  });
+
+  it('names the item of a batch', async () => {
+    const vectors = [point(), point('x'.repeat(20))];
+    const answer = await client.post('/points/batch', { vectors });
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('vectors[1]: payload.content has 20 bytes');
+  });
+});
+
+describe('MAX_SEARCH_WORK', () => {
+  it('a batch search that asks for more is 413', async () => {
+    const search = async (...efs: number[]) =>
+      await client.post('/points/search/batch', { queries: efs.map((ef) => query(ef)) });
+    expect((await search(75, 75)).status).toBe(200);
+    const answer = await search(75, 76);
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('MAX_SEARCH_WORK');
+  });
+
+  it('a single query is always allowed', async () => {
+    expect((await client.post('/points/search', query(100_000))).status).toBe(200);
+    const batch = { queries: [query(100_000)] };
+    expect((await client.post('/points/search/batch', batch)).status).toBe(200);
+  });
+});
+
+describe('MAX_INFLIGHT_BYTES', () => {
+  it('beyond it a request is 503 at once, until there is room again', async () => {
+    const held = [await holdRequest(1500), await holdRequest(1500)];
+    const answer = await client.post('/points', point());
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.text).toContain('MAX_INFLIGHT_BYTES');
+    expect((await client.get('/health')).status).toBe(200);
+    for (const socket of held) socket.destroy();
+    await vi.waitFor(async () => {
+      expect((await client.post('/points', point())).status).toBe(201);
+    });
+  });
+
+  it('is given back by every request, whatever its answer', async () => {
+    const bodies = [
+      sized(1500),
+      '{'.padEnd(1500),
+      sized(1500).replace('Text', 'text'),
+      sized(2001),
+    ];
+    for (let times = 0; times < 5; times += 1) {
+      const answers = await Promise.all(bodies.map((body) => client.post('/points', body)));
+      for (const { status } of answers) expect([201, 400, 413, 503]).toContain(status);
+    }
+    await vi.waitFor(async () => {
+      expect((await client.post('/points', sized(2000))).status).toBe(201);
+    });
+  });
+
+  /** A request that the server has begun to read, and whose body never comes. */
+  async function holdRequest(contentLength: number): Promise<Socket> {
+    const { hostname, port } = new URL(server.http);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.write(
+      `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readwrite}\r\n` +
+        `Expect: 100-continue\r\nContent-Length: ${contentLength}\r\n\r\n`,
+    );
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    return socket;
+  }
+});

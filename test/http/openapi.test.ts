@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startServer, type TestServer } from '../support/server.js';
+import { Client, text, type Answer } from './client.js';
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, ResponseObject>> };
+  readonly security: readonly unknown[];
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly security?: readonly unknown[];
+}
+
+interface ResponseObject {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+const ID = '9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
+const METHODS = new Set(['get', 'post', 'delete', 'put', 'patch', 'options']);
+const POINT = { vector: [1, 2, 3, 4], payload: text('') };
+const QUERY = { vector: [1, 2, 3, 4], similarity: 'Cosine', limit: 1 };
+
+/** What only a broken or full disk, or a defect, can bring about. */
+const NOT_PROVOKED = new Set(['500', '507']);
+
+const GOOD_BODIES: Readonly<Record<string, unknown>> = {
+  '/points': POINT,
+  '/points/batch': { vectors: [POINT] },
+  '/points/search': QUERY,
+  '/points/search/batch': { queries: [QUERY] },
+};
+
+let server: TestServer;
+let document: Document;
+
+beforeAll(async () => {
+  // No body at all fits into what may be in flight once it is longer than 400 bytes.
+  server = await startServer({ env: { MAX_REQUEST_BYTES: '500', MAX_INFLIGHT_BYTES: '400' } });
+  document = parse((await new Client(server, undefined).get('/docs/openapi.yaml')).text);
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+/** Provokes one documented status. */
+async function provoke(status: string, method: string, path: string): Promise<Answer> {
+  const writer = new Client(server, server.keys.readwrite);
+  const id = path.includes('{id}') ? await writer.insert([1, 2, 3, 4]) : '';
+  const target = path.replace('{id}', status === '404' ? 'not-a-uuid' : id);
+  const body = GOOD_BODIES[path];
+  switch (status) {
+    case '400':
+      return await writer.send(method, target, {});
+    case '401':
+      return await new Client(server, undefined).send(method, target, body);
+    case '403':
+      return await new Client(server, server.keys.readonly).send(method, target, body);
+    case '405':
+      return await writer.send('PUT', target);
+    case '413':
+      return await writer.send(method, target, 'x'.repeat(501));
+    case '415':
+      return await writer.send(method, target, 'x', { 'content-type': 'text/plain' });
+    case '503':
+      return await writer.send(method, target, 'x'.repeat(401));
+    default:
+      return await writer.send(method, target, body);
+  }
+}
+
+function operations(): { path: string; method: string; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => METHODS.has(method))
+      .map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+function resolve(response: ResponseObject): ResponseObject {
+  const name = response.$ref?.split('/').at(-1);
+  return (name === undefined ? undefined : document.components.responses[name]) ?? response;
+}
+
+describe('the OpenAPI document', () => {
+  it('lists every route that is served, and no other', async () => {
+    const served: string[] = [];
+    for (const path of Object.keys(document.paths)) {
+      const target = path.replace('{id}', ID);
+      const { headers } = await new Client(server, server.keys.readwrite).send('PATCH', target);
+      const allow = headers.get('allow') ?? '';
+      for (const method of allow.split(', ')) {
+        if (method !== 'HEAD') served.push(`${method.toLowerCase()} ${path}`);
+      }
+    }
+    const documented = operations().map(({ path, method }) => `${method} ${path}`);
+    expect(documented.toSorted()).toEqual(served.toSorted());
+    expect(documented.toSorted()).toEqual(
+      [
+        'get /',
+        'get /health',
+        'get /docs/openapi.yaml',
+        'post /points',
+        'post /points/batch',
+        'post /points/search',
+        'post /points/search/batch',
+        'get /points/{id}',
+        'delete /points/{id}',
+      ].toSorted(),
+    );
+  });
+
+  it('names each status with the type and the headers that the server answers', async () => {
+    for (const { path, method, operation } of operations()) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const takesBody = path in GOOD_BODIES;
+        // Without a body, 503 takes a server that is stopping or has failed.
+        if (NOT_PROVOKED.has(status) || (status === '503' && !takesBody)) continue;
+        const answer = await provoke(status, method.toUpperCase(), path);
+        const what = `${method} ${path} ${status}`;
+        expect(answer.status, what).toBe(Number(status));
+        const { content, headers } = resolve(response);
+        const types = content === undefined ? [null] : Object.keys(content);
+        expect(types, what).toContain(answer.headers.get('content-type'));
+        for (const name of Object.keys(headers ?? {})) {
+          expect(answer.headers.has(name), `${what} ${name}`).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('demands a key exactly where the server does', async () => {
+    for (const { path, method, operation } of operations()) {
+      const target = path.replace('{id}', ID);
+      const answer = await new Client(server, undefined).send(method.toUpperCase(), target);
+      const security = operation.security ?? document.security;
+      expect(answer.status === 401, `${method} ${path}`).toBe(security.length > 0);
+    }
+  });
+
+  it('names each limit with its default', async () => {
+    const { text: yaml } = await new Client(server, undefined).get('/docs/openapi.yaml');
+    for (const limit of [
+      /MAX_REQUEST_BYTES` \| 67,108,864 \(64 MiB\)/,
+      /MAX_BATCH` \| 100,000/,
+      /MAX_CONTENT_BYTES` \| 1,048,576 \(1 MiB\)/,
+      /MAX_SEARCH_WORK` \| 20,000,000/,
+      /MAX_INFLIGHT_BYTES` \| 536,870,912 \(512 MiB\)/,
+    ]) {
+      expect(yaml).toMatch(limit);
+    }
+  });
+});

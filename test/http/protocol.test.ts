@@ -1,0 +1,214 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { Client, sendRaw, statusOf } from './client.js';
+
+const BODY = '{"vector":[1,2,3,4],"payload":{"content_type":"Text","content":""}}';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({ env: { MAX_REQUEST_BYTES: '1000' } });
+});
+
+/** Nothing that a client sends ends the process. */
+afterAll(async () => {
+  expect((await new Client(server, undefined).get('/health')).text).toBe('OK');
+  expect(await server.stop()).toBe(0);
+});
+
+/** The head of an insert, with these lines instead of the usual ones about its body. */
+function head(...lines: string[]): string {
+  return (
+    ['POST /points HTTP/1.1', 'Host: x', `api-key: ${server.keys.readwrite}`, ...lines].join(
+      '\r\n',
+    ) + '\r\n\r\n'
+  );
+}
+
+describe('malformed HTTP', () => {
+  const expectRefusal = (answer: string, status: number): void => {
+    expect(statusOf(answer)).toBe(status);
+    expect(answer.toLowerCase()).toContain('content-type: text/plain; charset=utf-8');
+    expect(answer).toContain('Connection: close');
+  };
+
+  it('Content-Length together with Transfer-Encoding is 400', async () => {
+    const lengths = [`Content-Length: ${BODY.length}`, 'Transfer-Encoding: chunked'];
+    for (const lines of [lengths, lengths.toReversed()]) {
+      expectRefusal(await sendRaw(server, `${head(...lines)}0\r\n\r\n`), 400);
+    }
+  });
+
+  it('two different Content-Lengths are 400', async () => {
+    const lines = ['Content-Length: 5', 'Content-Length: 6'];
+    expectRefusal(await sendRaw(server, `${head(...lines)}hello`), 400);
+  });
+
+  it('broken chunks are 400', async () => {
+    expectRefusal(await sendRaw(server, `${head('Transfer-Encoding: chunked')}zz\r\n`), 400);
+  });
+
+  it('what is not HTTP is 400', async () => {
+    expectRefusal(await sendRaw(server, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'), 400);
+    expectRefusal(await sendRaw(server, 'HELLO\r\n\r\n'), 400);
+    expectRefusal(await sendRaw(server, 'GET / HTTP/9.9\r\n\r\n'), 400);
+  });
+
+  it('headers that are too large are 431', async () => {
+    expectRefusal(await sendRaw(server, head(`x: ${'y'.repeat(100_000)}`)), 431);
+  });
+
+  it('HTTP/1.1 without a Host is 400', async () => {
+    const answer = await sendRaw(server, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
+    expect(statusOf(answer)).toBe(400);
+    expect(answer).toContain('Host');
+  });
+
+  it('a header cannot smuggle a second one', async () => {
+    const answer = await sendRaw(
+      server,
+      'GET /points/x HTTP/1.1\r\nHost: x\r\n' +
+        `x: y\rapi-key: ${server.keys.readwrite}\r\nConnection: close\r\n\r\n`,
+    );
+    expect([400, 401]).toContain(statusOf(answer));
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const lines = ['Connection: close', 'Expect: 100-continue'];
+
+  it('is told to continue once the body is wanted', async () => {
+    const answer = await withBodyAfterContinue(
+      head(...lines, `Content-Length: ${BODY.length}`),
+      BODY,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
+  });
+
+  it('is refused without the body when key, role, size or type is wrong', async () => {
+    const length = `Content-Length: ${BODY.length}`;
+    const { readwrite, readonly } = server.keys;
+    const heads: [number, string][] = [
+      [401, head(...lines, length).replace(readwrite, 'wrong')],
+      [403, head(...lines, length).replace(readwrite, readonly)],
+      [404, head(...lines, length).replace('/points', '/x')],
+      [413, head(...lines, 'Content-Length: 1001')],
+      [415, head(...lines, length, 'Content-Type: text/plain')],
+    ];
+    for (const [status, text] of heads) {
+      expect(statusOf(await withBodyAfterContinue(text, BODY)), String(status)).toBe(status);
+    }
+  });
+
+  it('any other expectation is ignored', async () => {
+    const answer = await sendRaw(
+      server,
+      'GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n',
+    );
+    expect(statusOf(answer)).toBe(200);
+  });
+
+  /** Sends the body only when it is asked for, and gives all that came back. */
+  async function withBodyAfterContinue(start: string, body: string): Promise<string> {
+    const { hostname, port } = new URL(server.http);
+    const socket = connect(Number(port), hostname);
+    socket.write(start);
+    let answer = '';
+    for await (const chunk of socket.setEncoding('latin1')) {
+      answer += chunk;
+      if (answer === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(body);
+    }
+    return answer;
+  }
+});
+
+describe('connections', () => {
+  it('carry request after request, errors among them', async () => {
+    const request = (target: string): string =>
+      `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n`;
+    const answer = await sendRaw(
+      server,
+      request('/') +
+        request('/x') +
+        request('/points') +
+        request('/health').replace('keep-alive', 'close'),
+    );
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(
+      [200, 404, 401, 200].map((status) => `HTTP/1.1 ${status}`),
+    );
+  });
+
+  it('stay usable after a refused body, whole or in chunks or compressed', async () => {
+    const body = 'x'.repeat(100_000);
+    const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+    const chunked = head('Transfer-Encoding: chunked') + chunk.repeat(5) + '0\r\n\r\n';
+    const gzip = 'Content-Encoding: gzip';
+    const refused: [number, string][] = [
+      [413, head(`Content-Length: ${body.length}`) + body],
+      [413, chunked],
+      [400, head(gzip, 'Content-Length: 900') + body.slice(0, 900)],
+      [400, chunked.replace('Host', `${gzip}\r\nHost`)],
+    ];
+    for (const [status, request] of refused) {
+      const next = 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+      const answer = await sendRaw(server, request + next);
+      expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200']);
+    }
+  });
+
+  it('of clients that go on sending a refused body are cut after a while', async () => {
+    const answer = await sendRaw(
+      server,
+      'POST /points HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nx',
+    );
+    expect(statusOf(answer)).toBe(401);
+  }, 20_000);
+
+  it('HTTP/1.0 is answered', async () => {
+    expect(statusOf(await sendRaw(server, 'GET /health HTTP/1.0\r\n\r\n'))).toBe(200);
+  });
+
+  it('an asked-for upgrade is ignored', async () => {
+    const answer = await sendRaw(
+      server,
+      'GET /points HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n',
+    );
+    expect(statusOf(answer)).toBe(401);
+  });
+
+  it('that break in the middle of a body leave no trace', async () => {
+    for (let times = 0; times < 20; times += 1) {
+      const { hostname, port } = new URL(server.http);
+      const socket = connect(Number(port), hostname);
+      await new Promise<void>((resolve) =>
+        socket.write(head('Content-Length: 900') + '{"vector":', () => resolve()),
+      );
+      socket.resetAndDestroy();
+    }
+    expect((await new Client(server, undefined).get('/health')).status).toBe(200);
+    expect(server.log()).not.toMatch(/"level":[456]0/);
+  });
+});
+
+describe('stopping', () => {
+  it('finishes what is under way, lets idle connections go and exits with 0', async () => {
+    const stopping = await startServer();
+    const client = new Client(stopping, stopping.keys.readwrite);
+    await client.get('/health');
+    const { hostname, port } = new URL(stopping.http);
+    const socket = connect(Number(port), hostname);
+    const start =
+      `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${stopping.keys.readwrite}\r\n` +
+      `Content-Length: ${BODY.length}\r\n\r\n`;
+    socket.write(start + BODY.slice(0, 10));
+    // The request is under way once another one has been answered after it.
+    await client.get('/health');
+    const stopped = stopping.stop();
+    setTimeout(() => socket.write(BODY.slice(10)), 200);
+    let answer = '';
+    for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+    expect(statusOf(answer)).toBe(201);
+    expect(await stopped).toBe(0);
+  });
+});
