@@ -1,0 +1,44 @@
+import { FloatArena } from './float-arena.js';
+import { WireReader, WireType, tagOf } from './wire-reader.js';
+
+const ITEMS = tagOf(1, WireType.LengthDelimited);
+
+/** What refuses a batch of too many items, by throwing. */
+export type CheckCount = (count: number) => void;
+
+/**
+ * The items of a batch message, each a message in field 1. They are counted first, so that a small
+ * message of very many empty items is refused before it costs memory.
+ */
+export function readItems<Item>(
+  bytes: Uint8Array,
+  checkCount: CheckCount,
+  readItem: (reader: WireReader, values: FloatArena) => Item,
+): Item[] {
+  checkCount(countItems(bytes));
+  const items: Item[] = [];
+  const reader = new WireReader(bytes);
+  const values = new FloatArena(bytes.length);
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    if (tag === ITEMS) {
+      const outerEnd = reader.enter();
+      items.push(readItem(reader, values));
+      reader.leave(outerEnd);
+    } else {
+      reader.skipField(tag);
+    }
+  }
+  return items;
+}
+
+function countItems(bytes: Uint8Array): number {
+  const reader = new WireReader(bytes);
+  let count = 0;
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    if (tag === ITEMS) count += 1;
+    reader.skipField(tag);
+  }
+  return count;
+}

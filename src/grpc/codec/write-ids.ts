@@ -1,0 +1,36 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { POINT_ID_BYTES, POINT_ID_LENGTH, writePointId, type PointIds } from '../../point-id.js';
+import { WireType, tagOf } from './wire-reader.js';
+
+const ITEM = tagOf(1, WireType.LengthDelimited);
+
+/** What stands before the text of each id: PointID in field 1, in it UUID, in it the string. */
+const ID_PREFIX = Buffer.from(
+  [POINT_ID_LENGTH + 4, POINT_ID_LENGTH + 2, POINT_ID_LENGTH].flatMap((length) => [ITEM, length]),
+);
+const ID_BYTES = ID_PREFIX.length + POINT_ID_LENGTH;
+
+/**
+ * A list of ids in field 1: a SearchResponse or an InsertVectorsBatchResponse. All ids have one
+ * length, so the message is the same few bytes before each: a third of the generated code's time.
+ */
+export function writeIds(ids: PointIds): BinaryWriter {
+  return new BinaryWriter().raw(idBytes(ids));
+}
+
+/** A SearchPointsBatchResponse: one list of ids per query. */
+export function writeIdLists(lists: readonly PointIds[]): BinaryWriter {
+  const writer = new BinaryWriter();
+  for (const ids of lists) writer.uint32(ITEM).bytes(idBytes(ids));
+  return writer;
+}
+
+function idBytes(ids: PointIds): Uint8Array {
+  const bytes = Buffer.allocUnsafe((ids.length / POINT_ID_BYTES) * ID_BYTES);
+  let offset = 0;
+  for (let at = 0; at < ids.length; at += POINT_ID_BYTES) {
+    offset += ID_PREFIX.copy(bytes, offset);
+    offset = writePointId(bytes, offset, ids, at);
+  }
+  return bytes;
+}

@@ -1,0 +1,91 @@
+import { invalid } from '../errors.js';
+import { Empty } from '../gen/google/protobuf/empty.js';
+import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import { messageOf } from '../start-error.js';
+import { readInsert, readInsertBatch } from './codec/read-insert.js';
+import { readSearch, readSearchBatch } from './codec/read-search.js';
+import { writeIdLists, writeIds } from './codec/write-ids.js';
+import { writePoint } from './codec/write-point.js';
+
+type CheckBatchSize = (field: string, count: number) => void;
+
+/**
+ * The generated service definition with our own codec in it: requests that hold vectors are
+ * decoded into typed arrays, and answers are encoded from what the service gives. A request that
+ * cannot be read becomes its error, for the handler to throw: grpc-js would not tell the client
+ * why. `checkBatchSize` throws when a batch has too many items to build.
+ */
+export function vectorDbDefinition(checkBatchSize: CheckBatchSize) {
+  const { methods } = VectorDBDefinition;
+  return {
+    ...VectorDBDefinition,
+    methods: {
+      insertVector: {
+        ...methods.insertVector,
+        requestType: reading(readInsert),
+        responseType: writing(PointID.encode),
+      },
+      insertVectorsBatch: {
+        ...methods.insertVectorsBatch,
+        requestType: reading((bytes) =>
+          readInsertBatch(bytes, (count) => checkBatchSize('vectors', count)),
+        ),
+        responseType: writing(writeIds),
+      },
+      deletePoint: {
+        ...methods.deletePoint,
+        requestType: reading(readPointId),
+        responseType: writing(Empty.encode),
+      },
+      getPoint: {
+        ...methods.getPoint,
+        requestType: reading(readPointId),
+        responseType: writing(writePoint),
+      },
+      searchPoints: {
+        ...methods.searchPoints,
+        requestType: reading(readSearch),
+        responseType: writing(writeIds),
+      },
+      searchPointsBatch: {
+        ...methods.searchPointsBatch,
+        requestType: reading((bytes) =>
+          readSearchBatch(bytes, (count) => checkBatchSize('queries', count)),
+        ),
+        responseType: writing(writeIdLists),
+      },
+    },
+  } as const;
+}
+
+/** The request side of a codec, in the shape of ts-proto. */
+function reading<Message>(read: (bytes: Uint8Array) => Message) {
+  return {
+    encode: unused,
+    decode(bytes: Uint8Array): Message | Error {
+      try {
+        return read(bytes);
+      } catch (error) {
+        return error instanceof Error ? error : new Error(String(error));
+      }
+    },
+  };
+}
+
+/** The response side of a codec, in the shape of ts-proto. */
+function writing<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
+  return { encode: (message: Message) => encode(message), decode: unused };
+}
+
+function readPointId(bytes: Uint8Array): PointID {
+  try {
+    return PointID.decode(bytes);
+  } catch (error) {
+    throw invalid(`the message is not valid protobuf: ${messageOf(error)}`);
+  }
+}
+
+/** A server reads requests and writes responses; the other direction is the client's. */
+function unused(): never {
+  throw new Error('a server does not encode requests or decode responses');
+}

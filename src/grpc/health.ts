@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerError, Status, type CallContext, type ServiceImplementation } from 'nice-grpc';
+import {
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  type HealthDefinition,
+} from '../gen/grpc/health/v1/health.js';
+import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import type { Service } from '../service.js';
+
+/** How late, at most, a watching client hears that the store has failed. */
+const WATCH_INTERVAL_MS = 1_000;
+
+/** Empty is the server as a whole. */
+const SERVICES: ReadonlySet<string> = new Set(['', VectorDBDefinition.fullName]);
+
+/**
+ * The grpc.health.v1 service: serving until the server closes or the store takes no more writes,
+ * which a restart mends.
+ */
+export class Health implements ServiceImplementation<typeof HealthDefinition> {
+  readonly #closing = new AbortController();
+
+  constructor(private readonly service: Service) {}
+
+  /** Tells those who watch, and ends their calls. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async check({ service }: HealthCheckRequest): Promise<HealthCheckResponse> {
+    if (!SERVICES.has(service)) throw new ServerError(Status.NOT_FOUND, 'Service not found');
+    return { status: this.#status() };
+  }
+
+  async *watch(
+    { service }: HealthCheckRequest,
+    { signal }: CallContext,
+  ): AsyncGenerator<HealthCheckResponse> {
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    let told: ServingStatus | undefined;
+    while (!signal.aborted) {
+      const status = SERVICES.has(service) ? this.#status() : ServingStatus.SERVICE_UNKNOWN;
+      if (status !== told) yield { status };
+      told = status;
+      if (ended.aborted) return;
+      // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
+      await sleep(WATCH_INTERVAL_MS, undefined, { signal: ended, ref: false }).catch(() => {});
+    }
+  }
+
+  #status(): ServingStatus {
+    const isServing = !this.#closing.signal.aborted && this.service.status().failure === undefined;
+    return isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  }
+}

@@ -1,0 +1,173 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import {
+  Server,
+  status,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
+import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
+import { VectordError } from '../errors.js';
+import { decompress, isCompression } from './decompress.js';
+
+/*
+ * Importing this module opens, in the few places where the public interface of grpc-js has none,
+ * the doors that the call gate needs. grpc-js is pinned to one minor version, and each door has a
+ * test that fails when an upgrade moves what it relies on.
+ */
+
+export type CallStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
+
+/** What a call tells the interceptor beyond what grpc-js tells it. */
+export interface CallHooks {
+  /** Hears of all bytes as they arrive and as they unpack; throws a VectordError to refuse. */
+  take(bytes: number): void;
+  /** Sees every status before it is sent, those of grpc-js itself too; answers what to send. */
+  answer(status: CallStatus): CallStatus;
+}
+
+const hooksOf = new WeakMap<object, CallHooks>();
+
+export function hookCall(call: ServerInterceptingCallInterface, hooks: CallHooks): void {
+  hooksOf.set(call, hooks);
+}
+
+/** The start of the path of every method that needs a key, known or not. */
+const KEYED_PATHS = '/vectordb.';
+
+const AUTHORIZATION = 'authorization';
+const FRAME_HEADER_BYTES = 5;
+
+interface Handler {
+  readonly path: string;
+  readonly type: 'unary';
+  readonly func: () => void;
+  readonly serialize: (message: unknown) => Buffer;
+  readonly deserialize: (bytes: Buffer) => unknown;
+}
+
+/** An array is what node:http2 gives for a header that may come more than once. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface ServerInternals {
+  _retrieveHandler(path: string): Handler | null;
+  _streamHandler(
+    interceptors: readonly ServerInterceptor[],
+    stream: ServerHttp2Stream,
+    headers: Headers,
+    flags: number,
+    rawHeaders: readonly string[],
+  ): void;
+}
+
+interface CallInternals {
+  readonly stream: ServerHttp2Stream;
+  readonly maxReceiveMessageSize: number;
+  readonly cancelled: boolean;
+  readonly metadataSent: boolean;
+  readonly receivedHalfClose: boolean;
+  handleDataFrame(data: Buffer): void;
+  decompressMessage(framed: Buffer, encoding: string): Buffer | Promise<Buffer>;
+  sendStatus(status: CallStatus): void;
+}
+
+// Private members are no part of a class's type, hence the detour over unknown.
+const server = Server.prototype as unknown as ServerInternals;
+const baseCall = BaseServerInterceptingCall.prototype as unknown as CallInternals;
+
+/*
+ * grpc-js answers UNIMPLEMENTED to an unknown method before any interceptor runs, which would tell
+ * a client without a key which methods there are. With a handler in place the call reaches the
+ * interceptor, which knows the methods and answers instead.
+ */
+replace(server, '_retrieveHandler', (original) => {
+  return function retrieveHandler(this: ServerInternals, path) {
+    const handler = original.call(this, path);
+    return handler ?? (path.startsWith(KEYED_PATHS) ? handlerOfUnknown(path) : null);
+  };
+});
+
+/*
+ * node:http2 keeps the first of several authorization headers and drops the others silently. Here
+ * all of them reach the metadata, so that the interceptor can refuse the call.
+ */
+replace(server, '_streamHandler', (original) => {
+  return function streamHandler(
+    this: ServerInternals,
+    interceptors,
+    stream,
+    headers,
+    flags,
+    rawHeaders,
+  ) {
+    const keys = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === AUTHORIZATION);
+    const all = keys.length > 1 ? { ...headers, [AUTHORIZATION]: keys } : headers;
+    original.call(this, interceptors, stream, all, flags, rawHeaders);
+  };
+});
+
+/* grpc-js limits the size of each message, but not what all calls together hold of them. */
+replace(baseCall, 'handleDataFrame', (original) => {
+  return function handleDataFrame(this: CallInternals, data) {
+    try {
+      if (!this.cancelled) hooksOf.get(this)?.take(data.length);
+    } catch (error) {
+      this.sendStatus(toStatus(error));
+      return;
+    }
+    original.call(this, data);
+  };
+});
+
+/* Nor does it limit what it unpacks at one time; and it calls broken compression INTERNAL. */
+replace(baseCall, 'decompressMessage', (original) => {
+  return function decompressMessage(this: CallInternals, framed, encoding) {
+    if (!isCompression(encoding)) return original.call(this, framed, encoding);
+    const take = (bytes: number): void => {
+      if (!this.cancelled) hooksOf.get(this)?.take(bytes);
+    };
+    const message = framed.subarray(FRAME_HEADER_BYTES);
+    return decompress(message, encoding, this.maxReceiveMessageSize, take).catch(
+      (error: unknown) => {
+        throw toStatus(error);
+      },
+    );
+  };
+});
+
+/*
+ * A call that is answered before its request has ended is closed, as other gRPC servers do: else
+ * a refused client holds the stream, and a server that wants to stop, for as long as it likes.
+ */
+replace(baseCall, 'sendStatus', (original) => {
+  return function sendStatus(this: CallInternals, answer) {
+    if (this.cancelled) return;
+    const isEarly = !this.metadataSent && !this.receivedHalfClose;
+    original.call(this, hooksOf.get(this)?.answer(answer) ?? answer);
+    if (isEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+});
+
+function handlerOfUnknown(path: string): Handler {
+  const never = (): never => {
+    throw new Error(`the interceptor let a call of ${path} pass`);
+  };
+  return { path, type: 'unary', func: never, serialize: never, deserialize: never };
+}
+
+function toStatus(error: unknown): CallStatus {
+  if (error instanceof VectordError) return { code: error.grpcStatus, details: error.message };
+  return { code: status.INTERNAL, details: 'Internal server error' };
+}
+
+/** Puts `make(original)` in the place of a method, which has to be there. */
+function replace<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  make: (original: Target[Name]) => Target[Name],
+): void {
+  const original = target[name];
+  if (typeof original !== 'function') {
+    throw new Error(`this version of grpc-js has no method ${String(name)}`);
+  }
+  target[name] = make(original);
+}

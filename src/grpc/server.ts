@@ -1,0 +1,62 @@
+import { isIPv6 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer, type Server } from 'nice-grpc';
+import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import type { InflightBytes } from '../inflight.js';
+import type { Keys } from '../keys.js';
+import type { Logger } from '../logger.js';
+import type { Service } from '../service.js';
+import { channelOptions } from './channel-options.js';
+import { vectorDbDefinition } from './definition.js';
+import { callGate } from './gate.js';
+import { vectorDbHandlers } from './handlers.js';
+import { Health } from './health.js';
+import { reflection, reflectionDefinitions } from './reflection.js';
+
+export interface GrpcOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  readonly service: Service;
+  readonly keys: Keys;
+  readonly inflight: InflightBytes;
+  readonly logger: Logger;
+  /** Whether tools may ask which services and messages there are. */
+  readonly reflection: boolean;
+}
+
+export interface GrpcServer {
+  readonly port: number;
+  /** host:port, an IPv6 host in brackets. */
+  readonly address: string;
+  /** Takes no new calls, answers what is under way, and cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
+export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
+  const { service, logger } = options;
+  const server = createServer(channelOptions(service.limits.maxRequestBytes, callGate(options)));
+  const health = new Health(service);
+  server.add(
+    vectorDbDefinition((field, count) => service.checkBatchSize(field, count)),
+    vectorDbHandlers(service, logger),
+  );
+  server.add(HealthDefinition, health);
+  if (options.reflection) {
+    for (const definition of reflectionDefinitions) server.add(definition, reflection);
+  }
+  const host = isIPv6(options.host) ? `[${options.host}]` : options.host;
+  const port = await server.listen(`${host}:${options.port}`);
+  return { port, address: `${host}:${port}`, close: (graceMs) => close(server, health, graceMs) };
+}
+
+async function close(server: Server, health: Health, graceMs: number): Promise<void> {
+  health.close();
+  const finished = new AbortController();
+  const forced = sleep(graceMs, undefined, { signal: finished.signal })
+    .then(() => server.forceShutdown())
+    .catch(() => {});
+  await Promise.race([server.shutdown(), forced]);
+  finished.abort();
+}

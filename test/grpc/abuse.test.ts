@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:http2';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { RawClient } from './client.js';
+import { Connection, NO_STATUS, framed } from './http2-call.js';
+
+const MIB = 1024 * 1024;
+const CHECK = '/grpc.health.v1.Health/Check';
+const EMPTY = Buffer.alloc(0);
+
+let server: TestServer;
+let client: RawClient;
+
+beforeAll(async () => {
+  server = await startServer({ dimension: 4 });
+  client = new RawClient(server.grpc, server.keys.readwrite);
+});
+
+afterAll(async () => {
+  client.close();
+  expect(server.log()).not.toMatch(/"level":"(error|fatal)"/);
+  expect(await server.stop()).toBe(0);
+});
+
+async function expectServing(): Promise<void> {
+  expect((await client.call(CHECK, EMPTY)).code).toBe(status.OK);
+  expect((await fetch(`${server.http}/health`)).status).toBe(200);
+}
+
+/** The memory of the server, now or at its peak; 0 where the system does not tell. */
+function memoryBytes(field: 'VmRSS' | 'VmHWM'): number {
+  if (process.platform !== 'linux') return 0;
+  const text = readFileSync(`/proc/${server.pid}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
+}
+
+test('calls without a key that never end are answered and closed', async () => {
+  const connection = new Connection(server.grpc);
+  const before = memoryBytes('VmRSS');
+  for (let round = 0; round < 20; round += 1) {
+    const calls = Array.from({ length: 250 }, () => connection.open('InsertVector'));
+    const codes = await Promise.all(calls.map((call) => call.status));
+    expect(new Set(codes)).toEqual(new Set([status.UNAUTHENTICATED]));
+    await Promise.all(calls.map((call) => call.closed));
+  }
+  expect(memoryBytes('VmRSS') - before).toBeLessThan(100 * MIB);
+  await expectServing();
+  connection.close();
+});
+
+test('a call without a key that keeps sending is closed', async () => {
+  const connection = new Connection(server.grpc);
+  const { stream, status: answered, closed } = connection.open('InsertVectorsBatch');
+  for (let sent = 0; sent < 100; sent += 1) stream.write(Buffer.alloc(64 * 1024));
+  expect(await answered).toBe(status.UNAUTHENTICATED);
+  await closed;
+  connection.close();
+});
+
+test('one connection has at most 256 calls open', async () => {
+  const connection = new Connection(server.grpc);
+  await once(connection.session, 'remoteSettings');
+  expect(connection.session.remoteSettings.maxConcurrentStreams).toBe(256);
+  connection.close();
+});
+
+test('calls of open services that never end leave other connections served', async () => {
+  const connections = Array.from({ length: 10 }, () => new Connection(server.grpc));
+  const before = memoryBytes('VmRSS');
+  for (const connection of connections) {
+    for (let call = 0; call < 250; call += 1) connection.open(CHECK).stream.write(Buffer.of(0));
+  }
+  await Promise.all(connections.map((connection) => connection.settled()));
+  await expectServing();
+  expect(memoryBytes('VmRSS') - before).toBeLessThan(100 * MIB);
+  for (const connection of connections) connection.close();
+});
+
+test('health and reflection take no more than 64 KiB, also after decompression', async () => {
+  const connection = new Connection(server.grpc);
+  const name = wire.delimited(1, 'a'.repeat(70_000));
+  expect(await connection.call(CHECK, {}, framed(name))).toBe(status.RESOURCE_EXHAUSTED);
+  const packed = framed(gzipSync(name), true);
+  const code = await connection.call(CHECK, { 'grpc-encoding': 'gzip' }, packed);
+  expect(code).toBe(status.RESOURCE_EXHAUSTED);
+  connection.close();
+});
+
+test('3.8 MB of 1.9 million empty items are RESOURCE_EXHAUSTED and cost little memory', async () => {
+  const items = Buffer.alloc(3_800_000);
+  for (let at = 0; at < items.length; at += 2) items[at] = 0x0a;
+  const before = memoryBytes('VmRSS');
+  for (const method of ['InsertVectorsBatch', 'SearchPointsBatch']) {
+    const { code, details } = await client.call(method, items);
+    expect(code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(details).toContain('1900000 items');
+  }
+  expect(memoryBytes('VmRSS') - before).toBeLessThan(100 * MIB);
+});
+
+test('many messages that unpack to 1000 times their size stay within MAX_INFLIGHT_BYTES', async () => {
+  const bomb = framed(gzipSync(Buffer.alloc(60 * MIB)), true);
+  const connection = new Connection(server.grpc);
+  const headers = { authorization: server.keys.readonly, 'grpc-encoding': 'gzip' };
+  const codes = await Promise.all(
+    Array.from({ length: 40 }, () => connection.call('SearchPoints', headers, bomb)),
+  );
+  expect(codes).toContain(status.RESOURCE_EXHAUSTED);
+  for (const code of codes) {
+    expect([status.RESOURCE_EXHAUSTED, status.INVALID_ARGUMENT]).toContain(code);
+  }
+  expect(memoryBytes('VmHWM')).toBeLessThan(1_500 * MIB);
+  await expectServing();
+  connection.close();
+});
+
+test('calls that are cancelled at once do no harm', async () => {
+  const headers = { authorization: server.keys.readwrite };
+  for (let round = 0; round < 10; round += 1) {
+    const connection = new Connection(server.grpc);
+    const calls = Array.from({ length: 200 }, () => connection.open('InsertVector', headers));
+    for (const { stream } of calls) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(calls.map((call) => call.closed));
+    connection.close();
+  }
+  await expectServing();
+});
+
+test.each([
+  ['HTTP/1.1', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['random bytes', Buffer.from('00ff13371337'.repeat(1000), 'hex')],
+  ['a broken frame', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0001\u0009\u0000\u0000'],
+])('a connection that speaks %s does no harm', async (_, bytes) => {
+  const [host, port] = server.grpc.split(':');
+  const socket = connect(Number(port), host);
+  socket.on('error', () => {});
+  socket.write(bytes);
+  socket.end();
+  socket.resume();
+  await once(socket, 'close');
+  await expectServing();
+});
+
+test('a content type that is not gRPC gets no gRPC answer', async () => {
+  const connection = new Connection(server.grpc);
+  const { stream, status: answered } = connection.open('InsertVector', {
+    'content-type': 'application/json',
+    authorization: server.keys.readwrite,
+  });
+  stream.end('{}');
+  expect(await answered).toBe(NO_STATUS);
+  connection.close();
+});
+
+test('two messages in a call that takes one are refused', async () => {
+  const connection = new Connection(server.grpc);
+  const message = framed(wire.insertRequest([1, 2, 3, 4], 'x'));
+  const headers = { authorization: server.keys.readwrite };
+  const code = await connection.call('InsertVector', headers, Buffer.concat([message, message]));
+  expect(code).toBe(status.UNIMPLEMENTED);
+  const none = await connection.call('InsertVector', headers, EMPTY);
+  expect(none).toBe(status.UNIMPLEMENTED);
+  connection.close();
+});

@@ -1,0 +1,102 @@
+import { networkInterfaces } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { createChannel, createClient } from 'nice-grpc';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthDefinition,
+} from '../../src/gen/grpc/health/v1/health.js';
+import { SHUTDOWN_GRACE_MS } from '../../src/shutdown.js';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { RawClient } from './client.js';
+import { Connection, framed } from './http2-call.js';
+
+let server: TestServer;
+
+beforeEach(async () => {
+  server = await startServer({ dimension: 4 });
+});
+
+afterEach(() => server.kill());
+
+describe('grpc.health.v1.Health', () => {
+  test.each(['', 'vectordb.VectorDB'])('Check answers SERVING for %j', async (service) => {
+    const health = createClient(HealthDefinition, createChannel(server.grpc));
+    expect(await health.check({ service })).toEqual({ status: ServingStatus.SERVING });
+  });
+
+  test('Check answers NOT_FOUND for a service that is not there', async () => {
+    const health = createClient(HealthDefinition, createChannel(server.grpc));
+    await expect(health.check({ service: 'x' })).rejects.toMatchObject({ code: status.NOT_FOUND });
+  });
+
+  test('Watch answers SERVICE_UNKNOWN for a service that is not there', async () => {
+    const health = createClient(HealthDefinition, createChannel(server.grpc));
+    for await (const answer of health.watch({ service: 'x' })) {
+      expect(answer.status).toBe(ServingStatus.SERVICE_UNKNOWN);
+      break;
+    }
+  });
+
+  test('Watch tells at once that the service serves, and then that it stops', async () => {
+    const health = createClient(HealthDefinition, createChannel(server.grpc));
+    const seen: ServingStatus[] = [];
+    for await (const answer of health.watch({ service: 'vectordb.VectorDB' })) {
+      seen.push(answer.status);
+      if (answer.status === ServingStatus.SERVING) void server.stop();
+    }
+    expect(seen).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+  });
+});
+
+describe('when the service is told to stop', () => {
+  test('calls under way are answered', async () => {
+    const client = new RawClient(server.grpc, server.keys.readwrite);
+    const insert = wire.insertRequest([1, 2, 3, 4], 'x');
+    await client.call('InsertVector', insert);
+    const calls = Array.from({ length: 50 }, () => client.call('InsertVector', insert));
+    await sleep(5);
+    const stopped = server.stop();
+    const codes = (await Promise.all(calls)).map(({ code }) => code);
+    expect(codes).toContain(status.OK);
+    expect(codes.every((code) => [status.OK, status.UNAVAILABLE].includes(code))).toBe(true);
+    expect(await stopped).toBe(0);
+  });
+
+  test('idle connections and refused calls that go on sending do not hold it', async () => {
+    const connection = new Connection(server.grpc);
+    const { stream, status: refused } = connection.open('InsertVector');
+    stream.write(framed(Buffer.alloc(10)));
+    expect(await refused).toBe(status.UNAUTHENTICATED);
+    const startedMs = performance.now();
+    expect(await server.stop()).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  test('a call that does not end is cut after the time of grace', async () => {
+    const connection = new Connection(server.grpc);
+    const headers = { authorization: server.keys.readwrite };
+    const { stream, closed } = connection.open('InsertVector', headers);
+    stream.write(Buffer.of(0));
+    await connection.settled();
+    const startedMs = performance.now();
+    expect(await server.stop()).toBe(0);
+    expect(performance.now() - startedMs).toBeGreaterThan(SHUTDOWN_GRACE_MS - 100);
+    await closed;
+  });
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+
+test.skipIf(!hasIpv6)('an IPv6 host is listened on, and shown in brackets', async () => {
+  const onIpv6 = await startServer({ env: { GRPC_HOST: '::1' } });
+  expect(onIpv6.grpc).toMatch(/^\[::1\]:\d+$/);
+  const client = new RawClient(onIpv6.grpc);
+  expect((await client.call('/grpc.health.v1.Health/Check', Buffer.alloc(0))).code).toBe(status.OK);
+  client.close();
+  expect(await onIpv6.stop()).toBe(0);
+});

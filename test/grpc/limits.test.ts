@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { RawClient } from './client.js';
+import { Connection, framed } from './http2-call.js';
+
+const MAX_REQUEST_BYTES = 10_000;
+const LIMITS = {
+  MAX_REQUEST_BYTES: String(MAX_REQUEST_BYTES),
+  MAX_BATCH: '3',
+  MAX_CONTENT_BYTES: '10',
+  MAX_SEARCH_WORK: '150',
+  MAX_INFLIGHT_BYTES: '30000',
+};
+const VALUES = [1, 2, 3, 4];
+
+let server: TestServer;
+let client: RawClient;
+let connection: Connection;
+let headers: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startServer({ env: LIMITS });
+  client = new RawClient(server.grpc, server.keys.readwrite);
+  connection = new Connection(server.grpc);
+  headers = { authorization: server.keys.readwrite };
+});
+
+afterAll(async () => {
+  client.close();
+  connection.close();
+  expect(await server.stop()).toBe(0);
+});
+
+/** An insert of exactly this size; an unknown field fills it up. */
+function sized(bytes: number): Buffer {
+  const insert = wire.insertRequest(VALUES, 'x');
+  for (let filler = bytes - insert.length - 8; ; filler += 1) {
+    const request = Buffer.concat([insert, wire.delimited(9, Buffer.alloc(filler))]);
+    if (request.length === bytes) return request;
+  }
+}
+
+describe('MAX_REQUEST_BYTES', () => {
+  test('a message of that size is accepted, one more byte is RESOURCE_EXHAUSTED', async () => {
+    expect(await client.call('InsertVector', sized(MAX_REQUEST_BYTES))).toMatchObject({ code: 0 });
+    const answer = await client.call('InsertVector', sized(MAX_REQUEST_BYTES + 1));
+    expect(answer.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(answer.details).toContain(String(MAX_REQUEST_BYTES));
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ] as const)('a message in %s counts at its decompressed size', async (encoding, compress) => {
+    const send = async (bytes: number): Promise<number> => {
+      const message = framed(compress(sized(bytes)), true);
+      return await connection.call(
+        'InsertVector',
+        { ...headers, 'grpc-encoding': encoding },
+        message,
+      );
+    };
+    expect(await send(MAX_REQUEST_BYTES)).toBe(status.OK);
+    expect(await send(MAX_REQUEST_BYTES + 1)).toBe(status.RESOURCE_EXHAUSTED);
+  });
+
+  test('a length that is announced is refused before it is sent', async () => {
+    const { stream, status: answered } = connection.open('InsertVector', headers);
+    stream.write(Buffer.of(0, 0xff, 0xff, 0xff, 0xff));
+    expect(await answered).toBe(status.RESOURCE_EXHAUSTED);
+  });
+});
+
+test('a message that is not what its encoding says is INVALID_ARGUMENT', async () => {
+  const encoded = { ...headers, 'grpc-encoding': 'gzip' };
+  const broken = framed(Buffer.from('not gzip'), true);
+  expect(await connection.call('InsertVector', encoded, broken)).toBe(status.INVALID_ARGUMENT);
+  const cut = framed(gzipSync(sized(200)).subarray(0, 50), true);
+  expect(await connection.call('InsertVector', encoded, cut)).toBe(status.INVALID_ARGUMENT);
+});
+
+test('an unknown encoding is UNIMPLEMENTED', async () => {
+  const encoded = { ...headers, 'grpc-encoding': 'snappy' };
+  const message = framed(Buffer.from('x'), true);
+  expect(await connection.call('InsertVector', encoded, message)).toBe(status.UNIMPLEMENTED);
+});
+
+test.each([
+  ['InsertVectorsBatch', wire.delimited(1, wire.insertRequest(VALUES, 'x')), 'vectors'],
+  ['SearchPointsBatch', wire.delimited(1, wire.searchRequest(VALUES, 1)), 'queries'],
+])('MAX_BATCH: more items in %s are RESOURCE_EXHAUSTED', async (method, item, field) => {
+  const batch = (count: number): Buffer => Buffer.concat(Array<Buffer>(count).fill(item));
+  const { code, details } = await client.call(method, batch(4));
+  expect(code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(details).toBe(`${field} has 4 items, at most 3 are allowed (MAX_BATCH)`);
+  expect((await client.call('InsertVectorsBatch', batch(0))).code).toBe(status.OK);
+});
+
+test('MAX_CONTENT_BYTES: longer content is RESOURCE_EXHAUSTED, in bytes of UTF-8', async () => {
+  const insert = (content: string): Buffer => wire.insertRequest(VALUES, content);
+  expect((await client.call('InsertVector', insert('é'.repeat(5)))).code).toBe(status.OK);
+  const answer = await client.call('InsertVector', insert('é'.repeat(6)));
+  expect(answer.code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(answer.details).toContain('payload.content has 12 bytes');
+  const batch = await client.call('InsertVectorsBatch', wire.delimited(1, insert('é'.repeat(6))));
+  expect(batch.details).toContain('vectors[0]: payload.content');
+});
+
+test('MAX_SEARCH_WORK: a batch that asks for more is RESOURCE_EXHAUSTED, one query is not', async () => {
+  const query = wire.delimited(1, wire.searchRequest(VALUES, 1), wire.integer(4, 100));
+  const { code, details } = await client.call('SearchPointsBatch', Buffer.concat([query, query]));
+  expect(code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(details).toContain('MAX_SEARCH_WORK');
+  expect((await client.call('SearchPointsBatch', query)).code).toBe(status.OK);
+});
+
+describe('MAX_INFLIGHT_BYTES', () => {
+  const insert = wire.insertRequest(VALUES, 'x');
+  /** Waits until what was sent has been received, and unpacked. */
+  const settled = async (): Promise<void> => {
+    await connection.settled();
+    await sleep(200);
+  };
+
+  test('requests of more in all, half-sent ones too, are RESOURCE_EXHAUSTED', async () => {
+    const calls = [1, 2, 3].map(() => connection.open('InsertVector', headers));
+    for (const { stream } of calls) stream.write(framed(sized(9_990)).subarray(0, -1));
+    await settled();
+    const answer = await client.call('InsertVector', insert);
+    expect(answer.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(answer.details).toContain('MAX_INFLIGHT_BYTES');
+    for (const { stream } of calls) stream.close();
+    await settled();
+    expect((await client.call('InsertVector', insert)).code).toBe(status.OK);
+  });
+
+  test('what a message unpacks to counts too', async () => {
+    const encoded = { ...headers, 'grpc-encoding': 'gzip' };
+    // Whole messages on calls that go on: they stay in memory, at their decompressed size.
+    const calls = [1, 2, 3].map(() => connection.open('InsertVector', encoded));
+    for (const { stream } of calls) stream.write(framed(gzipSync(sized(9_000)), true));
+    await settled();
+    expect((await client.call('InsertVector', sized(5_000))).code).toBe(status.RESOURCE_EXHAUSTED);
+    for (const { stream } of calls) stream.close();
+    await settled();
+    expect((await client.call('InsertVector', sized(5_000))).code).toBe(status.OK);
+  });
+
+  test('every answered call gives back what it took', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const large = await client.call('InsertVector', sized(MAX_REQUEST_BYTES));
+      const refused = await client.call('InsertVector', Buffer.alloc(MAX_REQUEST_BYTES, 0xff));
+      expect([large.code, refused.code]).toEqual([status.OK, status.INVALID_ARGUMENT]);
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import { status } from '@grpc/grpc-js';
+import { expect, onTestFinished, test } from 'vitest';
+import { startServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { Connection, framed } from './http2-call.js';
+
+const PATHS = ['v1', 'v1alpha'].map(
+  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+);
+/** ServerReflectionRequest: file_containing_symbol is field 4, list_services field 7. */
+const FILE_OF_SERVICE = wire.delimited(4, 'vectordb.VectorDB');
+const LIST_SERVICES = wire.delimited(7, '');
+
+async function open(env: Record<string, string> = {}): Promise<Connection> {
+  const server = await startServer({ env });
+  const connection = new Connection(server.grpc);
+  onTestFinished(async () => {
+    connection.close();
+    await server.stop();
+  });
+  return connection;
+}
+
+test.each(PATHS)('%s tells the services and their files, without a key', async (path) => {
+  const { stream, status: ended } = (await open()).open(path);
+  const received: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => received.push(chunk));
+  stream.end(Buffer.concat([framed(LIST_SERVICES), framed(FILE_OF_SERVICE)]));
+  expect(await ended).toBe(status.OK);
+  const answer = Buffer.concat(received).toString('latin1');
+  for (const name of ['vectordb.VectorDB', 'grpc.health.v1.Health', 'vectordb/vectordb.proto']) {
+    expect(answer).toContain(name);
+  }
+});
+
+test.each(PATHS)('a broken message to %s is INVALID_ARGUMENT', async (path) => {
+  const { stream, status: ended } = (await open()).open(path);
+  stream.end(framed(Buffer.alloc(10, 0xff)));
+  expect(await ended).toBe(status.INVALID_ARGUMENT);
+});
+
+test('GRPC_REFLECTION turns it off: UNIMPLEMENTED', async () => {
+  const connection = await open({ GRPC_REFLECTION: 'false' });
+  for (const path of PATHS) {
+    expect(await connection.call(path, {}, framed(LIST_SERVICES))).toBe(status.UNIMPLEMENTED);
+  }
+});

@@ -1,0 +1,27 @@
+// Where the programs of others are that some tests run against the service; see install.mjs.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
+
+export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
+export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
+
+/** The Python of the environment in which the published client is installed. */
+export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
+
+/** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
+export function findGrpcurl() {
+  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return [...onPath, GRPCURL_FOLDER].map((folder) => join(folder, 'grpcurl')).find(isExecutable);
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
