@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { helpText, parseArguments, settingsTable } from './help.js';
+import { SETTINGS } from './settings.js';
+
+describe('the command line', () => {
+  test.each([
+    [[], 'serve'],
+    [['--help'], 'help'],
+    [['--version'], 'version'],
+  ])('%j asks to %s', (args, command) => {
+    expect(parseArguments(args)).toBe(command);
+  });
+
+  test.each([[['serve']], [['--port', '80']], [['--help', 'me']], [['']], [['--HELP']]])(
+    '%j is refused',
+    (args) => {
+      expect(() => parseArguments(args)).toThrow(JSON.stringify(args.join(' ')));
+    },
+  );
+});
+
+test('the help page tells name, meaning, range and default of every setting', () => {
+  const page = helpText();
+  for (const setting of Object.values(SETTINGS)) {
+    expect(page).toContain(`\n  ${setting.name} `);
+    expect(page).toContain(`${setting.expected}; default: ${setting.fallbackText}\n`);
+    expect(page).toContain(setting.meaning);
+  }
+});
+
+const README = new URL('../README.md', import.meta.url);
+
+test.skipIf(!existsSync(README))('the README shows the table of settings as it is', () => {
+  const readme = withoutPadding(readFileSync(README, 'utf8'));
+  expect(readme).toContain(withoutPadding(settingsTable()));
+});
+
+/** Formatters pad the cells of a table; that is no difference. */
+function withoutPadding(markdown: string): string {
+  return markdown.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
+}

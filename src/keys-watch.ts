@@ -1,0 +1,61 @@
+import { stat } from 'node:fs/promises';
+import { fingerprint } from './keys-file.js';
+import type { Keys } from './keys.js';
+import type { Logger } from './logger.js';
+import { messageOf } from './start-error.js';
+
+/** Two looks at this distance have to agree before a change is taken over. */
+const LOOK_INTERVAL_MS = 250;
+
+/**
+ * Keeps the keys what their file says. It looks at the file instead of subscribing to events,
+ * which sees every way of changing it: written in place, renamed over, a link turned to another
+ * target, on any file system. A file that is still being written differs from look to look.
+ */
+export class KeysWatch {
+  readonly #keys: Keys;
+  readonly #logger: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #seenVersion: string;
+  /** The version that was last taken over or refused: neither is done twice. */
+  #handledVersion: string;
+
+  constructor(keys: Keys, logger: Logger) {
+    this.#keys = keys;
+    this.#logger = logger;
+    this.#seenVersion = keys.version;
+    this.#handledVersion = keys.version;
+    this.#timer = setInterval(() => void this.#look(), LOOK_INTERVAL_MS).unref();
+  }
+
+  /** Reads the file now; a bad one is reported and changes nothing. */
+  reload(): void {
+    const { path } = this.#keys;
+    try {
+      this.#keys.reload();
+      this.#handledVersion = this.#keys.version;
+      this.#logger.info({ path, keys: this.#keys.count }, 'keys file read again');
+    } catch (error) {
+      this.#logger.error(
+        { path, reason: messageOf(error) },
+        'keys file refused: the keys that were read before stay in force',
+      );
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const version = await stat(this.#keys.path, { bigint: true }).then(
+      fingerprint,
+      () => 'missing',
+    );
+    const settled = version === this.#seenVersion;
+    this.#seenVersion = version;
+    if (!settled || version === this.#handledVersion) return;
+    this.#handledVersion = version;
+    this.reload();
+  }
+}

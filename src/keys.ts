@@ -1,0 +1,45 @@
+import { timingSafeEqual } from 'node:crypto';
+import { parseKeysFile, readKeysFile, sha256, type Key, type KeyHolder } from './keys-file.js';
+
+export type { KeyHolder, Role } from './keys-file.js';
+
+/** The keys that open the service, as its keys file has them. */
+export class Keys {
+  #keys: readonly Key[] = [];
+  #version = '';
+
+  private constructor(readonly path: string) {}
+
+  /** The keys in the file; throws a StartError that says what is wrong with it. */
+  static load(path: string): Keys {
+    const keys = new Keys(path);
+    keys.reload();
+    return keys;
+  }
+
+  get count(): number {
+    return this.#keys.length;
+  }
+
+  /** Whose key this is. The time it takes tells nothing of how much of a key was right. */
+  lookup(presented: string): KeyHolder | undefined {
+    const digest = sha256(presented);
+    let holder: KeyHolder | undefined;
+    for (const key of this.#keys) {
+      if (timingSafeEqual(key.sha256, digest)) holder = key.holder;
+    }
+    return holder;
+  }
+
+  /** The version of the file that these keys come from. */
+  get version(): string {
+    return this.#version;
+  }
+
+  /** Takes over what the file holds now; throws, and keeps what it had, if that is not right. */
+  reload(): void {
+    const { text, version } = readKeysFile(this.path);
+    this.#keys = parseKeysFile(this.path, text);
+    this.#version = version;
+  }
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+import { banner } from './banner.js';
+import { readConfig } from './config.js';
+import { helpText, parseArguments } from './help.js';
+import { createLogger } from './logger.js';
+import { nodeVersionWarning } from './node-version.js';
+import { exitOnDefect, ignoreClosedOutput, nextStopSignal } from './shutdown.js';
+import { StartError } from './start-error.js';
+import { start, type RunningService } from './start.js';
+import { VERSION } from './version.js';
+
+ignoreClosedOutput();
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  process.stderr.write(`vectord does not start:\n${error.message}\n`);
+  process.exitCode = error.exitCode;
+}
+
+async function run(args: readonly string[]): Promise<void> {
+  switch (parseArguments(args)) {
+    case 'help':
+      process.stdout.write(helpText());
+      break;
+    case 'version':
+      process.stdout.write(`${VERSION}\n`);
+      break;
+    case 'serve':
+      await serve();
+      break;
+  }
+}
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env);
+  const logger = createLogger(config.logLevel);
+  exitOnDefect(logger);
+  const warning = nodeVersionWarning(process.versions.node);
+  if (warning !== undefined) logger.warn(warning);
+  const stopSignal = nextStopSignal();
+  let service: RunningService | undefined;
+  process.on('SIGHUP', () => service?.reloadKeys());
+  service = await start(config, logger);
+  process.stdout.write(banner(service.summary));
+  logger.info({ signal: await stopSignal }, 'stopping');
+  await service.stop();
+  logger.info('stopped');
+  process.exit(0);
+}

@@ -1,0 +1,51 @@
+import { constants } from 'node:os';
+import type { Logger } from './logger.js';
+
+/** How long requests that are under way have to finish once the service is told to stop. */
+export const SHUTDOWN_GRACE_MS = 10_000;
+
+/**
+ * One Ctrl-C under `npm start` arrives twice, from the terminal and from npm: signals this close
+ * together are one.
+ */
+const SAME_SIGNAL_MS = 500;
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Resolves with the first signal to stop; from then on, a second one ends the process at once. */
+export function nextStopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstAtMs: number | undefined;
+    for (const signal of STOP_SIGNALS) {
+      process.on(signal, () => {
+        firstAtMs ??= performance.now();
+        resolve(signal);
+        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) {
+          process.exit(128 + constants.signals[signal]);
+        }
+      });
+    }
+  });
+}
+
+/**
+ * A defect of our own leaves the process in a state that nobody knows: it is logged, and the
+ * process ends. What was acknowledged is on disk, so nothing is lost.
+ */
+export function exitOnDefect(logger: Logger): void {
+  const exit = (error: unknown) => {
+    logger.fatal({ err: error }, 'defect: the service stops');
+    process.exit(1);
+  };
+  process.on('uncaughtException', exit);
+  process.on('unhandledRejection', exit);
+}
+
+/** Nobody reading the output any more, as after `vectord | head -1`, is no reason to stop. */
+export function ignoreClosedOutput(): void {
+  for (const output of [process.stdout, process.stderr]) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}

@@ -1,0 +1,21 @@
+/** Exit codes of a refused start: the operator's files or ports, and the operator's settings. */
+export const EXIT_REFUSED = 1;
+export const EXIT_BAD_USAGE = 2;
+
+/** A start that is refused for a reason that the operator can mend: shown without a stack trace. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+
+  constructor(
+    message: string,
+    readonly exitCode: number = EXIT_REFUSED,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** What a caught value says, for a message that is built around it. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,134 @@
+import { join, resolve } from 'node:path';
+import { formatAddress, type Address, type StartSummary } from './banner.js';
+import type { Config } from './config.js';
+import { ensureDataFolder } from './data-folder.js';
+import { VectordError } from './errors.js';
+import { startGrpc } from './grpc/server.js';
+import { startHttp } from './http/server.js';
+import { InflightBytes } from './inflight.js';
+import { createKeysFile } from './keys-file.js';
+import { KeysWatch } from './keys-watch.js';
+import { Keys } from './keys.js';
+import type { Logger } from './logger.js';
+import { Engine, type DimensionSource } from './native.js';
+import { Service } from './service.js';
+import { SHUTDOWN_GRACE_MS } from './shutdown.js';
+import { messageOf, StartError } from './start-error.js';
+
+/** The service, open on both interfaces. */
+export interface RunningService {
+  readonly summary: StartSummary;
+  reloadKeys(): void;
+  /** Lets requests that are under way finish, then makes everything durable. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the store, the keys and the ports, in this order: nothing listens before it can answer,
+ * and the folder is ours before anything is made in it. Whatever fails, all is closed again.
+ */
+export async function start(config: Config, logger: Logger): Promise<RunningService> {
+  const dataPath = ensureDataFolder(config.dataPath);
+  const engine = openEngine(config, dataPath);
+  try {
+    for (const note of engine.notes) logger.warn({ dataPath }, note);
+    const { keys, keysOrigin } = openKeys(config, dataPath);
+    const servers = await startServers(config, engine, keys, logger);
+    const watch = new KeysWatch(keys, logger);
+    return {
+      summary: {
+        http: { host: config.httpHost, port: servers.http.port },
+        grpc: { host: config.grpcHost, port: servers.grpc.port },
+        dimension: engine.dimension,
+        dimensionOrigin: DIMENSION_ORIGINS[engine.dimensionSource],
+        points: engine.status().points,
+        dataPath,
+        keysPath: keys.path,
+        keysOrigin,
+      },
+      reloadKeys: () => watch.reload(),
+      async stop() {
+        watch.close();
+        try {
+          await Promise.all([
+            servers.http.close(SHUTDOWN_GRACE_MS),
+            servers.grpc.close(SHUTDOWN_GRACE_MS),
+          ]);
+        } finally {
+          await engine.close();
+        }
+      },
+    };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+const DIMENSION_ORIGINS: Readonly<Record<DimensionSource, string>> = {
+  Configured: 'DIMENSION',
+  Remembered: 'remembered by the data folder',
+  Default: 'default: DIMENSION is not set',
+};
+
+function openEngine(config: Config, path: string): Engine {
+  try {
+    return Engine.open({ ...config, path });
+  } catch (error) {
+    if (!(error instanceof VectordError)) throw error;
+    throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${error.message}`);
+  }
+}
+
+function openKeys(config: Config, dataPath: string): { keys: Keys; keysOrigin: string } {
+  if (config.serviceKeysFile !== undefined) {
+    return { keys: Keys.load(resolve(config.serviceKeysFile)), keysOrigin: 'SERVICE_KEYS_FILE' };
+  }
+  const path = join(dataPath, 'keys.json');
+  const created = createKeysFile(path);
+  return { keys: Keys.load(path), keysOrigin: created ? 'created' : 'created at an earlier start' };
+}
+
+interface Server {
+  readonly port: number;
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts both servers or none, and reports the faults of both. */
+async function startServers(
+  config: Config,
+  engine: Engine,
+  keys: Keys,
+  logger: Logger,
+): Promise<{ http: Server; grpc: Server }> {
+  const service = new Service(engine, { limits: config, defaultEf: config.hnswEf });
+  const shared = { service, keys, inflight: new InflightBytes(config.maxInflightBytes), logger };
+  const httpAddress = { host: config.httpHost, port: config.httpPort };
+  const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
+  const reflection = config.grpcReflection;
+  const [http, grpc] = await Promise.allSettled([
+    startHttp({ ...shared, ...httpAddress }),
+    startGrpc({ ...shared, ...grpcAddress, reflection }),
+  ]);
+  if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
+    return { http: http.value, grpc: grpc.value };
+  }
+  const faults: string[] = [];
+  if (http.status === 'fulfilled') await http.value.close(0);
+  else faults.push(describeFault('HTTP', httpAddress, http.reason, logger));
+  if (grpc.status === 'fulfilled') await grpc.value.close(0);
+  else faults.push(describeFault('GRPC', grpcAddress, grpc.reason, logger));
+  throw new StartError(faults.join('\n'));
+}
+
+function describeFault(
+  prefix: 'HTTP' | 'GRPC',
+  address: Address,
+  error: unknown,
+  logger: Logger,
+): string {
+  // A defect of ours would hide behind the message; this shows where it comes from.
+  logger.debug({ err: error }, `${prefix} interface does not start`);
+  const where = `${formatAddress(address)} (${prefix}_HOST, ${prefix}_PORT)`;
+  return `cannot listen on ${where}: ${messageOf(error)}`;
+}

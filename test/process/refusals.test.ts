@@ -1,0 +1,138 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SETTINGS } from '../../src/settings.js';
+import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
+
+let folder = '';
+let dataPath = '';
+let keysPath = '';
+
+beforeEach(() => {
+  folder = makeFolder();
+  dataPath = join(folder, 'data');
+  keysPath = join(folder, 'keys.json');
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+});
+
+afterEach(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the command line', () => {
+  test('--help lists every setting and ends with 0', async () => {
+    const vectord = new Vectord({}, ['--help']);
+    expect(await vectord.exit).toEqual({ code: 0, signal: null });
+    for (const { name } of Object.values(SETTINGS)) expect(vectord.stdout).toContain(name);
+    expect(vectord.stderr).toBe('');
+  });
+
+  test('--version prints the version and ends with 0', async () => {
+    const vectord = new Vectord({}, ['--version']);
+    expect(await vectord.exit).toEqual({ code: 0, signal: null });
+    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    expect(vectord.stdout).toBe(`${JSON.parse(manifest).version}\n`);
+  });
+
+  test('an unknown argument is refused with 2', async () => {
+    const vectord = new Vectord({ DATA_PATH: dataPath }, ['--port', '80']);
+    await expectRefusal(vectord, 2, '"--port 80"', '--help');
+  });
+});
+
+describe('a start is refused', () => {
+  test('with 2 and all faults when settings are wrong, and touches nothing', async () => {
+    const environment = { DATA_PATH: dataPath, DIMENSION: '12abc', HTTP_PORT: '', HNSW_M: '1' };
+    const vectord = new Vectord(environment);
+    await expectRefusal(
+      vectord,
+      2,
+      'DIMENSION is "12abc", expected an integer from 1 to 65536',
+      'HTTP_PORT is "", expected',
+      'HNSW_M is "1", expected',
+    );
+    expect(existsSync(dataPath)).toBe(false);
+  });
+
+  test('when SERVICE_KEYS_FILE leads nowhere', async () => {
+    const path = join(folder, 'missing.json');
+    const vectord = new Vectord({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: path });
+    await expectRefusal(vectord, 1, path, 'ENOENT');
+    expect(existsSync(join(dataPath, 'keys.json'))).toBe(false);
+  });
+
+  test('when the keys file has a bad entry, which is named without its key', async () => {
+    const entries = [{ name: 'ops', role: 'root', key: 'hunter2' }];
+    writeFileSync(keysPath, JSON.stringify({ keys: entries }));
+    const vectord = new Vectord({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath });
+    await expectRefusal(vectord, 1, keysPath, 'keys[0] ("ops")', 'role');
+    expect(vectord.stderr).not.toContain('hunter2');
+  });
+
+  test.each(['', '{"keys":[]}', '{"keys":[{"name":"admin","role":"readwr'])(
+    'when the keys file in the data folder is damaged: %j',
+    async (text) => {
+      mkdirSync(dataPath);
+      const path = join(dataPath, 'keys.json');
+      writeFileSync(path, text);
+      await expectRefusal(new Vectord({ DATA_PATH: dataPath }), 1, path);
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    },
+  );
+
+  test('when DATA_PATH is a file', async () => {
+    const vectord = new Vectord({ DATA_PATH: keysPath });
+    await expectRefusal(vectord, 1, keysPath, 'DATA_PATH');
+  });
+
+  test('when DIMENSION differs from that of the stored points: both are named', async () => {
+    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
+    const first = await Vectord.start({ ...environment, DIMENSION: '4' });
+    expect(await first.insert('the-key')).toBe(201);
+    await first.stop();
+    const second = new Vectord({ ...environment, DIMENSION: '8' });
+    await expectRefusal(second, 1, dataPath, 'DIMENSION', '4', '8');
+  });
+
+  test('when another process has the data folder, which goes on undisturbed', async () => {
+    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath, DIMENSION: '4' };
+    const first = await Vectord.start(environment);
+    await expectRefusal(new Vectord(environment), 1, dataPath, 'another process');
+    expect(await first.insert('the-key')).toBe(201);
+  });
+});
+
+describe('when a port is taken, the start is refused', () => {
+  let blocker: Server;
+  let taken = '';
+
+  beforeEach(async () => {
+    blocker = createServer();
+    await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
+    taken = String((blocker.address() as AddressInfo).port);
+  });
+
+  afterEach(() => blocker.close());
+
+  test.each(['HTTP', 'GRPC'])('with the variable %s_PORT and the address', async (prefix) => {
+    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
+    const vectord = new Vectord({ ...environment, [`${prefix}_PORT`]: taken });
+    await expectRefusal(vectord, 1, `${prefix}_PORT`, `127.0.0.1:${taken}`, 'EADDRINUSE');
+    await Vectord.start(environment);
+  });
+
+  test('with both faults when it is both', async () => {
+    const ports = { HTTP_PORT: taken, GRPC_PORT: taken };
+    const vectord = new Vectord({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath, ...ports });
+    await expectRefusal(vectord, 1, 'HTTP_PORT', 'GRPC_PORT');
+  });
+});
+
+async function expectRefusal(vectord: Vectord, code: number, ...parts: string[]): Promise<void> {
+  expect(await vectord.exit).toEqual({ code, signal: null });
+  for (const part of parts) expect(vectord.stderr).toContain(part);
+  expect(vectord.stderr).not.toMatch(/^\s+at /m);
+  expect(vectord.stdout).toBe('');
+}

@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { killAll, makeFolder, Vectord } from './vectord.js';
+
+let folder = '';
+let dataPath = '';
+let keysPath = '';
+
+beforeEach(() => {
+  folder = makeFolder();
+  dataPath = join(folder, 'data', 'of-vectord');
+  keysPath = join(dataPath, 'keys.json');
+});
+
+afterEach(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
+
+test('the start block tells the addresses that answer, though the ports were picked', async () => {
+  const vectord = await Vectord.start({ DATA_PATH: dataPath });
+  const health = await fetch(`${vectord.value('HTTP')}/health`);
+  expect([health.status, await health.text()]).toEqual([200, 'OK']);
+  const [host = '', port] = vectord.value('gRPC').split(':');
+  expect(host).toBe('127.0.0.1');
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(Number(port), host, () => resolve(void socket.destroy()));
+    socket.on('error', reject);
+  });
+  expect(vectord.value('points')).toBe('0');
+  expect(vectord.value('data')).toBe(dataPath);
+});
+
+describe('without SERVICE_KEYS_FILE', () => {
+  test('the first start makes a keys file for its owner alone; later ones use it', async () => {
+    const environment = { DATA_PATH: dataPath, DIMENSION: '4' };
+    const first = await Vectord.start(environment);
+    expect(first.value('keys')).toBe(`${keysPath} (created)`);
+    expect(statSync(dataPath).mode & 0o777).toBe(0o700);
+    expect(statSync(keysPath).mode & 0o777).toBe(0o600);
+    const text = readFileSync(keysPath, 'utf8');
+    const [admin = '', search = ''] = readKeys(text);
+    expect(await first.insert(admin)).toBe(201);
+    expect(await first.insert(search)).toBe(403);
+    expect(await first.insert('guess')).toBe(401);
+    await first.stop();
+
+    const second = await Vectord.start(environment);
+    expect(second.value('keys')).toBe(`${keysPath} (created at an earlier start)`);
+    expect(readFileSync(keysPath, 'utf8')).toBe(text);
+    expect(await second.insert(admin)).toBe(201);
+    await second.stop();
+    for (const output of [first.stdout, first.stderr, second.stdout, second.stderr]) {
+      expect(output).not.toContain(admin);
+      expect(output).not.toContain(search);
+    }
+  });
+
+  test('a second process on the folder makes no keys and spoils none', async () => {
+    await Vectord.start({ DATA_PATH: dataPath });
+    const text = readFileSync(keysPath, 'utf8');
+    expect(await new Vectord({ DATA_PATH: dataPath }).exit).toEqual({ code: 1, signal: null });
+    expect(readFileSync(keysPath, 'utf8')).toBe(text);
+    expect(existsSync(`${keysPath}.new`)).toBe(false);
+  });
+});
+
+describe('the dimension', () => {
+  test('is 384 on a fresh folder, until a point is stored', async () => {
+    const first = await Vectord.start({ DATA_PATH: dataPath });
+    expect(first.value('dimension')).toBe('384 (default: DIMENSION is not set)');
+    await first.stop();
+    const second = await Vectord.start({ DATA_PATH: dataPath, DIMENSION: '4' });
+    expect(second.value('dimension')).toBe('4 (DIMENSION)');
+  });
+
+  test('is remembered with the first point', async () => {
+    const first = await Vectord.start({ DATA_PATH: dataPath, DIMENSION: '4' });
+    expect(await first.insert(adminKey())).toBe(201);
+    await first.stop();
+    const second = await Vectord.start({ DATA_PATH: dataPath });
+    expect(second.value('dimension')).toBe('4 (remembered by the data folder)');
+    expect(second.value('points')).toBe('1');
+  });
+});
+
+test('a reader of the output that goes away does not stop the service', async () => {
+  const vectord = new Vectord({ DATA_PATH: dataPath, DIMENSION: '4', HTTP_PORT: '0' });
+  vectord.process.stdout.destroy();
+  await vectord.until(() => existsSync(keysPath));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  vectord.process.stderr.destroy();
+  expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+});
+
+function adminKey(): string {
+  return readKeys(readFileSync(keysPath, 'utf8'))[0] ?? '';
+}
+
+function readKeys(text: string): string[] {
+  return JSON.parse(text).keys.map(({ key }: { key: string }) => key);
+}

@@ -1,0 +1,95 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The process `vectord` as an operator sees it: arguments, environment, output and signals. */
+export class Vectord {
+  stdout = '';
+  stderr = '';
+  /** Resolves once the process has ended and all its output is here. */
+  readonly exit: Promise<Exit>;
+  readonly process: ChildProcessByStdio<null, Readable, Readable>;
+
+  /** Picks free ports unless `environment` says otherwise. */
+  constructor(environment: Record<string, string>, args: readonly string[] = []) {
+    this.process = spawn(process.execPath, [MAIN, ...args], {
+      env: { HTTP_PORT: '0', GRPC_PORT: '0', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.process.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.exit = once(this.process, 'close').then(([code, signal]) => ({ code, signal }));
+    started.add(this);
+    void this.exit.then(() => started.delete(this));
+  }
+
+  static async start(environment: Record<string, string>): Promise<Vectord> {
+    const vectord = new Vectord(environment);
+    await vectord.until(() => /^ready$/m.test(vectord.stdout));
+    return vectord;
+  }
+
+  /** Waits until something has shown in the output; fails if the process ends before. */
+  async until(condition: () => boolean): Promise<void> {
+    const ended = this.exit.then(() => true);
+    while (!condition()) {
+      const sleep = new Promise<false>((resolve) => setTimeout(resolve, 10, false));
+      if ((await Promise.race([ended, sleep])) && !condition()) {
+        throw new Error(`vectord has ended:\n${this.stdout}${this.stderr}`);
+      }
+    }
+  }
+
+  /** The value of a line of the start block. */
+  value(label: string): string {
+    const value = new RegExp(`^ +${label} +(.+)$`, 'm').exec(this.stdout)?.[1];
+    if (value === undefined) throw new Error(`no ${label} in:\n${this.stdout}`);
+    return value;
+  }
+
+  /** Stores a point of 4 dimensions and answers with the status. */
+  async insert(key: string): Promise<number> {
+    const response = await fetch(`${this.value('HTTP')}/points`, {
+      method: 'POST',
+      headers: { 'api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify(POINT),
+    });
+    await response.text();
+    return response.status;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    this.process.kill(signal);
+    return await this.exit;
+  }
+}
+
+export const POINT = { vector: [1, 2, 3, 4], payload: { content_type: 'Text', content: 'x' } };
+
+const started = new Set<Vectord>();
+
+/** Ends what a test has left running. */
+export async function killAll(): Promise<void> {
+  await Promise.all([...started].map((vectord) => vectord.stop('SIGKILL')));
+}
+
+/** A folder that the test removes. */
+export function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'vectord-process-'));
+}
+
+export function writeKeys(path: string, ...keys: { role: string; key: string }[]): void {
+  const entries = keys.map(({ role, key }, index) => ({ name: `key ${index}`, role, key }));
+  writeFileSync(path, JSON.stringify({ keys: entries }));
+}
