@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/**
+ * A running vectord on free ports, with a data folder that is gone when it has stopped.
+ * @typedef {object} Server
+ * @property {string} http base address of the HTTP interface
+ * @property {string} grpc address of the gRPC interface
+ * @property {string} key a key that may read and write
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * Starts the built service as its users do, and waits until it is ready.
+ * @param {{ dimension: number }} options
+ * @returns {Promise<Server>}
+ */
+export async function startServer({ dimension }) {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is not there: run "npm run build" first`);
+  const folder = mkdtempSync(join(tmpdir(), 'vectord-demo-'));
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      HTTP_PORT: '0',
+      GRPC_PORT: '0',
+      DIMENSION: String(dimension),
+      DATA_PATH: folder,
+      LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(folder, { recursive: true });
+  };
+  try {
+    const banner = await Promise.race([readBanner(child.stdout), exited.then(notReady)]);
+    const { keys } = JSON.parse(readFileSync(join(folder, 'keys.json'), 'utf8'));
+    return {
+      http: lineValue(banner, 'HTTP'),
+      grpc: lineValue(banner, 'gRPC'),
+      key: keys.find(({ role }) => role === 'readwrite').key,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * The start block, which ends with the line "ready".
+ * @param {import('node:stream').Readable} output
+ * @returns {Promise<string>}
+ */
+function readBanner(output) {
+  return new Promise((resolve) => {
+    let text = '';
+    output.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      if (/^ready$/m.test(text)) resolve(text);
+    });
+  });
+}
+
+/** @returns {never} */
+function notReady() {
+  throw new Error('the server has ended before it was ready');
+}
+
+/**
+ * @param {string} banner
+ * @param {string} label
+ */
+function lineValue(banner, label) {
+  const value = new RegExp(`^ *${label} +(\\S+)$`, 'm').exec(banner)?.[1];
+  if (value === undefined) throw new Error(`no line with ${label} in:\n${banner}`);
+  return value;
+}

@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { killAll, Vectord } from '../process/vectord.js';
+import { makeTemporaryFolder } from '../support/server.js';
+import { findGrpcurl } from '../support/tools.mjs';
+import { idsIn, ROOT, run } from './run.js';
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const blocks = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
+const isNpm = (block: string): boolean => /^(?:[A-Z_]+=\S+ )?npm /m.test(block);
+
+afterAll(killAll);
+
+test.skipIf(findGrpcurl() === undefined)(
+  'what the README has its readers paste stores points and finds them',
+  async () => {
+    const folder = makeTemporaryFolder();
+    const vectord = await Vectord.start({ DATA_PATH: join(folder, 'data'), DIMENSION: '4' });
+    const script = ['set -eu', ...blocks.filter((block) => !isNpm(block))]
+      .join('\n')
+      .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))
+      .replaceAll('127.0.0.1:50051', vectord.value('gRPC'));
+    const { code, stdout, stderr } = await run('sh', ['-c', script], { cwd: folder });
+    expect(code, stdout + stderr).toBe(0);
+    const [cat, onlyResult, dog, ...results] = idsIn(stdout);
+    expect(onlyResult).toBe(cat);
+    expect(results).toEqual([cat, dog]);
+  },
+);
+
+test('the npm commands of the README are there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const commands = blocks.filter(isNpm).flatMap((block) => block.trim().split('\n'));
+  expect(commands).toContain('DIMENSION=4 npm start');
+  for (const command of commands) {
+    const [, name = ''] = /npm (?:run )?(\S+)$/.exec(command) ?? [];
+    expect(name === 'ci' || name in scripts, command).toBe(true);
+  }
+});
+
+test.each([
+  'README.md',
+  'docs/ARCHITECTURE.md',
+  'docs/decisions/README.md',
+  'examples/demo/data/README.md',
+])('the files that %s links to are there', (page) => {
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  const links = Array.from(text.matchAll(/\]\(([^)#:]+)\)/g), ([, link = '']) => link);
+  expect(links).not.toEqual([]);
+  for (const link of links) expect(existsSync(join(ROOT, dirname(page), link)), link).toBe(true);
+});
