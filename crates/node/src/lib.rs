@@ -247,18 +247,17 @@ impl NativeEngine {
 
 /// A vector as a JSON array, each value in the shortest form that reads back as the same float.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn format_vector(vector: &[f32]) -> String {
     format::json_array(vector)
 }
 
 /// A promise that `start`'s callback settles, from whichever thread, with what `convert` makes of
 /// the outcome.
-fn promise<'env, T, J>(
-    env: &'env Env,
+fn promise<T, J>(
+    env: &Env,
     start: impl FnOnce(Done<T>),
     convert: impl FnOnce(T) -> J + Send + 'static,
-) -> Result<Object<'env>>
+) -> Result<Object<'_>>
 where
     T: Send + 'static,
     J: ToNapiValue + 'static,
