@@ -31,11 +31,9 @@ console.log('deleted: ', id);
 
 /** Answers the JSON of the response; a status that is not a success becomes an error. */
 async function call(method, path, body) {
-  const response = await fetch(`${VECTORD_HTTP}${path}`, {
-    method,
-    headers: { 'api-key': VECTORD_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const headers = { 'api-key': VECTORD_KEY, 'content-type': 'application/json' };
+  const request = { method, headers, body: JSON.stringify(body) };
+  const response = await fetch(`${VECTORD_HTTP}${path}`, request);
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return text === '' ? undefined : JSON.parse(text);
