@@ -31,7 +31,7 @@ test.skipIf(findGrpcurl() === undefined)(
 
 test('the npm commands of the README are there', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const commands = blocks.filter(isNpm).flatMap((block) => block.trim().split('\n'));
+  const commands = blocks.filter(isNpm).flatMap((block) => block.trim().split(/\n| && /));
   expect(commands).toContain('DIMENSION=4 npm start');
   for (const command of commands) {
     const [, name = ''] = /npm (?:run )?(\S+)$/.exec(command) ?? [];
