@@ -21,9 +21,17 @@ export class Vectord {
   readonly exit: Promise<Exit>;
   readonly process: ChildProcessByStdio<null, Readable, Readable>;
 
-  /** Picks free ports unless `environment` says otherwise. */
-  constructor(environment: Record<string, string>, args: readonly string[] = []) {
-    this.process = spawn(process.execPath, [MAIN, ...args], {
+  /**
+   * Picks free ports unless `environment` says otherwise. `wrapper` is a command that ends in
+   * starting the one that follows it.
+   */
+  constructor(
+    environment: Record<string, string>,
+    args: readonly string[] = [],
+    wrapper: readonly string[] = [],
+  ) {
+    const [program = '', ...rest] = [...wrapper, process.execPath, MAIN, ...args];
+    this.process = spawn(program, rest, {
       env: { HTTP_PORT: '0', GRPC_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,4 +1,4 @@
-import type { SimilarityName } from './interfaces.js';
+import type { SimilarityName } from './clients.js';
 
 /**
  * What the specification says of distances, in doubles and without any index: slow, and plain

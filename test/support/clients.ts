@@ -25,9 +25,8 @@ export interface TestQuery {
   readonly ef?: number;
 }
 
-/** One of the two interfaces. Whatever is not a success is thrown. */
-export interface Interface {
-  readonly name: 'HTTP' | 'gRPC';
+/** A client of one of the two interfaces. Whatever is not a success is thrown. */
+export interface VectorClient {
   insert(point: TestPoint): Promise<string>;
   insertBatch(points: readonly TestPoint[]): Promise<string[]>;
   get(id: string): Promise<TestPoint & { readonly id: string }>;
@@ -37,17 +36,19 @@ export interface Interface {
   close(): void;
 }
 
-/** Both interfaces of a server, opened with its readwrite key. */
-export function openInterfaces(server: TestServer): readonly [Interface, Interface] {
-  return [new HttpInterface(server), new GrpcInterface(server)];
+/** What it takes to speak to a service. */
+type Addresses = Pick<TestServer, 'http' | 'grpc' | 'keys'>;
+
+/** A client of each interface, with the readwrite key. */
+export function openClients(server: Addresses): readonly [VectorClient, VectorClient] {
+  return [new HttpClient(server), new GrpcClient(server)];
 }
 
-class HttpInterface implements Interface {
-  readonly name = 'HTTP';
+class HttpClient implements VectorClient {
   readonly #address: string;
   readonly #key: string;
 
-  constructor({ http, keys }: TestServer) {
+  constructor({ http, keys }: Addresses) {
     this.#address = http;
     this.#key = keys.readwrite;
   }
@@ -99,12 +100,11 @@ class HttpInterface implements Interface {
   }
 }
 
-class GrpcInterface implements Interface {
-  readonly name = 'gRPC';
+class GrpcClient implements VectorClient {
   readonly #channel: Channel;
   readonly #client: Client<typeof VectorDBDefinition>;
 
-  constructor({ grpc, keys }: TestServer) {
+  constructor({ grpc, keys }: Addresses) {
     this.#channel = createChannel(grpc);
     const metadata = Metadata({ authorization: keys.readwrite });
     this.#client = createClient(VectorDBDefinition, this.#channel, { '*': { metadata } });
@@ -137,7 +137,9 @@ class GrpcInterface implements Interface {
   }
 
   async searchBatch(queries: readonly TestQuery[]): Promise<string[][]> {
-    const { results } = await this.#client.searchPointsBatch({ queries: queries.map(searchRequest) });
+    const { results } = await this.#client.searchPointsBatch({
+      queries: queries.map(searchRequest),
+    });
     return results.map(({ resultPointIds }) => resultPointIds.map(idText));
   }
 

@@ -1,0 +1,204 @@
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { openClients } from '../support/clients.js';
+import { Random } from '../support/random.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { expectLedger } from './check.js';
+import { Ledger } from './ledger.js';
+import { DIMENSION, randomPoint } from './load.js';
+import { LogFile } from './log-file.js';
+
+const random = new Random(1);
+
+let folder = '';
+let dataPath = '';
+let ledger: Ledger;
+
+function makeDataFolder(): void {
+  folder = makeFolder();
+  dataPath = join(folder, 'data');
+  ledger = new Ledger();
+  writeKeys(join(folder, 'keys.json'), { role: 'readwrite', key: 'the-key' });
+}
+
+async function removeDataFolder(): Promise<void> {
+  await killAll();
+  rmSync(folder, { recursive: true });
+}
+
+describe('in the folder of a service that was stopped', () => {
+  let log: LogFile;
+
+  beforeAll(async () => {
+    makeDataFolder();
+    const server = await startServer({ dataPath, dimension: DIMENSION });
+    await writeSome(server);
+    await server.stop();
+    log = LogFile.only(dataPath);
+  });
+
+  afterAll(removeDataFolder);
+
+  test.each([
+    ['a vector', () => log.find(vectorBytes(first().vector)) + 5],
+    ['a content', () => log.find(Buffer.from(first().content)) + 2],
+    ['a content type', () => log.find(idBytes(firstId())) - 11],
+    ['an id', () => log.find(idBytes(firstId())) + 15],
+    ['a group header', () => log.find(idBytes(firstId())) - 16 - 64 + 30],
+    ['the header of the log', () => 48],
+  ])('one flipped bit in %s refuses the start', async (_, offset) => {
+    await expectFlipNoticed(log, offset());
+  });
+
+  test('one flipped bit in the manifest refuses the start', async () => {
+    const path = join(dataPath, 'MANIFEST');
+    const sound = readFileSync(path);
+    const flipped = Uint8Array.from(sound);
+    flipped[20] = (flipped[20] ?? 0) ^ 1;
+    writeFileSync(path, flipped);
+    await expectDamage(path);
+    writeFileSync(path, sound);
+  });
+
+  test.each(['the log', 'the manifest'])('the loss of %s refuses the start', async (lost) => {
+    const path = lost === 'the log' ? log.path : join(dataPath, 'MANIFEST');
+    renameSync(path, join(folder, 'lost'));
+    // What tells of the loss is the other file, or what remains of it.
+    await expectDamage(log.path);
+    renameSync(join(folder, 'lost'), path);
+  });
+
+  test.each([
+    ['emptied', () => 0],
+    ['cut in the middle of its points', () => log.end() / 2],
+    ['cut behind its points', () => log.end()],
+  ])('a log that was %s refuses the start', async (_, length) => {
+    const sound = readFileSync(log.path);
+    truncateSync(log.path, length());
+    await expectDamage(log.path);
+    writeFileSync(log.path, sound);
+  });
+
+  test('every refusal has left the folder as it was: mended, it starts with all points', async () => {
+    expect(readdirSync(dataPath)).not.toContain('lost');
+    await expectAllPoints();
+  });
+});
+
+test('in the folder of a service that was killed, a flipped bit refuses the start too', async () => {
+  makeDataFolder();
+  const server = await startServer({ dataPath, dimension: DIMENSION });
+  await writeSome(server);
+  await server.kill();
+  // No manifest was written since: the writes that followed prove that this one was on disk.
+  const log = LogFile.only(dataPath);
+  await expectFlipNoticed(log, log.find(vectorBytes(first().vector)) + 5);
+  await expectAllPoints();
+  await removeDataFolder();
+});
+
+describe('a torn tail is cut, with a line in the log, and costs nothing acknowledged:', () => {
+  let server: TestServer;
+  let log: LogFile;
+
+  beforeEach(async () => {
+    makeDataFolder();
+    server = await startServer({ dataPath, dimension: DIMENSION });
+    await writeSome(server);
+    log = LogFile.only(dataPath);
+  });
+
+  afterEach(removeDataFolder);
+
+  test('garbage behind the last group', async () => {
+    await server.kill();
+    const end = log.end();
+    log.appendGarbage();
+    const started = await expectAllPoints();
+    expect(started).toMatch(`cut a torn tail of 1024 bytes at byte ${end} of ${log.path}`);
+  });
+
+  test('a last group that is there in part', async () => {
+    // The service proves what it has acknowledged as soon as it is idle: that group is the last.
+    await vi.waitFor(() => expect(log.isProven()).toBe(true), { timeout: 10_000 });
+    await server.kill();
+    log.write(log.end() - 64, new Uint8Array(64));
+    expect(await expectAllPoints()).toMatch('cut a torn tail of 64 bytes at byte');
+  });
+
+  test('a second start finds nothing left to cut', async () => {
+    await server.kill();
+    log.appendGarbage();
+    await expectAllPoints();
+    expect(await expectAllPoints()).not.toMatch('torn tail');
+  });
+});
+
+/** Stores points one by one and as a batch, and deletes one. */
+async function writeSome(server: TestServer): Promise<void> {
+  const clients = openClients(server);
+  for (const client of clients) {
+    const point = randomPoint(random);
+    await ledger.insert([point], async () => [await client.insert(point)]);
+    const batch = Array.from({ length: 10 }, () => randomPoint(random));
+    await ledger.insert(batch, (points) => client.insertBatch(points));
+    await ledger.delete([...ledger.stored.keys()].at(-1) ?? '', (id) => client.delete(id));
+    client.close();
+  }
+}
+
+function firstId(): string {
+  return [...ledger.stored.keys()][0] ?? '';
+}
+
+function first() {
+  const point = ledger.stored.get(firstId());
+  if (point === undefined) throw new Error('nothing is stored');
+  return point;
+}
+
+function vectorBytes(vector: readonly number[]): Uint8Array {
+  return new Uint8Array(Float32Array.from(vector).buffer);
+}
+
+function idBytes(id: string): Uint8Array {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+/** Flips a bit, expects a start to be refused that names a place before it, and flips it back. */
+async function expectFlipNoticed(log: LogFile, offset: number): Promise<void> {
+  log.flipBit(offset);
+  expect(await expectDamage(log.path)).toBeLessThanOrEqual(offset);
+  log.flipBit(offset);
+}
+
+/** The start ends in order, naming the file and an offset, which is returned. */
+async function expectDamage(path: string): Promise<number> {
+  const vectord = new Vectord({
+    DATA_PATH: dataPath,
+    SERVICE_KEYS_FILE: join(folder, 'keys.json'),
+  });
+  expect(await vectord.exit).toEqual({ code: 1, signal: null });
+  expect(vectord.stdout).toBe('');
+  expect(vectord.stderr).toContain(`${path} is damaged at byte `);
+  return Number(/ is damaged at byte (\d+)/.exec(vectord.stderr)?.[1]);
+}
+
+/** Starts, compares on both interfaces, stops, and returns what was written meanwhile. */
+async function expectAllPoints(): Promise<string> {
+  const server = await startServer({ dataPath, dimension: DIMENSION });
+  const clients = openClients(server);
+  await expectLedger(clients, ledger);
+  for (const client of clients) client.close();
+  expect(await server.stop()).toBe(0);
+  return server.log();
+}
