@@ -86,6 +86,8 @@ export interface GraphStatus {
   linked: number
   /** Slots to link in all. */
   slots: number
+  /** Whether it has once been as good as complete. */
+  caughtUp: boolean
   /** Why there is no graph, if building it failed. */
   failure?: string
 }

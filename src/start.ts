@@ -3,6 +3,7 @@ import { formatAddress, type Address, type StartSummary } from './banner.js';
 import type { Config } from './config.js';
 import { ensureDataFolder } from './data-folder.js';
 import { VectordError } from './errors.js';
+import { GraphLog } from './graph-log.js';
 import { startGrpc } from './grpc/server.js';
 import { startHttp } from './http/server.js';
 import { InflightBytes } from './inflight.js';
@@ -35,6 +36,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const { keys, keysOrigin } = openKeys(config, dataPath);
     const servers = await startServers(config, engine, keys, logger);
     const watch = new KeysWatch(keys, logger);
+    const graphLog = new GraphLog(engine, config, logger);
     return {
       summary: {
         http: { host: config.httpHost, port: servers.http.port },
@@ -49,6 +51,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
       reloadKeys: () => watch.reload(),
       async stop() {
         watch.close();
+        graphLog.close();
         try {
           await Promise.all([
             servers.http.close(SHUTDOWN_GRACE_MS),

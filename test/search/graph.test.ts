@@ -106,7 +106,7 @@ describe.each(SIMILARITIES)('%s', (similarity) => {
 });
 
 test(
-  'a restart keeps the recall from the first search on, under other graph settings too',
+  'a restart under other graph settings builds the graphs anew, says so, and keeps the recall',
   async () => {
     for (const client of clients) client.close();
     expect(await server.stop()).toBe(0);
@@ -117,6 +117,13 @@ test(
       for (const similarity of SIMILARITIES) {
         expect(await meanRecall(similarity)).toBeGreaterThanOrEqual(0.95);
       }
+    }
+    for (const graph of ['Euclidean', 'Hamming', 'Cosine']) {
+      const begun = `"graph":"${graph}","points":${COUNT},"hnswM":12,"hnswEfConstruction":120`;
+      await expect.poll(server.log, { timeout: TIMEOUT_MS / 4 }).toContain(begun);
+      await expect
+        .poll(server.log, { timeout: TIMEOUT_MS / 4 })
+        .toContain(`"graph":"${graph}","points":${COUNT},"msg":"the graph is built"`);
     }
   },
   TIMEOUT_MS,

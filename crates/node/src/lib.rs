@@ -61,6 +61,8 @@ pub struct GraphStatus {
     pub linked: u32,
     /// Slots to link in all.
     pub slots: u32,
+    /// Whether it has once been as good as complete.
+    pub caught_up: bool,
     /// Why there is no graph, if building it failed.
     pub failure: Option<String>,
 }
@@ -223,6 +225,7 @@ impl NativeEngine {
             metric: graph.metric as u8,
             linked: graph.linked,
             slots: graph.slots,
+            caught_up: graph.caught_up,
             failure: graph.failure,
         };
         EngineStatus {

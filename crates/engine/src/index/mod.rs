@@ -34,6 +34,8 @@ pub struct GraphStatus {
     pub linked: u32,
     /// Slots to link in all.
     pub slots: u32,
+    /// Whether it has once been as good as complete.
+    pub caught_up: bool,
     /// Why there is no graph, if building it failed.
     pub failure: Option<String>,
 }
@@ -133,7 +135,10 @@ impl Index {
             let failure = family.failure();
             (current.is_some() || failure.is_some()).then(|| GraphStatus {
                 metric: family.metric(),
-                linked: current.map_or(0, |linked| linked.tail(slots).start),
+                linked: current
+                    .as_ref()
+                    .map_or(0, |linked| linked.tail(slots).start),
+                caught_up: current.is_some_and(|linked| linked.caught_up()),
                 slots,
                 failure,
             })

@@ -1,0 +1,68 @@
+import type { Logger } from './logger.js';
+import { Similarity } from './model.js';
+import type { Engine, EngineStatus } from './native.js';
+
+const LOOK_INTERVAL_MS = 1_000;
+/** A long build says this often how far it is. */
+const PROGRESS_INTERVAL_MS = 10_000;
+
+const NAMES = new Map<number, string>(
+  Object.entries(Similarity).map(([name, number]) => [number, name]),
+);
+
+interface Parameters {
+  readonly hnswM: number;
+  readonly hnswEfConstruction: number;
+}
+
+/**
+ * Tells the log what the engine's threads do in the background: which graphs are built and with
+ * which parameters, how far a long build is, and when it is done or has failed.
+ */
+export class GraphLog {
+  readonly #engine: Pick<Engine, 'status'>;
+  readonly #parameters: Parameters;
+  readonly #logger: Logger;
+  readonly #timer: NodeJS.Timeout;
+  /** When each graph that is being built was last written about. */
+  readonly #toldAtMs = new Map<number, number>();
+  readonly #settled = new Set<number>();
+
+  constructor(engine: Pick<Engine, 'status'>, parameters: Parameters, logger: Logger) {
+    this.#engine = engine;
+    this.#parameters = parameters;
+    this.#logger = logger;
+    this.#timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    for (const graph of this.#engine.status().graphs) {
+      if (!this.#settled.has(graph.metric)) this.#tell(graph);
+    }
+  }
+
+  #tell({ metric, linked, slots, caughtUp, failure }: EngineStatus['graphs'][number]): void {
+    const { hnswM, hnswEfConstruction } = this.#parameters;
+    const graph = NAMES.get(metric);
+    const toldAtMs = this.#toldAtMs.get(metric);
+    const nowMs = performance.now();
+    if (toldAtMs === undefined) {
+      this.#logger.info({ graph, points: slots, hnswM, hnswEfConstruction }, 'building a graph');
+      this.#toldAtMs.set(metric, nowMs);
+    }
+    if (failure !== undefined) {
+      this.#logger.error({ graph, failure }, 'no graph: every search scans all points');
+      this.#settled.add(metric);
+    } else if (caughtUp) {
+      this.#logger.info({ graph, points: slots }, 'the graph is built');
+      this.#settled.add(metric);
+    } else if (toldAtMs !== undefined && nowMs - toldAtMs >= PROGRESS_INTERVAL_MS) {
+      this.#logger.info({ graph, linked, points: slots }, 'building a graph');
+      this.#toldAtMs.set(metric, nowMs);
+    }
+  }
+}
