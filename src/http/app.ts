@@ -7,7 +7,7 @@ import type { Context, RequestState } from './context.js';
 import { isBelowPoints, isPlain, pathOf } from './path.js';
 import { createRouter, notFound } from './router.js';
 import { routes } from './routes.js';
-import type { HttpOptions } from './server.js';
+import type { HttpOptions } from './options.js';
 
 /**
  * The steps of every request, in the order in which they may refuse it: key, route, role, and

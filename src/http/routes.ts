@@ -7,7 +7,7 @@ import type { Context } from './context.js';
 import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './json.js';
 import { answerJson, answerText } from './reply.js';
 import type { Route } from './router.js';
-import type { HttpOptions } from './server.js';
+import type { HttpOptions } from './options.js';
 import { writeIdLists, writeIds } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */

@@ -1,11 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from 'pino';
-import type { InflightBytes } from '../inflight.js';
-import type { Keys } from '../keys.js';
-import type { Service } from '../service.js';
 import { createApp } from './app.js';
 import { answerMalformedRequests } from './malformed.js';
+import type { HttpOptions } from './options.js';
 
 /** Headers are a few hundred bytes: a client that takes longer for them holds the connection. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -23,16 +20,6 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
 /** How often a closing server looks for connections that have become idle. */
 const CLOSE_INTERVAL_MS = 50;
-
-export interface HttpOptions {
-  readonly host: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  readonly service: Service;
-  readonly keys: Keys;
-  readonly inflight: InflightBytes;
-  readonly logger: Logger;
-}
 
 export interface HttpServer {
   /** The IP address that the server is bound to. */

@@ -179,7 +179,7 @@ impl Engine {
         }
         self.while_open(|| {
             let Query { metric, limit, ef } = *query;
-            if self.index.cost(metric, limit, ef) > MAX_VALUES_AT_ONCE {
+            if self.index.cost(metric, vector, limit, ef) > MAX_VALUES_AT_ONCE {
                 return Ok(None);
             }
             SCRATCH.with_borrow_mut(|scratch| {

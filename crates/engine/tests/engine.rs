@@ -389,6 +389,20 @@ fn a_heavy_search_is_declined_on_the_calling_thread() {
 }
 
 #[test]
+fn a_search_in_double_precision_counts_as_heavier() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 256);
+    insert(&engine, &clustered(5_000, 256)).unwrap();
+    let query = Query {
+        metric: Metric::Hamming,
+        limit: 1,
+        ef: 1_000_000,
+    };
+    assert!(engine.search(&vec![1.0; 256], &query).unwrap().is_some());
+    assert!(engine.search(&vec![1e30; 256], &query).unwrap().is_none());
+}
+
+#[test]
 fn the_first_stored_point_pins_the_dimension() {
     let folder = tempfile::tempdir().unwrap();
     let fresh = Engine::open(&options(folder.path(), None)).unwrap();

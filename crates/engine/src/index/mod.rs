@@ -10,7 +10,7 @@ mod linker;
 pub mod plan;
 mod search;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 pub use arena::Arena;
 pub use ids::PointId;
@@ -154,6 +154,10 @@ impl Index {
             Metric::Hamming => &self.families[1],
             Metric::Cosine => &self.families[2],
         }
+    }
+
+    fn odd(&self) -> RwLockReadGuard<'_, Vec<u32>> {
+        self.odd.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn dead(&self) -> u64 {

@@ -79,17 +79,18 @@ impl Index {
 
     /// What this search would cost, in values read: ranks times dimension.
     #[must_use]
-    pub fn cost(&self, metric: Metric, limit: usize, ef: usize) -> u64 {
+    pub fn cost(&self, metric: Metric, query: &[f32], limit: usize, ef: usize) -> u64 {
         let (points, breadth) = (self.live(), ef.max(limit) as u64);
-        let ranks = match self.graph_for(metric, limit, ef) {
-            Some(linked) => plan::cost(
-                Plan::Graph,
-                points,
-                &linked.tail(self.arena.slots()),
-                breadth,
-            ),
-            None => plan::cost(Plan::Scan, points, &(0..0), breadth),
+        let ranks = if !distance::is_ordinary(query) {
+            plan::cost(Plan::Exact, points, &(0..0), breadth)
+        } else if let Some(linked) = self.graph_for(metric, limit, ef) {
+            let tail = linked.tail(self.arena.slots());
+            plan::cost(Plan::Graph, points, &tail, breadth)
+        } else {
+            plan::cost(Plan::Scan, points, &(0..0), breadth)
         };
+        let odd = self.odd().len() as u64;
+        let ranks = ranks.saturating_add(plan::cost(Plan::Exact, odd, &(0..0), breadth));
         ranks.saturating_mul(self.dimension as u64)
     }
 

@@ -1,0 +1,15 @@
+import type { InflightBytes } from '../inflight.js';
+import type { Keys } from '../keys.js';
+import type { Logger } from '../logger.js';
+import type { Service } from '../service.js';
+
+/** What the HTTP interface is made of. */
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  readonly service: Service;
+  readonly keys: Keys;
+  readonly inflight: InflightBytes;
+  readonly logger: Logger;
+}
