@@ -63,6 +63,8 @@ export interface EngineOptions {
   m: number
   /** Search breadth while a graph is built. */
   efConstruction: number
+  /** Memory in bytes that waiting and running requests may take together. */
+  maxQueuedBytes: number
 }
 
 /** What the engine tells of itself. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -145,6 +146,12 @@ describe('a keys file on disk', () => {
     ]);
     expect(keys[0].key).not.toBe(keys[1].key);
     expect(parseKeysFile(path, readKeysFile(path).text)).toHaveLength(2);
+  });
+
+  test('closes the folder that it is created in to others', () => {
+    chmodSync(folder, 0o755);
+    createKeysFile(path);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
   test('is created once: whatever stands there stays', () => {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -146,6 +147,8 @@ export function createKeysFile(path: string): boolean {
   try {
     rmSync(unfinished, { force: true });
     if (existsSync(path)) return false;
+    // The folder may have been there before, open to others.
+    chmodSync(dirname(path), 0o700);
     writeDurably(unfinished, freshKeys());
     // Unlike a rename, a link never replaces a file that somebody has put there meanwhile.
     linkSync(unfinished, path);

@@ -14,6 +14,8 @@ export interface EngineOptions {
   readonly dimension: number | undefined;
   readonly hnswM: number;
   readonly hnswEfConstruction: number;
+  /** Also bounds the memory of the requests that the engine has taken on. */
+  readonly maxInflightBytes: number;
 }
 
 export interface EngineQuery {
@@ -44,9 +46,14 @@ export class Engine {
   }
 
   /** Opens a data folder; what stands in the way is told in the message. */
-  static open({ path, dimension, hnswM, hnswEfConstruction }: EngineOptions): Engine {
+  static open({ path, dimension, ...settings }: EngineOptions): Engine {
     return translate(() => {
-      const options = { path, m: hnswM, efConstruction: hnswEfConstruction };
+      const options = {
+        path,
+        m: settings.hnswM,
+        efConstruction: settings.hnswEfConstruction,
+        maxQueuedBytes: settings.maxInflightBytes,
+      };
       const engine = native.NativeEngine.open(
         dimension === undefined ? options : { ...options, dimension },
       );

@@ -17,7 +17,13 @@ const LIMITS = {
 
 test('a fault of the service is INTERNAL: the client gets an id, the log the reason', async () => {
   const path = makeTemporaryFolder();
-  const engine = Engine.open({ path, dimension: 4, hnswM: 16, hnswEfConstruction: 100 });
+  const engine = Engine.open({
+    path,
+    dimension: 4,
+    hnswM: 16,
+    hnswEfConstruction: 100,
+    maxInflightBytes: 1 << 20,
+  });
   const service = new Service(engine, { limits: LIMITS, defaultEf: 100 });
   const lines: string[] = [];
   const handlers = vectorDbHandlers(service, pino({}, { write: (line) => lines.push(line) }));

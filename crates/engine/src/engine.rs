@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     Error, Metric, Result,
+    budget::Budget,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId},
     store::{OpenOptions, Segments, Store, StoredPoint},
@@ -38,6 +39,9 @@ pub struct Options {
     pub graph: Params,
     /// Size of a log segment in bytes.
     pub segment_bytes: u64,
+    /// Memory in bytes that waiting and running requests may take together; beyond it they are
+    /// refused as "overloaded".
+    pub max_queued_bytes: usize,
 }
 
 /// Where the engine's dimension comes from.
@@ -110,6 +114,7 @@ impl Engine {
             index.insert(point.id, point.location, point.sequence)?;
         }
         index.publish(opened.last_sequence);
+        let budget = Budget::new(options.max_queued_bytes);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Engine {
             dimension: opened.dimension,
@@ -117,8 +122,8 @@ impl Engine {
             notes: opened.notes,
             // Linking is bulk work: it leaves one core to requests where there are several.
             linker: Mutex::new(Some(Linker::start(&index, cores.saturating_sub(1).max(1))?)),
-            workers: Workers::start(cores)?,
-            writer: Writer::start(opened.store, Arc::clone(&index))?,
+            workers: Workers::start(cores, Arc::clone(&budget))?,
+            writer: Writer::start(opened.store, Arc::clone(&index), budget)?,
             index,
             segments,
             closed: RwLock::new(false),
@@ -298,6 +303,16 @@ struct BatchSearch {
 impl Job for BatchSearch {
     fn parts(&self) -> usize {
         self.queries.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let points = self.index.live() as usize;
+        let hits = self
+            .queries
+            .iter()
+            .map(|query| query.limit.min(points))
+            .sum::<usize>();
+        self.vectors.len() * size_of::<f32>() + hits * (size_of::<Hit>() + size_of::<PointId>())
     }
 
     fn run(&self, part: usize, scratch: &mut Scratch) {

@@ -51,6 +51,29 @@ impl<'q> Measure<'q> {
         }
     }
 
+    /// The greatest single-precision rank that a point can have whose true rank is not above that
+    /// of a point ranked `rank`. Each kernel keeps at least 16 sums, so a value takes part in
+    /// `dimension / 16` roundings and a few more; both ranks may be off, in opposite ways.
+    #[must_use]
+    pub fn upper_bound(&self, rank: f32) -> f32 {
+        let roundings = (self.query.len() / 16 + 8) as f32;
+        let slack = 2.0 * roundings * f32::EPSILON;
+        match self.metric {
+            Metric::Hamming => rank,
+            // Below the smallest normal number, roundings are no longer relative.
+            Metric::Euclidean | Metric::Manhattan => {
+                rank * (1.0 + slack) + roundings * f32::MIN_POSITIVE
+            }
+            Metric::Cosine => rank + slack,
+        }
+    }
+
+    /// Whether ranks are free of rounding: counts are.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.metric == Metric::Hamming
+    }
+
     /// The metric this query was prepared for.
     #[must_use]
     pub fn metric(&self) -> Metric {

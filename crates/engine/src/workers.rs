@@ -6,12 +6,16 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
 };
 
-use crate::{Error, Result, graph::Scratch};
+use crate::{
+    Error, Result,
+    budget::{Budget, Reservation},
+    graph::Scratch,
+};
 
 /// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
 const MAX_JOBS: usize = 256;
@@ -24,6 +28,9 @@ pub trait Job: Send + Sync {
     /// Does one part.
     fn run(&self, part: usize, scratch: &mut Scratch);
 
+    /// The memory that the job and its results take.
+    fn bytes(&self) -> usize;
+
     /// Is called once: after every part is done, or when the job was refused or a part panicked.
     fn finish(&self, outcome: Result<()>);
 }
@@ -34,10 +41,10 @@ pub struct Workers {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-#[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
+    budget: Arc<Budget>,
 }
 
 #[derive(Default)]
@@ -53,12 +60,19 @@ struct Running {
     next: AtomicUsize,
     unfinished: AtomicUsize,
     panics: AtomicUsize,
+    /// Whether a part was left undone because the threads should end.
+    is_cut: AtomicBool,
+    _memory: Reservation,
 }
 
 impl Workers {
-    /// Starts `threads` threads.
-    pub fn start(threads: usize) -> Result<Workers> {
-        let shared = Arc::new(Shared::default());
+    /// Starts `threads` threads, whose jobs take their memory from `budget`.
+    pub fn start(threads: usize, budget: Arc<Budget>) -> Result<Workers> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            budget,
+        });
         let spawn = |number| {
             let shared = Arc::clone(&shared);
             thread::Builder::new()
@@ -79,7 +93,8 @@ impl Workers {
         }
     }
 
-    /// Finishes the jobs that are enqueued, then ends the threads. Later jobs are refused.
+    /// Ends the threads, each after the part it is at: whoever closes has let its clients finish
+    /// before, and nobody waits for the rest. Jobs that are not done are refused, and later ones.
     pub fn stop(&self) {
         self.shared.lock().stopped = true;
         self.shared.changed.notify_all();
@@ -88,6 +103,18 @@ impl Workers {
         for thread in threads {
             // A panic in a part was caught and reported to its job.
             drop(thread.join());
+        }
+    }
+}
+
+impl Running {
+    fn outcome(&self) -> Result<()> {
+        if self.panics.load(Ordering::Relaxed) > 0 {
+            Err(Error::Internal("a search panicked".into()))
+        } else if self.is_cut.load(Ordering::Relaxed) {
+            Err(Error::Closed)
+        } else {
+            Ok(())
         }
     }
 }
@@ -106,8 +133,14 @@ impl Shared {
             let reason = format!("{MAX_JOBS} batch searches are under way; try again");
             return Err((job, Error::Overloaded(reason)));
         }
+        let memory = match self.budget.reserve(job.bytes()) {
+            Ok(memory) => memory,
+            Err(error) => return Err((job, error)),
+        };
         queue.count += 1;
         queue.jobs.push_back(Arc::new(Running {
+            is_cut: AtomicBool::new(false),
+            _memory: memory,
             next: AtomicUsize::new(0),
             unfinished: AtomicUsize::new(job.parts()),
             panics: AtomicUsize::new(0),
@@ -121,20 +154,20 @@ impl Shared {
     fn run(&self) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
-            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch));
-            if catch_unwind(work).is_err() {
-                running.panics.fetch_add(1, Ordering::Relaxed);
-                scratch = Scratch::new();
+            if self.lock().stopped {
+                running.is_cut.store(true, Ordering::Relaxed);
+            } else {
+                let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch));
+                if catch_unwind(work).is_err() {
+                    running.panics.fetch_add(1, Ordering::Relaxed);
+                    scratch = Scratch::new();
+                }
             }
             if running.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.lock().count -= 1;
-                let outcome = match running.panics.load(Ordering::Relaxed) {
-                    0 => Ok(()),
-                    _ => Err(Error::Internal("a search panicked".into())),
-                };
                 // Whoever waits for the job can do no more about a panic in its own callback.
                 drop(catch_unwind(AssertUnwindSafe(|| {
-                    running.job.finish(outcome);
+                    running.job.finish(running.outcome());
                 })));
             }
         }
@@ -173,6 +206,8 @@ mod tests {
         parts: usize,
         done: Vec<AtomicUsize>,
         panics_at: Option<usize>,
+        /// Holds every part up while it is locked.
+        gate: Option<Arc<Mutex<()>>>,
         finished: Sender<(Vec<usize>, Result<()>)>,
     }
 
@@ -181,7 +216,14 @@ mod tests {
             self.parts
         }
 
+        fn bytes(&self) -> usize {
+            100
+        }
+
         fn run(&self, part: usize, _scratch: &mut Scratch) {
+            if let Some(gate) = &self.gate {
+                drop(gate.lock());
+            }
             self.done[part].fetch_add(1, Ordering::Relaxed);
             assert_ne!(self.panics_at, Some(part), "a part that panics on purpose");
         }
@@ -205,13 +247,14 @@ mod tests {
             parts,
             done: (0..parts).map(|_| AtomicUsize::new(0)).collect(),
             panics_at,
+            gate: None,
             finished,
         }
     }
 
     #[test]
     fn every_part_is_done_once_before_the_job_finishes() {
-        let workers = Workers::start(3).unwrap();
+        let workers = Workers::start(3, Budget::new(usize::MAX)).unwrap();
         let (sender, receiver) = channel();
         for _ in 0..20 {
             workers.submit(Box::new(count(50, None, sender.clone())));
@@ -225,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_reported_and_the_threads_live_on() {
-        let workers = Workers::start(1).unwrap();
+        let workers = workers(1);
         let (sender, receiver) = channel();
         workers.submit(Box::new(count(3, Some(1), sender.clone())));
         let (counts, outcome) = receiver.recv().unwrap();
@@ -236,21 +279,56 @@ mod tests {
     }
 
     #[test]
-    fn stopping_finishes_what_is_enqueued_and_refuses_the_rest() {
-        let workers = Workers::start(1).unwrap();
+    fn stopping_refuses_what_is_not_done_and_what_comes_later() {
+        let workers = workers(1);
         let (sender, receiver) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
         for _ in 0..5 {
-            workers.submit(Box::new(count(10, None, sender.clone())));
+            let gate = Some(Arc::clone(&gate));
+            workers.submit(Box::new(Count {
+                gate,
+                ..count(10, None, sender.clone())
+            }));
         }
-        workers.stop();
-        assert_eq!(
-            receiver
-                .try_iter()
-                .filter(|(_, outcome)| outcome.is_ok())
-                .count(),
-            5
-        );
+        thread::scope(|scope| {
+            let stop = scope.spawn(|| workers.stop());
+            while !workers.shared.lock().stopped {
+                thread::yield_now();
+            }
+            drop(held);
+            stop.join().unwrap();
+        });
+        let refused = |(_, outcome): &(_, Result<()>)| matches!(outcome, Err(Error::Closed));
+        assert_eq!(receiver.try_iter().filter(refused).count(), 5);
         workers.submit(Box::new(count(1, None, sender)));
-        assert!(matches!(receiver.try_recv().unwrap().1, Err(Error::Closed)));
+        assert!(refused(&receiver.try_recv().unwrap()));
+    }
+
+    #[test]
+    fn jobs_beyond_the_budget_are_refused_at_once() {
+        let workers = workers(1);
+        let (sender, receiver) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        for _ in 0..11 {
+            let gate = Some(Arc::clone(&gate));
+            workers.submit(Box::new(Count {
+                gate,
+                ..count(1, None, sender.clone())
+            }));
+        }
+        assert!(matches!(
+            receiver.recv().unwrap().1,
+            Err(Error::Overloaded(_))
+        ));
+        drop(held);
+        for _ in 0..10 {
+            assert!(receiver.recv().unwrap().1.is_ok());
+        }
+    }
+
+    fn workers(threads: usize) -> Workers {
+        Workers::start(threads, Budget::new(1_000)).unwrap()
     }
 }

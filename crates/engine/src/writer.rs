@@ -15,6 +15,7 @@ use std::{
 
 use crate::{
     Error, Result,
+    budget::{Budget, Reservation},
     index::{Index, PointId},
     store::{Location, Store, Write},
 };
@@ -24,6 +25,9 @@ const IDLE: Duration = Duration::from_millis(50);
 
 /// A group takes in further requests up to this size, so that no write waits for a long one.
 const GROUP_BYTES: usize = 8 << 20;
+
+/// What a waiting request takes beside its vectors and contents, about.
+const REQUEST_BYTES: usize = 256;
 
 /// What is called, on the writer's thread, once a write is durable and visible, or has failed.
 pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
@@ -69,9 +73,19 @@ impl Batch {
 }
 
 enum Request {
-    Insert { batch: Batch, done: Done<()> },
-    Delete { id: PointId, done: Done<bool> },
-    Close { done: Sender<Result<()>> },
+    Insert {
+        batch: Batch,
+        done: Done<()>,
+        memory: Reservation,
+    },
+    Delete {
+        id: PointId,
+        done: Done<bool>,
+        memory: Reservation,
+    },
+    Close {
+        done: Sender<Result<()>>,
+    },
 }
 
 impl Request {
@@ -90,11 +104,12 @@ pub struct Writer {
     queue: Mutex<Option<Sender<Request>>>,
     failure: Arc<Mutex<Option<String>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    budget: Arc<Budget>,
 }
 
 impl Writer {
     /// Starts the thread that owns `store` and keeps `index` in step with it.
-    pub fn start(store: Store, index: Arc<Index>) -> Result<Writer> {
+    pub fn start(store: Store, index: Arc<Index>, budget: Arc<Budget>) -> Result<Writer> {
         let (sender, receiver) = channel();
         let failure = Arc::default();
         let state = State {
@@ -109,17 +124,29 @@ impl Writer {
             queue: Mutex::new(Some(sender)),
             failure,
             thread: Mutex::new(Some(thread)),
+            budget,
         })
     }
 
-    /// Enqueues an insert.
+    /// Enqueues an insert, unless too much is waiting already.
     pub fn insert(&self, batch: Batch, done: Done<()>) {
-        self.send(Request::Insert { batch, done });
+        match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
+            Ok(memory) => self.send(Request::Insert {
+                batch,
+                done,
+                memory,
+            }),
+            Err(error) => done(Err(error)),
+        }
     }
 
-    /// Enqueues a delete; `done` learns whether there was such a point.
+    /// Enqueues a delete, unless too much is waiting already; `done` learns whether there was such
+    /// a point.
     pub fn delete(&self, id: PointId, done: Done<bool>) {
-        self.send(Request::Delete { id, done });
+        match self.budget.reserve(REQUEST_BYTES) {
+            Ok(memory) => self.send(Request::Delete { id, done, memory }),
+            Err(error) => done(Err(error)),
+        }
     }
 
     /// Why the store takes no more writes, if it does not.
@@ -288,8 +315,19 @@ fn accept(group: Vec<Request>, found: Vec<bool>) {
     let mut found = found.into_iter();
     for request in group {
         match request {
-            Request::Insert { done, .. } => done(Ok(())),
-            Request::Delete { done, .. } => done(Ok(found.next() == Some(true))),
+            Request::Insert {
+                batch,
+                done,
+                memory,
+            } => {
+                // Given back first: who has its answer may count on the room for its next request.
+                drop((batch, memory));
+                done(Ok(()));
+            }
+            Request::Delete { done, memory, .. } => {
+                drop(memory);
+                done(Ok(found.next() == Some(true)));
+            }
             Request::Close { done } => drop(done.send(Ok(()))),
         }
     }

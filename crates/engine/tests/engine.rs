@@ -31,6 +31,7 @@ fn options(path: &Path, dimension: Option<u32>) -> Options {
             ef_construction: 100,
         },
         segment_bytes: SEGMENT_BYTES,
+        max_queued_bytes: 64 << 20,
     }
 }
 
@@ -297,6 +298,50 @@ fn a_breadth_of_all_points_gives_the_exact_answer() {
             search(&engine, Metric::Euclidean, &query, 100, 5_000),
             exact
         );
+    }
+}
+
+/// Vectors that single precision cannot tell apart by their distance from a query.
+#[test]
+fn an_exact_answer_does_not_depend_on_rounding() {
+    let permutations = |count| {
+        let mut state = 3_usize;
+        let mut vectors = Vec::new();
+        for _ in 0..count {
+            let mut vector: Vec<f32> = (1..=8).map(|step| step as f32 / 10.0).collect();
+            for end in (1..8).rev() {
+                state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) % (1 << 31);
+                vector.swap(end, state % (end + 1));
+            }
+            vectors.push(vector);
+        }
+        vectors
+    };
+    let nearly_parallel = |scale: f32, step: f32| {
+        let vector = |index| [vec![scale, (1000 - index) as f32 * step], vec![0.0; 6]].concat();
+        (0..1000).map(vector).collect::<Vec<_>>()
+    };
+    let cases = [
+        (permutations(1000), vec![0.5; 8]),
+        (
+            nearly_parallel(1.0, 1e-7),
+            [vec![1.0], vec![0.0; 7]].concat(),
+        ),
+        (
+            nearly_parallel(1e4, 1e-3),
+            [vec![1e-4], vec![0.0; 7]].concat(),
+        ),
+    ];
+    for (vectors, query) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(folder.path(), 8);
+        let ids = insert(&engine, &vectors).unwrap();
+        let model: Model = ids.into_iter().zip(vectors).collect();
+        for metric in Metric::ALL {
+            let expected = brute_force(&model, metric, &query, 10);
+            let found = search(&engine, metric, &query, 10, 1_000_000);
+            assert_eq!(found, expected, "{metric:?} from {query:?}");
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct EngineOptions {
     pub m: u32,
     /// Search breadth while a graph is built.
     pub ef_construction: u32,
+    /// Memory in bytes that waiting and running requests may take together.
+    pub max_queued_bytes: f64,
 }
 
 /// A stored point without its id.
@@ -97,6 +99,9 @@ impl NativeEngine {
                 ef_construction: options.ef_construction as usize,
             },
             segment_bytes: store::DEFAULT_SEGMENT_BYTES,
+            // A whole number within the range that a double holds exactly, and not negative.
+            #[allow(clippy::cast_sign_loss)]
+            max_queued_bytes: options.max_queued_bytes as usize,
         })
         .map_err(to_js)?;
         Ok(NativeEngine {
@@ -263,12 +268,14 @@ fn promise<T, J>(
 ) -> Result<Object<'_>>
 where
     T: Send + 'static,
-    J: ToNapiValue + 'static,
+    J: ToNapiValue + Send + 'static,
 {
     type Settle<J> = Box<dyn FnOnce(Env) -> Result<J> + Send>;
     let (deferred, promise): (JsDeferred<J, Settle<J>>, _) = env.create_deferred()?;
     start(Box::new(move |outcome| {
-        deferred.resolve(Box::new(move |_| outcome.map(convert).map_err(to_js)));
+        // Converted on the engine's thread: the calling one has others to serve.
+        let converted = outcome.map(convert).map_err(to_js);
+        deferred.resolve(Box::new(move |_| converted));
     }));
     Ok(promise)
 }

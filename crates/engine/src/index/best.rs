@@ -32,8 +32,15 @@ impl Best {
         }
     }
 
-    /// The slots kept, in no order.
-    pub fn into_slots(self) -> impl Iterator<Item = u32> {
-        self.heap.into_iter().map(|neighbor| neighbor.slot)
+    /// Whether there is no room left: candidates may have been turned away.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.heap.len() == self.capacity
+    }
+
+    /// The neighbours kept, closest first.
+    #[must_use]
+    pub fn into_sorted(self) -> Vec<Neighbor> {
+        self.heap.into_sorted_vec()
     }
 }

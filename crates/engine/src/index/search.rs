@@ -145,7 +145,8 @@ impl Index {
         for &neighbor in scratch.results().iter().take(wanted) {
             best.offer(neighbor);
         }
-        self.rank(view, self.with_odd(view, best), limit)
+        let candidates = best.into_sorted();
+        self.rank(view, self.with_odd(view, slots_of(&candidates)), limit)
     }
 
     fn scan(&self, view: &View, limit: usize) -> Result<Vec<Hit>> {
@@ -157,16 +158,31 @@ impl Index {
                 slot,
             });
         }
-        self.rank(view, self.with_odd(view, best), limit)
+        let may_have_missed = best.is_full() && !measure.is_exact();
+        let candidates = best.into_sorted();
+        let last_sure = candidates
+            .get(limit - 1)
+            .map_or(f32::INFINITY, |last| last.rank);
+        let reach = measure.upper_bound(last_sure);
+        let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
+        if covers || !may_have_missed {
+            return self.rank(view, self.with_odd(view, slots_of(&candidates)), limit);
+        }
+        // More points than the margin holds are as near as single precision can tell: take them
+        // all, or the exact answer would be a matter of rounding.
+        let mut near = Vec::new();
+        for slot in self.ordinary_slots(view, 0..view.slots) {
+            if measure.rank(&self.arena, slot) <= reach {
+                reserve(&mut near, 1)?;
+                near.push(slot);
+            }
+        }
+        self.rank(view, self.with_odd(view, near), limit)
     }
 
     /// The candidates and all points that only double precision can rank, each once.
-    fn with_odd(&self, view: &View, best: Best) -> Vec<u32> {
-        let mut slots: Vec<u32> = best.into_slots().collect();
-        let odd = self
-            .odd
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn with_odd(&self, view: &View, mut slots: Vec<u32>) -> Vec<u32> {
+        let odd = self.odd();
         slots.extend(
             odd.iter()
                 .copied()
@@ -218,6 +234,10 @@ impl Index {
 /// differ from the one in single precision where distances are nearly equal.
 fn with_margin(limit: usize) -> usize {
     limit + limit / 8 + 16
+}
+
+fn slots_of(neighbors: &[Neighbor]) -> Vec<u32> {
+    neighbors.iter().map(|neighbor| neighbor.slot).collect()
 }
 
 fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
