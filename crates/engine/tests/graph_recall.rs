@@ -1,21 +1,23 @@
 //! Recall of the graph against the exact answer, and against an independent HNSW (`hnsw_rs`) at
 //! equal parameters, on synthetic sets and, where `VECTORD_DATA` names their folder, on real ones.
 
-use std::{
-    env, fs,
-    path::Path,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+mod support;
+
+use std::{env, path::Path};
 
 use hnsw_rs::prelude::{DistCosine, DistHamming, DistL1, DistL2, Distance, Hnsw};
+use support::{
+    fill::fill,
+    recall::{K, bound, hits},
+    vectors::Vectors,
+};
 use vectord_engine::{
-    Metric, distance,
+    Metric,
     graph::{Graph, Params, Scratch},
     measure::Measure,
     points::Points,
 };
 
-const K: usize = 10;
 const PARAMS: Params = Params {
     m: 16,
     ef_construction: 100,
@@ -23,36 +25,6 @@ const PARAMS: Params = Params {
 
 /// How far two equally good graphs come apart: `hnsw_rs` draws its layers anew in every run.
 const NOISE: f64 = 0.01;
-
-/// Vectors in memory, a slot for each.
-struct Vectors {
-    vectors: Vec<Vec<f32>>,
-    inverse_norms: Vec<f32>,
-}
-
-impl Vectors {
-    fn new(vectors: Vec<Vec<f32>>) -> Self {
-        let inverse_norms = vectors.iter().map(|v| distance::inverse_norm(v)).collect();
-        Vectors {
-            vectors,
-            inverse_norms,
-        }
-    }
-
-    fn len(&self) -> u32 {
-        self.vectors.len() as u32
-    }
-}
-
-impl Points for Vectors {
-    fn vector(&self, slot: u32) -> &[f32] {
-        &self.vectors[slot as usize]
-    }
-
-    fn inverse_norm(&self, slot: u32) -> f32 {
-        self.inverse_norms[slot as usize]
-    }
-}
 
 /// A base and queries from the same source.
 struct Set {
@@ -64,7 +36,7 @@ impl Set {
     fn new(mut vectors: Vec<Vec<f32>>, queries: usize) -> Self {
         let queries = vectors.split_off(vectors.len() - queries);
         Set {
-            base: Vectors::new(vectors),
+            base: Vectors::new(vectors[0].len(), vectors.concat()),
             queries,
         }
     }
@@ -123,23 +95,9 @@ fn noise() -> impl FnMut() -> f32 {
     }
 }
 
-fn build(metric: Metric, base: &Vectors, threads: usize) -> Graph {
+fn build(metric: Metric, base: &Vectors, threads: u32) -> Graph {
     let graph = Graph::new(metric, PARAMS);
-    let next = AtomicU32::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut scratch = Scratch::new();
-                loop {
-                    let slot = next.fetch_add(1, Relaxed);
-                    if slot >= base.len() {
-                        return;
-                    }
-                    graph.insert(base, slot, &mut scratch).expect("memory");
-                }
-            });
-        }
-    });
+    fill(&graph, base, 0..base.len(), threads).expect("memory");
     graph
 }
 
@@ -151,21 +109,17 @@ fn recall(
     accept: impl Fn(u32) -> bool,
     mut answer: impl FnMut(&[f32]) -> Vec<u32>,
 ) -> f64 {
-    let mut hits = 0;
+    let mut found = 0;
     for query in &set.queries {
         let measure = Measure::new(metric, query);
         let accepted = (0..set.base.len()).filter(|&slot| accept(slot));
-        let mut ranks: Vec<f32> = accepted.map(|slot| measure.rank(&set.base, slot)).collect();
-        let bound = *ranks.select_nth_unstable_by(K - 1, f32::total_cmp).1;
+        let bound = bound(&set.base, &measure, accepted);
         let slots = answer(query);
         assert_eq!(slots.len(), K);
         assert!(slots.iter().all(|&slot| accept(slot)));
-        hits += slots
-            .iter()
-            .filter(|&&slot| measure.rank(&set.base, slot) <= bound)
-            .count();
+        found += hits(&set.base, &measure, bound, &slots);
     }
-    hits as f64 / (set.queries.len() * K) as f64
+    found as f64 / (set.queries.len() * K) as f64
 }
 
 fn graph_recall(
@@ -196,10 +150,11 @@ fn reference_recall<D: Distance<f32> + Default + Send + Sync>(
     metric: Metric,
     ef: usize,
 ) -> f64 {
-    let count = set.base.vectors.len();
+    let base = &set.base;
+    let count = base.len() as usize;
     let hnsw = Hnsw::new(PARAMS.m, count, 16, PARAMS.ef_construction, D::default());
-    for (slot, vector) in set.base.vectors.iter().enumerate() {
-        hnsw.insert((vector, slot));
+    for slot in 0..base.len() {
+        hnsw.insert((base.vector(slot), slot as usize));
     }
     recall(
         set,
@@ -302,23 +257,19 @@ fn recall_is_at_least_that_of_hnsw_rs_on_real_sets() {
         return;
     };
     let folder = Path::new(&folder);
-    let set = read_bytes(&folder.join("sift_base.u8.npy"));
+    let set = read(&folder.join("sift_base.u8.npy"));
     assert_as_good_as_reference::<DistL2>("sift", &set, Metric::Euclidean, Metric::Euclidean);
     assert_as_good_as_reference::<DistCosine>("sift", &set, Metric::Cosine, Metric::Cosine);
     // The Euclidean graph must do for Manhattan what a graph of its own does.
     assert_as_good_as_reference::<DistL1>("sift", &set, Metric::Euclidean, Metric::Manhattan);
-    let set = read_bytes(&folder.join("minhash_base.u8.npy"));
+    let set = read(&folder.join("minhash_base.u8.npy"));
     assert_as_good_as_reference::<DistHamming>("minhash", &set, Metric::Hamming, Metric::Hamming);
 }
 
-/// Every 7th row, up to 5,500, of a `.npy` file of bytes with 128 columns.
-fn read_bytes(path: &Path) -> Set {
-    let bytes = fs::read(path).expect("VECTORD_DATA names the folder of the sets");
-    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    let rows = bytes[header..].chunks_exact(128).step_by(7).take(5_500);
-    Set::new(
-        rows.map(|row| row.iter().map(|&byte| f32::from(byte)).collect())
-            .collect(),
-        500,
-    )
+/// Every 7th row of an array file, up to 5,500 rows.
+fn read(path: &Path) -> Set {
+    let all = Vectors::read(path).expect("VECTORD_DATA names the folder of the sets");
+    let some = all.first(7 * 5_500);
+    let rows = (0..some.len()).step_by(7);
+    Set::new(rows.map(|slot| some.vector(slot).to_vec()).collect(), 500)
 }

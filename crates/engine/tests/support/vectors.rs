@@ -1,0 +1,62 @@
+//! Vectors in memory, a slot for each.
+
+use std::path::Path;
+
+use vectord_engine::{distance, points::Points};
+
+use super::{Result, npy::Npy};
+
+pub struct Vectors {
+    dimension: usize,
+    values: Vec<f32>,
+    inverse_norms: Vec<f32>,
+}
+
+impl Vectors {
+    pub fn new(dimension: usize, values: Vec<f32>) -> Self {
+        let inverse_norms = values
+            .chunks_exact(dimension)
+            .map(distance::inverse_norm)
+            .collect();
+        Vectors {
+            dimension,
+            values,
+            inverse_norms,
+        }
+    }
+
+    /// The rows of an array file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let array = Npy::read(path)?;
+        let values = array
+            .floats()
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Vectors::new(array.columns, values))
+    }
+
+    /// The first `count` of them.
+    pub fn first(mut self, count: usize) -> Self {
+        self.values.truncate(count.saturating_mul(self.dimension));
+        self.inverse_norms.truncate(count);
+        self
+    }
+
+    pub fn len(&self) -> u32 {
+        self.inverse_norms.len() as u32
+    }
+}
+
+impl Points for Vectors {
+    fn vector(&self, slot: u32) -> &[f32] {
+        let start = slot as usize * self.dimension;
+        &self.values[start..start + self.dimension]
+    }
+
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        self.inverse_norms[slot as usize]
+    }
+
+    fn prefetch(&self, slot: u32) {
+        distance::prefetch(self.vector(slot));
+    }
+}
