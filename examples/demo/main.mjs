@@ -1,5 +1,6 @@
 // Starts a vectord of its own, stores real sentence embeddings in it and looks for the texts that
 // are nearest to some others, over both interfaces.
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { grpcClient, httpClient } from './clients.mjs';
@@ -43,7 +44,9 @@ async function main() {
     process.stdout.write(HELP);
     return 0;
   }
-  const folder = values.data ?? SAMPLE;
+  // npm starts scripts in the project's folder; a path is meant from where npm was called.
+  const { INIT_CWD = '.' } = process.env;
+  const folder = values.data === undefined ? SAMPLE : path.resolve(INIT_CWD, values.data);
   const base = readBase(folder);
   const queries = readQueries(folder);
   line(`${format(base.texts.length)} embeddings of Debian package descriptions`);
@@ -101,13 +104,17 @@ async function demonstrate(server, base, queries) {
  */
 async function load(client, { texts, vector }) {
   const bar = progress('Storing', texts.length);
-  const startMs = performance.now();
-  for (let start = 0; start < texts.length; start += BATCH_POINTS) {
-    const batch = texts.slice(start, start + BATCH_POINTS);
-    await client.insertBatch(batch.map((text, n) => ({ vector: vector(start + n), text })));
-    bar.update(start + batch.length);
+  try {
+    const startMs = performance.now();
+    for (let start = 0; start < texts.length; start += BATCH_POINTS) {
+      const batch = texts.slice(start, start + BATCH_POINTS);
+      await client.insertBatch(batch.map((text, n) => ({ vector: vector(start + n), text })));
+      bar.update(start + batch.length);
+    }
+  } finally {
+    // A bar that is left running keeps the process and the terminal.
+    bar.stop();
   }
-  bar.stop();
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   line(`Stored over ${client.name} in batches of ${BATCH_POINTS} in ${seconds} s, all on disk.`);
 }

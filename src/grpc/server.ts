@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createServer, type Server } from 'nice-grpc';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
@@ -36,6 +37,8 @@ export interface GrpcServer {
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const { service, logger } = options;
+  // What goes wrong is told by our own messages; grpc-js would print its own besides.
+  setLogVerbosity(logVerbosity.NONE);
   const server = createServer(channelOptions(service.limits.maxRequestBytes, callGate(options)));
   const health = new Health(service);
   server.add(

@@ -195,3 +195,18 @@ pub fn remove_if_there(io: &dyn Io, path: &Path) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// The simulated disk of the other tests never reaches the system: here the answer of the
+    /// system itself has to come back. It refuses to sync what is not on a disk.
+    #[test]
+    fn syncs_reach_the_system() {
+        let null = Disk.open(Path::new("/dev/null")).unwrap();
+        assert!(null.sync_data().is_err());
+        assert!(null.sync_all().is_err());
+        assert!(Disk.sync_folder(Path::new("/proc/self")).is_err());
+    }
+}
