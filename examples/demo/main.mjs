@@ -104,8 +104,8 @@ async function demonstrate(server, base, queries) {
  */
 async function load(client, { texts, vector }) {
   const bar = progress('Storing', texts.length);
+  const startMs = performance.now();
   try {
-    const startMs = performance.now();
     for (let start = 0; start < texts.length; start += BATCH_POINTS) {
       const batch = texts.slice(start, start + BATCH_POINTS);
       await client.insertBatch(batch.map((text, n) => ({ vector: vector(start + n), text })));
