@@ -1,0 +1,46 @@
+"""Recall/QPS curves, and what they say at a given recall."""
+
+from math import exp, log
+from statistics import median
+
+TARGETS = (0.90, 0.95, 0.99)
+
+# The breadths to try: steps small enough that a curve is straight between two of them.
+LADDER = (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+LADDER += (320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048)
+
+
+def breadths(recall_of):
+    """The breadths between which the recalls of interest lie, from one climb of the ladder."""
+    chosen = []
+    for ef in LADDER:
+        recall = recall_of(ef)
+        if recall < TARGETS[0]:
+            chosen.clear()
+        chosen.append(ef)
+        if recall >= TARGETS[-1]:
+            break
+    return chosen
+
+
+def at_recall(curve, recall, value="qps"):
+    """A value of a curve at equal recall: its logarithm is taken to be linear in the recall
+    between the two neighbouring points. Before the first point that point counts, as less breadth
+    is not to be had; past the last one there is no value.
+    """
+    below = None
+    for point in curve:
+        if point["recall"] >= recall:
+            if below is None:
+                return point[value]
+            part = (recall - below["recall"]) / (point["recall"] - below["recall"])
+            return exp((1 - part) * log(below[value]) + part * log(point[value]))
+        below = point
+    return None
+
+
+def summary(values):
+    """The median with its spread; None unless every round has a value."""
+    if None in values:
+        return None
+    return {"median": median(values), "least": min(values), "most": max(values)}

@@ -1,0 +1,122 @@
+"""The indexes that take part, each in a process of its own that obeys one line at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+M, EF_CONSTRUCTION = 16, 200
+
+# What makes a point of a curve, so that a moment's disturbance does not.
+LEAST_PASSES, LEAST_SECONDS = 3, 0.2
+
+WORKER = [sys.executable, str(Path(__file__).with_name("worker.py"))]
+ONE_THREAD = dict.fromkeys(
+    ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"], "1"
+)
+
+
+@dataclass(frozen=True)
+class Participant:
+    name: str
+    module: str
+    storage: str = "f32"
+    metrics: tuple = ("Euclidean", "Cosine")
+    # vectord's graph ranks vectors where its store keeps them; all others copy them.
+    copies_vectors: bool = True
+
+
+ALL = ("Euclidean", "Manhattan", "Hamming", "Cosine")
+PARTICIPANTS = [
+    Participant("vectord", "vectord", metrics=ALL, copies_vectors=False),
+    Participant("hnswlib", "hnswlib"),
+    Participant("faiss", "faiss"),
+    Participant("usearch-f32", "usearch"),
+    Participant("usearch-bf16", "usearch", "bf16"),
+    Participant("svs-f16", "svs", "float16"),
+    Participant("scann", "scann"),
+    Participant("hnsw_rs", "hnsw_rs", metrics=ALL),
+]
+RUST = ("vectord", "hnsw_rs")
+
+
+class Process:
+    """A participant at work on one set."""
+
+    def __init__(self, participant, program, data, log):
+        self.participant, self.data, self.log = participant, data, log
+        own = [program, participant.module]
+        if participant.module not in RUST:
+            own = [*WORKER, participant.module, participant.storage]
+        job = [data.case.metric, data.base_file, data.query_file, data.points, M, EF_CONSTRUCTION]
+        with open(log, "w") as errors:
+            self.child = subprocess.Popen(
+                [str(word) for word in own + job],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, **ONE_THREAD},
+            )
+        self.usage = psutil.Process(self.child.pid)
+        self.facts = self.reply()
+
+    def build(self, threads):
+        """Builds the index; `facts` then holds what it took, as seen from outside."""
+        memory, cpu = self.usage.memory_info().rss, self.cpu_seconds()
+        self.facts.update(self.ask(f"build {threads}"))
+        self.facts["build_seconds"] = self.facts.pop("seconds")
+        self.facts["build_cpu_seconds"] = self.cpu_seconds() - cpu
+        added = self.usage.memory_info().rss - memory
+        vectors = self.data.base.nbytes
+        self.facts["memory_bytes"] = added + (0 if self.participant.copies_vectors else vectors)
+        self.facts["memory_ratio"] = self.facts["memory_bytes"] / vectors
+
+    def recall(self, ef):
+        return self.data.recall(self.ask(f"search {ef}")["found"])
+
+    def search(self, ef):
+        """A point of the recall/QPS curve, from the median of a few passes over all queries."""
+        passes = []
+        while len(passes) < LEAST_PASSES or sum(one["seconds"] for one in passes) < LEAST_SECONDS:
+            passes.append(self.ask(f"search {ef}"))
+        queries, evaluations = len(self.data.queries), passes[0]["evaluations"]
+        return {
+            "ef": ef,
+            "recall": self.data.recall(passes[0]["found"]),
+            "qps": queries / median(one["seconds"] for one in passes),
+            "evaluations": None if evaluations is None else evaluations / queries,
+        }
+
+    def ask(self, command):
+        with suppress(BrokenPipeError):
+            print(command, file=self.child.stdin, flush=True)
+        return self.reply()
+
+    def reply(self):
+        line = self.child.stdout.readline()
+        if not line:
+            status = self.child.wait()
+            last_words = self.log.read_text().strip().splitlines()[-1:]
+            raise Gone(": ".join([f"it ended with {status}", *last_words]))
+        return json.loads(line)
+
+    def cpu_seconds(self):
+        times = self.usage.cpu_times()
+        return times.user + times.system
+
+    def end(self):
+        """Lets the process go: it ends with its input."""
+        self.child.stdin.close()
+        self.child.stdout.close()
+        self.child.wait()
+
+
+class Gone(Exception):
+    """A participant that cannot take part, or no longer."""

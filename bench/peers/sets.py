@@ -1,0 +1,82 @@
+"""The real sets, their exact answers by brute force, and recall against them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import numpy
+
+K = 10
+
+# Rows of which distances are computed at a time, so that the differences stay in the cache.
+CHUNK_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A set, and the metric to search it under."""
+
+    name: str
+    metric: str
+    base: str
+    queries: str
+    most_points: Optional[int] = None
+
+
+SIFT = "sift_base.u8.npy", "sift_query.u8.npy", 100_000
+CASES = [
+    Case("sift-100k", "Euclidean", *SIFT),
+    Case("minilm", "Cosine", "minilm_base.f16.npy", "minilm_query.f16.npy"),
+    Case("sift-100k-manhattan", "Manhattan", *SIFT),
+    Case("minhash", "Hamming", "minhash_base.u8.npy", "minhash_query.u8.npy"),
+]
+
+
+class Set:
+    """The vectors of a case, and how far the tenth nearest of each query is."""
+
+    def __init__(self, folder, case, most_points):
+        self.case = case
+        self.base_file, self.query_file = Path(folder) / case.base, Path(folder) / case.queries
+        limits = [limit for limit in (case.most_points, most_points) if limit]
+        self.base = floats(self.base_file, min(limits, default=None))
+        self.queries = floats(self.query_file)
+        if case.metric == "Cosine":
+            self.base, self.queries = unit(self.base), unit(self.queries)
+        self.points, self.dimension = self.base.shape
+        self.bounds = numpy.array([self.bound(query) for query in self.queries])
+
+    def bound(self, query):
+        chunks = range(0, self.points, CHUNK_ROWS)
+        distances = [self.distances(query, slice(row, row + CHUNK_ROWS)) for row in chunks]
+        return numpy.partition(numpy.concatenate(distances), K - 1)[K - 1]
+
+    def distances(self, query, rows):
+        return DISTANCES[self.case.metric](self.base[rows], query)
+
+    def recall(self, found):
+        """The share of right results. By distance, as any row at the tenth distance is right."""
+        hits = 0
+        for query, bound, rows in zip(self.queries, self.bounds, found):
+            rows = [row for row in set(rows[:K]) if 0 <= row < self.points]
+            # Sums of other shapes round otherwise, and no shape is the right one.
+            hits += int(numpy.sum(self.distances(query, rows) <= bound + 1e-6 * max(bound, 1)))
+        return hits / (K * len(self.queries))
+
+
+def floats(path, most_rows=None):
+    return numpy.load(path)[:most_rows].astype("f4")
+
+
+def unit(vectors):
+    """The vectors at length 1; a zero vector as it is."""
+    norms = numpy.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / numpy.where(norms == 0, 1, norms)
+
+
+DISTANCES = {
+    "Euclidean": lambda base, query: numpy.linalg.norm(base - query, axis=-1),
+    "Manhattan": lambda base, query: numpy.abs(base - query).sum(axis=-1),
+    "Hamming": lambda base, query: (base != query).sum(axis=-1),
+    "Cosine": lambda base, query: 1 - base @ query,
+}
