@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, status } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
-import type { InflightBytes } from '../inflight.js';
+import { Reservation, type InflightBytes } from '../inflight.js';
 import type { Logger } from '../logger.js';
 import type { CallHooks, CallStatus } from './seams.js';
 
@@ -13,27 +13,31 @@ const CLIENT_FAULTS = ['Invalid grpc-timeout value', 'Error deserializing reques
 
 /** One call from its headers to its status: what it takes from the common budget, how it ends. */
 export class CallRecord implements CallHooks {
-  #takenBytes = 0;
+  readonly #reservation: Reservation;
 
   constructor(
     private readonly path: string,
     private readonly maxBytes: number,
-    private readonly inflight: InflightBytes,
+    inflight: InflightBytes,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#reservation = new Reservation(inflight);
+  }
+
+  get hasEnded(): boolean {
+    return this.#reservation.hasEnded;
+  }
 
   take(bytes: number): void {
-    if (this.#takenBytes + bytes > this.maxBytes) {
+    if (this.#reservation.bytes + bytes > this.maxBytes) {
       throw new VectordError('TOO_LARGE', `the call sends more than ${this.maxBytes} bytes`);
     }
-    this.inflight.reserve(bytes);
-    this.#takenBytes += bytes;
+    this.#reservation.take(bytes);
   }
 
   /** Gives back what the call took. */
-  release(): void {
-    this.inflight.release(this.#takenBytes);
-    this.#takenBytes = 0;
+  end(): void {
+    this.#reservation.end();
   }
 
   /** Names the call in a status that tells of a failure, and puts the blame where it belongs. */

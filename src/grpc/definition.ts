@@ -6,6 +6,7 @@ import { readInsert, readInsertBatch } from './codec/read-insert.js';
 import { readSearch, readSearchBatch } from './codec/read-search.js';
 import { writeIdLists, writeIds } from './codec/write-ids.js';
 import { writePoint } from './codec/write-point.js';
+import { LargeIds } from './large-ids.js';
 
 type CheckBatchSize = (field: string, count: number) => void;
 
@@ -45,14 +46,14 @@ export function vectorDbDefinition(checkBatchSize: CheckBatchSize) {
       searchPoints: {
         ...methods.searchPoints,
         requestType: reading(readSearch),
-        responseType: writing(writeIds),
+        responseType: writingLarge(writeIds),
       },
       searchPointsBatch: {
         ...methods.searchPointsBatch,
         requestType: reading((bytes) =>
           readSearchBatch(bytes, (count) => checkBatchSize('queries', count)),
         ),
-        responseType: writing(writeIdLists),
+        responseType: writingLarge(writeIdLists),
       },
     },
   } as const;
@@ -75,6 +76,13 @@ function reading<Message>(read: (bytes: Uint8Array) => Message) {
 /** The response side of a codec, in the shape of ts-proto. */
 function writing<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
   return { encode: (message: Message) => encode(message), decode: unused };
+}
+
+/** The same where the call gate has encoded very long answers already. */
+function writingLarge<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
+  return writing((message: Message | LargeIds) =>
+    message instanceof LargeIds ? message : encode(message),
+  );
 }
 
 function readPointId(bytes: Uint8Array): PointID {

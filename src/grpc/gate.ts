@@ -10,7 +10,8 @@ import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
 import { CallRecord } from './call-record.js';
-import { hookCall } from './seams.js';
+import { LargeIds } from './large-ids.js';
+import { hookCall, toStatus } from './seams.js';
 
 /** Services that carry no data of the store. Every other one needs a key. */
 const OPEN_SERVICES: ReadonlySet<string> = new Set([
@@ -71,12 +72,39 @@ export function callGate({ keys, inflight, logger }: GateOptions): ServerInterce
           // Comes at the end of every call, whichever way it ends.
           onCancel() {
             clearTimeout(timer);
-            record.release();
+            record.end();
           },
         });
       },
+      sendMessage(message: unknown, next) {
+        if (!(message instanceof LargeIds)) {
+          next(message);
+          return;
+        }
+        void sendLarge(message, record, call, next);
+      },
     });
   };
+}
+
+/**
+ * A small query may ask for the ids of all points: they count until the call has ended. Of one
+ * that ends before they are encoded, nothing is sent any more.
+ */
+async function sendLarge(
+  message: LargeIds,
+  record: CallRecord,
+  call: ServerInterceptingCallInterface,
+  send: (message: LargeIds) => void,
+): Promise<void> {
+  if (record.hasEnded) return;
+  try {
+    record.take(message.byteLength);
+    await message.encode(() => !record.hasEnded);
+    if (!record.hasEnded) send(message);
+  } catch (error) {
+    call.sendStatus(toStatus(error));
+  }
 }
 
 /** Why this call may not be made, if it may not. */

@@ -7,6 +7,7 @@ import { pointNotFound, type Service } from '../service.js';
 import { REQUEST_ID } from './call-record.js';
 import { toNewPoint, toPointId, toQuery } from './convert.js';
 import type { vectorDbDefinition } from './definition.js';
+import { idListsAnswer, idsAnswer } from './large-ids.js';
 
 type VectorDb = ServiceImplementation<ReturnType<typeof vectorDbDefinition>>;
 
@@ -25,10 +26,13 @@ export function vectorDbHandlers(service: Service, logger: Logger): VectorDb {
       return {};
     }),
     getPoint: answering(logger, async (request) => service.get(toPointId(request))),
-    searchPoints: answering(logger, (request) => service.search(toQuery(request, ''))),
-    searchPointsBatch: answering(logger, (items) =>
-      service.searchBatch(items.map((item, index) => toQuery(item, `queries[${index}]: `))),
+    searchPoints: answering(logger, async (request) =>
+      idsAnswer(await service.search(toQuery(request, ''))),
     ),
+    searchPointsBatch: answering(logger, async (items) => {
+      const queries = items.map((item, index) => toQuery(item, `queries[${index}]: `));
+      return idListsAnswer(await service.searchBatch(queries));
+    }),
   };
 }
 

@@ -154,7 +154,8 @@ function handlerOfUnknown(path: string): Handler {
   return { path, type: 'unary', func: never, serialize: never, deserialize: never };
 }
 
-function toStatus(error: unknown): CallStatus {
+/** What a call that fails within the server is answered. */
+export function toStatus(error: unknown): CallStatus {
   if (error instanceof VectordError) return { code: error.grpcStatus, details: error.message };
   return { code: status.INTERNAL, details: 'Internal server error' };
 }

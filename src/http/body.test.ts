@@ -1,5 +1,6 @@
 import { createServer, request, type ClientRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { pino } from 'pino';
@@ -21,7 +22,7 @@ const LIMITS = {
 let inflight: InflightBytes;
 let server: Server;
 
-/** Answers every request with the JSON that it brought. */
+/** Answers every request with the JSON that it brought, but never one of /unanswered. */
 beforeEach(async () => {
   inflight = new InflightBytes(LIMITS.maxInflightBytes);
   const logger = pino({ level: 'silent' });
@@ -29,6 +30,7 @@ beforeEach(async () => {
   app.on('error', () => {});
   app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
   app.use(async (ctx: Context) => {
+    if (ctx.path === '/unanswered') await new Promise(() => {});
     answerJson(ctx, 200, JSON.stringify(await readJson(ctx, LIMITS, inflight)));
   });
   server = createServer(app.callback());
@@ -188,15 +190,58 @@ describe('the size of a body', () => {
 describe('bytes in flight', () => {
   const size = LIMITS.maxInflightBytes / 2;
 
-  it('are reserved by Content-Length, refused with 503 when used up, and given back', async () => {
-    const pending = [begin(size, '[1'), begin(size, '[2')];
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(2 * size));
-    const refused = await post('[]');
+  it('are reserved as they arrive, refused with 503 when used up, and given back', async () => {
+    const start = ' '.repeat(size - 1);
+    const pending = [begin(size, start), begin(size, start)];
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(2 * size - 2));
+    const refused = await post('[1]');
     expect(refused.status).toBe(503);
     expect(refused.text).toContain('MAX_INFLIGHT_BYTES');
     for (const one of pending) one.destroy();
     await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
     expect((await post('[]')).status).toBe(200);
+  });
+
+  it('are not reserved by a Content-Length alone, which is refused if it does not fit', async () => {
+    const pending = Array.from({ length: 4 }, () => begin(LIMITS.maxRequestBytes, '[1'));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(8));
+    expect((await post('[]')).status).toBe(200);
+    pending.push(begin(size, ' '.repeat(size - 1)));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(size + 7));
+    const unsent = begin(size, '[');
+    const status = await new Promise((resolve) => {
+      unsent.once('response', (response) => resolve(response.statusCode));
+    });
+    expect(status).toBe(503);
+    for (const one of [...pending, unsent]) one.destroy();
+  });
+
+  it('are given back when a client goes away after all of a compressed body', async () => {
+    const body = gzipSync(Buffer.alloc(2_900_000, 0x20));
+    const head =
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\n' +
+      `Content-Length: ${body.length}\r\n\r\n`;
+    const { port } = server.address() as AddressInfo;
+    const leave = async (afterMs: number): Promise<void> => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(Buffer.concat([Buffer.from(head), body]));
+      await sleep(afterMs);
+      socket.destroy();
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, index) => leave(1 + index / 2)));
+    await sleep(200);
+    expect(inflight.usedBytes).toBe(0);
+  });
+
+  it('are given back by a request that waits behind another on a broken connection', async () => {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    const behind = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n[';
+    socket.write(`GET /unanswered HTTP/1.1\r\nHost: x\r\n\r\n${behind}`);
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(1));
+    socket.destroy();
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
   });
 
   it('are given back when a client goes away in the middle of a compressed body', async () => {

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { VectordError, invalid } from '../errors.js';
@@ -8,6 +7,8 @@ import type { Limits } from '../limits.js';
 import { messageOf } from '../start-error.js';
 import type { Context } from './context.js';
 import { checkJsonParts } from './json-parts.js';
+import { onRequestEnd } from './request-end.js';
+import { reservationOf } from './reservation.js';
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['gzip', createGunzip],
@@ -18,8 +19,8 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 
 /**
  * Reads the body of a request as JSON. What its headers tell is checked before a byte of it is
- * read; its bytes are counted, after decompression, against the limit of one request and the
- * limit of all, until the request has been answered.
+ * read; its bytes are counted as they arrive, after decompression, against the limit of one
+ * request and the limit of all, until the request has been answered.
  */
 export async function readJson(
   ctx: Context,
@@ -27,25 +28,20 @@ export async function readJson(
   inflight: InflightBytes,
 ): Promise<unknown> {
   const { req, res } = ctx;
+  const reservation = reservationOf(ctx, inflight);
   const declaredBytes = Number(req.headers['content-length'] ?? 0);
   checkSize(declaredBytes, limits);
   checkContentType(req.headers['content-type']);
   const decoder = decoderFor(req.headers['content-encoding']);
 
-  let reservedBytes = 0;
-  res.once('close', () => {
-    inflight.release(reservedBytes);
-    reservedBytes = 0;
-  });
-  const reserve = (totalBytes: number): void => {
-    checkSize(totalBytes, limits);
-    if (totalBytes <= reservedBytes) return;
-    inflight.reserve(totalBytes - reservedBytes);
-    reservedBytes = totalBytes;
+  // What is only announced takes nothing: else a few idle clients would be refusing all others.
+  inflight.check(declaredBytes);
+  const take = (bytes: number): void => {
+    checkSize(reservation.bytes + bytes, limits);
+    reservation.take(bytes);
   };
-  reserve(declaredBytes);
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
-  return parse(await collect(req, decoder?.(), reserve), limits);
+  return parse(await collect(ctx, decoder?.(), take), limits);
 }
 
 function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
@@ -86,12 +82,12 @@ function decoderFor(header: string | undefined): (() => Transform) | undefined {
 
 /**
  * All bytes of the body, decoded. The request itself is never destroyed, as the connection has to
- * carry the answer; `grown` is told the bytes so far and ends the reading by throwing.
+ * carry the answer; `take` is told of the bytes of each piece and ends the reading by throwing.
  */
 function collect(
-  request: IncomingMessage,
+  { req: request, res: response }: Context,
   decoder: Transform | undefined,
-  grown: (totalBytes: number) => void,
+  take: (bytes: number) => void,
 ): Promise<Buffer> {
   const source = decoder === undefined ? request : request.pipe(decoder);
   return new Promise<Buffer>((resolve, reject) => {
@@ -101,15 +97,14 @@ function collect(
       totalBytes += chunk.length;
       chunks.push(chunk);
       try {
-        grown(totalBytes);
+        take(chunk.length);
       } catch (error) {
         reject(error);
       }
     });
     source.once('end', () => resolve(Buffer.concat(chunks, totalBytes)));
-    request.once('close', () => {
-      if (!request.complete) reject(invalid('The body was cut off'));
-    });
+    // Also when all of it has arrived: what is still being decompressed is of no use to anyone.
+    onRequestEnd(response, () => reject(invalid('The body was cut off')));
     decoder?.once('error', (error) => {
       reject(invalid(`The body cannot be decompressed: ${error.message}`));
     });

@@ -1,4 +1,5 @@
 import type { RouterContext } from '@koa/router';
+import type { Reservation } from '../inflight.js';
 import type { Role } from '../keys.js';
 
 /** What the steps of one request hand on to each other. */
@@ -8,6 +9,8 @@ export interface RequestState {
   route: string;
   /** The role of the key that came with the request, once it has been checked. */
   role: Role | undefined;
+  /** What the request has taken of the common budget, once it has taken anything. */
+  reservation?: Reservation;
 }
 
 export type Context = RouterContext<RequestState>;

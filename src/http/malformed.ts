@@ -26,6 +26,14 @@ export function answerMalformedRequests(server: Server): void {
   server.on('checkContinue', remember);
   server.on('checkExpectation', remember);
 
+  // A proxy's method, which node hands over as a bare socket, or closes without a word.
+  server.on('connect', (_, socket) => {
+    // The client may be gone already, and nobody else listens to this socket any more.
+    socket.on('error', () => socket.destroy());
+    if (answering.has(socket)) socket.destroy();
+    else end(socket, 405, 'CONNECT is not possible here', 'Allow: GET, HEAD, POST, DELETE\r\n');
+  });
+
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = answering.get(socket);
     // An answer that is still owed to an earlier request would be mistaken for this one.
@@ -35,12 +43,17 @@ export function answerMalformedRequests(server: Server): void {
       return;
     }
     const [status, text] = ANSWERS.get(error.code ?? '') ?? MALFORMED;
-    socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
-        'Content-Type: text/plain; charset=utf-8\r\n' +
-        `Content-Length: ${Buffer.byteLength(text)}\r\n` +
-        `Connection: close\r\n\r\n${text}`,
-      () => socket.destroy(),
-    );
+    end(socket, status, text);
   });
+}
+
+/** Sends an answer past the app and closes the connection; each of `headers` ends its line. */
+function end(socket: Duplex, status: number, text: string, headers = ''): void {
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}` +
+      'Content-Type: text/plain; charset=utf-8\r\n' +
+      `Content-Length: ${Buffer.byteLength(text)}\r\n` +
+      `Connection: close\r\n\r\n${text}`,
+    () => socket.destroy(),
+  );
 }

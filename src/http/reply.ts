@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { VectordError } from '../errors.js';
 import type { Context } from './context.js';
+import type { LargeJson } from './write-ids.js';
 
 const TEXT = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,6 +20,25 @@ export function answerText(ctx: Context, status: number, text: string): void {
 
 export function answerJson(ctx: Context, status: number, json: string | Buffer): void {
   answer(ctx, status, JSON_TYPE, json);
+}
+
+/** Answers with ids: long lists are written only as fast as the client reads them. */
+export function answerIds(ctx: Context, status: number, json: Buffer | LargeJson): void {
+  if (Buffer.isBuffer(json)) {
+    answerJson(ctx, status, json);
+    return;
+  }
+  answer(ctx, status, JSON_TYPE, Readable.from(unhurried(json.pieces)));
+  ctx.length = json.length;
+}
+
+/** Lets other requests have their turn before each piece. */
+async function* unhurried(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    yield piece;
+    // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
+    await setImmediate();
+  }
 }
 
 /** Answers a failure as text; one that is not meant for the client only by the request's id. */
@@ -47,7 +69,12 @@ function boundDrain(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-function answer(ctx: Context, status: number, type: string, body: string | Buffer): void {
+function answer(
+  ctx: Context,
+  status: number,
+  type: string,
+  body: string | Buffer | Readable,
+): void {
   ctx.status = status;
   ctx.set('Content-Type', type);
   ctx.body = body;

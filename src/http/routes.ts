@@ -5,15 +5,21 @@ import { pointNotFound } from '../service.js';
 import { readJson } from './body.js';
 import type { Context } from './context.js';
 import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './json.js';
-import { answerJson, answerText } from './reply.js';
+import { answerIds, answerJson, answerText } from './reply.js';
+import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
 import type { HttpOptions } from './options.js';
-import { writeIdLists, writeIds } from './write-ids.js';
+import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes({ service, inflight }: HttpOptions): readonly Route[] {
   const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
   const body = (ctx: Context): Promise<unknown> => readJson(ctx, service.limits, inflight);
+  /** A small query may ask for the ids of all points: as long as they are kept, they count. */
+  const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
+    if (!Buffer.isBuffer(json)) reservationOf(ctx, inflight).take(json.sourceBytes);
+    answerIds(ctx, 200, json);
+  };
 
   return [
     {
@@ -52,7 +58,8 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       access: 'readwrite',
       async handle(ctx) {
         const ids = await service.insertBatch(toNewPoints(await body(ctx), service));
-        answerJson(ctx, 201, writeIds('point_ids', ids));
+        // The request was larger than its answer, and what is stored must not be refused.
+        answerIds(ctx, 201, writeIds('point_ids', ids));
       },
     },
     {
@@ -61,7 +68,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       access: 'readonly',
       async handle(ctx) {
         const results = await service.search(toQuery(await body(ctx)));
-        answerJson(ctx, 200, writeIds('results', results));
+        answerResults(ctx, writeIds('results', results));
       },
     },
     {
@@ -70,7 +77,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       access: 'readonly',
       async handle(ctx) {
         const results = await service.searchBatch(toQueries(await body(ctx), service));
-        answerJson(ctx, 200, writeIdLists('results', results));
+        answerResults(ctx, writeIdLists('results', results));
       },
     },
     {

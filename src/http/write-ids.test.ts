@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { assignPointIds, formatPointId, POINT_ID_BYTES, type PointIds } from '../point-id.js';
-import { writeIdLists, writeIds } from './write-ids.js';
+import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 function texts(ids: PointIds): string[] {
   return Array.from({ length: ids.length / POINT_ID_BYTES }, (_, index) =>
@@ -21,3 +21,29 @@ test.each([[[]], [[0]], [[1, 0, 3]]])(
     expect(writeIdLists('results', lists).toString()).toBe(expected);
   },
 );
+
+test('more than 64 Ki ids are written in pieces of some 600 KB, whose length is known', () => {
+  const ids = assignPointIds(65_537);
+  const text = piecesOf(writeIds('results', ids));
+  expect(text === JSON.stringify({ results: texts(ids) })).toBe(true);
+});
+
+test.each([
+  ['one large among small', [1, 0, 70_000, 0, 3]],
+  ['many small', Array.from({ length: 30_000 }, (_, index) => index % 7)],
+  ['very many empty', Array.from({ length: 1_000_000 }, () => 0)],
+])('the same holds for lists of ids: %s', (_, counts) => {
+  const lists = counts.map((count) => assignPointIds(count));
+  const text = piecesOf(writeIdLists('results', lists));
+  expect(text === JSON.stringify({ results: lists.map((ids) => texts(ids)) })).toBe(true);
+});
+
+function piecesOf(json: Buffer | LargeJson): string {
+  if (Buffer.isBuffer(json)) throw new Error('written at once');
+  const pieces = [...json.pieces];
+  expect(pieces.length).toBeGreaterThan(4);
+  for (const piece of pieces) expect(piece.length).toBeLessThan(700_000);
+  const whole = Buffer.concat(pieces);
+  expect(whole.length).toBe(json.length);
+  return whole.toString();
+}

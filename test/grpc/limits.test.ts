@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SearchPointsBatchResponse } from '../../src/gen/vectordb/vectordb.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
@@ -156,5 +158,38 @@ describe('MAX_INFLIGHT_BYTES', () => {
       const refused = await client.call('InsertVector', Buffer.alloc(MAX_REQUEST_BYTES, 0xff));
       expect([large.code, refused.code]).toEqual([status.OK, status.INVALID_ARGUMENT]);
     }
+  });
+
+  test('large answers count until they have been read', async () => {
+    const small = await startServer({ env: { MAX_INFLIGHT_BYTES: '40000000' } });
+    const reader = new RawClient(small.grpc, small.keys.readwrite);
+    const other = new Connection(small.grpc);
+    const items = Array<Buffer>(100).fill(wire.delimited(1, insert));
+    expect((await reader.call('InsertVectorsBatch', Buffer.concat(items))).code).toBe(status.OK);
+    const query = wire.delimited(1, wire.searchRequest(VALUES, 100));
+    const queries = Buffer.concat(Array<Buffer>(4_000).fill(query));
+    const unread = [1, 2].map(() => other.open('SearchPointsBatch', headers));
+    for (const { stream } of unread) {
+      const answered = once(stream, 'response');
+      stream.end(framed(queries));
+      await answered;
+    }
+    const refused = await reader.call('SearchPointsBatch', queries);
+    expect(refused.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(refused.details).toContain('MAX_INFLIGHT_BYTES');
+    expect(refused.requestId).toBeDefined();
+    expect((await reader.call('SearchPoints', wire.searchRequest(VALUES, 100))).code).toBe(0);
+    for (const { stream } of unread) stream.close();
+    await other.settled();
+    await sleep(200);
+    const answer = await reader.call('SearchPointsBatch', queries);
+    expect(answer.code).toBe(status.OK);
+    const { results } = SearchPointsBatchResponse.decode(answer.message ?? Buffer.alloc(0));
+    expect(results.map(({ resultPointIds }) => resultPointIds.length)).toEqual(
+      Array(4_000).fill(100),
+    );
+    reader.close();
+    other.close();
+    expect(await small.stop()).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
@@ -137,6 +138,57 @@ describe('MAX_INFLIGHT_BYTES', () => {
     });
   });
 
+  it('is not taken by requests that only announce a body', async () => {
+    const held = await Promise.all([1, 2, 3].map(() => holdRequest(2000, 0)));
+    expect((await client.post('/points', sized(2000))).status).toBe(201);
+    for (const socket of held) socket.destroy();
+  });
+
+  it('is given back when clients leave while their bodies are decompressed', async () => {
+    const small = await startServer({
+      env: { MAX_REQUEST_BYTES: '30000000', MAX_INFLIGHT_BYTES: '31000000' },
+    });
+    const body = gzipSync(Buffer.alloc(29_000_000, 0x20));
+    const head = requestHead(body.length, 'Content-Encoding: gzip');
+    const leave = async (afterMs: number): Promise<void> => {
+      const socket = connectTo(small);
+      socket.write(Buffer.concat([Buffer.from(head), body]));
+      await sleep(afterMs);
+      socket.destroy();
+    };
+    for (let afterMs = 5; afterMs <= 50; afterMs += 3) await leave(afterMs);
+    await vi.waitFor(async () => {
+      const last = await new Client(small, small.keys.readwrite).post('/points', sized(29_000_000));
+      expect(last.status).toBe(201);
+    });
+    await small.stop();
+  });
+
+  it('counts the ids of large answers until they have been read', async () => {
+    const small = await startServer({ env: { MAX_INFLIGHT_BYTES: '16000000' } });
+    const reader = new Client(small, small.keys.readwrite);
+    await reader.insertAll(Array.from({ length: 100 }, (_, index) => [index, 0, 0, 0]));
+    const body = { queries: Array.from({ length: 4_000 }, () => ({ ...LARGE, limit: 100 })) };
+    const json = JSON.stringify(body);
+    const unread = [connectTo(small), connectTo(small)];
+    for (const socket of unread) {
+      socket.write(requestHead(json.length, 'Connection: close', '/points/search/batch') + json);
+      await once(socket, 'readable');
+    }
+    const refused = await reader.post('/points/search/batch', body);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await reader.search([0, 0, 0, 0], 'Euclidean', 100)).length).toBe(100);
+    for (const socket of unread) socket.destroy();
+    await vi.waitFor(async () => {
+      const answer = await reader.post('/points/search/batch', body);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-length')).toBe(String(answer.text.length));
+      const { results } = answer.json as { results: string[][] };
+      expect(results.map((ids) => ids.length)).toEqual(Array(4_000).fill(100));
+    });
+    await small.stop();
+  });
+
   it('is given back by every request, whatever its answer', async () => {
     const bodies = [
       sized(1500),
@@ -153,19 +205,33 @@ describe('MAX_INFLIGHT_BYTES', () => {
     });
   });
 
-  /** A request that the server has begun to read, and whose body never comes. */
-  async function holdRequest(contentLength: number): Promise<Socket> {
-    const { hostname, port } = new URL(server.http);
-    const socket = connect(Number(port), hostname);
-    onTestFinished(() => {
-      socket.destroy();
-    });
-    socket.write(
-      `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readwrite}\r\n` +
-        `Expect: 100-continue\r\nContent-Length: ${contentLength}\r\n\r\n`,
-    );
+  /** A request that the server has begun to read, and of whose body the last byte never comes. */
+  async function holdRequest(contentLength: number, sent = contentLength - 1): Promise<Socket> {
+    const socket = connectTo(server);
+    socket.write(requestHead(contentLength, 'Expect: 100-continue'));
     const [answer] = await once(socket, 'data');
     expect(String(answer)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(' '.repeat(sent));
+    await sleep(100);
     return socket;
   }
 });
+
+const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
+
+function connectTo(target: TestServer): Socket {
+  const { hostname, port } = new URL(target.http);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  return socket;
+}
+
+function requestHead(contentLength: number, header: string, path = '/points'): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readwrite}\r\n` +
+    `${header}\r\nContent-Length: ${contentLength}\r\n\r\n`
+  );
+}

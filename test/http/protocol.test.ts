@@ -59,6 +59,15 @@ describe('malformed HTTP', () => {
     expectRefusal(await sendRaw(server, head(`x: ${'y'.repeat(100_000)}`)), 431);
   });
 
+  it('CONNECT is 405, with and without a key, and nothing that follows is read', async () => {
+    for (const lines of ['', `api-key: ${server.keys.readwrite}\r\n`]) {
+      const answer = await sendRaw(server, `CONNECT x:443 HTTP/1.1\r\nHost: x\r\n${lines}\r\nx`);
+      expectRefusal(answer, 405);
+      expect(answer).toContain('Allow: GET, HEAD, POST, DELETE');
+      expect(answer).toMatch(/CONNECT is not possible here$/);
+    }
+  });
+
   it('HTTP/1.1 without a Host is 400', async () => {
     const answer = await sendRaw(server, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
     expect(statusOf(answer)).toBe(400);

@@ -25,12 +25,28 @@ export function writeIdLists(lists: readonly PointIds[]): BinaryWriter {
   return writer;
 }
 
-function idBytes(ids: PointIds): Uint8Array {
-  const bytes = Buffer.allocUnsafe((ids.length / POINT_ID_BYTES) * ID_BYTES);
-  let offset = 0;
+/** What stands before the ids of one list among several. */
+export function listPrefix(ids: PointIds): Uint8Array {
+  return new BinaryWriter().uint32(ITEM).uint32(encodedLength(ids)).finish();
+}
+
+/** The bytes that a list of ids takes as a message. */
+export function encodedLength(ids: PointIds): number {
+  return (ids.length / POINT_ID_BYTES) * ID_BYTES;
+}
+
+/** Writes a part of a list to `target`; returns the offset behind it. */
+export function writeSomeIds(target: Buffer, offset: number, ids: PointIds): number {
+  let end = offset;
   for (let at = 0; at < ids.length; at += POINT_ID_BYTES) {
-    offset += ID_PREFIX.copy(bytes, offset);
-    offset = writePointId(bytes, offset, ids, at);
+    end += ID_PREFIX.copy(target, end);
+    end = writePointId(target, end, ids, at);
   }
+  return end;
+}
+
+function idBytes(ids: PointIds): Uint8Array {
+  const bytes = Buffer.allocUnsafe(encodedLength(ids));
+  writeSomeIds(bytes, 0, ids);
   return bytes;
 }
