@@ -96,7 +96,7 @@ export const SETTINGS = {
     'MAX_INFLIGHT_BYTES',
     512,
     1024 * 1024 * MIB,
-    'Greatest size of all requests being answered, on both interfaces together',
+    'Greatest size of all requests being answered and of their large answers, on both interfaces',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 
