@@ -21,9 +21,6 @@ use crate::{
 /// The dimension of a fresh folder for which none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
 
-/// The greatest dimension.
-pub const MAX_DIMENSION: u32 = 65_536;
-
 /// A search that reads more values than this is not answered on the caller's thread: about a
 /// millisecond's work, which would hold up everything else on the server's loop.
 const MAX_VALUES_AT_ONCE: u64 = 4 << 20;

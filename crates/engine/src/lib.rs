@@ -19,7 +19,7 @@ pub mod table;
 mod workers;
 mod writer;
 
-pub use engine::{DimensionSource, Engine, MAX_DIMENSION, Options, Query, Status};
+pub use engine::{DimensionSource, Engine, Options, Query, Status};
 pub use error::{Error, Result};
 pub use index::{GraphStatus, Hit, PointId};
 pub use metric::Metric;

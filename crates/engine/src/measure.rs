@@ -73,12 +73,6 @@ impl<'q> Measure<'q> {
     pub fn is_exact(&self) -> bool {
         self.metric == Metric::Hamming
     }
-
-    /// The metric this query was prepared for.
-    #[must_use]
-    pub fn metric(&self) -> Metric {
-        self.metric
-    }
 }
 
 fn kernel(metric: Metric) -> distance::Kernel {
