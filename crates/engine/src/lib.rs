@@ -6,6 +6,7 @@
 //! ties them together with the threads that write and search.
 
 mod budget;
+pub mod codes;
 pub mod distance;
 mod engine;
 mod error;

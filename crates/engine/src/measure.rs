@@ -40,6 +40,18 @@ impl<'q> Measure<'q> {
         }
     }
 
+    /// The metric.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The query.
+    #[must_use]
+    pub fn query(&self) -> &'q [f32] {
+        self.query
+    }
+
     /// The rank of the point in `slot`: squared L2, L1, differing positions, or `1 - cos`.
     #[inline]
     #[must_use]

@@ -1,5 +1,7 @@
 //! What an index needs to know of the points it ranks.
 
+use crate::codes::Codes;
+
 /// Read access to stored vectors by slot. A slot is a dense number that stands for a point inside
 /// this process; it never reaches a client.
 pub trait Points: Sync {
@@ -8,6 +10,11 @@ pub trait Points: Sync {
 
     /// `1 / |v|` of the vector in `slot`, 0 for a zero vector.
     fn inverse_norm(&self, slot: u32) -> f32;
+
+    /// The codes of the vectors, if walks may go by them.
+    fn codes(&self) -> Option<&Codes> {
+        None
+    }
 
     /// Starts to bring the vector in `slot` into the cache: it will be ranked soon.
     fn prefetch(&self, _slot: u32) {}

@@ -1,12 +1,24 @@
 //! A growing table that is read without locks.
 //!
 //! Rows live in buckets, each twice as large as the one before, so growing never moves a row and a
-//! reference to one stays good while others append. A bucket is allocated zeroed and backed by
-//! memory only where it is touched.
+//! reference to one stays good while others append. A bucket is mapped memory of its own: zeroed,
+//! aligned to a page, backed only where it is touched and, where the system can, by huge pages,
+//! because walks read rows all over a table and would miss the address translation each time.
+#![allow(
+    unsafe_code,
+    reason = "mapped memory is used as a slice of values while it is shared"
+)]
 
-use std::sync::OnceLock;
+use std::{
+    fmt, slice,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicPtr, Ordering},
+    },
+};
 
-use bytemuck::{Zeroable, allocation::try_zeroed_slice_box};
+use bytemuck::Zeroable;
+use memmap2::{MmapMut, MmapRaw};
 
 use crate::{Error, Result};
 
@@ -16,62 +28,78 @@ const FIRST_ROWS: usize = 1024;
 /// Enough buckets for every `u32` index.
 const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
 
+/// Buckets of at least this size ask for huge pages: the common size of one.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
 /// Rows of `width` values, addressed by `u32`. The values are atomics or otherwise changed through
 /// shared references; all of them are zero at first.
-#[derive(Debug)]
 pub struct Table<T> {
     width: usize,
-    buckets: [OnceLock<Box<[T]>>; BUCKETS],
+    /// Where the values of each bucket begin; null until there is memory.
+    buckets: [AtomicPtr<T>; BUCKETS],
+    /// What the buckets point to. Whoever adds a bucket holds the lock.
+    memory: Mutex<Vec<MmapRaw>>,
 }
 
 impl<T: Sync + Zeroable> Table<T> {
     /// An empty table whose rows hold `width` values.
     #[must_use]
     pub const fn new(width: usize) -> Self {
+        const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
         Table {
             width,
-            buckets: [const { OnceLock::new() }; BUCKETS],
+            buckets: [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS],
+            memory: Mutex::new(Vec::new()),
         }
     }
 
-    /// Makes room for the rows `0..rows`. Several threads may grow the table at once: of two that
-    /// allocate the same bucket, one sees its untouched memory dropped again.
+    /// Makes room for the rows `0..rows`. Several threads may grow the table at once.
     pub fn ensure(&self, rows: usize) -> Result<()> {
         let Some(last) = rows.checked_sub(1) else {
             return Ok(());
         };
         let (last_bucket, _) = locate(last);
-        for bucket in 0..=last_bucket {
-            self.allocate(bucket)?;
+        if last_bucket >= BUCKETS {
+            return Err(out_of_memory(last_bucket));
+        }
+        if !self.buckets[last_bucket].load(Ordering::Acquire).is_null() {
+            return Ok(());
+        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        for bucket in memory.len()..=last_bucket {
+            let mapped = self.map(bucket)?;
+            let values = mapped.as_mut_ptr().cast();
+            memory.push(mapped);
+            self.buckets[bucket].store(values, Ordering::Release);
         }
         Ok(())
     }
 
-    fn allocate(&self, bucket: usize) -> Result<()> {
-        let cell = self
-            .buckets
-            .get(bucket)
+    /// Zeroed memory for the values of a bucket.
+    fn map(&self, bucket: usize) -> Result<MmapRaw> {
+        let bytes = rows_of(bucket)
+            .checked_mul(self.width)
+            .and_then(|values| values.checked_mul(size_of::<T>()))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| out_of_memory(bucket))?;
-        if cell.get().is_none() {
-            let values = rows_of(bucket)
-                .checked_mul(self.width)
-                .and_then(|length| try_zeroed_slice_box(length).ok())
-                .ok_or_else(|| out_of_memory(bucket))?;
-            // Losing the race means that the bucket is there, which is all that was asked for.
-            let _ = cell.set(values);
+        let mapped = MmapMut::map_anon(bytes).map_err(|_| out_of_memory(bucket))?;
+        #[cfg(target_os = "linux")]
+        if bytes >= HUGE_PAGE_BYTES {
+            // Slower without, but as good: some systems have none to give.
+            drop(mapped.advise(memmap2::Advice::HugePage));
         }
-        Ok(())
+        Ok(mapped.into())
     }
 
     /// The number of rows there is room for.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        let allocated = self
+        let mapped = self
             .buckets
             .iter()
-            .take_while(|cell| cell.get().is_some())
+            .take_while(|bucket| !bucket.load(Ordering::Acquire).is_null())
             .count();
-        (0..allocated).map(rows_of).sum()
+        rows_before(mapped)
     }
 
     /// The row at `index`.
@@ -82,10 +110,12 @@ impl<T: Sync + Zeroable> Table<T> {
     #[must_use]
     pub fn row(&self, index: u32) -> &[T] {
         let (bucket, row) = locate(index as usize);
-        let values = self.buckets[bucket]
-            .get()
-            .expect("the row was ensured before it is read");
-        &values[row * self.width..(row + 1) * self.width]
+        let values = self.buckets[bucket].load(Ordering::Acquire);
+        assert!(!values.is_null(), "the row was ensured before it is read");
+        // SAFETY: the bucket holds `rows_of(bucket)` rows of `width` values, and `locate` gives a
+        // row below that number. The memory was zeroed, which is a value of every `Zeroable` type,
+        // and is unmapped only when the table is dropped; no exclusive reference to it is made.
+        unsafe { slice::from_raw_parts(values.add(row * self.width), self.width) }
     }
 
     /// The first value of the row at `index`: the value itself in a table of width 1.
@@ -96,6 +126,12 @@ impl<T: Sync + Zeroable> Table<T> {
     #[must_use]
     pub fn get(&self, index: u32) -> &T {
         &self.row(index)[0]
+    }
+}
+
+impl<T> fmt::Debug for Table<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "Table of rows of {}", self.width)
     }
 }
 
@@ -112,6 +148,10 @@ fn rows_of(bucket: usize) -> usize {
     FIRST_ROWS << bucket
 }
 
+/// Rows in all buckets before this one.
+fn rows_before(bucket: usize) -> usize {
+    rows_of(bucket) - FIRST_ROWS
+}
 fn out_of_memory(bucket: usize) -> Error {
     Error::Internal(format!(
         "out of memory for a table bucket of {} rows",

@@ -36,7 +36,9 @@ impl Set {
     fn new(mut vectors: Vec<Vec<f32>>, queries: usize) -> Self {
         let queries = vectors.split_off(vectors.len() - queries);
         Set {
-            base: Vectors::new(vectors[0].len(), vectors.concat()),
+            base: Vectors::new(vectors[0].len(), vectors.concat())
+                .with_codes()
+                .expect("memory"),
             queries,
         }
     }
@@ -133,7 +135,7 @@ fn graph_recall(
     recall(set, metric, &accept, |query| {
         let measure = Measure::new(metric, query);
         graph
-            .search(&set.base, &measure, ef, &accept, &mut scratch)
+            .search(&set.base, &measure, ef, K, &accept, &mut scratch)
             .expect("memory");
         scratch
             .results()

@@ -29,7 +29,9 @@ fn main() -> Result<()> {
         return Err("peer INDEX METRIC BASE QUERIES POINTS M EF_CONSTRUCTION".into());
     };
     let metric = metric_of(metric)?;
-    let base = Vectors::read(Path::new(base))?.first(points.parse()?);
+    let base = Vectors::read(Path::new(base))?
+        .first(points.parse()?)
+        .with_codes()?;
     let queries = Vectors::read(Path::new(queries))?;
     let params = Params {
         m: m.parse()?,
@@ -45,8 +47,8 @@ fn main() -> Result<()> {
                 |threads| Ok(fill(&graph, &base, 0..base.len(), threads)?),
                 |query, ef| {
                     let measure = Measure::new(metric, query);
-                    let ranks = graph.search(&base, &measure, ef, |_| true, &mut scratch)?;
-                    let nearest = scratch.results().iter().take(K);
+                    let ranks = graph.search(&base, &measure, ef, K, |_| true, &mut scratch)?;
+                    let nearest = scratch.results().iter();
                     Ok((nearest.map(|found| found.slot).collect(), ranks))
                 },
             )

@@ -114,8 +114,8 @@ fn search_graph<'a>(graph: &'a Graph, set: &'a Set, metric: Metric, ef: usize) -
     let mut scratch = Scratch::new();
     Box::new(move |query| {
         let measure = Measure::new(metric, query);
-        let ranks = graph.search(&set.base, &measure, ef, |_| true, &mut scratch)?;
-        let nearest = scratch.results().iter().take(K);
+        let ranks = graph.search(&set.base, &measure, ef, K, |_| true, &mut scratch)?;
+        let nearest = scratch.results().iter();
         Ok((nearest.map(|neighbor| neighbor.slot).collect(), ranks))
     })
 }

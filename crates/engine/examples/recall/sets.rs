@@ -33,7 +33,7 @@ impl Set {
         let whole = points >= base.len() as usize;
         Ok(Set {
             stem,
-            base: base.first(points),
+            base: base.first(points).with_codes()?,
             queries,
             whole,
         })

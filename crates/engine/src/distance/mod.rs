@@ -17,6 +17,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod code_product;
 mod cosine;
 mod euclidean;
 pub mod exact;
@@ -30,6 +31,7 @@ mod prefetch;
 #[cfg(test)]
 mod twins;
 
+pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;
 pub use level::{Kernel, Kernels, Level, kernels};
 pub use ordinary::is_ordinary;

@@ -6,9 +6,10 @@ use super::{
     Entry, Graph, Neighbor, Scratch,
     choose::{choose, least_useful},
     links::{Link, SLOTS},
+    ranks::{InCodes, Ranks, Space, Vectors},
     search::Target,
 };
-use crate::{Error, Result, measure::Measure, points::Points};
+use crate::{Error, Result, codes::Codes, points::Points};
 
 /// No point rises above this layer; with `m` = 16 one in 10^18 would.
 const MAX_LEVEL: u8 = 15;
@@ -30,7 +31,7 @@ impl Graph {
         };
         self.links.reserve(slot, new.level)?;
         if let Some(entry) = self.claim_entry(new) {
-            self.link(points, new, entry, scratch)?;
+            self.link_from(points, new, entry, scratch)?;
         }
         self.links.finish(slot, new.level);
         self.len.fetch_add(1, AcqRel);
@@ -45,22 +46,45 @@ impl Graph {
         }
     }
 
-    /// Chooses and stores the point's own links in every layer before the first link back makes it
-    /// reachable, so that no walk ends at a point without links.
-    fn link<P: Points>(
+    /// Links a point by codes where there are any, and by vectors where those of its neighbours
+    /// cannot be told apart.
+    fn link_from<P: Points>(
         &self,
         points: &P,
         new: Entry,
         entry: Entry,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let measure = Measure::of_slot(self.metric, points, new.slot);
-        let mut target = Target::new(points, &measure);
+        let metric = self.metric;
+        let vectors = Vectors { points, metric };
+        if let Some(codes) = points.codes().filter(|_| Codes::suit(metric)) {
+            let space = InCodes { codes, vectors };
+            if let Linked::Yes = self.link(points, space, new, entry, scratch)? {
+                return Ok(());
+            }
+        }
+        self.link(points, vectors, new, entry, scratch).map(drop)
+    }
+
+    /// Chooses and stores the point's own links in every layer before the first link back makes it
+    /// reachable, so that no walk ends at a point without links. A point whose neighbours the space
+    /// cannot tell apart is left unlinked.
+    fn link<P: Points, S: Space>(
+        &self,
+        points: &P,
+        space: S,
+        new: Entry,
+        entry: Entry,
+        scratch: &mut Scratch,
+    ) -> Result<Linked> {
+        let mut target = Target::new(space.of(new.slot));
+        let own_rank = target.neighbor(new.slot).rank;
         let top = new.level.min(entry.level);
         scratch
             .pool
             .begin(self.params.ef_construction, usize::MAX)?;
-        scratch.pool.accept(self.descend(&mut target, entry, top));
+        let start = self.descend(&mut target, entry, top, &mut scratch.fresh);
+        scratch.pool.accept(start);
 
         for layer in (0..=top).rev() {
             self.walk_layer(&mut target, layer, scratch)?;
@@ -72,77 +96,79 @@ impl Graph {
             } = &mut *scratch;
             ranked.clear();
             ranked.extend(pool.neighbors());
-            if let Some(twin) = equal_vector(points, new.slot, ranked) {
+            if let Some(twin) = equal_vector(points, new.slot, own_rank, ranked) {
                 self.links.append_twin(twin, new.slot);
-                return Ok(());
+                return Ok(Linked::Yes);
             }
-            choose(points, self.metric, ranked, self.params.m, chosen);
-            for (place, neighbor) in self.links.row(new.slot, layer).iter().zip(&*chosen) {
-                Link::new(neighbor.slot).store(place);
+            if !space.can_tell_apart(new.slot, ranked) {
+                return Ok(Linked::No);
             }
+            choose(space, ranked, self.params.m, chosen);
+            self.links
+                .set(new.slot, layer, chosen.iter().map(|neighbor| neighbor.slot));
         }
-        self.join_tree(points, new.slot, scratch);
+        self.join_tree(space, new.slot, scratch);
         for layer in 1..=top {
-            self.link_back(points, new.slot, layer, scratch);
+            self.link_back(space, new.slot, layer, scratch);
         }
         self.raise_entry(new);
-        Ok(())
+        Ok(Linked::Yes)
     }
 
     /// Links the point's neighbours in layer 0 back to it. The first that has room for a child
     /// becomes its parent in a tree whose links are never given up, in both directions: whatever
     /// the data, every point can be reached from every other.
-    fn join_tree<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) {
+    fn join_tree<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) {
         self.list_links(slot, 0, scratch);
         let mut parent = None;
-        for index in 0..scratch.fresh.len() {
-            let owner = scratch.fresh[index];
-            if parent.is_none() && self.adopt(points, owner, slot, scratch) {
+        for index in 0..scratch.owners.len() {
+            let owner = scratch.owners[index];
+            if parent.is_none() && self.adopt(space, owner, slot, scratch) {
                 parent = Some(owner);
             } else {
-                self.add_link(points, owner, Link::new(slot), 0, scratch);
+                self.add_link(space, owner, Link::new(slot), 0, scratch);
             }
         }
-        let parent = parent.unwrap_or_else(|| self.adopt_further_on(points, slot, scratch));
-        self.add_link(points, slot, Link::kept(parent), 0, scratch);
+        let parent = parent.unwrap_or_else(|| self.adopt_further_on(space, slot, scratch));
+        self.add_link(space, slot, Link::kept(parent), 0, scratch);
     }
 
     /// Makes `owner` the parent of `child` unless it has children enough: the other half of its row
     /// is left to links that may change.
-    fn adopt<P: Points>(&self, points: &P, owner: u32, child: u32, scratch: &mut Scratch) -> bool {
+    fn adopt<S: Space>(&self, space: S, owner: u32, child: u32, scratch: &mut Scratch) -> bool {
         let _lock = self.links.lock(owner);
         let has_room = self.links.kept(owner).count() <= self.params.m;
         if has_room {
-            self.place(points, owner, Link::kept(child), 0, scratch);
+            self.place(space, owner, Link::kept(child), 0, scratch);
         }
         has_room
     }
 
     /// Finds a parent for a point whose neighbours all have children enough. A walk through a tree
     /// that never turns back comes to a point with few children, and soon.
-    fn adopt_further_on<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> u32 {
+    fn adopt_further_on<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) -> u32 {
         let mut previous = slot;
-        let mut owner = scratch.fresh[0];
+        let mut owner = scratch.owners[0];
         let mut bits = scramble(u64::from(slot));
-        while !self.adopt(points, owner, slot, scratch) {
-            scratch.fresh.clear();
+        while !self.adopt(space, owner, slot, scratch) {
+            scratch.owners.clear();
             scratch
-                .fresh
+                .owners
                 .extend(self.links.kept(owner).filter(|&next| next != previous));
             previous = owner;
-            owner = scratch.fresh[bits as usize % scratch.fresh.len()];
+            owner = scratch.owners[bits as usize % scratch.owners.len()];
             bits = scramble(bits);
         }
         owner
     }
 
     /// Links the point's neighbours in an upper layer back to it.
-    fn link_back<P: Points>(&self, points: &P, slot: u32, layer: u8, scratch: &mut Scratch) {
+    fn link_back<S: Space>(&self, space: S, slot: u32, layer: u8, scratch: &mut Scratch) {
         self.list_links(slot, layer, scratch);
-        for index in 0..scratch.fresh.len() {
+        for index in 0..scratch.owners.len() {
             self.add_link(
-                points,
-                scratch.fresh[index],
+                space,
+                scratch.owners[index],
                 Link::new(slot),
                 layer,
                 scratch,
@@ -151,32 +177,25 @@ impl Graph {
     }
 
     fn list_links(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
-        scratch.fresh.clear();
-        scratch.fresh.extend(self.links.of(slot, layer));
+        scratch.owners.clear();
+        scratch.owners.extend(self.links.of(slot, layer));
     }
 
-    fn add_link<P: Points>(
+    fn add_link<S: Space>(
         &self,
-        points: &P,
+        space: S,
         owner: u32,
         new: Link,
         layer: u8,
         scratch: &mut Scratch,
     ) {
         let _lock = self.links.lock(owner);
-        self.place(points, owner, new, layer, scratch);
+        self.place(space, owner, new, layer, scratch);
     }
 
     /// Adds a link to the row of `owner`, whose lock is held. In a full row it takes the place of
     /// the least useful link, which may be the new one itself unless it is to be kept.
-    fn place<P: Points>(
-        &self,
-        points: &P,
-        owner: u32,
-        new: Link,
-        layer: u8,
-        scratch: &mut Scratch,
-    ) {
+    fn place<S: Space>(&self, space: S, owner: u32, new: Link, layer: u8, scratch: &mut Scratch) {
         let row = self.links.row(owner, layer);
         for place in row {
             match Link::load(place) {
@@ -185,23 +204,18 @@ impl Graph {
                 Some(link) => return link.or(new).store(place),
             }
         }
-        let measure = Measure::of_slot(self.metric, points, owner);
-        let mut target = Target::new(points, &measure);
         let ranked = &mut scratch.ranked;
         ranked.clear();
-        ranked.extend(
-            self.links
-                .of(owner, layer)
-                .map(|slot| target.neighbor(slot)),
-        );
-        ranked.push(target.neighbor(new.slot()));
+        let others = self.links.of(owner, layer).chain([new.slot()]);
+        ranked.extend(others.map(Neighbor::unranked));
+        space.of(owner).rank_all(ranked);
         ranked.sort_unstable();
 
         let kept = |slot| {
             let kept = Link::kept(slot);
             new == kept || row.iter().any(|place| Link::load(place) == Some(kept))
         };
-        let victim = least_useful(points, self.metric, ranked, kept).map(Link::new);
+        let victim = least_useful(space, ranked, kept).map(Link::new);
         if let Some(place) = row.iter().find(|&place| Link::load(place) == victim) {
             new.store(place);
         }
@@ -220,6 +234,12 @@ impl Graph {
             }
         }
     }
+}
+
+/// Whether a point was linked.
+enum Linked {
+    Yes,
+    No,
 }
 
 /// The layer up to which a point is linked: one point in `m` rises above each layer. Drawn from the
@@ -244,11 +264,17 @@ fn scramble(number: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// The candidate whose vector equals that of `slot`.
-fn equal_vector(points: &impl Points, slot: u32, candidates: &[Neighbor]) -> Option<u32> {
+/// The candidate whose vector equals that of `slot`: its rank is then the one that the point has
+/// against itself, to the last bit.
+fn equal_vector(
+    points: &impl Points,
+    slot: u32,
+    own_rank: f32,
+    candidates: &[Neighbor],
+) -> Option<u32> {
     let vector = points.vector(slot);
-    let twin = candidates
-        .iter()
-        .find(|candidate| points.vector(candidate.slot) == vector)?;
+    let twin = candidates.iter().find(|candidate| {
+        candidate.rank.to_bits() == own_rank.to_bits() && points.vector(candidate.slot) == vector
+    })?;
     Some(twin.slot)
 }

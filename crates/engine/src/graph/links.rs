@@ -8,7 +8,7 @@ use std::sync::{
     },
 };
 
-use crate::{Result, table::Table};
+use crate::{Result, distance, table::Table};
 
 /// Locks shared by all points; two writers rarely meet at one of them.
 const STRIPES: usize = 1024;
@@ -142,6 +142,20 @@ impl Links {
             .iter()
             .map_while(Link::load)
             .map(Link::slot)
+    }
+
+    /// Gives a point that nobody can reach yet its first links in one layer.
+    pub fn set(&self, slot: u32, layer: u8, linked: impl Iterator<Item = u32>) {
+        let mut linked = linked.map(Link::new);
+        for place in self.row(slot, layer) {
+            place.store(linked.next().map_or(0, |link| link.0), Release);
+        }
+    }
+
+    /// Starts to bring a point's links in layer 0 into the cache.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        distance::prefetch(self.ground.row(slot));
     }
 
     /// The points that a point in layer 0 is linked to for good.

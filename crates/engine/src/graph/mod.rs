@@ -15,8 +15,10 @@
 
 mod build;
 mod choose;
+mod doubt;
 mod links;
 mod pool;
+mod ranks;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,7 @@ mod visited;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire};
 
-use crate::Metric;
+use crate::{Metric, codes::Code};
 use links::Links;
 pub use pool::Neighbor;
 use pool::Pool;
@@ -141,8 +143,12 @@ impl Entry {
 pub struct Scratch {
     visited: Visited,
     pool: Pool,
-    /// Points to rank next.
-    fresh: Vec<u32>,
+    /// Points just met, with their ranks.
+    fresh: Vec<Neighbor>,
+    /// Points whose links change.
+    owners: Vec<u32>,
+    /// The code of a query.
+    code: Code,
     /// The answer of a search.
     results: Vec<Neighbor>,
     /// Candidates for the links of a point, closest first.

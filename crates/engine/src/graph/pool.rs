@@ -16,6 +16,14 @@ pub struct Neighbor {
     pub slot: u32,
 }
 
+impl Neighbor {
+    /// A point whose rank is still to be found.
+    #[inline]
+    pub(super) fn unranked(slot: u32) -> Self {
+        Neighbor { rank: 0.0, slot }
+    }
+}
+
 impl Ord for Neighbor {
     fn cmp(&self, other: &Self) -> Ordering {
         self.rank
@@ -38,6 +46,43 @@ impl PartialEq for Neighbor {
 
 impl Eq for Neighbor {}
 
+/// A neighbour packed into one number that orders like it: the rank, the slot and, in the lowest
+/// bit, whether the candidate is expanded already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate(u64);
+
+impl Candidate {
+    fn new(neighbor: Neighbor, expanded: bool) -> Self {
+        Candidate(order(neighbor.rank) << 32 | u64::from(neighbor.slot) << 1 | u64::from(expanded))
+    }
+
+    fn neighbor(self) -> Neighbor {
+        let order = (self.0 >> 32) as u32;
+        let mask = if order & SIGN == 0 { u32::MAX } else { SIGN };
+        Neighbor {
+            rank: f32::from_bits(order ^ mask),
+            slot: self.0 as u32 >> 1,
+        }
+    }
+
+    fn is_expanded(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+const SIGN: u32 = 1 << 31;
+
+/// The bits of a rank in an order that is that of the numbers.
+#[inline]
+fn order(rank: f32) -> u64 {
+    let bits = rank.to_bits();
+    let mask = if bits & SIGN == 0 { SIGN } else { u32::MAX };
+    u64::from(bits ^ mask)
+}
+
+/// Candidates that a search for a place passes over at a time.
+const STRIDE: usize = 8;
+
 /// The up to `ef` closest accepted points in a sorted array, which for such sizes beats a heap: one
 /// binary search, one short move, and the next candidate is found by a cursor. Points that a search
 /// walks through but may not return wait in a heap of their own, for there can be any number of
@@ -48,13 +93,9 @@ pub(super) struct Pool {
     accepted: Vec<Candidate>,
     /// Every candidate before this one has been expanded.
     cursor: usize,
-    rejected: BinaryHeap<Reverse<Neighbor>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    neighbor: Neighbor,
-    expanded: bool,
+    /// The rank of the farthest point of a full pool.
+    bound: f32,
+    rejected: BinaryHeap<Reverse<Candidate>>,
 }
 
 impl Pool {
@@ -64,6 +105,7 @@ impl Pool {
         self.accepted.clear();
         self.rejected.clear();
         self.cursor = 0;
+        self.bound = f32::NEG_INFINITY;
         self.accepted
             .try_reserve(self.ef + 1)
             .map_err(|error| out_of_memory(&error))
@@ -73,48 +115,51 @@ impl Pool {
     pub fn restart(&mut self) {
         self.cursor = 0;
         for candidate in &mut self.accepted {
-            candidate.expanded = false;
+            candidate.0 &= !1;
         }
     }
 
     /// Whether a point of this rank is closer than the farthest of a full pool.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
-        self.accepted.len() < self.ef
-            || self
-                .accepted
-                .last()
-                .is_some_and(|last| rank < last.neighbor.rank)
+        rank < self.bound || self.accepted.len() < self.ef
     }
 
     /// Takes in a point that the search may return and should expand.
     #[inline]
     pub fn accept(&mut self, neighbor: Neighbor) {
-        self.insert(Candidate {
-            neighbor,
-            expanded: false,
-        });
+        let at = self.insert(Candidate::new(neighbor, false));
+        self.cursor = self.cursor.min(at);
     }
 
     /// Takes in a point that the search may return but that has no links to expand.
     pub fn accept_leaf(&mut self, neighbor: Neighbor) {
-        self.insert(Candidate {
-            neighbor,
-            expanded: true,
-        });
+        let at = self.insert(Candidate::new(neighbor, true));
+        if at <= self.cursor {
+            self.cursor += 1;
+        }
     }
 
-    fn insert(&mut self, candidate: Candidate) {
-        let at = self
-            .accepted
-            .partition_point(|held| held.neighbor < candidate.neighbor);
+    #[inline]
+    fn insert(&mut self, candidate: Candidate) -> usize {
+        if self.accepted.len() < self.ef {
+            self.accepted.push(candidate);
+        }
+        // From the far end, where most candidates belong, first in strides.
+        let last = self.accepted.len() - 1;
+        let mut at = last;
+        while at >= STRIDE && self.accepted[at - STRIDE] > candidate {
+            at -= STRIDE;
+        }
+        while at > 0 && self.accepted[at - 1] > candidate {
+            at -= 1;
+        }
+        self.accepted.copy_within(at..last, at + 1);
+        self.accepted[at] = candidate;
         if self.accepted.len() == self.ef {
-            self.accepted.pop();
+            self.bound = self.accepted[self.ef - 1].neighbor().rank;
         }
-        self.accepted.insert(at, candidate);
-        if !candidate.expanded {
-            self.cursor = self.cursor.min(at);
-        }
+        at
     }
 
     /// Takes in a point to walk through that the search must not return.
@@ -122,7 +167,7 @@ impl Pool {
         self.rejected
             .try_reserve(1)
             .map_err(|error| out_of_memory(&error))?;
-        self.rejected.push(Reverse(neighbor));
+        self.rejected.push(Reverse(Candidate::new(neighbor, false)));
         Ok(())
     }
 
@@ -130,26 +175,35 @@ impl Pool {
     /// farther than the pool's bound.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
-        while self
-            .accepted
-            .get(self.cursor)
-            .is_some_and(|candidate| candidate.expanded)
-        {
-            self.cursor += 1;
-        }
         if !self.rejected.is_empty()
             && let Some(slot) = self.next_rejected()
         {
             return Some(slot);
         }
         let candidate = self.accepted.get_mut(self.cursor)?;
-        candidate.expanded = true;
-        Some(candidate.neighbor.slot)
+        candidate.0 |= 1;
+        let slot = candidate.neighbor().slot;
+        self.advance();
+        Some(slot)
+    }
+
+    /// The point that comes next unless a closer one is found before.
+    #[inline]
+    pub fn peek(&self) -> Option<u32> {
+        Some(self.accepted.get(self.cursor)?.neighbor().slot)
+    }
+
+    fn advance(&mut self) {
+        let rest = &self.accepted[self.cursor..];
+        self.cursor += rest
+            .iter()
+            .take_while(|candidate| candidate.is_expanded())
+            .count();
     }
 
     fn next_rejected(&mut self) -> Option<u32> {
         let Reverse(closest) = *self.rejected.peek()?;
-        if !self.admits(closest.rank) {
+        if !self.admits(closest.neighbor().rank) {
             // The bound only shrinks, so none of them will ever be wanted.
             self.rejected.clear();
             return None;
@@ -157,17 +211,17 @@ impl Pool {
         if self
             .accepted
             .get(self.cursor)
-            .is_some_and(|rival| rival.neighbor < closest)
+            .is_some_and(|&rival| rival < closest)
         {
             return None;
         }
         self.rejected.pop();
-        Some(closest.slot)
+        Some(closest.neighbor().slot)
     }
 
     /// The accepted points, closest first.
-    pub fn neighbors(&self) -> impl Iterator<Item = Neighbor> {
-        self.accepted.iter().map(|candidate| candidate.neighbor)
+    pub fn neighbors(&self) -> impl ExactSizeIterator<Item = Neighbor> {
+        self.accepted.iter().map(|candidate| candidate.neighbor())
     }
 }
 

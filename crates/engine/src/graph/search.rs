@@ -1,84 +1,130 @@
 //! Walking the graph: greedy descent through the upper layers, then a search of layer 0.
 
-use super::{Entry, Graph, Neighbor, Scratch};
-use crate::{Result, measure::Measure, points::Points};
+use super::{
+    Entry, Graph, Neighbor, Scratch,
+    doubt::{Error, SAMPLE},
+    links::Link,
+    ranks::{ByVector, Ranks},
+};
+use crate::{Result, codes::Codes, measure::Measure, points::Points};
 
-/// What a walk looks for: the ranks of points against one query.
-pub(super) struct Target<'a, P> {
-    points: &'a P,
-    measure: &'a Measure<'a>,
+/// What a walk looks for, and how many ranks it has taken.
+pub(super) struct Target<R> {
+    ranks: R,
     evaluations: u64,
 }
 
-impl<'a, P: Points> Target<'a, P> {
-    pub fn new(points: &'a P, measure: &'a Measure<'a>) -> Self {
+impl<R: Ranks> Target<R> {
+    pub fn new(ranks: R) -> Self {
         Target {
-            points,
-            measure,
+            ranks,
             evaluations: 0,
         }
     }
 
-    /// The point in `slot` with its rank. A rank that is not a number counts as infinitely far.
+    /// The point in `slot` with its rank.
     #[inline]
     pub fn neighbor(&mut self, slot: u32) -> Neighbor {
         self.evaluations += 1;
         Neighbor {
-            rank: self.measure.rank(self.points, slot).min(f32::INFINITY),
+            rank: self.ranks.rank(slot),
             slot,
         }
+    }
+
+    /// Ranks points of which the slots are known.
+    #[inline]
+    fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
+        self.ranks.rank_all(neighbors);
+        self.evaluations += neighbors.len() as u64;
     }
 }
 
 impl Graph {
-    /// Leaves the up to `ef` closest points that `accept` lets pass in [`Scratch::results`] and
-    /// says how many ranks it took. `measure` is of the graph's metric, or Manhattan on a Euclidean
-    /// graph. Points whose insertion has not finished may be missing; decide which points those are
-    /// with [`Graph::contains`] before the search, not after it.
+    /// Leaves the up to `limit` closest points that `accept` lets pass in [`Scratch::results`],
+    /// found among `ef` candidates, and says how many ranks it took. `measure` is of the graph's
+    /// metric, or Manhattan on a Euclidean graph. Points whose insertion has not finished may be
+    /// missing; decide which points those are with [`Graph::contains`] before the search, not after
+    /// it.
+    ///
+    /// Where there are codes, the walk goes by them, and the ranks of the results are still those
+    /// of the vectors.
     pub fn search<P: Points>(
         &self,
         points: &P,
         measure: &Measure,
         ef: usize,
+        limit: usize,
         accept: impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        scratch.results.clear();
+        let ef = ef.max(limit);
+        let metric = measure.metric();
+        let by_vector = ByVector {
+            points,
+            measure: *measure,
+        };
+        let mut evaluations = 0;
+        if let Some(codes) = points.codes().filter(|_| Codes::suit(metric)) {
+            let mut code = std::mem::take(&mut scratch.code);
+            codes.encode(measure.query(), &mut code);
+            let walked = self.walk(codes.by_code(metric, &code), ef, &accept, scratch);
+            scratch.code = code;
+            evaluations = walked?;
+            if scratch.rank_again(by_vector, limit) {
+                return Ok(evaluations);
+            }
+        }
+        evaluations += self.walk(by_vector, ef, &accept, scratch)?;
+        let Scratch { pool, results, .. } = scratch;
+        results.clear();
+        results.extend(pool.neighbors().take(limit));
+        Ok(evaluations)
+    }
+
+    /// Fills the pool with the points of layer 0 that are closest by `ranks`.
+    fn walk<R: Ranks>(
+        &self,
+        ranks: R,
+        ef: usize,
+        accept: &impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
+        scratch.visited.begin(self.links.capacity())?;
+        scratch.pool.begin(ef, self.links.capacity())?;
         let Some(entry) = self.entry() else {
             return Ok(0);
         };
-        scratch.visited.begin(self.links.capacity())?;
-        scratch.pool.begin(ef, self.links.capacity())?;
-        let mut target = Target::new(points, measure);
-
-        let start = self.descend(&mut target, entry, 0);
+        let mut target = Target::new(ranks);
+        let start = self.descend(&mut target, entry, 0, &mut scratch.fresh);
         scratch.visited.insert(start.slot);
-        self.offer(start, &accept, scratch)?;
+        self.offer(start, accept, scratch)?;
         while let Some(slot) = scratch.pool.next() {
-            self.gather(points, slot, 0, scratch);
+            self.rank_links(&mut target, slot, 0, scratch);
             for index in 0..scratch.fresh.len() {
-                let neighbor = target.neighbor(scratch.fresh[index]);
-                self.offer(neighbor, &accept, scratch)?;
+                let neighbor = scratch.fresh[index];
+                if scratch.pool.admits(neighbor.rank) {
+                    self.offer(neighbor, accept, scratch)?;
+                }
             }
         }
-        scratch.results.extend(scratch.pool.neighbors());
         Ok(target.evaluations)
     }
 
-    /// Takes a point and its twins into the pool if they are close enough.
+    /// Takes a point and its twins into the pool as far as they are close enough.
     #[inline]
     fn offer(
         &self,
         neighbor: Neighbor,
-        accept: impl Fn(u32) -> bool,
+        accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<()> {
         let pool = &mut scratch.pool;
-        if !pool.admits(neighbor.rank) {
-            return Ok(());
-        }
         if accept(neighbor.slot) {
             pool.accept(neighbor);
+            if pool.peek() == Some(neighbor.slot) {
+                self.links.prefetch(neighbor.slot);
+            }
         } else {
             pool.reject(neighbor)?;
         }
@@ -94,19 +140,22 @@ impl Graph {
     }
 
     /// Walks greedily from the entry down to `layer` and returns the point it ends at.
-    pub(super) fn descend<P: Points>(
+    pub(super) fn descend<R: Ranks>(
         &self,
-        target: &mut Target<P>,
+        target: &mut Target<R>,
         entry: Entry,
         layer: u8,
+        fresh: &mut Vec<Neighbor>,
     ) -> Neighbor {
         let mut closest = target.neighbor(entry.slot);
         for layer in (layer + 1..=entry.level).rev() {
             loop {
                 let from = closest;
-                for slot in self.links.of(from.slot, layer) {
-                    closest = closest.min(target.neighbor(slot));
-                }
+                fresh.clear();
+                let linked = self.links.of(from.slot, layer);
+                fresh.extend(linked.map(Neighbor::unranked));
+                target.rank_all(fresh);
+                closest = fresh.iter().copied().fold(from, Neighbor::min);
                 if closest == from {
                     break;
                 }
@@ -117,9 +166,9 @@ impl Graph {
 
     /// Fills the pool, which holds where to begin, with the points closest to the target in one
     /// layer: the walk of an insertion, which sees every linked point and no twins.
-    pub(super) fn walk_layer<P: Points>(
+    pub(super) fn walk_layer<R: Ranks>(
         &self,
-        target: &mut Target<P>,
+        target: &mut Target<R>,
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
@@ -129,30 +178,89 @@ impl Graph {
             scratch.visited.insert(neighbor.slot);
         }
         while let Some(slot) = scratch.pool.next() {
-            self.gather(target.points, slot, layer, scratch);
-            for index in 0..scratch.fresh.len() {
-                let neighbor = target.neighbor(scratch.fresh[index]);
+            self.rank_links(target, slot, layer, scratch);
+            for &neighbor in &scratch.fresh {
                 if scratch.pool.admits(neighbor.rank) {
                     scratch.pool.accept(neighbor);
                 }
+            }
+            if layer == 0
+                && let Some(next) = scratch.pool.peek()
+            {
+                self.links.prefetch(next);
             }
         }
         Ok(())
     }
 
-    /// Lists the points linked from `slot` that this walk has not seen, and has their vectors
-    /// fetched while the first of them are ranked.
+    /// Ranks the points linked from `slot` that this walk has not seen. What ranking them reads is
+    /// fetched for all of them before the first is ranked.
     #[inline]
-    fn gather(&self, points: &impl Points, slot: u32, layer: u8, scratch: &mut Scratch) {
-        let Scratch { visited, fresh, .. } = scratch;
-        fresh.clear();
-        fresh.extend(
-            self.links
-                .of(slot, layer)
-                .filter(|&slot| visited.insert(slot)),
-        );
-        for &slot in &*fresh {
-            points.prefetch(slot);
+    fn rank_links<R: Ranks>(
+        &self,
+        target: &mut Target<R>,
+        slot: u32,
+        layer: u8,
+        scratch: &mut Scratch,
+    ) {
+        let Scratch {
+            visited,
+            fresh,
+            pool,
+            ..
+        } = scratch;
+        // Most likely the next to be expanded.
+        if layer == 0
+            && let Some(next) = pool.peek()
+        {
+            self.links.prefetch(next);
         }
+        let row = self.links.row(slot, layer);
+        fresh.resize(row.len(), Neighbor::unranked(slot));
+        let mut count = 0;
+        for link in row.iter().map_while(Link::load) {
+            fresh[count].slot = link.slot();
+            count += usize::from(visited.insert(link.slot()));
+        }
+        fresh.truncate(count);
+        target.rank_all(fresh);
+    }
+}
+
+impl Scratch {
+    /// Puts the `limit` closest candidates of a pool by codes into the results, by the ranks of
+    /// their vectors; false if the codes cannot tell the candidates apart.
+    ///
+    /// How far codes are off shows in the candidates ranked first; the others are ranked only as
+    /// far as they could be closer.
+    fn rank_again<R: Ranks>(&mut self, ranks: R, limit: usize) -> bool {
+        let Scratch { pool, results, .. } = self;
+        let surely = limit.max(SAMPLE);
+        let mut candidates = pool.neighbors();
+        results.clear();
+        results.extend(candidates.by_ref().take(surely));
+        let error = Error::of(results, ranks);
+        let by_code = pool.neighbors();
+        if !error.is_small_for(by_code) {
+            return false;
+        }
+        results.sort_unstable();
+        results.truncate(limit);
+        let Some(last) = results.last() else {
+            return true;
+        };
+        let reach = last.rank + error.most + error.span();
+        for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= reach) {
+            let neighbor = Neighbor {
+                rank: ranks.rank(slot),
+                slot,
+            };
+            if results.last().is_some_and(|last| neighbor < *last) {
+                results.pop();
+                let at = results.partition_point(|held| *held < neighbor);
+                results.insert(at, neighbor);
+            }
+        }
+        true
     }
 }

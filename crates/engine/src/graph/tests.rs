@@ -1,35 +1,50 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
-use crate::{distance, measure::Measure, points::Points};
+use crate::{codes::Codes, distance, measure::Measure, points::Points};
 
 /// Vectors in memory, a slot for each.
 struct Vectors {
-    vectors: Vec<Vec<f32>>,
+    values: Vec<Vec<f32>>,
     inverse_norms: Vec<f32>,
+    codes: Option<Codes>,
 }
 
 impl Vectors {
     fn new(vectors: Vec<Vec<f32>>) -> Self {
         let inverse_norms = vectors.iter().map(|v| distance::inverse_norm(v)).collect();
         Vectors {
-            vectors,
+            values: vectors,
             inverse_norms,
+            codes: None,
         }
     }
 
+    fn with_codes(mut self) -> Self {
+        let codes = Codes::new(self.values[0].len());
+        for (slot, vector) in (0..).zip(&self.values) {
+            codes.store(slot, vector).unwrap();
+        }
+        self.codes = Some(codes);
+        self
+    }
+
     fn len(&self) -> u32 {
-        self.vectors.len() as u32
+        self.values.len() as u32
     }
 }
 
 impl Points for Vectors {
     fn vector(&self, slot: u32) -> &[f32] {
-        &self.vectors[slot as usize]
+        &self.values[slot as usize]
     }
 
     fn inverse_norm(&self, slot: u32) -> f32 {
         self.inverse_norms[slot as usize]
+    }
+
+    fn codes(&self) -> Option<&Codes> {
+        self.codes.as_ref()
     }
 }
 
@@ -71,7 +86,7 @@ fn found(graph: &Graph, points: &Vectors, query: &[f32], ef: usize) -> Vec<u32> 
     let mut scratch = Scratch::new();
     let measure = Measure::new(graph.metric(), query);
     graph
-        .search(points, &measure, ef, |_| true, &mut scratch)
+        .search(points, &measure, ef, ef, |_| true, &mut scratch)
         .unwrap();
     assert!(scratch.results().is_sorted(), "results come closest first");
     scratch
@@ -217,6 +232,7 @@ fn rejected_points_are_walked_through_but_never_returned() {
             &points,
             &measure,
             20,
+            20,
             |slot| far.contains(&slot),
             &mut scratch,
         )
@@ -228,7 +244,7 @@ fn rejected_points_are_walked_through_but_never_returned() {
         .collect();
     assert_eq!(slots, far[..20]);
     graph
-        .search(&points, &measure, 20, |_| false, &mut scratch)
+        .search(&points, &measure, 20, 20, |_| false, &mut scratch)
         .unwrap();
     assert!(scratch.results().is_empty());
 }
@@ -240,7 +256,7 @@ fn copies_of_a_rejected_point_are_still_found() {
     let mut scratch = Scratch::new();
     let measure = Measure::new(Metric::Euclidean, &[1.0, 2.0]);
     graph
-        .search(&points, &measure, 3, |slot| slot % 2 == 1, &mut scratch)
+        .search(&points, &measure, 3, 3, |slot| slot % 2 == 1, &mut scratch)
         .unwrap();
     let slots: Vec<_> = scratch
         .results()
@@ -310,4 +326,62 @@ fn building_again_gives_the_same_graph() {
     for slot in 0..points.len() {
         assert!(one.links.of(slot, 0).eq(other.links.of(slot, 0)));
     }
+}
+
+/// The mean share of the true 10 nearest that searches for every 50th point find.
+fn recall(graph: &Graph, points: &Vectors, ef: usize) -> f32 {
+    let queries = (0..points.len()).step_by(50);
+    let count = queries.len() * 10;
+    let hits = queries.map(|query| {
+        let measure = Measure::new(graph.metric(), points.vector(query));
+        let mut all: Vec<_> = (0..points.len())
+            .map(|slot| Neighbor {
+                rank: measure.rank(points, slot),
+                slot,
+            })
+            .collect();
+        all.sort_unstable();
+        let found = found(graph, points, points.vector(query), ef);
+        let is_found = |neighbor: &&Neighbor| found[..10].contains(&neighbor.slot);
+        all[..10].iter().filter(is_found).count()
+    });
+    hits.sum::<usize>() as f32 / count as f32
+}
+
+#[test]
+fn a_walk_by_codes_finds_what_a_walk_by_vectors_finds_with_the_ranks_of_vectors() {
+    let points = Vectors::new(random(3_000, 48));
+    let coded = Vectors::new(random(3_000, 48)).with_codes();
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let (graph, of_codes) = (build(metric, 16, &points), build(metric, 16, &coded));
+        assert_all_reachable(&of_codes, &coded);
+        let (plain, by_codes) = (recall(&graph, &points, 80), recall(&of_codes, &coded, 80));
+        assert!(
+            by_codes > plain - 0.01,
+            "{metric:?}: {by_codes} after {plain}"
+        );
+
+        let measure = Measure::new(metric, coded.vector(5));
+        let mut scratch = Scratch::new();
+        of_codes
+            .search(&coded, &measure, 50, 10, |_| true, &mut scratch)
+            .unwrap();
+        assert_eq!(scratch.results().len(), 10);
+        for neighbor in scratch.results() {
+            let rank = measure.rank(&coded, neighbor.slot);
+            assert_eq!(neighbor.rank.to_bits(), rank.to_bits());
+        }
+    }
+}
+
+#[test]
+fn points_that_codes_cannot_tell_apart_are_walked_by_their_vectors() {
+    // One value is so large that all others become the same byte.
+    let mut vectors = random(3_000, 40);
+    for vector in &mut vectors {
+        vector[17] = 10_000.0;
+    }
+    let points = Vectors::new(vectors).with_codes();
+    let graph = build(Metric::Euclidean, 16, &points);
+    assert!(recall(&graph, &points, 100) > 0.95);
 }

@@ -31,13 +31,13 @@ impl Visited {
     /// walk began and counts as seen: the walk passes it by.
     #[inline]
     pub fn insert(&mut self, slot: u32) -> bool {
-        match self.stamps.get_mut(slot as usize) {
-            Some(stamp) if *stamp != self.epoch => {
-                *stamp = self.epoch;
-                true
-            }
-            _ => false,
-        }
+        let Some(stamp) = self.stamps.get_mut(slot as usize) else {
+            return false;
+        };
+        // No branch: which points a walk has seen is what a processor cannot foretell.
+        let is_new = *stamp != self.epoch;
+        *stamp = self.epoch;
+        is_new
     }
 }
 

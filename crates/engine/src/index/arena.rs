@@ -6,7 +6,9 @@ use std::sync::{
 };
 
 use crate::{
-    Result, distance,
+    Result,
+    codes::Codes,
+    distance,
     points::Points,
     store::{Location, Segments},
     table::Table,
@@ -32,18 +34,21 @@ const ODD: f32 = f32::NAN;
 pub struct Arena {
     segments: Arc<Segments>,
     rows: Table<AtomicU64>,
+    /// The codes of the vectors, where walks go by them.
+    codes: Option<Codes>,
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
 }
 
 impl Arena {
-    /// An arena without points over the segments of a store.
+    /// An arena without points over the segments of a store of this dimension.
     #[must_use]
-    pub fn new(segments: Arc<Segments>) -> Self {
+    pub fn new(segments: Arc<Segments>, dimension: usize) -> Self {
         Arena {
             segments,
             rows: Table::new(ROW),
+            codes: Codes::pay(dimension).then(|| Codes::new(dimension)),
             len: AtomicU32::new(0),
             live: AtomicU64::new(0),
             visible: AtomicU64::new(0),
@@ -61,6 +66,9 @@ impl Arena {
         } else {
             ODD
         };
+        if let Some(codes) = &self.codes {
+            codes.store(slot, vector)?;
+        }
         let row = self.row(slot);
         row[VECTOR].store(pack(location.segment, location.vector), Ordering::Relaxed);
         row[RECORD_AND_NORM].store(pack(location.record, norm.to_bits()), Ordering::Relaxed);
@@ -152,6 +160,10 @@ impl Points for Arena {
     fn vector(&self, slot: u32) -> &[f32] {
         let (segment, vector) = unpack(self.row(slot)[VECTOR].load(Ordering::Relaxed));
         self.segments.vector(segment, vector)
+    }
+
+    fn codes(&self) -> Option<&Codes> {
+        self.codes.as_ref()
     }
 
     #[inline]

@@ -57,7 +57,7 @@ impl Index {
     pub fn new(segments: Arc<Segments>, dimension: u32, params: Params) -> Self {
         let family = |metric| Family::new(metric, params);
         Index {
-            arena: Arena::new(segments),
+            arena: Arena::new(segments, dimension as usize),
             ids: IdTable::default(),
             odd: RwLock::default(),
             families: [Metric::Euclidean, Metric::Hamming, Metric::Cosine].map(family),

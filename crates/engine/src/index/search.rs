@@ -141,8 +141,8 @@ impl Index {
         let accept = |slot| slot < view.slots && self.arena.is_visible(slot, view.sequence);
         linked
             .graph
-            .search(&self.arena, &measure, ef.max(limit), accept, scratch)?;
-        for &neighbor in scratch.results().iter().take(wanted) {
+            .search(&self.arena, &measure, ef, wanted, accept, scratch)?;
+        for &neighbor in scratch.results() {
             best.offer(neighbor);
         }
         let candidates = best.into_sorted();

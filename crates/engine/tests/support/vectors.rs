@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectord_engine::{distance, points::Points};
+use vectord_engine::{codes::Codes, distance, points::Points};
 
 use super::{Result, npy::Npy};
 
@@ -10,6 +10,7 @@ pub struct Vectors {
     dimension: usize,
     values: Vec<f32>,
     inverse_norms: Vec<f32>,
+    codes: Option<Codes>,
 }
 
 impl Vectors {
@@ -22,7 +23,21 @@ impl Vectors {
             dimension,
             values,
             inverse_norms,
+            codes: None,
         }
+    }
+
+    /// The same with codes, which graphs then go by, if they pay as in the service.
+    pub fn with_codes(mut self) -> Result<Self> {
+        if !Codes::pay(self.dimension) {
+            return Ok(self);
+        }
+        let codes = Codes::new(self.dimension);
+        for slot in 0..self.len() {
+            codes.store(slot, self.vector(slot))?;
+        }
+        self.codes = Some(codes);
+        Ok(self)
     }
 
     /// The rows of an array file.
@@ -54,6 +69,10 @@ impl Points for Vectors {
 
     fn inverse_norm(&self, slot: u32) -> f32 {
         self.inverse_norms[slot as usize]
+    }
+
+    fn codes(&self) -> Option<&Codes> {
+        self.codes.as_ref()
     }
 
     fn prefetch(&self, slot: u32) {

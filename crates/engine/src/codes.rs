@@ -1,0 +1,387 @@
+//! Vectors in 8 bits a value: what walks of a graph rank by.
+//!
+//! A code is a quarter of its vector, and a processor multiplies four times as many bytes as floats
+//! at once; walks are bound by both. Each vector has a scale and an offset of its own (scalar
+//! quantisation, as in Aguerrebere et al., 2023, arXiv:2304.04759, who subtract a learned mean
+//! besides). Nothing is learned, so no drift of the data ever makes old codes wrong, and the code
+//! of a vector does not depend on when it came.
+//!
+//! A decoded vector is `b / √n + w`: its mean at every position, and what differs from it. Ranks
+//! are those of decoded vectors: `|w₁ - w₂|² + (b₁ - b₂)²` stays precise where a large mean would
+//! swallow the differences, and errors of coding count by the distance between two vectors rather
+//! than by their lengths.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::{
+    Metric, Result, distance,
+    distance::{CodeProducts, code_products},
+    graph::Neighbor,
+    table::Table,
+};
+
+/// Bytes in a word of a row.
+const WORD: usize = size_of::<u64>();
+
+/// Words after the values: four numbers in single precision, see [`Shape`].
+const SHAPE_WORDS: usize = 2;
+
+/// In fewer dimensions a vector fits a cache line or two itself.
+const LEAST_DIMENSION: usize = 32;
+
+/// The greatest value of a code.
+const TOP: f32 = 255.0;
+
+/// The middle that [`CodeProducts`] subtracts from one operand.
+const MIDDLE: f32 = 128.0;
+
+/// Codes fetched and multiplied together: as many as a point has links, usually.
+const TOGETHER: usize = 32;
+
+/// The codes of the points of one store, by slot.
+#[derive(Debug)]
+pub struct Codes {
+    dimension: usize,
+    /// 128 times the root of the dimension.
+    middle: f32,
+    rows: Table<AtomicU64>,
+}
+
+/// A code by itself: that of a query.
+#[derive(Debug, Default)]
+pub struct Code(Vec<AtomicU64>);
+
+/// A code prepared to be compared with others under one metric.
+#[derive(Clone, Copy, Debug)]
+pub struct ByCode<'a> {
+    codes: &'a Codes,
+    products: CodeProducts,
+    metric: Metric,
+    values: &'a [AtomicU64],
+    shape: Shape,
+    /// What the shape's `sum` is for values smaller by 128.
+    middle_sum: f32,
+    inverse_norm: f32,
+}
+
+/// What a code needs besides its values, which count from 0 to 255: the decoded vector is
+/// `scale * value + lowest` at each of the `n` positions, or `b / √n + w`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    scale: f32,
+    /// `scale * Σ value / √n`.
+    sum: f32,
+    /// `|w|²`.
+    spread: f32,
+    /// `b`: the mean times `√n`.
+    mean: f32,
+}
+
+impl Codes {
+    /// Codes of vectors of this dimension, none yet.
+    #[must_use]
+    pub fn new(dimension: usize) -> Self {
+        Codes {
+            dimension,
+            middle: MIDDLE * (dimension as f32).sqrt(),
+            rows: Table::new(words(dimension)),
+        }
+    }
+
+    /// Whether codes of vectors of this dimension are smaller and faster enough to be kept.
+    #[must_use]
+    pub fn pay(dimension: usize) -> bool {
+        dimension >= LEAST_DIMENSION
+    }
+
+    /// Whether ranks under `metric` can be told from codes.
+    #[must_use]
+    pub fn suit(metric: Metric) -> bool {
+        matches!(metric, Metric::Euclidean | Metric::Cosine)
+    }
+
+    /// Stores the code of the vector in `slot`. One thread at a time calls this, before any other
+    /// learns of the slot.
+    pub fn store(&self, slot: u32, vector: &[f32]) -> Result<()> {
+        self.rows.ensure(slot as usize + 1)?;
+        encode(vector, self.rows.row(slot));
+        Ok(())
+    }
+
+    /// Makes `code` that of a query.
+    pub fn encode(&self, vector: &[f32], code: &mut Code) {
+        code.0
+            .resize_with(words(self.dimension), AtomicU64::default);
+        encode(vector, &code.0);
+    }
+
+    /// Prepares the code of a query for comparison.
+    #[must_use]
+    pub fn by_code<'a>(&'a self, metric: Metric, code: &'a Code) -> ByCode<'a> {
+        self.prepare(metric, &code.0)
+    }
+
+    /// Prepares the code in `slot` for comparison with others.
+    #[inline]
+    #[must_use]
+    pub fn by_slot(&self, metric: Metric, slot: u32) -> ByCode<'_> {
+        self.prepare(metric, self.rows.row(slot))
+    }
+
+    #[inline]
+    fn prepare<'a>(&'a self, metric: Metric, row: &'a [AtomicU64]) -> ByCode<'a> {
+        let shape = Shape::of(row);
+        ByCode {
+            codes: self,
+            products: code_products(),
+            metric,
+            values: &row[..row.len() - SHAPE_WORDS],
+            shape,
+            middle_sum: shape.sum - self.middle * shape.scale,
+            inverse_norm: shape.inverse_norm(),
+        }
+    }
+
+    /// Starts to bring the code in `slot` into the cache: it will be ranked soon.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        distance::prefetch(self.rows.row(slot));
+    }
+}
+
+impl ByCode<'_> {
+    /// Starts to bring the code in `slot` into the cache: it will be ranked soon.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        self.codes.prefetch(slot);
+    }
+
+    /// The rank of the code in `slot`: squared L2 or `1 - cos` between the decoded vectors, with
+    /// the errors of single precision, which may make it a little smaller than 0.
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, slot: u32) -> f32 {
+        let row = self.codes.rows.row(slot);
+        let mut product = [0];
+        (self.products)(self.values, &[row], &mut product);
+        if self.metric == Metric::Cosine {
+            self.cosine(Shape::of(row), product[0])
+        } else {
+            self.euclidean(Shape::of(row), product[0])
+        }
+    }
+
+    /// Sets the rank of each neighbour, after the codes of many have been fetched at once.
+    #[inline]
+    pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
+        for some in neighbors.chunks_mut(TOGETHER) {
+            let mut rows = [[].as_slice(); TOGETHER];
+            for (row, neighbor) in rows.iter_mut().zip(&*some) {
+                *row = self.codes.rows.row(neighbor.slot);
+                distance::prefetch(row);
+            }
+            let rows = &rows[..some.len()];
+            let mut products = [0; TOGETHER];
+            (self.products)(self.values, rows, &mut products);
+            let mut shapes = [Shape::default(); TOGETHER];
+            for (shape, row) in shapes.iter_mut().zip(rows) {
+                *shape = Shape::of(row);
+            }
+            // All at once, so that the compiler computes several in one instruction.
+            let mut ranks = [0.0; TOGETHER];
+            if self.metric == Metric::Cosine {
+                for index in 0..TOGETHER {
+                    ranks[index] = self.cosine(shapes[index], products[index]);
+                }
+            } else {
+                for index in 0..TOGETHER {
+                    ranks[index] = self.euclidean(shapes[index], products[index]);
+                }
+            }
+            for (neighbor, rank) in some.iter_mut().zip(ranks) {
+                neighbor.rank = rank;
+            }
+        }
+    }
+
+    #[inline]
+    fn cosine(&self, shape: Shape, product: i32) -> f32 {
+        let inner = self.inner(shape, product) + shape.mean * self.shape.mean;
+        1.0 - inner * shape.inverse_norm() * self.inverse_norm
+    }
+
+    #[inline]
+    fn euclidean(&self, shape: Shape, product: i32) -> f32 {
+        let means = shape.mean - self.shape.mean;
+        shape.spread + self.shape.spread - 2.0 * self.inner(shape, product) + means * means
+    }
+
+    /// `w₁ · w₂`.
+    #[inline]
+    fn inner(&self, shape: Shape, product: i32) -> f32 {
+        shape.scale * self.shape.scale * product as f32 - shape.sum * self.middle_sum
+    }
+}
+
+impl Shape {
+    /// The shape in a row, which ends with it.
+    #[inline]
+    fn of(row: &[AtomicU64]) -> Shape {
+        let [low, high] = row.last_chunk().expect("a row has room for its shape");
+        let pair = |word: &AtomicU64| {
+            let word = word.load(Relaxed);
+            [word as u32, (word >> 32) as u32].map(f32::from_bits)
+        };
+        let ([scale, sum], [spread, mean]) = (pair(low), pair(high));
+        Shape {
+            scale,
+            sum,
+            spread,
+            mean,
+        }
+    }
+
+    /// `1 / |v|`, and something finite for a zero vector, whose inner products are 0 anyway.
+    #[inline]
+    fn inverse_norm(self) -> f32 {
+        let square = self.spread + self.mean * self.mean;
+        1.0 / square.max(f32::MIN_POSITIVE).sqrt()
+    }
+}
+
+/// Words of a row: the values, filled up with zeros, then the shape.
+fn words(dimension: usize) -> usize {
+    dimension.div_ceil(WORD).next_multiple_of(2) + SHAPE_WORDS
+}
+
+#[allow(
+    clippy::cast_sign_loss,
+    reason = "steps from the lowest value are not negative"
+)]
+fn encode(vector: &[f32], row: &[AtomicU64]) {
+    let lowest = vector.iter().copied().fold(f32::INFINITY, f32::min);
+    let highest = vector.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let scale = (highest - lowest) / TOP;
+    let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+
+    let (mut sum, mut squares) = (0_u64, 0_u64);
+    let (values, shape) = row.split_at(row.len() - SHAPE_WORDS);
+    let mut chunks = vector.chunks(WORD);
+    for word in values {
+        let mut bytes = [0; WORD];
+        for (byte, value) in bytes.iter_mut().zip(chunks.next().unwrap_or_default()) {
+            // The cast rounds down, stays within 0 to 255, and takes what is no number for 0.
+            *byte = ((value - lowest) * steps + 0.5) as u8;
+            sum += u64::from(*byte);
+            squares += u64::from(*byte) * u64::from(*byte);
+        }
+        word.store(u64::from_ne_bytes(bytes), Relaxed);
+    }
+
+    let (n, sum, squares) = (vector.len() as f64, sum as f64, squares as f64);
+    let scale_64 = f64::from(scale);
+    let parts = [
+        scale_64,
+        scale_64 * sum / n.sqrt(),
+        scale_64 * scale_64 * (squares - sum * sum / n),
+        (f64::from(lowest) + scale_64 * sum / n) * n.sqrt(),
+    ];
+    for (word, pair) in shape.iter().zip(parts.as_chunks::<2>().0) {
+        let [low, high] = pair.map(|part| u64::from((part as f32).to_bits()));
+        word.store(low | high << 32, Relaxed);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "vectors of one value are coded exactly")]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::distance::exact;
+
+    /// The rank of `b` against `a`, which is the query.
+    fn rank(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
+        let codes = Codes::new(a.len());
+        codes.store(0, b).unwrap();
+        let mut code = Code::default();
+        codes.encode(a, &mut code);
+        let by_code = codes.by_code(metric, &code);
+        let mut neighbors = [Neighbor { rank: 0.0, slot: 0 }; 40];
+        by_code.rank_all(&mut neighbors);
+        let alone = by_code.rank(0);
+        assert!(
+            neighbors
+                .iter()
+                .all(|one| one.rank.to_bits() == alone.to_bits())
+        );
+        codes.store(1, a).unwrap();
+        let stored = codes.by_slot(metric, 1).rank(0);
+        assert_eq!(
+            stored.to_bits(),
+            alone.to_bits(),
+            "a stored point is no other query"
+        );
+        alone
+    }
+
+    /// How far a decoded vector may be from the vector: half a step at each position.
+    fn most_error(vector: &[f32]) -> f64 {
+        let highest = vector.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let lowest = vector.iter().copied().fold(f32::INFINITY, f32::min);
+        f64::from(highest - lowest) / 255.0 / 2.0 * (vector.len() as f64).sqrt()
+    }
+
+    fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
+        let value = prop_oneof![-1.0..1.0_f32, 3.0..4.0_f32, Just(0.0)];
+        (1..200_usize).prop_flat_map(move |n| (vec(value.clone(), n), vec(value.clone(), n)))
+    }
+
+    proptest! {
+        #[test]
+        fn a_euclidean_rank_is_off_by_no_more_than_both_codes_are((a, b) in pair()) {
+            let found = f64::from(rank(Metric::Euclidean, &a, &b).max(0.0)).sqrt();
+            let expected = exact::distance(Metric::Euclidean, &a, &b).sqrt();
+            let error = most_error(&a) + most_error(&b) + 1e-2;
+            prop_assert!((found - expected).abs() <= error, "{found}, not {expected}");
+        }
+
+        #[test]
+        fn a_cosine_rank_is_off_by_no_more_than_both_codes_turn_their_vectors((a, b) in pair()) {
+            let norm = |v: &[f32]| v.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+            prop_assume!(norm(&a) > 0.1 && norm(&b) > 0.1);
+            let found = f64::from(rank(Metric::Cosine, &a, &b));
+            let expected = exact::distance(Metric::Cosine, &a, &b);
+            let error = 2.0 * (most_error(&a) / norm(&a) + most_error(&b) / norm(&b)) + 1e-4;
+            prop_assert!((found - expected).abs() <= error, "{found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_huge_offset_does_not_swallow_small_differences() {
+        let wave = |shift: usize| -> Vec<f32> {
+            (0..64)
+                .map(|i| 1e4 + ((i * 7 + shift) % 16) as f32 / 16.0)
+                .collect()
+        };
+        let expected = exact::distance(Metric::Euclidean, &wave(0), &wave(3)) as f32;
+        let found = rank(Metric::Euclidean, &wave(0), &wave(3));
+        assert!(
+            (found - expected).abs() < 0.05 * expected,
+            "{found}, not {expected}"
+        );
+    }
+
+    #[test]
+    fn a_vector_of_one_value_is_coded_exactly() {
+        assert_eq!(rank(Metric::Euclidean, &[1.5; 4], &[2.5; 4]), 4.0);
+        assert_eq!(rank(Metric::Cosine, &[1.5; 4], &[2.5; 4]), 0.0);
+    }
+
+    #[test]
+    fn a_vector_without_a_direction_is_at_cosine_distance_1() {
+        let other: Vec<f32> = (0..40).map(|i| i as f32).collect();
+        assert_eq!(rank(Metric::Cosine, &[0.0; 40], &other), 1.0);
+        assert_eq!(rank(Metric::Cosine, &other, &[0.0; 40]), 1.0);
+    }
+}

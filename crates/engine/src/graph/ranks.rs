@@ -1,0 +1,159 @@
+//! Where the ranks of a walk come from: the vectors themselves, or their codes.
+
+use super::{
+    Neighbor,
+    doubt::{Error, SAMPLE},
+};
+use crate::{
+    Metric,
+    codes::{ByCode, Codes},
+    measure::Measure,
+    points::Points,
+};
+
+/// Ranks of stored points against one query.
+pub(super) trait Ranks: Copy {
+    /// The rank of the point in `slot`; one that is not a number counts as infinitely far.
+    fn rank(&self, slot: u32) -> f32;
+
+    /// Sets the rank of each neighbour, after what ranking them reads was fetched for all of them.
+    #[inline]
+    fn rank_all(&self, neighbors: &mut [Neighbor]) {
+        for neighbor in &*neighbors {
+            self.prefetch(neighbor.slot);
+        }
+        for neighbor in neighbors {
+            neighbor.rank = self.rank(neighbor.slot);
+        }
+    }
+
+    /// Starts to bring what [`Ranks::rank`] reads into the cache.
+    fn prefetch(&self, slot: u32);
+}
+
+/// Ranks of stored points against each other.
+pub(super) trait Space: Copy {
+    /// Ranks against one of the points.
+    type Of<'a>: Ranks
+    where
+        Self: 'a;
+
+    /// Ranks against the point in `slot`.
+    fn of(&self, slot: u32) -> Self::Of<'_>;
+
+    /// Whether the order of candidates, closest to the point in `slot` first, can be trusted.
+    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool;
+}
+
+/// By vectors.
+#[derive(Debug)]
+pub(super) struct Vectors<'p, P> {
+    pub points: &'p P,
+    pub metric: Metric,
+}
+
+impl<P> Clone for Vectors<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Vectors<'_, P> {}
+
+impl<P: Points> Space for Vectors<'_, P> {
+    type Of<'a>
+        = ByVector<'a, P>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn of(&self, slot: u32) -> ByVector<'_, P> {
+        ByVector {
+            points: self.points,
+            measure: Measure::of_slot(self.metric, self.points, slot),
+        }
+    }
+
+    fn can_tell_apart(&self, _: u32, _: &[Neighbor]) -> bool {
+        true
+    }
+}
+
+/// Ranks by vectors against one of them.
+#[derive(Debug)]
+pub(super) struct ByVector<'a, P> {
+    pub points: &'a P,
+    pub measure: Measure<'a>,
+}
+
+impl<P> Clone for ByVector<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for ByVector<'_, P> {}
+
+impl<P: Points> Ranks for ByVector<'_, P> {
+    #[inline]
+    fn rank(&self, slot: u32) -> f32 {
+        self.measure.rank(self.points, slot).min(f32::INFINITY)
+    }
+
+    #[inline]
+    fn prefetch(&self, slot: u32) {
+        self.points.prefetch(slot);
+    }
+}
+
+/// By codes.
+#[derive(Debug)]
+pub(super) struct InCodes<'c, P> {
+    pub codes: &'c Codes,
+    pub vectors: Vectors<'c, P>,
+}
+
+impl<P> Clone for InCodes<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for InCodes<'_, P> {}
+
+impl<P: Points> Space for InCodes<'_, P> {
+    type Of<'a>
+        = ByCode<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn of(&self, slot: u32) -> ByCode<'_> {
+        self.codes.by_slot(self.vectors.metric, slot)
+    }
+
+    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
+        let mut sample = [Neighbor::unranked(0); SAMPLE];
+        let some = &candidates[..SAMPLE.min(candidates.len())];
+        let sample = &mut sample[..some.len()];
+        sample.copy_from_slice(some);
+        Error::of(sample, self.vectors.of(slot)).is_small_for(candidates.iter().copied())
+    }
+}
+
+impl Ranks for ByCode<'_> {
+    #[inline]
+    fn rank(&self, slot: u32) -> f32 {
+        ByCode::rank(self, slot)
+    }
+
+    #[inline]
+    fn rank_all(&self, neighbors: &mut [Neighbor]) {
+        ByCode::rank_all(self, neighbors);
+    }
+
+    #[inline]
+    fn prefetch(&self, slot: u32) {
+        ByCode::prefetch(self, slot);
+    }
+}
