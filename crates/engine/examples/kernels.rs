@@ -1,19 +1,22 @@
 //! Compares the kernels of every SIMD level side by side: `cargo run --release --example kernels`.
 //!
-//! Prints nanoseconds for one distance, and how many times faster than scalar that is. The levels
+//! Prints nanoseconds for one distance, alone and as one of four, and how many times faster than
+//! scalar that is. The levels
 //! take turns, and the best turn of each counts, so that a busy machine slows all of them alike.
 
 use std::{hint::black_box, time::Instant};
 
-use vectord_engine::distance::{Kernel, Kernels, Level};
+use vectord_engine::distance::{Kernel, KernelOfFour, Kernels, Level};
 
 const DIMENSIONS: [usize; 4] = [128, 384, 768, 1536];
-type Choice = fn(&Kernels) -> Kernel;
+type Choice = fn(&Kernels) -> (Kernel, KernelOfFour);
 const METRICS: [(&str, Choice); 4] = [
-    ("squared_euclidean", |kernels| kernels.squared_euclidean),
-    ("manhattan", |kernels| kernels.manhattan),
-    ("hamming", |kernels| kernels.hamming),
-    ("dot", |kernels| kernels.dot),
+    ("squared_euclidean", |k| {
+        (k.squared_euclidean, k.squared_euclidean_of_four)
+    }),
+    ("manhattan", |k| (k.manhattan, k.manhattan_of_four)),
+    ("hamming", |k| (k.hamming, k.hamming_of_four)),
+    ("dot", |k| (k.dot, k.dot_of_four)),
 ];
 /// Few enough that the vectors stay in the nearest caches: this measures arithmetic, not memory.
 const VECTORS: usize = 32;
@@ -27,16 +30,19 @@ fn main() {
     for dimension in DIMENSIONS {
         let vectors: Vec<Vec<f32>> = (0..=VECTORS).map(|seed| vector(dimension, seed)).collect();
         for (metric, kernel) in METRICS {
-            let mut best = vec![f64::INFINITY; levels.len()];
+            let mut best = vec![(f64::INFINITY, f64::INFINITY); levels.len()];
             for _ in 0..TURNS {
                 for (best, (_, kernels)) in best.iter_mut().zip(&levels) {
-                    *best = best.min(nanoseconds(kernel(kernels), &vectors));
+                    let (one, four) = kernel(kernels);
+                    best.0 = best.0.min(nanoseconds(one, &vectors));
+                    best.1 = best.1.min(nanoseconds_of_four(four, &vectors));
                 }
             }
             print!("{dimension:>5} {metric:<18}");
-            let scalar = best[levels.len() - 1];
-            for ((level, _), best) in levels.iter().zip(best) {
-                print!("  {level:?} {best:7.1} ns {:5.1}x", scalar / best);
+            let scalar = best[levels.len() - 1].0;
+            for ((level, _), (one, four)) in levels.iter().zip(best) {
+                print!("  {level:?} {one:6.1} / {four:6.1} ns");
+                print!(" {:5.1}x / {:5.1}x", scalar / one, scalar / four);
             }
             println!();
         }
@@ -48,6 +54,15 @@ fn nanoseconds(kernel: Kernel, vectors: &[Vec<f32>]) -> f64 {
     let start = Instant::now();
     for vector in &vectors[1..] {
         black_box(kernel(black_box(&vectors[0]), black_box(vector)));
+    }
+    start.elapsed().as_secs_f64() * 1e9 / VECTORS as f64
+}
+
+fn nanoseconds_of_four(kernel: KernelOfFour, vectors: &[Vec<f32>]) -> f64 {
+    let start = Instant::now();
+    for four in vectors[1..].as_chunks().0 {
+        let [a, b, c, d]: &[Vec<f32>; 4] = four;
+        black_box(kernel(black_box(&vectors[0]), black_box([a, b, c, d])));
     }
     start.elapsed().as_secs_f64() * 1e9 / VECTORS as f64
 }

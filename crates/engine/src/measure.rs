@@ -8,6 +8,7 @@ use crate::{Metric, distance, points::Points};
 pub struct Measure<'q> {
     metric: Metric,
     kernel: distance::Kernel,
+    kernel_of_four: distance::KernelOfFour,
     query: &'q [f32],
     inverse_norm: f32,
 }
@@ -21,9 +22,11 @@ impl<'q> Measure<'q> {
         } else {
             0.0
         };
+        let (kernel, kernel_of_four) = kernels(metric);
         Measure {
             metric,
-            kernel: kernel(metric),
+            kernel,
+            kernel_of_four,
             query,
             inverse_norm,
         }
@@ -32,9 +35,11 @@ impl<'q> Measure<'q> {
     /// Prepares the stored point in `slot` as the query: a graph links a point so.
     #[must_use]
     pub fn of_slot(metric: Metric, points: &'q impl Points, slot: u32) -> Self {
+        let (kernel, kernel_of_four) = kernels(metric);
         Measure {
             metric,
-            kernel: kernel(metric),
+            kernel,
+            kernel_of_four,
             query: points.vector(slot),
             inverse_norm: points.inverse_norm(slot),
         }
@@ -56,9 +61,31 @@ impl<'q> Measure<'q> {
     #[inline]
     #[must_use]
     pub fn rank(&self, points: &impl Points, slot: u32) -> f32 {
-        let value = (self.kernel)(self.query, points.vector(slot));
+        self.rank_of(points.vector(slot), points.inverse_norm(slot))
+    }
+
+    /// The rank of a vector with the inverse norm `inverse_norm`.
+    #[inline]
+    #[must_use]
+    pub fn rank_of(&self, vector: &[f32], inverse_norm: f32) -> f32 {
+        self.finish((self.kernel)(self.query, vector), inverse_norm)
+    }
+
+    /// The ranks of four vectors, each as [`Measure::rank_of`] gives it.
+    #[inline]
+    #[must_use]
+    pub fn ranks_of_four(&self, vectors: [&[f32]; 4], inverse_norms: [f32; 4]) -> [f32; 4] {
+        let mut ranks = (self.kernel_of_four)(self.query, vectors);
+        for (rank, inverse_norm) in ranks.iter_mut().zip(inverse_norms) {
+            *rank = self.finish(*rank, inverse_norm);
+        }
+        ranks
+    }
+
+    #[inline]
+    fn finish(&self, value: f32, inverse_norm: f32) -> f32 {
         match self.metric {
-            Metric::Cosine => 1.0 - value * self.inverse_norm * points.inverse_norm(slot),
+            Metric::Cosine => 1.0 - value * self.inverse_norm * inverse_norm,
             Metric::Euclidean | Metric::Manhattan | Metric::Hamming => value,
         }
     }
@@ -87,12 +114,12 @@ impl<'q> Measure<'q> {
     }
 }
 
-fn kernel(metric: Metric) -> distance::Kernel {
+fn kernels(metric: Metric) -> (distance::Kernel, distance::KernelOfFour) {
     let kernels = distance::kernels();
     match metric {
-        Metric::Euclidean => kernels.squared_euclidean,
-        Metric::Manhattan => kernels.manhattan,
-        Metric::Hamming => kernels.hamming,
-        Metric::Cosine => kernels.dot,
+        Metric::Euclidean => (kernels.squared_euclidean, kernels.squared_euclidean_of_four),
+        Metric::Manhattan => (kernels.manhattan, kernels.manhattan_of_four),
+        Metric::Hamming => (kernels.hamming, kernels.hamming_of_four),
+        Metric::Cosine => (kernels.dot, kernels.dot_of_four),
     }
 }

@@ -5,64 +5,74 @@ use std::arch::x86_64::{
     _mm512_setzero_ps,
 };
 
-use super::same_length;
+use super::common_length;
 
 const LANES: usize = 16;
 /// One sum would wait for the previous addition each time; four keep both arithmetic units busy.
 const SUMS: usize = 4;
 
-/// Runs `step(sum, a, b)` over two slices, 16 values at a time, and adds up the lanes.
+/// Runs `step(sum, a, b)` over `a` and each of the slices in `b`, 16 values at a time, and adds up
+/// the lanes. What comes out for one slice does not depend on how many there are.
 ///
 /// The lanes past the end read as zero in both slices: `step` must add nothing for two zeros.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn fold(a: &[f32], b: &[f32], step: impl Fn(__m512, __m512, __m512) -> __m512) -> f32 {
-    let (a, b) = same_length(a, b);
-    let (blocks_a, rest_a) = a.as_chunks::<{ SUMS * LANES }>();
-    let (blocks_b, rest_b) = b.as_chunks::<{ SUMS * LANES }>();
-    let (steps_a, tail_a) = rest_a.as_chunks::<LANES>();
-    let (steps_b, tail_b) = rest_b.as_chunks::<LANES>();
+pub(super) fn fold<const N: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    step: impl Fn(__m512, __m512, __m512) -> __m512,
+) -> [f32; N] {
+    let length = common_length(a, &b);
+    let whole = length - length % (SUMS * LANES);
 
-    let mut sums = [_mm512_setzero_ps(); SUMS];
-    for (x, y) in blocks_a.iter().zip(blocks_b) {
-        add_steps(&mut sums, x.as_chunks().0, y.as_chunks().0, &step);
+    let mut sums = [[_mm512_setzero_ps(); SUMS]; N];
+    for block in (0..whole).step_by(SUMS * LANES) {
+        for step_in_block in 0..SUMS {
+            let at = block + step_in_block * LANES;
+            // SAFETY: the step ends within the block, which ends within every slice.
+            let x = unsafe { load(a, at) };
+            for (sums, b) in sums.iter_mut().zip(b) {
+                // SAFETY: as above.
+                let y = unsafe { load(b, at) };
+                sums[step_in_block] = step(sums[step_in_block], x, y);
+            }
+        }
     }
-    add_steps(&mut sums, steps_a, steps_b, &step);
-    if !tail_a.is_empty() {
-        sums[SUMS - 1] = step(sums[SUMS - 1], load_tail(tail_a), load_tail(tail_b));
+    if whole < length {
+        for step_of_rest in 0..SUMS {
+            let at = whole + step_of_rest * LANES;
+            let x = load_part(a, at, length);
+            for (sums, b) in sums.iter_mut().zip(b) {
+                sums[step_of_rest] = step(sums[step_of_rest], x, load_part(b, at, length));
+            }
+        }
     }
 
-    let [s0, s1, s2, s3] = sums;
-    _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3)))
+    let mut folded = [0.0; N];
+    for (folded, [s0, s1, s2, s3]) in folded.iter_mut().zip(sums) {
+        *folded = _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3)));
+    }
+    folded
 }
 
-/// One step for each sum, as far as there are values.
+/// Loads 16 values.
+///
+/// # Safety
+/// `values` must have as many from `at` on.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn add_steps(
-    sums: &mut [__m512; SUMS],
-    a: &[[f32; LANES]],
-    b: &[[f32; LANES]],
-    step: &impl Fn(__m512, __m512, __m512) -> __m512,
-) {
-    for (sum, (x, y)) in sums.iter_mut().zip(a.iter().zip(b)) {
-        *sum = step(*sum, load(x), load(y));
-    }
+unsafe fn load(values: &[f32], at: usize) -> __m512 {
+    debug_assert!(at + LANES <= values.len());
+    // SAFETY: the caller vouches for the values; the load takes any alignment.
+    unsafe { _mm512_loadu_ps(values.as_ptr().add(at)) }
 }
 
+/// Loads up to 16 values from `at` on, as many as lie before `end`, and fills up with zeros.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(values: &[f32; LANES]) -> __m512 {
-    // SAFETY: the array holds the 16 values that are read; the load takes any alignment.
-    unsafe { _mm512_loadu_ps(values.as_ptr()) }
-}
-
-/// Loads fewer than 16 values and fills up with zeros.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_tail(values: &[f32]) -> __m512 {
-    debug_assert!(values.len() < LANES);
-    let mask = (1 << (values.len() % LANES)) - 1;
+fn load_part(values: &[f32], at: usize, end: usize) -> __m512 {
+    let values = &values[at.min(end)..end];
+    let mask = (1_u32 << values.len().min(LANES)) - 1;
     // SAFETY: the mask lets the load read no value past the slice.
-    unsafe { _mm512_maskz_loadu_ps(mask, values.as_ptr()) }
+    unsafe { _mm512_maskz_loadu_ps(mask as u16, values.as_ptr()) }
 }

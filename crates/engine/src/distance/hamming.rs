@@ -20,7 +20,7 @@ pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-pub(super) fn avx512(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn avx512<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     let one = _mm512_set1_ps(1.0);
     super::avx512::fold(a, b, |count, x, y| {
         let differs = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(x, y);
@@ -30,7 +30,7 @@ pub(super) fn avx512(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn avx2(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn avx2<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     let one = _mm256_set1_ps(1.0);
     super::avx2::fold(a, b, |count, x, y| {
         let differs = _mm256_cmp_ps::<_CMP_NEQ_UQ>(x, y);
@@ -40,7 +40,7 @@ pub(super) fn avx2(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-pub(super) fn neon(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn neon<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     let one = vreinterpretq_u32_f32(vdupq_n_f32(1.0));
     super::neon::fold(a, b, |count, x, y| {
         let one_where_different = vbicq_u32(one, vceqq_f32(x, y));
@@ -53,6 +53,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::twins;
+
+    #[test]
+    fn four_at_once_are_ranked_as_one_alone() {
+        twins::four_are_as_one(|kernels| kernels.hamming, |kernels| kernels.hamming_of_four);
+    }
 
     #[test]
     fn the_count_is_exact_at_every_length_and_alignment() {

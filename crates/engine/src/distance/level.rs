@@ -9,6 +9,10 @@ use super::{cosine, euclidean, hamming, manhattan};
 /// In a release build, slices of different lengths are compared over the shorter length.
 pub type Kernel = fn(&[f32], &[f32]) -> f32;
 
+/// A kernel over one vector and four others, which gives for each of them, bit for bit, what the
+/// [`Kernel`] gives. The one vector is loaded once for all, and the four are fetched side by side.
+pub type KernelOfFour = fn(&[f32], [&[f32]; 4]) -> [f32; 4];
+
 /// The kernels of one level, in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
@@ -20,6 +24,14 @@ pub struct Kernels {
     pub hamming: Kernel,
     /// Inner product: `Σ a · b`.
     pub dot: Kernel,
+    /// `squared_euclidean` four times over.
+    pub squared_euclidean_of_four: KernelOfFour,
+    /// `manhattan` four times over.
+    pub manhattan_of_four: KernelOfFour,
+    /// `hamming` four times over.
+    pub hamming_of_four: KernelOfFour,
+    /// `dot` four times over.
+    pub dot_of_four: KernelOfFour,
 }
 
 /// A set of instructions that the kernels have a twin for.
@@ -79,43 +91,82 @@ static SCALAR: Kernels = Kernels {
     manhattan: manhattan::scalar,
     hamming: hamming::scalar,
     dot: cosine::scalar,
+    squared_euclidean_of_four: |a, b| b.map(|b| euclidean::scalar(a, b)),
+    manhattan_of_four: |a, b| b.map(|b| manhattan::scalar(a, b)),
+    hamming_of_four: |a, b| b.map(|b| hamming::scalar(a, b)),
+    dot_of_four: |a, b| b.map(|b| cosine::scalar(a, b)),
 };
 
 #[cfg(target_arch = "x86_64")]
 static AVX2: Kernels = Kernels {
     // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX2 and FMA.
-    squared_euclidean: |a, b| unsafe { euclidean::avx2(a, b) },
+    squared_euclidean: |a, b| unsafe { euclidean::avx2(a, [b])[0] },
     // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::avx2(a, b) },
+    manhattan: |a, b| unsafe { manhattan::avx2(a, [b])[0] },
     // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::avx2(a, b) },
+    hamming: |a, b| unsafe { hamming::avx2(a, [b])[0] },
     // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::avx2(a, b) },
+    dot: |a, b| unsafe { cosine::avx2(a, [b])[0] },
+    // SAFETY: as above.
+    squared_euclidean_of_four: |a, b| unsafe { in_pairs(b, |b| euclidean::avx2(a, b)) },
+    // SAFETY: as above.
+    manhattan_of_four: |a, b| unsafe { in_pairs(b, |b| manhattan::avx2(a, b)) },
+    // SAFETY: as above.
+    hamming_of_four: |a, b| unsafe { in_pairs(b, |b| hamming::avx2(a, b)) },
+    // SAFETY: as above.
+    dot_of_four: |a, b| unsafe { in_pairs(b, |b| cosine::avx2(a, b)) },
 };
 
 #[cfg(target_arch = "x86_64")]
 static AVX512: Kernels = Kernels {
     // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX-512F.
-    squared_euclidean: |a, b| unsafe { euclidean::avx512(a, b) },
+    squared_euclidean: |a, b| unsafe { euclidean::avx512(a, [b])[0] },
     // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::avx512(a, b) },
+    manhattan: |a, b| unsafe { manhattan::avx512(a, [b])[0] },
     // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::avx512(a, b) },
+    hamming: |a, b| unsafe { hamming::avx512(a, [b])[0] },
     // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::avx512(a, b) },
+    dot: |a, b| unsafe { cosine::avx512(a, [b])[0] },
+    // SAFETY: as above.
+    squared_euclidean_of_four: |a, b| unsafe { euclidean::avx512(a, b) },
+    // SAFETY: as above.
+    manhattan_of_four: |a, b| unsafe { manhattan::avx512(a, b) },
+    // SAFETY: as above.
+    hamming_of_four: |a, b| unsafe { hamming::avx512(a, b) },
+    // SAFETY: as above.
+    dot_of_four: |a, b| unsafe { cosine::avx512(a, b) },
 };
 
 #[cfg(target_arch = "aarch64")]
 static NEON: Kernels = Kernels {
     // SAFETY: `Kernels::of` alone hands this table out, after it has found NEON.
-    squared_euclidean: |a, b| unsafe { euclidean::neon(a, b) },
+    squared_euclidean: |a, b| unsafe { euclidean::neon(a, [b])[0] },
     // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::neon(a, b) },
+    manhattan: |a, b| unsafe { manhattan::neon(a, [b])[0] },
     // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::neon(a, b) },
+    hamming: |a, b| unsafe { hamming::neon(a, [b])[0] },
     // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::neon(a, b) },
+    dot: |a, b| unsafe { cosine::neon(a, [b])[0] },
+    // SAFETY: as above.
+    squared_euclidean_of_four: |a, b| unsafe { euclidean::neon(a, b) },
+    // SAFETY: as above.
+    manhattan_of_four: |a, b| unsafe { manhattan::neon(a, b) },
+    // SAFETY: as above.
+    hamming_of_four: |a, b| unsafe { hamming::neon(a, b) },
+    // SAFETY: as above.
+    dot_of_four: |a, b| unsafe { cosine::neon(a, b) },
 };
+
+/// Four as two pairs: sixteen registers hold the sums of two, and would spill those of four.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn in_pairs(b: [&[f32]; 4], pair: impl Fn([&[f32]; 2]) -> [f32; 2]) -> [f32; 4] {
+    let mut results = [0.0; 4];
+    for (results, pair_of_b) in results.as_chunks_mut().0.iter_mut().zip(b.as_chunks().0) {
+        *results = pair(*pair_of_b);
+    }
+    results
+}
 
 #[cfg(test)]
 mod tests {

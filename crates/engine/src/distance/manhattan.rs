@@ -16,7 +16,7 @@ pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-pub(super) fn avx512(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn avx512<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     super::avx512::fold(a, b, |sum, x, y| {
         _mm512_add_ps(sum, _mm512_abs_ps(_mm512_sub_ps(x, y)))
     })
@@ -24,7 +24,7 @@ pub(super) fn avx512(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn avx2(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn avx2<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     // Negative zero is the sign bit alone: clearing it gives the absolute value.
     let sign = _mm256_set1_ps(-0.0);
     super::avx2::fold(a, b, |sum, x, y| {
@@ -34,7 +34,7 @@ pub(super) fn avx2(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-pub(super) fn neon(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn neon<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
     super::neon::fold(a, b, |sum, x, y| vaddq_f32(sum, vabdq_f32(x, y)))
 }
 
@@ -44,6 +44,14 @@ mod tests {
 
     use super::super::{exact, twins};
     use crate::Metric;
+
+    #[test]
+    fn four_at_once_are_ranked_as_one_alone() {
+        twins::four_are_as_one(
+            |kernels| kernels.manhattan,
+            |kernels| kernels.manhattan_of_four,
+        );
+    }
 
     #[test]
     fn whole_numbers_give_the_exact_sum_at_every_length_and_alignment() {

@@ -33,15 +33,19 @@ mod twins;
 
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;
-pub use level::{Kernel, Kernels, Level, kernels};
+pub use level::{Kernel, KernelOfFour, Kernels, Level, kernels};
 pub use ordinary::is_ordinary;
 pub use prefetch::prefetch;
 
-/// Two slices cut to the same length. Callers pass equal lengths; the cut keeps a mistake in a
-/// release build from reading past the shorter slice.
+/// The length that slices have in common. Callers pass equal lengths; taking the least keeps a
+/// mistake in a release build from reading past the shortest slice.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn same_length<'s>(a: &'s [f32], b: &'s [f32]) -> (&'s [f32], &'s [f32]) {
-    debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
-    let length = a.len().min(b.len());
-    (&a[..length], &b[..length])
+#[inline]
+fn common_length(a: &[f32], b: &[&[f32]]) -> usize {
+    let length = b.iter().fold(a.len(), |length, b| length.min(b.len()));
+    debug_assert!(
+        a.len() == length && b.iter().all(|b| b.len() == length),
+        "vectors of different dimensions"
+    );
+    length
 }

@@ -3,7 +3,7 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{Kernel, Kernels, Level};
+use super::{Kernel, KernelOfFour, Kernels, Level};
 
 /// The kernels of every level that this processor can run.
 pub(super) fn levels() -> impl Iterator<Item = (Level, &'static Kernels)> {
@@ -59,6 +59,24 @@ pub(super) fn agree_exactly_on_whole_numbers(kernel: fn(&Kernels) -> Kernel) {
                 let found = kernel(kernels)(a, b);
                 assert_eq!(found, expected, "{level:?}, {length} values from {offset}");
             }
+        }
+    }
+}
+
+/// Checks that every level's kernel of four gives what its kernel gives, bit for bit, whichever of
+/// the four places a vector has.
+pub(super) fn four_are_as_one(one: fn(&Kernels) -> Kernel, four: fn(&Kernels) -> KernelOfFour) {
+    for length in (0..=130).chain([191, 384, 1000, 1537]) {
+        let vector = |seed| {
+            let whole = whole_numbers(length, seed);
+            whole.iter().map(|x| x / 7.0 + 1e-3).collect::<Vec<_>>()
+        };
+        let (a, b) = (vector(1), [2, 3, 4, 5].map(vector));
+        let b = [&*b[0], &*b[1], &*b[2], &*b[3]];
+        for (level, kernels) in levels() {
+            let expected = b.map(|b| one(kernels)(&a, b).to_bits());
+            let found = four(kernels)(&a, b).map(f32::to_bits);
+            assert_eq!(found, expected, "{level:?}, {length} values");
         }
     }
 }
