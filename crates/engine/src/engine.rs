@@ -6,24 +6,26 @@ use std::{
     slice,
     sync::{Arc, Mutex, PoisonError, RwLock},
     thread,
+    time::Duration,
 };
 
 use crate::{
     Error, Metric, Result,
+    batch::BatchSearch,
     budget::Budget,
     graph::{Params, Scratch},
-    index::{GraphStatus, Hit, Index, Linker, PointId},
+    index::{GraphStatus, Hit, Index, Linker, PointId, Request},
     store::{OpenOptions, Segments, Store, StoredPoint},
-    workers::{Job, Workers},
+    workers::Workers,
     writer::{Batch, Done, Writer},
 };
 
 /// The dimension of a fresh folder for which none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
 
-/// A search that reads more values than this is not answered on the caller's thread: about a
-/// millisecond's work, which would hold up everything else on the server's loop.
-const MAX_VALUES_AT_ONCE: u64 = 4 << 20;
+/// A search that takes longer is not answered on the caller's thread: it would hold up everything
+/// else on the server's loop.
+const MAX_TIME_AT_ONCE: Duration = Duration::from_millis(1);
 
 /// What to open and how.
 #[derive(Clone, Debug)]
@@ -61,6 +63,18 @@ pub struct Query {
     pub limit: usize,
     /// Search breadth.
     pub ef: usize,
+}
+
+impl Query {
+    pub(crate) fn request<'q>(&self, query: &'q [f32]) -> Request<'q> {
+        let Query { metric, limit, ef } = *self;
+        Request {
+            metric,
+            query,
+            limit,
+            ef,
+        }
+    }
 }
 
 /// What the engine tells of itself.
@@ -180,15 +194,12 @@ impl Engine {
             static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
         }
         self.while_open(|| {
-            let Query { metric, limit, ef } = *query;
-            if self.index.cost(metric, vector, limit, ef) > MAX_VALUES_AT_ONCE {
+            let view = self.index.view();
+            let search = view.prepare(query.request(vector));
+            if search.cost() > MAX_TIME_AT_ONCE {
                 return Ok(None);
             }
-            SCRATCH.with_borrow_mut(|scratch| {
-                self.index
-                    .search(metric, vector, limit, ef, scratch)
-                    .map(Some)
-            })
+            SCRATCH.with_borrow_mut(|scratch| search.run(scratch).map(Some))
         })
     }
 
@@ -201,13 +212,9 @@ impl Engine {
         if queries.is_empty() {
             return done(Ok(Vec::new()));
         }
-        self.workers.submit(Box::new(BatchSearch {
-            index: Arc::clone(&self.index),
-            results: queries.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect(),
-            vectors,
-            queries,
-            done: Mutex::new(Some(done)),
-        }));
+        let index = Arc::clone(&self.index);
+        let batch = BatchSearch::new(index, vectors, queries, self.workers.threads(), done);
+        self.workers.submit(Box::new(batch));
     }
 
     /// Points, health and graphs.
@@ -286,55 +293,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Nobody is left to hear of a failure; recovery at the next start makes up for it.
         drop(self.close());
-    }
-}
-
-struct BatchSearch {
-    index: Arc<Index>,
-    vectors: Vec<f32>,
-    queries: Vec<Query>,
-    results: Vec<Mutex<Result<Vec<Hit>>>>,
-    done: Mutex<Option<Done<Vec<Vec<Hit>>>>>,
-}
-
-impl Job for BatchSearch {
-    fn parts(&self) -> usize {
-        self.queries.len()
-    }
-
-    fn bytes(&self) -> usize {
-        let points = self.index.live() as usize;
-        let hits = self
-            .queries
-            .iter()
-            .map(|query| query.limit.min(points))
-            .sum::<usize>();
-        self.vectors.len() * size_of::<f32>() + hits * (size_of::<Hit>() + size_of::<PointId>())
-    }
-
-    fn run(&self, part: usize, scratch: &mut Scratch) {
-        let dimension = self.index.dimension();
-        let vector = &self.vectors[part * dimension..(part + 1) * dimension];
-        let Query { metric, limit, ef } = self.queries[part];
-        let result = self.index.search(metric, vector, limit, ef, scratch);
-        *self.results[part]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = result;
-    }
-
-    fn finish(&self, outcome: Result<()>) {
-        let take = |result: &Mutex<Result<Vec<Hit>>>| {
-            let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *result, Ok(Vec::new()))
-        };
-        if let Some(done) = self
-            .done
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
-            done(outcome.and_then(|()| self.results.iter().map(take).collect()));
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`graph`] is the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`]
 //! ties them together with the threads that write and search.
 
+mod batch;
 mod budget;
 pub mod codes;
 pub mod distance;

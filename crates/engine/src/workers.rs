@@ -39,6 +39,7 @@ pub trait Job: Send + Sync {
 pub struct Workers {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    count: usize,
 }
 
 struct Shared {
@@ -79,11 +80,18 @@ impl Workers {
                 .name(format!("search-{number}"))
                 .spawn(move || shared.run())
         };
-        let threads = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
+        let started = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
         Ok(Workers {
             shared,
-            threads: Mutex::new(threads),
+            threads: Mutex::new(started),
+            count: threads,
         })
+    }
+
+    /// How many threads work.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.count
     }
 
     /// Enqueues a job, or finishes it at once with the reason why not.

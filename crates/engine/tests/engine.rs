@@ -81,6 +81,13 @@ fn delete(engine: &Engine, id: PointId) -> bool {
     receiver.recv().unwrap().unwrap()
 }
 
+/// Has the graph of a metric begun: a walk of the least breadth pays off first.
+fn begin_graph(engine: &Engine, metric: Metric) {
+    let query = vec![0.5; engine.dimension() as usize];
+    search(engine, metric, &query, 1, 1);
+    wait_for_graphs(engine);
+}
+
 /// Searches in the way of a batch, which never declines.
 fn search(
     engine: &Engine,
@@ -251,8 +258,7 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
     let mut model: Model = ids.into_iter().zip(vectors).collect();
 
     for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
-        search(&engine, metric, &queries[0], 10, 100);
-        wait_for_graphs(&engine);
+        begin_graph(&engine, metric);
         assert!(
             recall(&engine, &model, metric, &queries, 100) >= 0.95,
             "{metric:?}"
@@ -291,8 +297,7 @@ fn a_breadth_of_all_points_gives_the_exact_answer() {
     let ids = insert(&engine, &vectors).unwrap();
     let model: Model = ids.into_iter().zip(vectors).collect();
     for query in clustered(10, 16) {
-        search(&engine, Metric::Euclidean, &query, 10, 100);
-        wait_for_graphs(&engine);
+        begin_graph(&engine, Metric::Euclidean);
         let exact = brute_force(&model, Metric::Euclidean, &query, 100);
         assert_eq!(
             search(&engine, Metric::Euclidean, &query, 100, 5_000),
@@ -416,35 +421,68 @@ fn a_batch_with_a_value_that_is_not_finite_changes_nothing() {
     assert_eq!(engine.status().points, 0);
 }
 
+/// Ten times the work that takes a millisecond, on whatever machine runs this: 40 million values
+/// in double precision.
 #[test]
 fn a_heavy_search_is_declined_on_the_calling_thread() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), 1024);
-    insert(&engine, &clustered(5_000, 1024)).unwrap();
-    let query = Query {
-        metric: Metric::Hamming,
+    let query = |metric| Query {
+        metric,
         limit: 1,
         ef: 1_000_000,
     };
-    assert!(engine.search(&vec![0.0; 1024], &query).unwrap().is_none());
-    assert_eq!(
-        search(&engine, Metric::Hamming, &vec![0.0; 1024], 1, 1_000_000).len(),
-        1
-    );
+    let (ordinary, odd) = (vec![0.0; 1024], vec![1e30; 1024]);
+    insert(&engine, &clustered(10, 1024)).unwrap();
+    for vector in [&ordinary, &odd] {
+        let answer = engine.search(vector, &query(Metric::Cosine)).unwrap();
+        assert_eq!(answer.unwrap().len(), 1);
+    }
+    for _ in 0..8 {
+        insert(&engine, &clustered(5_000, 1024)).unwrap();
+    }
+    let answer = engine.search(&odd, &query(Metric::Cosine)).unwrap();
+    assert!(answer.is_none());
+    assert_eq!(search(&engine, Metric::Cosine, &odd, 1, 1_000_000).len(), 1);
 }
 
 #[test]
-fn a_search_in_double_precision_counts_as_heavier() {
+fn queries_that_scan_together_are_answered_as_each_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), 256);
-    insert(&engine, &clustered(5_000, 256)).unwrap();
-    let query = Query {
-        metric: Metric::Hamming,
-        limit: 1,
-        ef: 1_000_000,
-    };
-    assert!(engine.search(&vec![1.0; 256], &query).unwrap().is_some());
-    assert!(engine.search(&vec![1e30; 256], &query).unwrap().is_none());
+    let engine = open(folder.path(), 21);
+    let vectors = clustered(3_000, 21);
+    let ids = insert(&engine, &vectors).unwrap();
+    let mut model: Model = ids.into_iter().zip(vectors).collect();
+    for index in (0..1_000).rev() {
+        let (id, _) = model.remove(index * 2);
+        assert!(delete(&engine, id));
+    }
+    let mut queries = Vec::new();
+    let mut asked = clustered(90, 21);
+    asked[7] = vec![1e30; 21];
+    asked[8] = vec![0.0; 21];
+    for (number, _) in asked.iter().enumerate() {
+        queries.push(Query {
+            metric: Metric::ALL[number % 4],
+            limit: [1, 10, 700, 1_000_000][number % 5 % 4],
+            ef: 1_000_000,
+        });
+    }
+    let (sender, receiver) = channel();
+    engine.search_batch(
+        asked.concat(),
+        queries.clone(),
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    let answers = receiver.recv().unwrap().unwrap();
+    assert_eq!(answers.len(), queries.len());
+    for ((vector, query), hits) in asked.iter().zip(&queries).zip(answers) {
+        let found: Vec<_> = hits.iter().map(|hit| hit.id).collect();
+        let expected = brute_force(&model, query.metric, vector, query.limit);
+        assert_eq!(found, expected, "{query:?}");
+        let alone = search(&engine, query.metric, vector, query.limit, query.ef);
+        assert_eq!(found, alone, "{query:?}");
+    }
 }
 
 #[test]

@@ -124,6 +124,23 @@ impl Arena {
         self.inverse_norm(slot).is_nan()
     }
 
+    /// The vector in `slot` and its inverse norm, if a view taken at `sequence` contains the point
+    /// and single precision can rank it: what a scan asks of every slot, with one look at its row.
+    #[inline]
+    #[must_use]
+    pub fn ordinary(&self, slot: u32, sequence: u64) -> Option<(&[f32], f32)> {
+        let row = self.row(slot);
+        let deleted = row[DELETED].load(Ordering::Acquire);
+        let is_visible = row[SEQUENCE].load(Ordering::Relaxed) <= sequence
+            && (deleted == 0 || deleted > sequence);
+        let inverse_norm = f32::from_bits(unpack(row[RECORD_AND_NORM].load(Ordering::Relaxed)).1);
+        if !is_visible || inverse_norm.is_nan() {
+            return None;
+        }
+        let (segment, vector) = unpack(row[VECTOR].load(Ordering::Relaxed));
+        Some((self.segments.vector(segment, vector), inverse_norm))
+    }
+
     /// The sequence number that inserted the point in `slot`.
     #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {

@@ -2,33 +2,61 @@
 
 use std::collections::BinaryHeap;
 
-use crate::{Error, Result, graph::Neighbor};
+use crate::{Error, Result};
 
-/// Keeps the `capacity` closest neighbours that were offered, ties by slot: slots are given out in
-/// the order of insertion.
+/// A point with its rank in single precision. The order is by rank, ties by insertion.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// The rank: smaller is closer.
+    pub rank: f32,
+    /// The point's slot.
+    pub slot: u32,
+    /// The sequence number that inserted the point.
+    pub sequence: u64,
+}
+
+/// Keeps the `capacity` closest candidates that were offered, ties by insertion.
 pub struct Best {
-    heap: BinaryHeap<Neighbor>,
+    heap: BinaryHeap<Candidate>,
     capacity: usize,
+    /// The rank of the farthest candidate kept once there is no room left, infinity before.
+    bound: f32,
 }
 
 impl Best {
-    /// Room for `capacity` neighbours, which is at least 1.
+    /// Room for `capacity` candidates, which is at least 1.
     pub fn new(capacity: usize) -> Result<Self> {
         let mut heap = BinaryHeap::new();
         heap.try_reserve(capacity)
             .map_err(|_| Error::Overloaded(format!("no memory for {capacity} results")))?;
-        Ok(Best { heap, capacity })
+        Ok(Best {
+            heap,
+            capacity,
+            bound: f32::INFINITY,
+        })
+    }
+
+    /// Whether a candidate of this rank may be among the closest so far. Nearly every point of a
+    /// scan ends here, at the cost of one comparison.
+    #[inline]
+    #[must_use]
+    pub fn admits(&self, rank: f32) -> bool {
+        rank <= self.bound
     }
 
     /// Takes `candidate` in if it is among the closest so far.
-    #[inline]
-    pub fn offer(&mut self, candidate: Neighbor) {
+    pub fn offer(&mut self, candidate: Candidate) {
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
         } else if let Some(mut worst) = self.heap.peek_mut()
             && candidate < *worst
         {
             *worst = candidate;
+        }
+        if self.is_full()
+            && let Some(worst) = self.heap.peek()
+        {
+            self.bound = worst.rank;
         }
     }
 
@@ -38,9 +66,58 @@ impl Best {
         self.heap.len() == self.capacity
     }
 
-    /// The neighbours kept, closest first.
+    /// The candidates kept, closest first.
     #[must_use]
-    pub fn into_sorted(self) -> Vec<Neighbor> {
+    pub fn into_sorted(self) -> Vec<Candidate> {
         self.heap.into_sorted_vec()
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank
+            .total_cmp(&other.rank)
+            .then(self.sequence.cmp(&other.sequence))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closest_are_kept_and_ties_go_to_the_point_inserted_first() {
+        let mut best = Best::new(3).unwrap();
+        for (slot, (rank, sequence)) in [(5.0, 9), (1.0, 8), (5.0, 2), (7.0, 1), (5.0, 3), (1.0, 4)]
+            .into_iter()
+            .enumerate()
+        {
+            let slot = slot as u32;
+            if best.admits(rank) {
+                best.offer(Candidate {
+                    rank,
+                    slot,
+                    sequence,
+                });
+            }
+        }
+        assert!(best.is_full() && best.admits(5.0) && !best.admits(5.1));
+        let kept = best.into_sorted();
+        let sequences: Vec<u64> = kept.iter().map(|kept| kept.sequence).collect();
+        assert_eq!(sequences, [4, 8, 2]);
     }
 }

@@ -8,6 +8,7 @@ mod ids;
 mod linked;
 mod linker;
 pub mod plan;
+mod scan;
 mod search;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -15,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 pub use arena::Arena;
 pub use ids::PointId;
 pub use linker::Linker;
-pub use search::Hit;
+pub use search::{Hit, Prepared, Request, View};
 
 use crate::{
     Error, Metric, Result,
@@ -24,6 +25,7 @@ use crate::{
 };
 use family::Family;
 use ids::IdTable;
+use plan::Costs;
 
 /// What the index tells of one graph.
 #[derive(Clone, Debug)]
@@ -48,6 +50,7 @@ pub struct Index {
     odd: RwLock<Vec<u32>>,
     families: [Family; 3],
     linker: linker::Signal,
+    costs: Costs,
     dimension: usize,
 }
 
@@ -62,6 +65,7 @@ impl Index {
             odd: RwLock::default(),
             families: [Metric::Euclidean, Metric::Hamming, Metric::Cosine].map(family),
             linker: linker::Signal::default(),
+            costs: Costs::default(),
             dimension: dimension as usize,
         }
     }
@@ -70,6 +74,12 @@ impl Index {
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    /// The points by slot.
+    #[must_use]
+    pub fn arena(&self) -> &Arena {
+        &self.arena
     }
 
     /// Appends a point; `publish` makes it visible. Only the writer calls this.

@@ -1,13 +1,18 @@
 //! A search from query to ranked ids: candidates in single precision by the cheaper of two ways,
 //! then the final order in double precision, ties by insertion.
 
-use std::ops::Range;
+use std::{
+    slice,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use super::{
-    Index,
-    best::Best,
+    Arena, Index,
+    best::Candidate,
     linked::LinkedGraph,
-    plan::{self, Plan},
+    plan::{MetricCosts, Plan},
+    scan::{self, Scan, Scope},
 };
 use crate::{
     Error, Metric, Result, distance,
@@ -16,9 +21,6 @@ use crate::{
     measure::Measure,
     points::Points,
 };
-
-/// Collections below this size are scanned without a thought of building a graph.
-const GRAPH_FLOOR: u64 = 1024;
 
 /// One neighbour of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,205 +31,467 @@ pub struct Hit {
     pub rank: f64,
 }
 
-/// What a search asks for, in the view that it is answered in.
-struct View<'q> {
-    metric: Metric,
-    query: &'q [f32],
+/// What a search asks for. `query` has the index's dimension and finite values.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'q> {
+    /// The similarity.
+    pub metric: Metric,
+    /// The vector whose neighbours are wanted.
+    pub query: &'q [f32],
+    /// How many are wanted, at least 1; all points when there are fewer.
+    pub limit: usize,
+    /// The breadth of a graph search: at least `limit` is used, and the number of points or more
+    /// gives the exact answer.
+    pub ef: usize,
+}
+
+/// The points that searches see: those of one moment, whatever is written meanwhile.
+pub struct View<'i> {
+    index: &'i Index,
     sequence: u64,
     slots: u32,
 }
 
+/// A search that knows its way and what that costs, ready to run.
+pub struct Prepared<'v, 'q> {
+    view: &'v View<'v>,
+    request: Request<'q>,
+    plan: Plan,
+    /// The graph that could answer, taken or not.
+    linked: Option<Arc<LinkedGraph>>,
+    scan_cost: f32,
+    walk_cost: f32,
+    /// The cost of the final order.
+    final_cost: f32,
+}
+
 impl Index {
-    /// The `limit` points nearest to `query` under `metric`, closest first, ties by insertion;
-    /// all points when there are fewer. `ef` is the breadth of a graph search: at least `limit` is
-    /// used, and the number of points or more gives the exact answer.
-    ///
-    /// `query` has the index's dimension and finite values; `limit` is at least 1.
-    pub fn search(
-        &self,
-        metric: Metric,
-        query: &[f32],
-        limit: usize,
-        ef: usize,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<Hit>> {
+    /// What a search that starts now sees.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        // The sequence first: every point that it contains then has its slot.
         let sequence = self.arena.visible();
-        let view = View {
-            metric,
-            query,
+        View {
+            index: self,
             sequence,
             slots: self.arena.slots(),
-        };
-        // Not the number of live points: the writer counts a delete before the view contains it.
-        let limit = limit.min(view.slots as usize).max(1);
-        if !distance::is_ordinary(query) {
-            return self.rank(
-                &view,
-                self.visible_slots(&view, 0..view.slots).collect(),
-                limit,
-            );
         }
-        if let Some(linked) = self.graph_for(metric, limit, ef) {
-            let hits = self.walk(&view, &linked, limit, ef, scratch)?;
-            if hits.len() >= limit {
-                return Ok(hits);
-            }
-            // The graph could not reach enough points that are left: only a scan is sure to.
-        }
-        self.scan(&view, limit)
     }
 
-    /// What this search would cost, in values read: ranks times dimension.
+    /// The points nearest to a query, closest first, ties by insertion.
+    pub fn search(&self, request: Request, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        self.view().prepare(request).run(scratch)
+    }
+}
+
+impl View<'_> {
+    /// Chooses the way of a search. A metric asked for the first time gets its graph begun here,
+    /// as soon as walking it would pay; until it is there, scans answer.
     #[must_use]
-    pub fn cost(&self, metric: Metric, query: &[f32], limit: usize, ef: usize) -> u64 {
-        let (points, breadth) = (self.live(), ef.max(limit) as u64);
-        let ranks = if !distance::is_ordinary(query) {
-            plan::cost(Plan::Exact, points, &(0..0), breadth)
-        } else if let Some(linked) = self.graph_for(metric, limit, ef) {
-            let tail = linked.tail(self.arena.slots());
-            plan::cost(Plan::Graph, points, &tail, breadth)
-        } else {
-            plan::cost(Plan::Scan, points, &(0..0), breadth)
-        };
-        let odd = self.odd().len() as u64;
-        let ranks = ranks.saturating_add(plan::cost(Plan::Exact, odd, &(0..0), breadth));
-        ranks.saturating_mul(self.dimension as u64)
-    }
-
-    /// The graph to walk, where that is the cheaper way. A metric asked for the first time gets
-    /// its graph begun here; until it is there, scans answer.
-    fn graph_for(
-        &self,
-        metric: Metric,
-        limit: usize,
-        ef: usize,
-    ) -> Option<std::sync::Arc<LinkedGraph>> {
-        let points = self.live();
-        if points < GRAPH_FLOOR {
-            return None;
+    pub fn prepare<'q>(&self, mut request: Request<'q>) -> Prepared<'_, 'q> {
+        let index = self.index;
+        // Not the number of live points: the writer counts a delete before the view contains it.
+        request.limit = request.limit.min(self.slots as usize).max(1);
+        request.ef = request.ef.max(request.limit);
+        let costs = index.costs.of(request.metric);
+        let is_ordinary = distance::is_ordinary(request.query);
+        if costs.is_unknown() {
+            self.measure_first(&request);
         }
-        let family = self.family(metric);
-        let Some(linked) = family.current() else {
-            if family.want(self.dead()) {
-                self.linker.wake();
-            }
-            return None;
+        let odd = index.odd().len();
+        let mut prepared = Prepared {
+            view: self,
+            request,
+            plan: Plan::Scan,
+            linked: None,
+            scan_cost: costs.scan(self.slots, 1),
+            walk_cost: costs.walk(request.ef),
+            final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + odd),
         };
-        let breadth = ef.max(limit) as u64;
-        let tail = linked.tail(self.arena.slots());
-        (plan::choose(points, &tail, breadth) == Plan::Graph).then_some(linked)
+        if !is_ordinary {
+            prepared.plan = Plan::Exact;
+            prepared.scan_cost = costs.exact(self.slots as usize);
+        } else if (request.ef as u64) < index.live() {
+            prepared.consider_graph(costs);
+        }
+        prepared
     }
 
-    fn walk(
-        &self,
-        view: &View,
-        linked: &LinkedGraph,
-        limit: usize,
-        ef: usize,
+    fn scope(&self) -> Scope<'_> {
+        Scope {
+            arena: &self.index.arena,
+            sequence: self.sequence,
+            dimension: self.index.dimension,
+        }
+    }
+
+    /// Times ranks of each kind over the stored vectors, once there are enough to time.
+    fn measure_first(&self, request: &Request) {
+        const TURNS: u32 = 3;
+        if !self.is_worth_timing() {
+            return;
+        }
+        let measure = Measure::new(request.metric, request.query);
+        let [mut scanned, mut anywhere, mut exact] = [f32::INFINITY; 3];
+        for turn in 0..TURNS {
+            // Other vectors each time, so that all come from where a search will find them.
+            if let Some(time) = self.time_stretch(turn, slice::from_ref(&measure)) {
+                scanned = scanned.min(time.1.as_secs_f32() * 1e9 / time.0 as f32);
+            }
+            anywhere = anywhere.min(self.time_ranks(turn, 32, |arena, slots| {
+                for &slot in slots {
+                    arena.prefetch(slot);
+                }
+                let ranks = slots.iter().map(|&slot| measure.rank(arena, slot));
+                std::hint::black_box(ranks.fold(0.0, f32::max));
+            }));
+            exact = exact.min(self.time_ranks(turn, 8, |arena, slots| {
+                let rank = |&slot| exact_rank(request, arena.vector(slot));
+                std::hint::black_box(slots.iter().map(rank).fold(0.0, f64::max));
+            }));
+        }
+        let costs = self.index.costs.of(request.metric);
+        costs.begin(scanned, anywhere, exact);
+    }
+
+    /// Whether ranking every point takes long enough for a clock to tell anything.
+    fn is_worth_timing(&self) -> bool {
+        const LEAST_VALUES: usize = 4096;
+        self.slots as usize * self.index.dimension >= LEAST_VALUES
+    }
+
+    /// Nanoseconds for each of `count` slots from anywhere in the arena.
+    fn time_ranks(&self, turn: u32, count: u32, rank: impl Fn(&Arena, &[u32])) -> f32 {
+        let place = |number| scattered(turn * count + number, self.slots);
+        let slots: Vec<u32> = (0..count).map(place).collect();
+        let start = Instant::now();
+        rank(&self.index.arena, &slots);
+        start.elapsed().as_secs_f32() * 1e9 / count as f32
+    }
+
+    /// Scans a stretch of slots, for its time alone.
+    fn time_stretch(&self, turn: u32, measures: &[Measure]) -> Option<(u32, Duration)> {
+        let length = self.stretch(measures.len()).min(self.slots);
+        let begin = scattered(turn, self.slots - length + 1);
+        let scan = |&measure| Scan::new(measure, 1).ok();
+        let mut scans = measures.iter().map(scan).collect::<Option<Vec<_>>>()?;
+        let start = Instant::now();
+        scan::scan(self.scope(), begin..begin + length, &mut scans);
+        Some((length, start.elapsed()))
+    }
+
+    /// Slots that are enough to time a scan of so many queries, in some ten microseconds.
+    fn stretch(&self, queries: usize) -> u32 {
+        const VALUES: usize = 64 << 10;
+        (VALUES / (self.index.dimension * queries)).clamp(16, 1024) as u32
+    }
+}
+
+impl<'v, 'q> Prepared<'v, 'q> {
+    /// The way this search will go.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// What this search will take, as far as searches before it tell.
+    #[must_use]
+    pub fn cost(&self) -> Duration {
+        let found = match self.plan {
+            Plan::Graph => self.walk_cost,
+            Plan::Scan | Plan::Exact => self.scan_cost,
+        };
+        Duration::from_secs_f32((found + self.final_cost) / 1e9)
+    }
+
+    /// The same search by a way of the caller's choice: `Graph` only where there is one to walk.
+    #[must_use]
+    pub fn by(mut self, plan: Plan) -> Self {
+        if plan != Plan::Graph || self.linked.is_some() {
+            self.plan = plan;
+        }
+        self
+    }
+
+    /// Answers the search.
+    pub fn run(self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        match (self.plan, &self.linked) {
+            (Plan::Graph, Some(linked)) => {
+                let hits = self.walk(linked, scratch)?;
+                if hits.len() >= self.request.limit {
+                    return Ok(hits);
+                }
+                // The graph could not reach enough points that are left: only a scan is sure to.
+                self.scan()
+            }
+            (Plan::Exact, _) => self.rank_all(),
+            _ => {
+                let start = Instant::now();
+                let hits = self.scan()?;
+                self.measure_walk(start.elapsed(), scratch)?;
+                Ok(hits)
+            }
+        }
+    }
+
+    /// Runs searches under one metric that were prepared in one view: those that scan go over the
+    /// points together.
+    pub fn run_together(
+        mut searches: Vec<Prepared>,
         scratch: &mut Scratch,
-    ) -> Result<Vec<Hit>> {
-        let measure = Measure::new(view.metric, view.query);
-        let wanted = with_margin(limit);
-        let mut best = Best::new(wanted)?;
-        // The tail first: a point that is linked meanwhile is then met twice rather than missed.
-        for slot in self.ordinary_slots(view, linked.tail(view.slots)) {
-            if !linked.graph.contains(slot) {
-                best.offer(Neighbor {
-                    rank: measure.rank(&self.arena, slot),
-                    slot,
-                });
-            }
+    ) -> Result<Vec<Vec<Hit>>> {
+        Prepared::join(&mut searches);
+        let mut answers: Vec<Vec<Hit>> = searches.iter().map(|_| Vec::new()).collect();
+        let (together, alone): (Vec<_>, Vec<_>) = searches
+            .into_iter()
+            .enumerate()
+            .partition(|(_, search)| search.plan == Plan::Scan);
+        let scanning: Vec<&Prepared> = together.iter().map(|(_, search)| search).collect();
+        let found = Prepared::scan_together(&scanning)?;
+        for ((number, _), hits) in together.iter().zip(found) {
+            answers[*number] = hits;
         }
-        let accept = |slot| slot < view.slots && self.arena.is_visible(slot, view.sequence);
-        linked
-            .graph
-            .search(&self.arena, &measure, ef, wanted, accept, scratch)?;
-        for &neighbor in scratch.results() {
-            best.offer(neighbor);
+        for (number, search) in alone {
+            answers[number] = search.run(scratch)?;
         }
-        let candidates = best.into_sorted();
-        self.rank(view, self.with_odd(view, slots_of(&candidates)), limit)
+        Ok(answers)
     }
 
-    fn scan(&self, view: &View, limit: usize) -> Result<Vec<Hit>> {
-        let measure = Measure::new(view.metric, view.query);
-        let mut best = Best::new(with_margin(limit))?;
-        for slot in self.ordinary_slots(view, 0..view.slots) {
-            best.offer(Neighbor {
-                rank: measure.rank(&self.arena, slot),
+    fn measure(&self) -> Measure<'q> {
+        Measure::new(self.request.metric, self.request.query)
+    }
+
+    fn costs(&self) -> &'v MetricCosts {
+        self.view.index.costs.of(self.request.metric)
+    }
+
+    fn consider_graph(&mut self, costs: &MetricCosts) {
+        let index = self.view.index;
+        let family = index.family(self.request.metric);
+        let Some(linked) = family.current() else {
+            if self.walk_cost < self.scan_cost && family.want(index.dead()) {
+                index.linker.wake();
+            }
+            return;
+        };
+        let tail = linked.tail(self.view.slots).len() as u32;
+        self.walk_cost += costs.scan(tail, 1);
+        self.plan = costs.choose(self.request.ef, self.scan_cost, self.walk_cost);
+        self.linked = Some(linked);
+    }
+
+    /// Makes searches that would walk one by one scan instead, where scanning together costs less.
+    fn join(searches: &mut [Prepared]) {
+        let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
+        let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));
+        let [first, ..] = searches else { return };
+        if walks == 0 || walks + scans < 2 {
+            return;
+        }
+        let scanning = first.costs().scan(first.view.slots, walks + scans) * walks as f32;
+        let walking = |search: &&mut Prepared| search.plan == Plan::Graph;
+        let walking_cost = searches
+            .iter_mut()
+            .filter(walking)
+            .map(|search| search.walk_cost)
+            .sum();
+        if scanning < walking_cost {
+            for search in searches.iter_mut().filter(walking) {
+                search.plan = Plan::Scan;
+            }
+        } else {
+            Prepared::measure_tile(searches, Duration::from_secs_f32(walking_cost / 1e9));
+        }
+    }
+
+    fn walk(&self, linked: &LinkedGraph, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        let Prepared { view, request, .. } = *self;
+        let start = Instant::now();
+        let measure = self.measure();
+        let wanted = with_margin(request.limit);
+        let mut tail_scan = Scan::new(measure, wanted)?;
+        // The tail first: a point that is linked meanwhile is then met twice rather than missed.
+        let tail = linked.tail(view.slots);
+        scan::scan(view.scope(), tail.clone(), slice::from_mut(&mut tail_scan));
+        let mut best = tail_scan.best;
+        self.walk_graph(linked, &measure, scratch)?;
+        let found = scratch
+            .results()
+            .iter()
+            .filter(|found| found.slot < tail.start);
+        for &Neighbor { rank, slot } in found {
+            best.offer(Candidate {
+                rank,
                 slot,
+                sequence: view.index.arena.sequence(slot),
             });
         }
+        let hits = self.rank_candidates(&best.into_sorted())?;
+        self.measure_scan(start.elapsed());
+        Ok(hits)
+    }
+
+    fn walk_graph(
+        &self,
+        linked: &LinkedGraph,
+        measure: &Measure,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);
+        let accept = |slot| slot < view.slots && arena.is_visible(slot, view.sequence);
+        let start = Instant::now();
+        let limit = self.request.limit;
+        let graph = &linked.graph;
+        let ranks = graph.search(arena, measure, ef, limit, accept, scratch)?;
+        self.costs().note_walk(ef, ranks, start.elapsed());
+        Ok(())
+    }
+
+    fn scan(&self) -> Result<Vec<Hit>> {
+        let found = Prepared::scan_together(&[self])?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    fn scan_together(searches: &[&Prepared]) -> Result<Vec<Vec<Hit>>> {
+        let [first, ..] = searches else {
+            return Ok(Vec::new());
+        };
+        let view = first.view;
+        let mut scans = Vec::new();
+        reserve(&mut scans, searches.len())?;
+        for search in searches {
+            scans.push(Scan::new(
+                search.measure(),
+                with_margin(search.request.limit),
+            )?);
+        }
+        let start = Instant::now();
+        scan::scan(view.scope(), 0..view.slots, &mut scans);
+        if view.is_worth_timing() {
+            first
+                .costs()
+                .note_scan(view.slots, scans.len(), start.elapsed());
+        }
+        let finish = |(search, scan): (&&Prepared, Scan)| search.finish_scan(scan);
+        searches.iter().zip(scans).map(finish).collect()
+    }
+
+    fn finish_scan(&self, scan: Scan) -> Result<Vec<Hit>> {
+        let Scan { measure, best } = scan;
         let may_have_missed = best.is_full() && !measure.is_exact();
         let candidates = best.into_sorted();
         let last_sure = candidates
-            .get(limit - 1)
+            .get(self.request.limit - 1)
             .map_or(f32::INFINITY, |last| last.rank);
         let reach = measure.upper_bound(last_sure);
         let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
         if covers || !may_have_missed {
-            return self.rank(view, self.with_odd(view, slots_of(&candidates)), limit);
+            return self.rank_candidates(&candidates);
         }
         // More points than the margin holds are as near as single precision can tell: take them
         // all, or the exact answer would be a matter of rounding.
-        let mut near = Vec::new();
-        for slot in self.ordinary_slots(view, 0..view.slots) {
-            if measure.rank(&self.arena, slot) <= reach {
-                reserve(&mut near, 1)?;
-                near.push(slot);
-            }
-        }
-        self.rank(view, self.with_odd(view, near), limit)
+        let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
+        self.rank(self.with_odd(near))
+    }
+
+    fn rank_candidates(&self, candidates: &[Candidate]) -> Result<Vec<Hit>> {
+        let slots = candidates.iter().map(|candidate| candidate.slot).collect();
+        self.rank(self.with_odd(slots))
+    }
+
+    /// Ranks every point in double precision.
+    fn rank_all(&self) -> Result<Vec<Hit>> {
+        let view = self.view;
+        let visible = |&slot: &u32| view.index.arena.is_visible(slot, view.sequence);
+        self.rank((0..view.slots).filter(visible).collect())
     }
 
     /// The candidates and all points that only double precision can rank, each once.
-    fn with_odd(&self, view: &View, mut slots: Vec<u32>) -> Vec<u32> {
-        let odd = self.odd();
-        slots.extend(
-            odd.iter()
-                .copied()
-                .filter(|&slot| slot < view.slots && self.arena.is_visible(slot, view.sequence)),
-        );
+    fn with_odd(&self, mut slots: Vec<u32>) -> Vec<u32> {
+        let view = self.view;
+        let odd = view.index.odd();
+        let visible =
+            |&slot: &u32| slot < view.slots && view.index.arena.is_visible(slot, view.sequence);
+        slots.extend(odd.iter().copied().filter(visible));
         slots.sort_unstable();
         slots.dedup();
         slots
     }
 
     /// The final order of the candidates.
-    fn rank(&self, view: &View, slots: Vec<u32>, limit: usize) -> Result<Vec<Hit>> {
-        let rank = |slot| {
-            let vector = self.arena.vector(slot);
-            (
-                distance::exact::distance(view.metric, view.query, vector),
-                slot,
-            )
-        };
+    fn rank(&self, slots: Vec<u32>) -> Result<Vec<Hit>> {
+        let (arena, count) = (&self.view.index.arena, slots.len());
+        let start = Instant::now();
         let mut ranked: Vec<(f64, u32)> = Vec::new();
-        reserve(&mut ranked, slots.len())?;
+        reserve(&mut ranked, count)?;
+        let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
         ranked.extend(slots.into_iter().map(rank));
+        if count > 0 {
+            self.costs().note_exact(count, start.elapsed());
+        }
         ranked.sort_unstable_by(|a, b| {
-            let by_insertion = || self.arena.sequence(a.1).cmp(&self.arena.sequence(b.1));
+            let by_insertion = || arena.sequence(a.1).cmp(&arena.sequence(b.1));
             a.0.total_cmp(&b.0).then_with(by_insertion)
         });
-        ranked.truncate(limit);
+        ranked.truncate(self.request.limit);
         let mut hits = Vec::new();
         reserve(&mut hits, ranked.len())?;
         hits.extend(ranked.into_iter().map(|(rank, slot)| Hit {
-            id: self.arena.segments().id(self.arena.location(slot)),
+            id: arena.segments().id(arena.location(slot)),
             rank,
         }));
         Ok(hits)
     }
+}
 
-    fn ordinary_slots(&self, view: &View, slots: Range<u32>) -> impl Iterator<Item = u32> {
-        self.visible_slots(view, slots)
-            .filter(|&slot| !self.arena.is_odd(slot))
+/// Now and then the way that was not taken is measured, apart from the answer.
+impl Prepared<'_, '_> {
+    /// After a scan that took so long: walks as well, where there is a graph.
+    fn measure_walk(&self, took: Duration, scratch: &mut Scratch) -> Result<()> {
+        let Some(linked) = &self.linked else {
+            return Ok(());
+        };
+        if self.costs().may_measure(1, took, self.walk_cost).is_some() {
+            self.walk_graph(linked, &self.measure(), scratch)?;
+        }
+        Ok(())
     }
 
-    fn visible_slots(&self, view: &View, slots: Range<u32>) -> impl Iterator<Item = u32> {
-        let sequence = view.sequence;
-        slots.filter(move |&slot| self.arena.is_visible(slot, sequence))
+    /// After a walk that took so long: scans a stretch of the points.
+    fn measure_scan(&self, took: Duration) {
+        self.measure_stretch(took, &[self.measure()]);
     }
+
+    /// Before searches that will walk for so long: scans a stretch for all of them together.
+    fn measure_tile(searches: &[Prepared], took: Duration) {
+        let walking = searches.iter().filter(|search| search.plan == Plan::Graph);
+        let measures: Vec<_> = walking.map(Prepared::measure).collect();
+        if let [first, ..] = searches {
+            first.measure_stretch(took, &measures);
+        }
+    }
+
+    fn measure_stretch(&self, took: Duration, measures: &[Measure]) {
+        let (view, costs, queries) = (self.view, self.costs(), measures.len());
+        let cost = costs.scan(view.stretch(queries), queries) * queries as f32;
+        if view.is_worth_timing()
+            && let Some(turn) = costs.may_measure(queries, took, cost)
+            && let Some((slots, took)) = view.time_stretch(turn, measures)
+        {
+            costs.note_scan(slots, queries, took);
+        }
+    }
+}
+
+/// A number below `end` for each turn, far from those of other turns.
+fn scattered(turn: u32, end: u32) -> u32 {
+    // The golden ratio of 2³²: its multiples fill the range evenly.
+    let spread = (turn + 1).wrapping_mul(0x9e37_79b9);
+    ((u64::from(spread) * u64::from(end)) >> 32) as u32
+}
+
+fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
+    distance::exact::distance(request.metric, request.query, vector)
 }
 
 /// Candidates to keep for `limit` results: some more, because the order in double precision can
@@ -236,11 +500,7 @@ fn with_margin(limit: usize) -> usize {
     limit + limit / 8 + 16
 }
 
-fn slots_of(neighbors: &[Neighbor]) -> Vec<u32> {
-    neighbors.iter().map(|neighbor| neighbor.slot).collect()
-}
-
-fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
+pub(super) fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
     list.try_reserve(count)
         .map_err(|_| Error::Overloaded(format!("no memory for {count} results")))
 }
@@ -250,41 +510,156 @@ mod tests {
     use super::*;
     use crate::{
         graph::Params,
+        index::Linker,
         store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
     };
 
-    #[test]
-    fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points() {
+    /// An index over vectors, whose ids and sequences count from 1.
+    fn index(vectors: &[Vec<f32>]) -> (Arc<Index>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
+        let dimension = vectors[0].len() as u32;
         let options = OpenOptions {
             path: folder.path().to_owned(),
-            dimension: Some(1),
+            dimension: Some(dimension),
             default_dimension: 1,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
         };
         let mut store = Store::open(&options).unwrap().store;
-        let index = Index::new(store.segments(), 1, Params::default());
-        let ids: [PointId; 3] = [[1; 16], [2; 16], [3; 16]];
-        let writes = ids.map(|id| Write::Insert {
+        let index = Arc::new(Index::new(store.segments(), dimension, Params::default()));
+        let ids = (1..=vectors.len() as u128).map(u128::to_be_bytes);
+        let write = |(id, vector)| Write::Insert {
             id,
-            vector: &[1.0],
+            vector,
             content_type: 0,
             content: &[],
-        });
+        };
+        let pairs = ids.clone().zip(vectors.iter().map(Vec::as_slice));
+        let writes: Vec<Write> = pairs.map(write).collect();
         let locations = store.commit(&writes).unwrap();
-        for ((id, location), sequence) in ids.into_iter().zip(locations).zip(1..) {
+        for ((id, location), sequence) in ids.zip(locations).zip(1..) {
             index.insert(id, location, sequence).unwrap();
         }
-        index.publish(3);
+        index.publish(vectors.len() as u64);
+        (index, folder)
+    }
 
+    fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+        let mut state = 1_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        };
+        let vector = |_| (0..dimension).map(|_| random()).collect();
+        (0..count).map(vector).collect()
+    }
+
+    fn request(query: &[f32], limit: usize, ef: usize) -> Request<'_> {
+        Request {
+            metric: Metric::Euclidean,
+            query,
+            limit,
+            ef,
+        }
+    }
+
+    fn link_all(index: &Arc<Index>) {
+        let family = index.family(Metric::Euclidean);
+        family.want(0);
+        let linker = Linker::start(index, 2).unwrap();
+        while !family
+            .current()
+            .unwrap()
+            .tail(index.arena.slots())
+            .is_empty()
+        {
+            std::thread::yield_now();
+        }
+        linker.stop();
+    }
+
+    #[test]
+    fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points() {
+        let (index, _folder) = index(&[vec![1.0], vec![1.0], vec![1.0]]);
         let search = || {
             let mut scratch = Scratch::new();
-            let hits = index.search(Metric::Euclidean, &[0.0], usize::MAX, 1, &mut scratch);
-            hits.unwrap().iter().map(|hit| hit.id).collect::<Vec<_>>()
+            let hits = index.search(request(&[0.0], usize::MAX, 1), &mut scratch);
+            let number = |hit: &Hit| u128::from_be_bytes(hit.id);
+            hits.unwrap().iter().map(number).collect::<Vec<_>>()
         };
-        assert!(index.delete(&ids[0], 4));
-        assert_eq!(search(), ids);
+        assert!(index.delete(&1_u128.to_be_bytes(), 4));
+        assert_eq!(search(), [1, 2, 3]);
         index.publish(4);
-        assert_eq!(search(), ids[1..]);
+        assert_eq!(search(), [2, 3]);
+    }
+
+    #[test]
+    fn few_points_are_scanned_and_many_are_walked_by_what_was_measured() {
+        for (count, dimension, ef, expected) in
+            [(200, 64, 100, Plan::Scan), (20_000, 16, 10, Plan::Graph)]
+        {
+            let (index, _folder) = index(&vectors(count, dimension));
+            link_all(&index);
+            let mut scratch = Scratch::new();
+            for query in vectors(50, dimension) {
+                let view = index.view();
+                let search = view.prepare(request(&query, 1, ef));
+                assert_eq!(search.plan(), expected, "{count} points");
+                assert!(search.cost() > Duration::ZERO);
+                search.run(&mut scratch).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_graph_is_begun_once_walking_would_pay() {
+        let wants = |count| {
+            let (index, _folder) = index(&vectors(count, 16));
+            let query = [0.5; 16];
+            assert_eq!(
+                index.view().prepare(request(&query, 1, 20)).plan(),
+                Plan::Scan
+            );
+            !index.graphs().is_empty()
+        };
+        assert!(!wants(10), "there is nothing to time yet");
+        assert!(!wants(256), "a walk takes more ranks than there are points");
+        assert!(wants(50_000));
+    }
+
+    #[test]
+    fn a_breadth_of_all_points_is_scanned_and_exact() {
+        let (index, _folder) = index(&vectors(3_000, 8));
+        link_all(&index);
+        let view = index.view();
+        for query in vectors(20, 8) {
+            let mut scratch = Scratch::new();
+            let search = view.prepare(request(&query, 10, 3_000)).by(Plan::Graph);
+            assert_eq!(search.plan(), Plan::Scan);
+            let all = view.prepare(request(&query, 10, 1)).by(Plan::Exact);
+            let expected = all.run(&mut scratch).unwrap();
+            assert_eq!(search.run(&mut scratch).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn each_way_gives_the_same_answer_every_time() {
+        let (index, _folder) = index(&vectors(5_000, 8));
+        link_all(&index);
+        let queries = vectors(40, 8);
+        let mut scratch = Scratch::new();
+        for plan in [Plan::Scan, Plan::Graph] {
+            let mut answer_all = || {
+                let answer = |query: &Vec<f32>| {
+                    let view = index.view();
+                    let search = view.prepare(request(query, 10, 50)).by(plan);
+                    assert_eq!(search.plan(), plan);
+                    search.run(&mut scratch).unwrap()
+                };
+                queries.iter().map(answer).collect::<Vec<_>>()
+            };
+            let first = answer_all();
+            assert_eq!(answer_all(), first);
+            assert!(first.iter().all(|hits| hits.len() == 10));
+        }
     }
 }
