@@ -1,0 +1,5 @@
+#!/bin/sh
+# The exact scan beside a plain read of the same memory, and beside the graph: bench/scan.sh [flags].
+set -eu
+cd "$(dirname "$0")/.."
+exec cargo run --quiet --release --package vectord-engine --example scan -- "$@"

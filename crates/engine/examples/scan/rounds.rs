@@ -1,0 +1,28 @@
+//! What several rounds measured.
+
+/// The figures of some rounds.
+pub struct Samples(Vec<f32>);
+
+impl Samples {
+    pub const fn new() -> Self {
+        Samples(Vec::new())
+    }
+
+    pub fn add(&mut self, sample: f32) {
+        self.0.push(sample);
+        self.0.sort_unstable_by(f32::total_cmp);
+    }
+
+    pub fn median(&self) -> f32 {
+        self.0[self.0.len() / 2]
+    }
+
+    /// The median, and the least and the most in parentheses.
+    pub fn show(&self, digits: usize) -> String {
+        let (least, most) = (self.0[0], self.0[self.0.len() - 1]);
+        format!(
+            "{:.digits$} ({least:.digits$}-{most:.digits$})",
+            self.median()
+        )
+    }
+}
