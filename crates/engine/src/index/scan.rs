@@ -2,9 +2,9 @@
 //!
 //! Vectors lie behind each other in the log, but a slot has to be looked up and found visible
 //! first. So a scan works in blocks: it looks up the next one, and has its vectors fetched one by
-//! one while it ranks those of the block before. Several queries rank a block one after the other while it
-//! is in the nearest cache, and each query ranks four vectors at a time, which loads its own
-//! values once for all four.
+//! one while the first query ranks those of the block before, in the order in which they come from
+//! memory. The other queries find the block in the nearest cache, and rank four vectors at a time,
+//! for which they load their own values once.
 
 use std::ops::Range;
 
@@ -46,16 +46,15 @@ impl<'q> Scan<'q> {
         Ok(Scan { measure, best })
     }
 
-    fn rank(&mut self, arena: &Arena, block: &Block, next: Option<&Block>) {
-        block.rank(&self.measure, next, |rank, slot| {
-            if self.best.admits(rank) {
-                self.best.offer(Candidate {
-                    rank,
-                    slot,
-                    sequence: arena.sequence(slot),
-                });
-            }
-        });
+    #[inline]
+    fn offer(&mut self, arena: &Arena, rank: f32, slot: u32) {
+        if self.best.admits(rank) {
+            self.best.offer(Candidate {
+                rank,
+                slot,
+                sequence: arena.sequence(slot),
+            });
+        }
     }
 }
 
@@ -66,9 +65,13 @@ pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
         let [first, others @ ..] = &mut *scans else {
             return;
         };
-        first.rank(scope.arena, block, Some(next));
+        let measure = first.measure;
+        block.rank_from_memory(&measure, next, |rank, slot| {
+            first.offer(scope.arena, rank, slot);
+        });
         for scan in others {
-            scan.rank(scope.arena, block, None);
+            let measure = scan.measure;
+            block.rank_from_cache(&measure, |rank, slot| scan.offer(scope.arena, rank, slot));
         }
     });
 }
@@ -78,7 +81,7 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) ->
     let mut near = Vec::new();
     let mut outcome = Ok(());
     for_each_block(scope, slots, |block, next| {
-        block.rank(measure, Some(next), |rank, slot| {
+        block.rank_from_memory(measure, next, |rank, slot| {
             if rank <= reach && outcome.is_ok() {
                 outcome = super::search::reserve(&mut near, 1);
                 if outcome.is_ok() {
@@ -138,19 +141,23 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Gives `take` the rank and the slot of each point, and has as much of the next block fetched
-    /// meanwhile.
-    fn rank(&self, measure: &Measure, next: Option<&Block>, mut take: impl FnMut(f32, u32)) {
+    /// Gives `take` the rank and the slot of each point, and has the next block fetched meanwhile.
+    fn rank_from_memory(&self, measure: &Measure, next: &Block, mut take: impl FnMut(f32, u32)) {
+        for at in 0..self.len {
+            if at < next.len {
+                distance::prefetch(next.vectors[at]);
+            }
+            let rank = measure.rank_of(self.vectors[at], self.inverse_norms[at]);
+            take(rank, self.slots[at]);
+        }
+    }
+
+    /// Gives `take` the rank and the slot of each point, which another query has just read.
+    fn rank_from_cache(&self, measure: &Measure, mut take: impl FnMut(f32, u32)) {
         let (slots, _) = self.slots[..self.len].as_chunks::<FOUR>();
         let (vectors, _) = self.vectors[..self.len].as_chunks::<FOUR>();
         let (inverse_norms, _) = self.inverse_norms[..self.len].as_chunks::<FOUR>();
-        let mut ahead = next
-            .map_or(&[][..], |next| &next.vectors[..next.len])
-            .chunks(FOUR);
         for ((&slots, &vectors), &inverse_norms) in slots.iter().zip(vectors).zip(inverse_norms) {
-            for vector in ahead.next().unwrap_or_default() {
-                distance::prefetch(vector);
-            }
             let ranks = measure.ranks_of_four(vectors, inverse_norms);
             for (rank, slot) in ranks.into_iter().zip(slots) {
                 take(rank, slot);
