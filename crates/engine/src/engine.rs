@@ -131,8 +131,7 @@ impl Engine {
             dimension: opened.dimension,
             dimension_source,
             notes: opened.notes,
-            // Linking is bulk work: it leaves one core to requests where there are several.
-            linker: Mutex::new(Some(Linker::start(&index, cores.saturating_sub(1).max(1))?)),
+            linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
             writer: Writer::start(opened.store, Arc::clone(&index), budget)?,
             index,
@@ -179,6 +178,7 @@ impl Engine {
     /// The stored point with this id, its bytes verified.
     pub fn get(&self, id: &PointId) -> Result<Option<StoredPoint<'_>>> {
         self.while_open(|| {
+            let _running = self.index.enter();
             self.index
                 .locate(id)
                 .map(|at| self.segments.read(at))

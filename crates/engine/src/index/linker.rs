@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 
-use super::{Index, family::Family, linked::LinkedGraph};
+use super::{
+    Index,
+    activity::{Activity, GRACE},
+    family::Family,
+    linked::LinkedGraph,
+};
 use crate::{Error, Result, graph::Scratch};
 
 /// The writer waits once a graph that had caught up is this many slots behind: every search ranks
@@ -23,6 +28,7 @@ const WAIT: Duration = Duration::from_millis(200);
 pub(super) struct Signal {
     stopped: Mutex<bool>,
     changed: Condvar,
+    ended: Condvar,
 }
 
 impl Signal {
@@ -33,6 +39,7 @@ impl Signal {
     fn stop(&self) {
         *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
+        self.ended.notify_all();
     }
 
     fn is_stopped(&self) -> bool {
@@ -46,6 +53,53 @@ impl Signal {
             drop(self.changed.wait_timeout(stopped, WAIT));
         }
     }
+
+    /// Waits that long, or until the threads should end: whoever has to leave the work to others
+    /// need not hear of each claim that they finish.
+    fn rest(&self, time: Duration) {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*stopped {
+            drop(self.ended.wait_timeout(stopped, time));
+        }
+    }
+}
+
+/// When a linking thread works: bulk work may take all cores, but leaves one to searches while there
+/// are any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Whenever there is work.
+    Always,
+    /// While it is quiet. What it has claimed it finishes all the same: a claim that waits would
+    /// hold up the watermark, and with it the writer.
+    WhenQuiet,
+    /// Whenever there is work, but where the one core is shared, each point gives way to searches
+    /// that it has interrupted.
+    GivingWay,
+}
+
+impl Turn {
+    /// The turns of the threads, one per core.
+    fn of_threads(cores: usize) -> Vec<Turn> {
+        if cores <= 1 {
+            return vec![Turn::GivingWay];
+        }
+        let mut turns = vec![Turn::Always; cores - 1];
+        turns.push(Turn::WhenQuiet);
+        turns
+    }
+
+    /// Whether it is time to claim slots.
+    fn has_come(self, activity: &Activity) -> bool {
+        self != Turn::WhenQuiet || activity.is_quiet()
+    }
+
+    /// Is called between two points.
+    fn pause(self, activity: &Activity) {
+        if self == Turn::GivingWay && activity.is_running() {
+            thread::yield_now();
+        }
+    }
 }
 
 /// The running threads.
@@ -55,18 +109,23 @@ pub struct Linker {
 }
 
 impl Linker {
-    /// Starts `threads` threads that keep the graphs of `index` up with its arena.
-    pub fn start(index: &Arc<Index>, threads: usize) -> Result<Linker> {
-        let spawn = |number| {
+    /// Starts threads that keep the graphs of `index` up with its arena, on a machine of so many
+    /// cores.
+    pub fn start(index: &Arc<Index>, cores: usize) -> Result<Linker> {
+        Linker::start_threads(index, Turn::of_threads(cores))
+    }
+
+    fn start_threads(index: &Arc<Index>, turns: Vec<Turn>) -> Result<Linker> {
+        let spawn = |(number, turn)| {
             let index = Arc::clone(index);
             thread::Builder::new()
                 .name(format!("link-{number}"))
-                .spawn(move || run(&index))
+                .spawn(move || run(&index, turn))
         };
-        let threads = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
+        let threads = turns.into_iter().enumerate().map(spawn);
         Ok(Linker {
             index: Arc::clone(index),
-            threads,
+            threads: threads.collect::<std::io::Result<_>>()?,
         })
     }
 
@@ -100,11 +159,17 @@ impl Index {
     }
 }
 
-fn run(index: &Index) {
+fn run(index: &Index, turn: Turn) {
     let mut scratch = Scratch::new();
     while !index.linker.is_stopped() {
+        if !turn.has_come(&index.activity) {
+            index.linker.rest(GRACE);
+            continue;
+        }
         match claim(index) {
-            Some((family, linked, slots)) => link(index, family, &linked, &slots, &mut scratch),
+            Some((family, linked, slots)) => {
+                link(index, turn, family, &linked, &slots, &mut scratch);
+            }
             None => index.linker.wait(),
         }
     }
@@ -121,13 +186,14 @@ fn claim(index: &Index) -> Option<(&Family, Arc<LinkedGraph>, Range<u32>)> {
 
 fn link(
     index: &Index,
+    turn: Turn,
     family: &Family,
     linked: &LinkedGraph,
     slots: &Range<u32>,
     scratch: &mut Scratch,
 ) {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        insert_all(index, linked, slots, scratch)
+        insert_all(index, turn, linked, slots, scratch)
     }));
     let failure = match result {
         Ok(Ok(())) => None,
@@ -144,6 +210,7 @@ fn link(
 
 fn insert_all(
     index: &Index,
+    turn: Turn,
     linked: &LinkedGraph,
     slots: &Range<u32>,
     scratch: &mut Scratch,
@@ -152,7 +219,92 @@ fn insert_all(
         let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.is_odd(slot);
         if wanted && !index.linker.is_stopped() {
             linked.graph.insert(&index.arena, slot, scratch)?;
+            turn.pause(&index.activity);
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Metric,
+        graph::Params,
+        store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
+    };
+
+    const POINTS: u8 = 50;
+
+    /// An index whose points are in no graph yet, though one is wanted.
+    fn index(folder: &std::path::Path) -> Arc<Index> {
+        let options = OpenOptions {
+            path: folder.to_owned(),
+            dimension: Some(1),
+            default_dimension: 1,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+        };
+        let mut store = Store::open(&options).unwrap().store;
+        let index = Index::new(store.segments(), 1, Params::default());
+        let vectors: Vec<[f32; 1]> = (0..POINTS).map(|number| [number.into()]).collect();
+        let writes = vectors
+            .iter()
+            .zip(0..)
+            .map(|(vector, number)| Write::Insert {
+                id: [number; 16],
+                vector,
+                content_type: 0,
+                content: &[],
+            });
+        let locations = store.commit(&writes.collect::<Vec<_>>()).unwrap();
+        for ((number, location), sequence) in (0..POINTS).zip(locations).zip(1..) {
+            index.insert([number; 16], location, sequence).unwrap();
+        }
+        index.publish(POINTS.into());
+        index.want_graph(Metric::Euclidean);
+        Arc::new(index)
+    }
+
+    fn linked(index: &Index) -> u32 {
+        index.graphs()[0].linked
+    }
+
+    fn wait_until_all_are_linked(index: &Index) {
+        while linked(index) < POINTS.into() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn all_cores_link_and_one_of_them_only_while_it_is_quiet() {
+        use Turn::{Always, GivingWay, WhenQuiet};
+        assert_eq!(Turn::of_threads(1), [GivingWay]);
+        assert_eq!(Turn::of_threads(2), [Always, WhenQuiet]);
+        assert_eq!(Turn::of_threads(4), [Always, Always, Always, WhenQuiet]);
+    }
+
+    #[test]
+    fn the_last_thread_links_nothing_while_there_are_searches() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = index(folder.path());
+        let running = index.enter();
+        let linker = Linker::start_threads(&index, vec![Turn::WhenQuiet]).unwrap();
+        thread::sleep(GRACE);
+        assert_eq!(linked(&index), 0);
+        drop(running);
+        wait_until_all_are_linked(&index);
+        linker.stop();
+    }
+
+    #[test]
+    fn the_others_link_though_there_are_searches() {
+        for turn in [Turn::Always, Turn::GivingWay] {
+            let folder = tempfile::tempdir().unwrap();
+            let index = index(folder.path());
+            let _running = index.enter();
+            let linker = Linker::start_threads(&index, vec![turn]).unwrap();
+            wait_until_all_are_linked(&index);
+            linker.stop();
+        }
+    }
 }

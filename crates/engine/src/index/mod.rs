@@ -1,6 +1,7 @@
 //! The index: every point by slot, found by id, by scan or by graph. One writer appends and
 //! deletes; any number of threads search meanwhile, each in the view of one sequence number.
 
+mod activity;
 mod arena;
 mod best;
 mod family;
@@ -23,6 +24,7 @@ use crate::{
     graph::Params,
     store::{Location, Segments},
 };
+use activity::{Activity, Running};
 use family::Family;
 use ids::IdTable;
 use plan::Costs;
@@ -49,6 +51,7 @@ pub struct Index {
     /// Slots whose vectors the single-precision kernels cannot be trusted with, in order.
     odd: RwLock<Vec<u32>>,
     families: [Family; 3],
+    activity: Activity,
     linker: linker::Signal,
     costs: Costs,
     dimension: usize,
@@ -64,6 +67,7 @@ impl Index {
             ids: IdTable::default(),
             odd: RwLock::default(),
             families: [Metric::Euclidean, Metric::Hamming, Metric::Cosine].map(family),
+            activity: Activity::new(),
             linker: linker::Signal::default(),
             costs: Costs::default(),
             dimension: dimension as usize,
@@ -120,6 +124,12 @@ impl Index {
         visible.then(|| self.arena.location(slot))
     }
 
+    /// Notes that a get begins, as every search does of itself: while there are any, linking
+    /// leaves a core to them.
+    pub(crate) fn enter(&self) -> Running<'_> {
+        self.activity.enter()
+    }
+
     /// Makes everything up to `sequence` visible, and lets the graphs follow.
     pub fn publish(&self, sequence: u64) {
         self.arena.publish(sequence);
@@ -128,6 +138,13 @@ impl Index {
             family.refresh(live, self.dead());
         }
         self.linker.wake();
+    }
+
+    /// Begins the graph that answers searches under `metric`, unless it is there or has failed.
+    pub fn want_graph(&self, metric: Metric) {
+        if self.family(metric).want(self.dead()) {
+            self.linker.wake();
+        }
     }
 
     /// Points that are not deleted.

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     Arena, Index,
+    activity::Running,
     best::Candidate,
     linked::LinkedGraph,
     plan::{MetricCosts, Plan},
@@ -48,6 +49,7 @@ pub struct Request<'q> {
 /// The points that searches see: those of one moment, whatever is written meanwhile.
 pub struct View<'i> {
     index: &'i Index,
+    _running: Running<'i>,
     sequence: u64,
     slots: u32,
 }
@@ -69,10 +71,12 @@ impl Index {
     /// What a search that starts now sees.
     #[must_use]
     pub fn view(&self) -> View<'_> {
+        let running = self.enter();
         // The sequence first: every point that it contains then has its slot.
         let sequence = self.arena.visible();
         View {
             index: self,
+            _running: running,
             sequence,
             slots: self.arena.slots(),
         }
@@ -269,8 +273,8 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let index = self.view.index;
         let family = index.family(self.request.metric);
         let Some(linked) = family.current() else {
-            if self.walk_cost < self.scan_cost && family.want(index.dead()) {
-                index.linker.wake();
+            if self.walk_cost < self.scan_cost {
+                index.want_graph(self.request.metric);
             }
             return;
         };

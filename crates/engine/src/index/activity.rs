@@ -1,0 +1,169 @@
+//! Who searches right now, so that work in the background can leave a core to them.
+
+use std::{
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+/// A stream of searches with pauses up to this long counts as one that goes on. Longer, and work
+/// in the background would stand still for a client that asks now and then; shorter, and each
+/// search of one that asks ten times a second would find all cores taken.
+pub(super) const GRACE: Duration = Duration::from_millis(100);
+
+/// Threads that search are few: with as many lanes hardly any two of them share one.
+const LANES: usize = 64;
+
+/// The searches and gets that run, and when the last one ended. All of it is advice: nothing but
+/// the choice of who works when rests on it, so no order between threads is asked for.
+pub(super) struct Activity {
+    started: Instant,
+    lanes: [Lane; LANES],
+}
+
+/// What the threads of one lane do. Two cache lines of its own, as processors fetch lines in
+/// pairs: threads that search do not take each other's.
+#[derive(Default)]
+#[repr(align(128))]
+struct Lane {
+    running: AtomicU32,
+    ended_ms: AtomicU64,
+}
+
+/// A search under way, until this is dropped.
+pub(crate) struct Running<'a> {
+    activity: &'a Activity,
+    lane: &'a Lane,
+}
+
+impl Activity {
+    pub(super) fn new() -> Self {
+        Activity {
+            started: Instant::now(),
+            lanes: std::array::from_fn(|_| Lane::default()),
+        }
+    }
+
+    /// Notes that a search begins on this thread.
+    pub(super) fn enter(&self) -> Running<'_> {
+        let lane = &self.lanes[lane_of_this_thread()];
+        lane.running.fetch_add(1, Ordering::Relaxed);
+        Running {
+            activity: self,
+            lane,
+        }
+    }
+
+    /// Whether a search runs at this moment.
+    pub(super) fn is_running(&self) -> bool {
+        self.lanes.iter().any(Lane::is_running)
+    }
+
+    /// Whether no search runs and none has for the time of grace.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_quiet_at(self.now_ms())
+    }
+
+    fn is_quiet_at(&self, now_ms: u64) -> bool {
+        let is_quiet = |lane: &Lane| {
+            let since_ms = now_ms.saturating_sub(lane.ended_ms.load(Ordering::Relaxed));
+            !lane.is_running() && u128::from(since_ms) >= GRACE.as_millis()
+        };
+        self.lanes.iter().all(is_quiet)
+    }
+
+    /// Milliseconds on a clock that began one time of grace ago: where nobody has searched yet, it
+    /// is quiet.
+    fn now_ms(&self) -> u64 {
+        (self.started.elapsed() + GRACE).as_millis() as u64
+    }
+}
+
+impl Lane {
+    fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let now_ms = self.activity.now_ms();
+        self.lane.ended_ms.store(now_ms, Ordering::Relaxed);
+        self.lane.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn lane_of_this_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static LANE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % LANES;
+    }
+    LANE.with(|&lane| lane)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        thread,
+    };
+
+    use super::*;
+
+    const GRACE_MS: u64 = GRACE.as_millis() as u64;
+
+    #[test]
+    fn it_is_quiet_where_nobody_has_searched() {
+        let activity = Activity::new();
+        assert!(activity.is_quiet());
+        assert!(!activity.is_running());
+    }
+
+    #[test]
+    fn a_search_that_runs_is_no_quiet_however_long_it_takes() {
+        let activity = Activity::new();
+        let running = activity.enter();
+        assert!(activity.is_running());
+        assert!(!activity.is_quiet_at(1_000_000));
+        drop(running);
+        assert!(!activity.is_running());
+        assert!(activity.is_quiet_at(1_000_000));
+    }
+
+    #[test]
+    fn it_is_quiet_once_the_grace_is_over() {
+        let activity = Activity::new();
+        drop(activity.enter());
+        let lanes = activity.lanes.iter();
+        let ended_ms = lanes.map(|lane| lane.ended_ms.load(Ordering::Relaxed));
+        let ended_ms = ended_ms.max().unwrap();
+        assert!(!activity.is_quiet_at(ended_ms));
+        assert!(!activity.is_quiet_at(ended_ms + GRACE_MS - 1));
+        assert!(activity.is_quiet_at(ended_ms + GRACE_MS));
+    }
+
+    #[test]
+    fn the_searches_of_every_thread_count_even_where_lanes_are_shared() {
+        let activity = Activity::new();
+        thread::scope(|scope| {
+            for _ in 0..=LANES {
+                scope.spawn(|| {
+                    let _outer = activity.enter();
+                    drop(activity.enter());
+                    assert!(activity.is_running());
+                });
+            }
+        });
+        assert!(!activity.is_running());
+    }
+
+    #[test]
+    fn a_search_that_panics_has_ended() {
+        let activity = Activity::new();
+        let work = AssertUnwindSafe(|| {
+            let _running = activity.enter();
+            panic!("a search that panics on purpose");
+        });
+        assert!(catch_unwind(work).is_err());
+        assert!(!activity.is_running());
+    }
+}
