@@ -63,6 +63,8 @@ export interface EngineOptions {
   m: number
   /** Search breadth while a graph is built. */
   efConstruction: number
+  /** The numbers of the metrics whose graphs are kept from the start on. */
+  warmMetrics: Array<number>
   /** Memory in bytes that waiting and running requests may take together. */
   maxQueuedBytes: number
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from './config.js';
+import { Similarity } from './model.js';
 import { SETTINGS } from './settings.js';
 import { EXIT_BAD_USAGE, StartError } from './start-error.js';
 
@@ -10,6 +11,7 @@ describe('an empty environment', () => {
       hnswEf: 100,
       hnswM: 16,
       hnswEfConstruction: 200,
+      warmMetrics: [],
       httpHost: '127.0.0.1',
       httpPort: 3000,
       grpcHost: '127.0.0.1',
@@ -57,7 +59,18 @@ test.each([
   expect(readConfig({ [name]: text })[key]).toBe(value);
 });
 
+test.each([
+  ['hamming', [Similarity.Hamming]],
+  ['Cosine', [Similarity.Cosine]],
+  ['euclidean,cosine', [Similarity.Euclidean, Similarity.Cosine]],
+  ['EUCLIDEAN, Manhattan , euclidean', [Similarity.Euclidean, Similarity.Manhattan]],
+])('WARM_METRICS=%s is taken', (text, metrics) => {
+  expect(readConfig({ WARM_METRICS: text }).warmMetrics).toEqual(metrics);
+});
+
 const NOT_INTEGERS = ['', ' ', ' 5', '5 ', '12abc', '1e3', '-1', '+5', '5.0', '0x10', '007', '五'];
+
+const METRICS_EXPECTED = 'one or more of euclidean, manhattan, hamming, cosine between commas';
 
 test.each([
   ...NOT_INTEGERS.map((text) => ['DIMENSION', text, 'an integer from 1 to 65536']),
@@ -68,6 +81,11 @@ test.each([
   ['HNSW_M', '3', 'an integer from 4 to 64'],
   ['HNSW_M', '65', 'an integer from 4 to 64'],
   ['HNSW_EF_CONSTRUCTION', '9', 'an integer from 10 to 2000'],
+  ['WARM_METRICS', 'l2', METRICS_EXPECTED],
+  ['WARM_METRICS', '', METRICS_EXPECTED],
+  ['WARM_METRICS', 'euclidean,', METRICS_EXPECTED],
+  ['WARM_METRICS', 'euclidean;cosine', METRICS_EXPECTED],
+  ['WARM_METRICS', 'euclidean,constructor', METRICS_EXPECTED],
   ['HTTP_PORT', '65536', 'an integer from 0 to 65535'],
   ['GRPC_PORT', 'NaN', 'an integer from 0 to 65535'],
   ['HTTP_HOST', '', 'an IP address or a host name'],

@@ -41,7 +41,8 @@ export class GraphLog {
 
   #look(): void {
     for (const graph of this.#engine.status().graphs) {
-      if (!this.#settled.has(graph.metric)) this.#tell(graph);
+      // A graph that is kept warm is there before the first point: there is nothing to build yet.
+      if (graph.slots > 0 && !this.#settled.has(graph.metric)) this.#tell(graph);
     }
   }
 

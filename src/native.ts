@@ -14,6 +14,8 @@ export interface EngineOptions {
   readonly dimension: number | undefined;
   readonly hnswM: number;
   readonly hnswEfConstruction: number;
+  /** Similarities whose graphs are kept from the start on, before any search asks for them. */
+  readonly warmMetrics: readonly Similarity[];
   /** Also bounds the memory of the requests that the engine has taken on. */
   readonly maxInflightBytes: number;
 }
@@ -52,6 +54,7 @@ export class Engine {
         path,
         m: settings.hnswM,
         efConstruction: settings.hnswEfConstruction,
+        warmMetrics: [...settings.warmMetrics],
         maxQueuedBytes: settings.maxInflightBytes,
       };
       const engine = native.NativeEngine.open(

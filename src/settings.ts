@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { LevelWithSilent } from 'pino';
+import { Similarity } from './model.js';
 
 /**
  * One environment variable: how it is called, what it means, which texts it takes and what holds
@@ -38,6 +39,11 @@ const SWITCH: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
+/** Environment variables are often written in lower case: names are compared in it. */
+const METRICS: ReadonlyMap<string, Similarity> = new Map(
+  Object.entries(Similarity).map(([name, number]) => [name.toLowerCase(), number]),
+);
+
 /** Every setting of the service, under its name in the configuration. */
 export const SETTINGS = {
   dimension: optional(
@@ -56,6 +62,11 @@ export const SETTINGS = {
     200,
     [10, 2_000],
     'Breadth of the search for those links; a change rebuilds the graphs',
+  ),
+  warmMetrics: metrics(
+    'WARM_METRICS',
+    'Similarities whose graphs are kept from the start on, not from the first search on; ' +
+      'manhattan shares that of euclidean',
   ),
   httpHost: host('HTTP_HOST', 'Address that the HTTP interface listens on'),
   httpPort: port('HTTP_PORT', 3000, 'Port of the HTTP interface; 0 picks a free one'),
@@ -173,6 +184,21 @@ function choice<Value extends string | boolean>(
     fallback,
     fallbackText,
     parse: (text) => choices.get(text),
+  };
+}
+
+function metrics(name: string, meaning: string): Setting<readonly Similarity[]> {
+  return {
+    name,
+    meaning,
+    expected: `one or more of ${[...METRICS.keys()].join(', ')} between commas`,
+    fallback: [],
+    fallbackText: 'no similarity',
+    parse(text) {
+      const found = text.split(',').map((item) => METRICS.get(item.trim().toLowerCase()));
+      const known = found.filter((metric) => metric !== undefined);
+      return known.length === found.length ? [...new Set(known)] : undefined;
+    },
   };
 }
 

@@ -22,6 +22,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     dimension: 4,
     hnswM: 16,
     hnswEfConstruction: 100,
+    warmMetrics: [],
     maxInflightBytes: 1 << 20,
   });
   const service = new Service(engine, { limits: LIMITS, defaultEf: 100 });

@@ -44,7 +44,13 @@ describe('the command line', () => {
 
 describe('a start is refused', () => {
   test('with 2 and all faults when settings are wrong, and touches nothing', async () => {
-    const environment = { DATA_PATH: dataPath, DIMENSION: '12abc', HTTP_PORT: '', HNSW_M: '1' };
+    const environment = {
+      DATA_PATH: dataPath,
+      DIMENSION: '12abc',
+      HTTP_PORT: '',
+      HNSW_M: '1',
+      WARM_METRICS: 'cosine,l2',
+    };
     const vectord = new Vectord(environment);
     await expectRefusal(
       vectord,
@@ -52,6 +58,7 @@ describe('a start is refused', () => {
       'DIMENSION is "12abc", expected an integer from 1 to 65536',
       'HTTP_PORT is "", expected',
       'HNSW_M is "1", expected',
+      'WARM_METRICS is "cosine,l2", expected one or more of euclidean, manhattan, hamming, cosine',
     );
     expect(existsSync(dataPath)).toBe(false);
   });

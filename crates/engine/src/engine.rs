@@ -36,6 +36,8 @@ pub struct Options {
     pub dimension: Option<u32>,
     /// Parameters of the graphs.
     pub graph: Params,
+    /// Metrics whose graphs are kept from the start on, before any search asks for them.
+    pub warm_metrics: Vec<Metric>,
     /// Size of a log segment in bytes.
     pub segment_bytes: u64,
     /// Memory in bytes that waiting and running requests may take together; beyond it they are
@@ -125,6 +127,9 @@ impl Engine {
             index.insert(point.id, point.location, point.sequence)?;
         }
         index.publish(opened.last_sequence);
+        for &metric in &options.warm_metrics {
+            index.want_graph(metric);
+        }
         let budget = Budget::new(options.max_queued_bytes);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Engine {

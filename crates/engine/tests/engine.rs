@@ -30,6 +30,7 @@ fn options(path: &Path, dimension: Option<u32>) -> Options {
             m: 16,
             ef_construction: 100,
         },
+        warm_metrics: Vec::new(),
         segment_bytes: SEGMENT_BYTES,
         max_queued_bytes: 64 << 20,
     }
@@ -292,6 +293,40 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
     }
     wait_for_graphs(&engine);
     assert!(recall(&engine, &model, Metric::Cosine, &near, 100) >= 0.95);
+}
+
+#[test]
+fn the_graphs_of_warm_metrics_are_kept_without_a_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let warm = Options {
+        warm_metrics: vec![Metric::Manhattan, Metric::Cosine, Metric::Euclidean],
+        ..options(folder.path(), Some(4))
+    };
+    let linked = |engine: &Engine| {
+        let graphs = engine.status().graphs.into_iter();
+        graphs
+            .map(|graph| (graph.metric, graph.linked))
+            .collect::<Vec<_>>()
+    };
+    let fresh = Engine::open(&warm).unwrap();
+    insert(&fresh, &clustered(30, 4)).unwrap();
+    wait_for_graphs(&fresh);
+    assert_eq!(
+        linked(&fresh),
+        [(Metric::Euclidean, 30), (Metric::Cosine, 30)]
+    );
+    drop(fresh);
+
+    let again = Engine::open(&warm).unwrap();
+    wait_for_graphs(&again);
+    assert_eq!(
+        linked(&again),
+        [(Metric::Euclidean, 30), (Metric::Cosine, 30)]
+    );
+    drop(again);
+
+    let cold = open(folder.path(), 4);
+    assert_eq!(linked(&cold), []);
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct EngineOptions {
     pub m: u32,
     /// Search breadth while a graph is built.
     pub ef_construction: u32,
+    /// The numbers of the metrics whose graphs are kept from the start on.
+    pub warm_metrics: Vec<u8>,
     /// Memory in bytes that waiting and running requests may take together.
     pub max_queued_bytes: f64,
 }
@@ -91,6 +93,7 @@ impl NativeEngine {
     /// Opens a data folder.
     #[napi(factory, catch_unwind)]
     pub fn open(options: EngineOptions) -> Result<NativeEngine> {
+        let warm_metrics = options.warm_metrics.into_iter().map(metric);
         let engine = Engine::open(&Options {
             path: options.path.into(),
             dimension: options.dimension,
@@ -98,6 +101,7 @@ impl NativeEngine {
                 m: options.m as usize,
                 ef_construction: options.ef_construction as usize,
             },
+            warm_metrics: warm_metrics.collect::<Result<_>>()?,
             segment_bytes: store::DEFAULT_SEGMENT_BYTES,
             // A whole number within the range that a double holds exactly, and not negative.
             #[allow(clippy::cast_sign_loss)]
@@ -284,10 +288,13 @@ fn point_id(bytes: &[u8]) -> Result<PointId> {
     bytes.try_into().map_err(|_| fault("an id has 16 bytes"))
 }
 
-fn query(metric: u8, limit: u32, ef: u32) -> Result<Query> {
-    let metric = Metric::from_number(metric).ok_or_else(|| fault("there is no such metric"))?;
+fn metric(number: u8) -> Result<Metric> {
+    Metric::from_number(number).ok_or_else(|| fault("there is no such metric"))
+}
+
+fn query(number: u8, limit: u32, ef: u32) -> Result<Query> {
     Ok(Query {
-        metric,
+        metric: metric(number)?,
         limit: limit as usize,
         ef: ef as usize,
     })
