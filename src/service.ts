@@ -1,8 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import { VectordError, invalid } from './errors.js';
 import type { Limits } from './limits.js';
 import type { NewPoint, Point, Query } from './model.js';
 import type { Engine, EngineQuery, EngineStatus } from './native.js';
 import { assignPointIds, formatPointId, type PointId, type PointIds } from './point-id.js';
+
+/** So many points of ordinary size are handed over within a millisecond. */
+const LARGE_BATCH = 500;
 
 export interface ServiceOptions {
   readonly limits: Limits;
@@ -48,6 +52,9 @@ export class Service {
     points.forEach((point, index) => this.#checkPoint(point, `vectors[${index}]: `));
     const ids = assignPointIds(points.length);
     if (points.length > 0) {
+      // To read a large batch has held up everybody else, and to hand it over does so again: they
+      // have their turn between the two.
+      if (points.length > LARGE_BATCH) await setImmediate();
       await this.#engine.insert(ids, points, (index) => `vectors[${index}]: `);
     }
     return ids;
