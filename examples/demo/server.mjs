@@ -13,15 +13,16 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
  * @property {string} http base address of the HTTP interface
  * @property {string} grpc address of the gRPC interface
  * @property {string} key a key that may read and write
+ * @property {number} pid
  * @property {() => Promise<void>} stop
  */
 
 /**
  * Starts the built service as its users do, and waits until it is ready.
- * @param {{ dimension: number }} options
+ * @param {{ dimension: number, env?: Record<string, string> }} options `env`: further settings
  * @returns {Promise<Server>}
  */
-export async function startServer({ dimension }) {
+export async function startServer({ dimension, env = {} }) {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is not there: run "npm run build" first`);
   const folder = mkdtempSync(join(tmpdir(), 'vectord-demo-'));
   const child = spawn(process.execPath, [MAIN], {
@@ -31,6 +32,7 @@ export async function startServer({ dimension }) {
       DIMENSION: String(dimension),
       DATA_PATH: folder,
       LOG_LEVEL: 'warn',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -47,6 +49,7 @@ export async function startServer({ dimension }) {
       http: lineValue(banner, 'HTTP'),
       grpc: lineValue(banner, 'gRPC'),
       key: keys.find(({ role }) => role === 'readwrite').key,
+      pid: child.pid,
       stop,
     };
   } catch (error) {

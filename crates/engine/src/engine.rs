@@ -237,16 +237,16 @@ impl Engine {
     pub fn close(&self) -> Result<()> {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.workers.stop();
-        let closed = self.writer.close();
         let linker = self
             .linker
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        // Before the writer, which would otherwise wait for a long tail to be linked.
         if let Some(linker) = linker {
             linker.stop();
         }
-        closed
+        self.writer.close()
     }
 
     fn while_open<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -1,0 +1,145 @@
+// How long searches take while a batch is inserted and linked, beside how long they take in calm:
+// bench/writes.sh, and bench/README.md says how to read the results.
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startServer } from '../../examples/demo/server.mjs';
+import { openInterface } from './interfaces.mjs';
+import { nowMs, untilLinked } from './linking.mjs';
+import { DIMENSION, readVectors } from './vectors.mjs';
+
+/** The target: p99 in the calm times this, and so many milliseconds more. */
+const FACTOR = 3;
+const EXTRA_MS = 5;
+
+const BATCH = 10_000;
+const LOAD_STEP = 5_000;
+const CALM_MS = 10_000;
+const WARM_UP_MS = 2_000;
+const RESULTS = fileURLToPath(new URL('../results/', import.meta.url));
+
+const { values: flags } = parseArgs({
+  options: {
+    data: { type: 'string', default: process.env.VECTORD_DATA },
+    interfaces: { type: 'string', default: 'grpc,http' },
+    points: { type: 'string', default: '50000' },
+    rate: { type: 'string', default: '200' },
+    runs: { type: 'string', default: '5' },
+  },
+});
+const [points, rate, runs] = [flags.points, flags.rate, flags.runs].map(Number);
+const data = readVectors(flags.data, points + runs * BATCH);
+const loadAtStart = loadavg()[0].toFixed(1);
+const results = [];
+for (const name of flags.interfaces.split(',')) results.push(await measure(name));
+report();
+process.exitCode = results.every(({ isMet }) => isMet) ? 0 : 1;
+
+/** All runs over one interface, on a server of its own. */
+async function measure(name) {
+  const env = { WARM_METRICS: 'euclidean', LOG_LEVEL: 'error' };
+  const server = await startServer({ dimension: DIMENSION, env });
+  try {
+    const target = openInterface(name, server);
+    for (let start = 0; start < points; start += LOAD_STEP) {
+      const end = Math.min(start + LOAD_STEP, points);
+      await target.insert(target.makeBatch(data.base.slice(start, end)));
+    }
+    await untilLinked(server.pid);
+    const rounds = [];
+    for (let run = 0; run < runs; run += 1) {
+      const start = points + run * BATCH;
+      const batch = target.makeBatch(data.base.slice(start, start + BATCH));
+      rounds.push(await measureRun(name, server, target, batch));
+      console.error(`${name}, run ${run + 1} of ${runs}:`, rounds.at(-1));
+    }
+    const share = median(rounds.map(({ writeP99Ms, allowedMs }) => writeP99Ms / allowedMs));
+    return { name, rounds, share, isMet: share <= 1 };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A calm while and then a batch, searched all the time by a process of its own. */
+async function measureRun(name, { http, grpc, key, pid }, target, batch) {
+  const searcher = fork(new URL('searcher.mjs', import.meta.url));
+  const vectors = data.queries.map((vector) => [...vector]);
+  searcher.send({ name, server: { http, grpc, key }, vectors, rate });
+  await sleep(WARM_UP_MS);
+  const calmStartMs = nowMs();
+  await sleep(CALM_MS);
+  const sentMs = nowMs();
+  await target.insert(batch);
+  const answeredMs = nowMs();
+  const linkedMs = await untilLinked(pid);
+  searcher.send({ type: 'stop' });
+  const [samples] = await once(searcher, 'message');
+  const between = (fromMs, toMs) =>
+    samples.filter(([at]) => at >= fromMs && at < toMs).map(([, latencyMs]) => latencyMs);
+  const calm = between(calmStartMs, sentMs);
+  const write = between(sentMs, linkedMs);
+  return {
+    calmP50Ms: percentile(calm, 50),
+    calmP99Ms: percentile(calm, 99),
+    writeP50Ms: percentile(write, 50),
+    writeP99Ms: percentile(write, 99),
+    writeMostMs: Math.max(...write),
+    allowedMs: FACTOR * percentile(calm, 99) + EXTRA_MS,
+    answeredAfterMs: answeredMs - sentMs,
+    linkedAfterMs: linkedMs - sentMs,
+    searches: write.length,
+  };
+}
+
+function report() {
+  const machine = {
+    processor: `${cpus()[0]?.model}, ${cpus().length} cores`,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    system: `${process.platform} ${release()}, Node.js ${process.version}`,
+    load: `load at the start ${loadAtStart}`,
+    commit: execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim(),
+  };
+  const setup = { data: data.name, dimension: DIMENSION, points, batch: BATCH, rate };
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(
+    `${RESULTS}writes.json`,
+    `${JSON.stringify({ machine, setup, results }, undefined, 2)}\n`,
+  );
+  console.log(Object.values(machine).join('; '));
+  console.log(JSON.stringify(setup));
+  console.log(
+    '\n| interface | calm p50 / p99 ms | writing p50 / p99 / most ms | allowed p99 ms ' +
+      '| answered / linked after ms |\n| --- | --- | --- | --- | --- |',
+  );
+  for (const { name, rounds } of results) {
+    const of = (...keys) =>
+      keys.map((key) => median(rounds.map((round) => round[key])).toFixed(1)).join(' / ');
+    console.log(
+      `| ${name} | ${of('calmP50Ms', 'calmP99Ms')} ` +
+        `| ${of('writeP50Ms', 'writeP99Ms', 'writeMostMs')} | ${of('allowedMs')} ` +
+        `| ${of('answeredAfterMs', 'linkedAfterMs')} |`,
+    );
+  }
+  console.log(`\nMedians of ${runs} runs.`);
+  for (const { name, share, rounds, isMet } of results) {
+    const all = rounds.map(({ writeP99Ms, allowedMs }) => (writeP99Ms / allowedMs).toFixed(2));
+    console.log(
+      `${name}: p99 while writing is ${share.toFixed(2)} of what is allowed ` +
+        `(runs: ${all.join(', ')}): ${isMet ? 'met' : 'MISSED'}`,
+    );
+  }
+}
+
+function median(values) {
+  return percentile(values, 50);
+}
+
+/** The least value that so many percent of all are not above. */
+function percentile(values, percent) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)];
+}
