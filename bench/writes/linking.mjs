@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_INTERVAL_MS = 20;
 /** Linking has ended when its threads have used no processor time for so long. */
-const QUIET_MS = 300;
+const QUIET_MS = 1_000;
 
 /**
  * Waits until the linking threads of a process have nothing left to do; answers when that was. It
