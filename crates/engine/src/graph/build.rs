@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use super::{
     Entry, Graph, Neighbor, Scratch,
-    choose::{choose, least_useful},
+    choose::{choose, choose_further},
     links::{Link, SLOTS},
     ranks::{InCodes, Ranks, Space, Vectors},
     search::Target,
@@ -13,6 +13,11 @@ use crate::{Error, Result, codes::Codes, points::Points};
 
 /// No point rises above this layer; with `m` = 16 one in 10^18 would.
 const MAX_LEVEL: u8 = 15;
+
+/// One in so many places of a full row is freed when a link is to be added. Measured against
+/// giving up one link at a time, an eighth takes 15 % less CPU to build and as many ranks to search
+/// at equal recall; a quarter takes 17 to 30 % less and 2 % more ranks on SIFT at recall 0.99.
+const SPARE: usize = 8;
 
 impl Graph {
     /// Links the point in `slot`. Several threads may insert different points at once, and any
@@ -152,9 +157,12 @@ impl Graph {
         let mut bits = scramble(u64::from(slot));
         while !self.adopt(space, owner, slot, scratch) {
             scratch.owners.clear();
-            scratch
-                .owners
-                .extend(self.links.kept(owner).filter(|&next| next != previous));
+            {
+                // Nobody moves links in the row meanwhile.
+                let _lock = self.links.lock(owner);
+                let kept = self.links.kept(owner);
+                scratch.owners.extend(kept.filter(|&next| next != previous));
+            }
             previous = owner;
             owner = scratch.owners[bits as usize % scratch.owners.len()];
             bits = scramble(bits);
@@ -193,8 +201,9 @@ impl Graph {
         self.place(space, owner, new, layer, scratch);
     }
 
-    /// Adds a link to the row of `owner`, whose lock is held. In a full row it takes the place of
-    /// the least useful link, which may be the new one itself unless it is to be kept.
+    /// Adds a link to the row of `owner`, whose lock is held. A full row is thinned out first, so
+    /// that the next few links find room: a link chosen anew each time would cost the build a
+    /// fifth more. The new one may be among those given up unless it is to be kept.
     fn place<S: Space>(&self, space: S, owner: u32, new: Link, layer: u8, scratch: &mut Scratch) {
         let row = self.links.row(owner, layer);
         for place in row {
@@ -204,21 +213,21 @@ impl Graph {
                 Some(link) => return link.or(new).store(place),
             }
         }
-        let ranked = &mut scratch.ranked;
+        let Scratch { ranked, chosen, .. } = scratch;
         ranked.clear();
         let others = self.links.of(owner, layer).chain([new.slot()]);
         ranked.extend(others.map(Neighbor::unranked));
         space.of(owner).rank_all(ranked);
         ranked.sort_unstable();
-
-        let kept = |slot| {
-            let kept = Link::kept(slot);
+        chosen.clear();
+        chosen.extend(ranked.extract_if(.., |one| {
+            let kept = Link::kept(one.slot);
             new == kept || row.iter().any(|place| Link::load(place) == Some(kept))
-        };
-        let victim = least_useful(space, ranked, kept).map(Link::new);
-        if let Some(place) = row.iter().find(|&place| Link::load(place) == victim) {
-            new.store(place);
-        }
+        }));
+        choose_further(space, ranked, row.len() - row.len() / SPARE, chosen);
+        self.links.thin(owner, layer, new, |slot| {
+            chosen.iter().any(|one| one.slot == slot)
+        });
     }
 
     /// Makes a point the entry if it rises above the present one.

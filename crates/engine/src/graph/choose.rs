@@ -21,8 +21,20 @@ pub(super) fn choose<S: Space>(
     chosen: &mut Vec<Neighbor>,
 ) {
     chosen.clear();
+    choose_further(space, candidates, count, chosen);
+}
+
+/// Goes on choosing, beside those that are chosen already and are not candidates, until there are
+/// `count` in all.
+pub(super) fn choose_further<S: Space>(
+    space: S,
+    candidates: &[Neighbor],
+    count: usize,
+    chosen: &mut Vec<Neighbor>,
+) {
+    let before = chosen.len();
     for &candidate in candidates {
-        if chosen.len() == count {
+        if chosen.len() >= count {
             return;
         }
         if leads_elsewhere(space, candidate, chosen) {
@@ -31,35 +43,13 @@ pub(super) fn choose<S: Space>(
     }
     let diverse = chosen.len();
     for candidate in candidates {
-        if chosen.len() == count {
+        if chosen.len() >= count {
             return;
         }
-        if !chosen[..diverse].contains(candidate) {
+        if !chosen[before..diverse].contains(candidate) {
             chosen.push(*candidate);
         }
     }
-}
-
-/// Of the links of a point, closest first, the one to give up: the farthest that leads nowhere
-/// else than a closer one, or else the farthest. Links for which `is_kept` holds stay.
-pub(super) fn least_useful<S: Space>(
-    space: S,
-    links: &[Neighbor],
-    is_kept: impl Fn(u32) -> bool,
-) -> Option<u32> {
-    let mut farthest = None;
-    for (index, &link) in links
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, link)| !is_kept(link.slot))
-    {
-        if !leads_elsewhere(space, link, &links[..index]) {
-            return Some(link.slot);
-        }
-        farthest = farthest.or(Some(link.slot));
-    }
-    farthest
 }
 
 /// Whether none of the `others` is so much closer to a candidate than the point it was ranked

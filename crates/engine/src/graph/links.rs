@@ -152,6 +152,22 @@ impl Links {
         }
     }
 
+    /// Gives up the links of a full row that are not to stay and adds `new` to the rest if it is to.
+    /// Who walks along the row meanwhile may miss a link that moves.
+    pub fn thin(&self, slot: u32, layer: u8, new: Link, stays: impl Fn(u32) -> bool) {
+        let row = self.row(slot, layer);
+        let stays = |link: &Link| stays(link.slot());
+        let mut links = row.iter().filter_map(Link::load).filter(stays);
+        let mut new = Some(new).filter(stays);
+        for place in row {
+            let link = links.next().or_else(|| new.take());
+            let stored = link.map_or(0, |link| link.0);
+            if place.load(Relaxed) != stored {
+                place.store(stored, Release);
+            }
+        }
+    }
+
     /// Starts to bring a point's links in layer 0 into the cache.
     #[inline]
     pub fn prefetch(&self, slot: u32) {

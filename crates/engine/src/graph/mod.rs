@@ -9,8 +9,7 @@
 //! paper:
 //! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
 //!   links: thousands of copies of one vector cost one place in the graph and cannot crowd it out.
-//! - A full row gives up its least useful link instead of being chosen anew, so that readers see
-//!   one link change at a time.
+//! - A full row is thinned out when a link is to be added, and then takes several.
 //! - Points that a search must not return are walked through without taking one of its places.
 
 mod build;
