@@ -1,9 +1,9 @@
 //! A growing table that is read without locks.
 //!
 //! Rows live in buckets, each twice as large as the one before, so growing never moves a row and a
-//! reference to one stays good while others append. A bucket is mapped memory of its own: zeroed,
-//! aligned to a page, backed only where it is touched and, where the system can, by huge pages,
-//! because walks read rows all over a table and would miss the address translation each time.
+//! reference to one stays good while others append. A bucket is mapped memory of its own, on huge
+//! pages where there are any, because walks read rows all over a table and would miss the address
+//! translation each time.
 #![allow(
     unsafe_code,
     reason = "mapped memory is used as a slice of values while it is shared"
@@ -17,19 +17,13 @@ use std::{
     },
 };
 
-use bytemuck::Zeroable;
-use memmap2::{MmapMut, MmapRaw};
+use crate::{Error, Result, memory::Memory, sync::Zeroed};
 
-use crate::{Error, Result};
-
-/// Rows in the first bucket.
-const FIRST_ROWS: usize = 1024;
+/// Rows in the first bucket: few under the model, whose tables shall grow.
+const FIRST_ROWS: usize = if cfg!(vectord_shuttle) { 4 } else { 1024 };
 
 /// Enough buckets for every `u32` index.
 const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
-
-/// Buckets of at least this size ask for huge pages: the common size of one.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Rows of `width` values, addressed by `u32`. The values are atomics or otherwise changed through
 /// shared references; all of them are zero at first.
@@ -38,14 +32,13 @@ pub struct Table<T> {
     /// Where the values of each bucket begin; null until there is memory.
     buckets: [AtomicPtr<T>; BUCKETS],
     /// What the buckets point to. Whoever adds a bucket holds the lock.
-    memory: Mutex<Vec<MmapRaw>>,
+    memory: Mutex<Vec<Memory<T>>>,
 }
 
-impl<T: Sync + Zeroable> Table<T> {
+impl<T: Sync + Zeroed> Table<T> {
     /// An empty table whose rows hold `width` values.
     #[must_use]
     pub const fn new(width: usize) -> Self {
-        const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
         Table {
             width,
             buckets: [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS],
@@ -67,28 +60,14 @@ impl<T: Sync + Zeroable> Table<T> {
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for bucket in memory.len()..=last_bucket {
-            let mapped = self.map(bucket)?;
-            let values = mapped.as_mut_ptr().cast();
-            memory.push(mapped);
-            self.buckets[bucket].store(values, Ordering::Release);
+            let values = rows_of(bucket)
+                .checked_mul(self.width)
+                .and_then(Memory::zeroed)
+                .ok_or_else(|| out_of_memory(bucket))?;
+            self.buckets[bucket].store(values.start(), Ordering::Release);
+            memory.push(values);
         }
         Ok(())
-    }
-
-    /// Zeroed memory for the values of a bucket.
-    fn map(&self, bucket: usize) -> Result<MmapRaw> {
-        let bytes = rows_of(bucket)
-            .checked_mul(self.width)
-            .and_then(|values| values.checked_mul(size_of::<T>()))
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or_else(|| out_of_memory(bucket))?;
-        let mapped = MmapMut::map_anon(bytes).map_err(|_| out_of_memory(bucket))?;
-        #[cfg(target_os = "linux")]
-        if bytes >= HUGE_PAGE_BYTES {
-            // Slower without, but as good: some systems have none to give.
-            drop(mapped.advise(memmap2::Advice::HugePage));
-        }
-        Ok(mapped.into())
     }
 
     /// The number of rows there is room for.
@@ -113,8 +92,8 @@ impl<T: Sync + Zeroable> Table<T> {
         let values = self.buckets[bucket].load(Ordering::Acquire);
         assert!(!values.is_null(), "the row was ensured before it is read");
         // SAFETY: the bucket holds `rows_of(bucket)` rows of `width` values, and `locate` gives a
-        // row below that number. The memory was zeroed, which is a value of every `Zeroable` type,
-        // and is unmapped only when the table is dropped; no exclusive reference to it is made.
+        // row below that number. The memory holds valid values from the start, is let go only when
+        // the table is dropped, and no exclusive reference to it is ever made.
         unsafe { slice::from_raw_parts(values.add(row * self.width), self.width) }
     }
 
@@ -159,7 +138,7 @@ fn out_of_memory(bucket: usize) -> Error {
     ))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(vectord_shuttle)))]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -1,0 +1,170 @@
+//! When the last reader of something has gone: epoch-based reclamation after Fraser, 2004
+//! ("Practical lock-freedom", UCAM-CL-TR-579).
+//!
+//! A reader pins the present epoch for as long as it holds on to slots that it found. Whoever wants
+//! to give a slot out again first takes it away from where readers find it, then moves on to the
+//! next epoch, and waits until no pin from before is left.
+
+use crate::sync::{
+    atomic::{
+        AtomicU64,
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
+        fence,
+    },
+    thread_number, yield_now,
+};
+
+/// The present epoch and the pins of those who read.
+#[derive(Debug)]
+pub struct Epochs {
+    now: Padded,
+    /// For each reader the epoch that it pins, 0 where there is none.
+    places: Box<[Padded]>,
+}
+
+/// A number on a cache line of its own, so that readers do not disturb each other. Two lines,
+/// because processors fetch them in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Padded(AtomicU64);
+
+impl Epochs {
+    /// Epochs with room for `readers` pins at one time; more have to wait for each other.
+    #[must_use]
+    pub fn new(readers: usize) -> Self {
+        Epochs {
+            now: Padded(AtomicU64::new(1)),
+            places: (0..readers.max(1))
+                .map(|_| Padded(AtomicU64::new(0)))
+                .collect(),
+        }
+    }
+
+    /// Pins the present epoch until the pin is dropped. A thread that holds one takes no second:
+    /// were all places taken, it would wait for itself.
+    ///
+    /// The pin is stored before the fence, and everything that the reader goes on to read is read
+    /// behind it; [`Epochs::has_passed`] has its fence between the taking away and its look at the
+    /// pins. One of the two fences comes first. If it is the reader's, its pin is seen. If it is
+    /// the other, the reader finds nothing of what was taken away before. An epoch that is out of
+    /// date when it is stored only makes others wait longer.
+    pub fn pin(&self) -> Pin<'_> {
+        let first = thread_number();
+        loop {
+            for step in 0..self.places.len() {
+                let place = &self.places[(first + step) % self.places.len()].0;
+                let now = self.now.0.load(Relaxed);
+                if place.load(Relaxed) == 0
+                    && place.compare_exchange(0, now, Relaxed, Relaxed).is_ok()
+                {
+                    fence(SeqCst);
+                    return Pin { place };
+                }
+            }
+            yield_now();
+        }
+    }
+
+    /// Begins the next epoch and returns it. What was taken away before has gone from every
+    /// reader's hands once that epoch [has passed](Epochs::has_passed).
+    pub fn advance(&self) -> u64 {
+        self.now.0.fetch_add(1, SeqCst) + 1
+    }
+
+    /// Whether no pin from before `epoch` is left, and what its holders did is done.
+    #[must_use]
+    pub fn has_passed(&self, epoch: u64) -> bool {
+        fence(SeqCst);
+        self.places.iter().all(|place| {
+            // Paired with the end of the pin: its holder's last read comes before what follows.
+            let pinned = place.0.load(Acquire);
+            pinned == 0 || pinned >= epoch
+        })
+    }
+}
+
+/// Holds back every epoch that begins after it.
+#[derive(Debug)]
+#[must_use]
+pub struct Pin<'e> {
+    place: &'e AtomicU64,
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        self.place.store(0, Release);
+    }
+}
+
+#[cfg(all(test, not(vectord_shuttle)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_has_passed_once_every_pin_from_before_it_is_gone() {
+        let epochs = Epochs::new(4);
+        let before = epochs.pin();
+        let epoch = epochs.advance();
+        let after = epochs.pin();
+        assert!(!epochs.has_passed(epoch));
+        drop(before);
+        assert!(epochs.has_passed(epoch), "a later pin holds nothing back");
+        let next = epochs.advance();
+        assert!(!epochs.has_passed(next));
+        drop(after);
+        assert!(epochs.has_passed(next));
+    }
+
+    #[test]
+    fn more_readers_than_places_wait_for_each_other() {
+        let epochs = Epochs::new(2);
+        let reads = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..1_000 {
+                        let _pin = epochs.pin();
+                        reads.fetch_add(1, Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(reads.into_inner(), 8_000);
+        assert!(epochs.has_passed(epochs.advance()));
+    }
+
+    #[test]
+    fn what_is_taken_away_is_not_reused_under_a_reader() {
+        // A value is taken away by an empty hand-over, and reused by changing it to the next.
+        let epochs = Epochs::new(8);
+        let values: Vec<_> = (0..2).map(|_| AtomicU64::new(0)).collect();
+        let shown = AtomicU64::new(0);
+        let rounds = 2_000;
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    loop {
+                        let _pin = epochs.pin();
+                        let at = shown.load(Acquire);
+                        let value = &values[at as usize % 2];
+                        let first = value.load(Relaxed);
+                        yield_now();
+                        assert_eq!(value.load(Relaxed), first, "changed under a pin");
+                        if at == rounds {
+                            return;
+                        }
+                    }
+                });
+            }
+            for round in 1..=rounds {
+                let spare = &values[round as usize % 2];
+                spare.store(round, Relaxed);
+                shown.store(round, Release);
+                let epoch = epochs.advance();
+                while !epochs.has_passed(epoch) {
+                    yield_now();
+                }
+            }
+        });
+    }
+}

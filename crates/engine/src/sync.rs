@@ -1,0 +1,48 @@
+//! Where the modules that threads share take their atomics and locks from: the standard library,
+//! or, compiled with `--cfg vectord_shuttle`, the model checker that runs such modules under
+//! thousands of schedules (`npm run test:model`).
+
+#[cfg(not(vectord_shuttle))]
+pub use std::{
+    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic},
+    thread::yield_now,
+};
+
+#[cfg(vectord_shuttle)]
+pub use shuttle::{
+    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic},
+    thread::yield_now,
+};
+
+/// What a [`crate::table::Table`] can hold: values of which zeroed memory is one.
+#[cfg(not(vectord_shuttle))]
+pub use bytemuck::Zeroable as Zeroed;
+
+/// What a [`crate::table::Table`] can hold. The model's atomics are not made of plain memory.
+#[cfg(vectord_shuttle)]
+pub trait Zeroed: Default {}
+
+#[cfg(vectord_shuttle)]
+impl<T: Default> Zeroed for T {}
+
+/// A number that differs from thread to thread where it can.
+#[cfg(not(vectord_shuttle))]
+pub fn thread_number() -> usize {
+    use std::cell::Cell;
+    static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(1);
+    thread_local! {
+        static NUMBER: Cell<usize> = const { Cell::new(0) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(NEXT.fetch_add(1, atomic::Ordering::Relaxed));
+        }
+        number.get()
+    })
+}
+
+/// The same number for every thread: under the model, they shall meet.
+#[cfg(vectord_shuttle)]
+pub fn thread_number() -> usize {
+    0
+}
