@@ -16,6 +16,11 @@ pub trait Points: Sync {
         None
     }
 
+    /// Whether the point in `slot` is deleted: nothing is linked to it any more.
+    fn is_gone(&self, _slot: u32) -> bool {
+        false
+    }
+
     /// Starts to bring the vector in `slot` into the cache: it will be ranked soon.
     fn prefetch(&self, _slot: u32) {}
 }

@@ -1,15 +1,18 @@
 //! Linking a new point.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
-
 use super::{
     Entry, Graph, Neighbor, Scratch,
     choose::{choose, choose_further},
     links::{Link, SLOTS},
     ranks::{InCodes, Ranks, Space, Vectors},
-    search::Target,
+    search::{INSERT_APPROACH, Takes, Taking, Target},
 };
-use crate::{Error, Result, codes::Codes, points::Points};
+use crate::{
+    Error, Result,
+    codes::Codes,
+    points::Points,
+    sync::atomic::Ordering::{AcqRel, Acquire},
+};
 
 /// No point rises above this layer; with `m` = 16 one in 10^18 would.
 const MAX_LEVEL: u8 = 15;
@@ -20,14 +23,15 @@ const MAX_LEVEL: u8 = 15;
 const SPARE: usize = 8;
 
 impl Graph {
-    /// Links the point in `slot`. Several threads may insert different points at once, and any
-    /// number may search meanwhile. A point that is in the graph already is left as it is.
+    /// Links the point in `slot`. Several threads may insert points at once, and any number may
+    /// search meanwhile. A point that is in the graph already, or that another thread is inserting,
+    /// is left as it is.
     pub fn insert<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> Result<()> {
         if slot >= SLOTS {
             let message = format!("slot {slot} is out of range, expected one below {SLOTS}");
             return Err(Error::InvalidArgument(message));
         }
-        if self.contains(slot) {
+        if !self.links.begin(slot)? {
             return Ok(());
         }
         let new = Entry {
@@ -35,16 +39,14 @@ impl Graph {
             level: draw_level(slot, self.params.m),
         };
         self.links.reserve(slot, new.level)?;
-        if let Some(entry) = self.claim_entry(new) {
-            self.link_from(points, new, entry, scratch)?;
-        }
-        self.links.finish(slot, new.level);
+        let linked = self.link_somewhere(points, new, scratch)?;
+        self.links.finish(slot, new.level, linked == Linked::AsTwin);
         self.len.fetch_add(1, AcqRel);
         Ok(())
     }
 
     /// Makes the first point of the graph its entry; for any other, returns where to begin.
-    fn claim_entry(&self, new: Entry) -> Option<Entry> {
+    pub(super) fn claim_entry(&self, new: Entry) -> Option<Entry> {
         match self.entry.compare_exchange(0, new.pack(), AcqRel, Acquire) {
             Ok(_) => None,
             Err(present) => Entry::unpack(present),
@@ -53,31 +55,44 @@ impl Graph {
 
     /// Links a point by codes where there are any, and by vectors where those of its neighbours
     /// cannot be told apart.
-    fn link_from<P: Points>(
+    pub(super) fn link<P: Points>(
         &self,
         points: &P,
         new: Entry,
         entry: Entry,
+        takes: Takes,
         scratch: &mut Scratch,
-    ) -> Result<()> {
-        let metric = self.metric;
-        let vectors = Vectors { points, metric };
-        if let Some(codes) = points.codes().filter(|_| Codes::suit(metric)) {
-            let space = InCodes { codes, vectors };
-            if let Linked::Yes = self.link(points, space, new, entry, scratch)? {
-                return Ok(());
+    ) -> Result<Linked> {
+        let taking = Taking { points, takes };
+        let vectors = self.vectors(points);
+        if let Some(codes) = self.codes(points) {
+            let linked = self.link_in(InCodes { codes, vectors }, &taking, new, entry, scratch)?;
+            if linked != Linked::Unsure {
+                return Ok(linked);
             }
         }
-        self.link(points, vectors, new, entry, scratch).map(drop)
+        self.link_in(vectors, &taking, new, entry, scratch)
+    }
+
+    /// The space of the vectors, in which every rank is right.
+    pub(super) fn vectors<'p, P: Points>(&self, points: &'p P) -> Vectors<'p, P> {
+        Vectors {
+            points,
+            metric: self.metric,
+        }
+    }
+
+    /// The codes to go by, where there are any.
+    pub(super) fn codes<'p>(&self, points: &'p impl Points) -> Option<&'p Codes> {
+        points.codes().filter(|_| Codes::suit(self.metric))
     }
 
     /// Chooses and stores the point's own links in every layer before the first link back makes it
-    /// reachable, so that no walk ends at a point without links. A point whose neighbours the space
-    /// cannot tell apart is left unlinked.
-    fn link<P: Points, S: Space>(
+    /// reachable, so that no walk ends at a point without links.
+    fn link_in<P: Points, S: Space>(
         &self,
-        points: &P,
         space: S,
+        taking: &Taking<P>,
         new: Entry,
         entry: Entry,
         scratch: &mut Scratch,
@@ -85,14 +100,21 @@ impl Graph {
         let mut target = Target::new(space.of(new.slot));
         let own_rank = target.neighbor(new.slot).rank;
         let top = new.level.min(entry.level);
-        scratch
-            .pool
-            .begin(self.params.ef_construction, usize::MAX)?;
-        let start = self.descend(&mut target, entry, top, &mut scratch.fresh);
-        scratch.pool.accept(start);
+        let start = self.approach(
+            &mut target,
+            taking.points,
+            entry,
+            top,
+            INSERT_APPROACH,
+            scratch,
+        )?;
+        let breadth = self.params.ef_construction;
+        scratch.pool.begin(breadth, usize::MAX)?;
+        let patience = self.patience(breadth);
+        scratch.pool.bound_rejected(patience, self.params.m);
 
         for layer in (0..=top).rev() {
-            self.walk_layer(&mut target, layer, scratch)?;
+            self.walk_layer(&mut target, taking, start, layer, scratch)?;
             let Scratch {
                 pool,
                 ranked,
@@ -101,29 +123,33 @@ impl Graph {
             } = &mut *scratch;
             ranked.clear();
             ranked.extend(pool.neighbors());
-            if let Some(twin) = equal_vector(points, new.slot, own_rank, ranked) {
-                self.links.append_twin(twin, new.slot);
-                return Ok(Linked::Yes);
+            if let Some(twin) = equal_vector(taking.points, new.slot, own_rank, ranked)
+                && self.append_twin(taking, twin, new.slot)
+            {
+                return Ok(Linked::AsTwin);
             }
             if !space.can_tell_apart(new.slot, ranked) {
-                return Ok(Linked::No);
+                return Ok(Linked::Unsure);
             }
             choose(space, ranked, self.params.m, chosen);
             self.links
                 .set(new.slot, layer, chosen.iter().map(|neighbor| neighbor.slot));
         }
-        self.join_tree(space, new.slot, scratch);
+        if scratch.chosen.is_empty() {
+            return Ok(Linked::Nowhere);
+        }
+        self.join_tree(space, new.slot, scratch)?;
         for layer in 1..=top {
             self.link_back(space, new.slot, layer, scratch);
         }
         self.raise_entry(new);
-        Ok(Linked::Yes)
+        Ok(Linked::AsPoint)
     }
 
     /// Links the point's neighbours in layer 0 back to it. The first that has room for a child
     /// becomes its parent in a tree whose links are never given up, in both directions: whatever
     /// the data, every point can be reached from every other.
-    fn join_tree<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) {
+    fn join_tree<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) -> Result<()> {
         self.list_links(slot, 0, scratch);
         let mut parent = None;
         for index in 0..scratch.owners.len() {
@@ -134,40 +160,29 @@ impl Graph {
                 self.add_link(space, owner, Link::new(slot), 0, scratch);
             }
         }
-        let parent = parent.unwrap_or_else(|| self.adopt_further_on(space, slot, scratch));
+        let parent = match parent {
+            Some(parent) => parent,
+            None => self.adopt_further_on(space, slot, scratch)?,
+        };
         self.add_link(space, slot, Link::kept(parent), 0, scratch);
+        Ok(())
     }
 
     /// Makes `owner` the parent of `child` unless it has children enough: the other half of its row
     /// is left to links that may change.
-    fn adopt<S: Space>(&self, space: S, owner: u32, child: u32, scratch: &mut Scratch) -> bool {
+    pub(super) fn adopt<S: Space>(
+        &self,
+        space: S,
+        owner: u32,
+        child: u32,
+        scratch: &mut Scratch,
+    ) -> bool {
         let _lock = self.links.lock(owner);
         let has_room = self.links.kept(owner).count() <= self.params.m;
         if has_room {
             self.place(space, owner, Link::kept(child), 0, scratch);
         }
         has_room
-    }
-
-    /// Finds a parent for a point whose neighbours all have children enough. A walk through a tree
-    /// that never turns back comes to a point with few children, and soon.
-    fn adopt_further_on<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) -> u32 {
-        let mut previous = slot;
-        let mut owner = scratch.owners[0];
-        let mut bits = scramble(u64::from(slot));
-        while !self.adopt(space, owner, slot, scratch) {
-            scratch.owners.clear();
-            {
-                // Nobody moves links in the row meanwhile.
-                let _lock = self.links.lock(owner);
-                let kept = self.links.kept(owner);
-                scratch.owners.extend(kept.filter(|&next| next != previous));
-            }
-            previous = owner;
-            owner = scratch.owners[bits as usize % scratch.owners.len()];
-            bits = scramble(bits);
-        }
-        owner
     }
 
     /// Links the point's neighbours in an upper layer back to it.
@@ -189,7 +204,7 @@ impl Graph {
         scratch.owners.extend(self.links.of(slot, layer));
     }
 
-    fn add_link<S: Space>(
+    pub(super) fn add_link<S: Space>(
         &self,
         space: S,
         owner: u32,
@@ -245,10 +260,17 @@ impl Graph {
     }
 }
 
-/// Whether a point was linked.
-enum Linked {
-    Yes,
-    No,
+/// What became of a point to insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linked {
+    /// It has links of its own.
+    AsPoint,
+    /// It is the twin of another.
+    AsTwin,
+    /// Every point within reach is leaving.
+    Nowhere,
+    /// The space cannot tell its neighbours apart.
+    Unsure,
 }
 
 /// The layer up to which a point is linked: one point in `m` rises above each layer. Drawn from the
@@ -266,7 +288,7 @@ fn draw_level(slot: u32, m: usize) -> u8 {
 }
 
 /// Turns successive numbers into independent ones (`SplitMix64`).
-fn scramble(number: u64) -> u64 {
+pub(super) fn scramble(number: u64) -> u64 {
     let bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

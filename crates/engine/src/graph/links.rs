@@ -1,17 +1,21 @@
 //! Who is linked to whom: one slab of rows for the ground layer and one for all layers above it.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{
-        AtomicU8, AtomicU32,
-        Ordering::{Acquire, Relaxed, Release},
+use std::sync::PoisonError;
+
+use crate::{
+    Result, distance,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{
+            AtomicU8, AtomicU32,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
+    table::Table,
 };
 
-use crate::{Result, distance, table::Table};
-
-/// Locks shared by all points; two writers rarely meet at one of them.
-const STRIPES: usize = 1024;
+/// Locks shared by all points; two writers rarely meet at one of them. Under the model they do.
+const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
 /// Slots are below this number, which leaves a link room for its mark.
 pub(super) const SLOTS: u32 = MARK - 1;
@@ -63,6 +67,11 @@ impl Link {
     pub fn store(self, place: &AtomicU32) {
         place.store(self.0, Release);
     }
+
+    /// Empties a place of a row.
+    pub fn erase(place: &AtomicU32) {
+        place.store(0, Release);
+    }
 }
 
 /// The links of every point. The first place of a row that is not taken ends it. Readers never
@@ -78,17 +87,30 @@ pub(super) struct Links {
     /// The layers above: a point's rows lie side by side, layer 1 first.
     upper: Table<AtomicU32>,
     upper_used: AtomicU32,
-    /// The first upper row of each slot.
+    /// The first upper row of each slot that ever was in the graph and rises above layer 0: a slot
+    /// always draws the same level, so it keeps them. Row 0 is nobody's.
     upper_first: Table<AtomicU32>,
-    /// The next point and, for the first of its kind, the last point with an equal vector.
+    /// The next point with an equal vector and, for the first of its kind, the last one, for the
+    /// others the first.
     twins: Table<AtomicU32>,
-    /// 1 + the highest layer of each slot once its insertion is finished, 0 before.
+    /// 1 + the highest layer of each slot once its insertion is finished, 0 before it begins, and
+    /// beside it what else there is to say of it.
     levels: Table<AtomicU8>,
     stripes: Box<[Mutex<()>]>,
 }
 
 const NEXT_TWIN: usize = 0;
 const LAST_TWIN: usize = 1;
+const FIRST_TWIN: usize = 1;
+
+/// Stands in the place of the level while the insertion of a point is under way.
+const BUSY: u8 = LEVEL;
+/// The part of an entry in `levels` that holds the level.
+const LEVEL: u8 = 0x1F;
+/// The point has no links of its own: it is the twin of another.
+const TWIN: u8 = 0x20;
+/// The point is on its way out of the graph.
+const LEAVING: u8 = 0x80;
 
 impl Links {
     /// No links yet; room for `2 * m` at each point in layer 0 and for `m` above.
@@ -96,7 +118,7 @@ impl Links {
         Links {
             ground: Table::new(2 * m),
             upper: Table::new(m),
-            upper_used: AtomicU32::new(0),
+            upper_used: AtomicU32::new(1),
             upper_first: Table::new(1),
             twins: Table::new(2),
             levels: Table::new(1),
@@ -104,17 +126,28 @@ impl Links {
         }
     }
 
-    /// Makes room for the links of a point up to layer `level`.
+    /// Claims the insertion of a point, and says whether it is the caller's: of several that begin
+    /// the same slot, one does.
+    pub fn begin(&self, slot: u32) -> Result<bool> {
+        self.levels.ensure(slot as usize + 1)?;
+        let level = self.levels.get(slot);
+        Ok(level.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok())
+    }
+
+    /// Makes room for the links of a point up to layer `level`. Only who inserts the point calls
+    /// this.
     pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {
         let slots = slot as usize + 1;
-        self.levels.ensure(slots)?;
         self.twins.ensure(slots)?;
         self.ground.ensure(slots)?;
         if level > 0 {
-            let first = self.upper_used.fetch_add(u32::from(level), Relaxed);
-            self.upper.ensure(first as usize + usize::from(level))?;
             self.upper_first.ensure(slots)?;
-            self.upper_first.get(slot).store(first, Relaxed);
+            let own = self.upper_first.get(slot);
+            if own.load(Relaxed) == 0 {
+                let first = self.upper_used.fetch_add(u32::from(level), Relaxed);
+                self.upper.ensure(first as usize + usize::from(level))?;
+                own.store(first, Relaxed);
+            }
         }
         Ok(())
     }
@@ -187,13 +220,52 @@ impl Links {
         std::iter::successors(next(slot), move |&twin| next(twin))
     }
 
-    /// Adds `twin` to the points whose vectors equal that of `first`.
-    pub fn append_twin(&self, first: u32, twin: u32) {
+    /// Adds `twin` to the points whose vectors equal that of `first`, if that one takes it.
+    pub fn append_twin(&self, first: u32, twin: u32, takes: impl FnOnce(u32) -> bool) -> bool {
         let _lock = self.lock(first);
+        if !takes(first) {
+            return false;
+        }
+        Link::new(first).store(&self.twins.row(twin)[FIRST_TWIN]);
         let row = self.twins.row(first);
         let last = Link::load(&row[LAST_TWIN]).map_or(first, Link::slot);
         Link::new(twin).store(&self.twins.row(last)[NEXT_TWIN]);
         Link::new(twin).store(&row[LAST_TWIN]);
+        true
+    }
+
+    /// The first of the points whose vectors equal that of the twin in `slot`.
+    pub fn first_twin(&self, slot: u32) -> Option<u32> {
+        Link::load(&self.twins.row(slot)[FIRST_TWIN]).map(Link::slot)
+    }
+
+    /// Takes the twins of `first` that are leaving out of its chain, and says whether any is left.
+    /// The lock of `first` is held. Who stands on one of them goes on from there as before.
+    pub fn drop_leaving_twins(&self, first: u32) -> bool {
+        let mut last = first;
+        for twin in self.twins(first) {
+            if !self.is_leaving(twin) {
+                let next = &self.twins.row(last)[NEXT_TWIN];
+                if Link::load(next) != Some(Link::new(twin)) {
+                    Link::new(twin).store(next);
+                }
+                last = twin;
+            }
+        }
+        Link::erase(&self.twins.row(last)[NEXT_TWIN]);
+        let end = &self.twins.row(first)[LAST_TWIN];
+        if last == first {
+            Link::erase(end);
+        } else {
+            Link::new(last).store(end);
+        }
+        last != first
+    }
+
+    /// Whether a point has twins.
+    #[inline]
+    pub fn has_twins(&self, first: u32) -> bool {
+        Link::load(&self.twins.row(first)[NEXT_TWIN]).is_some()
     }
 
     /// Keeps other writers from the links of a point.
@@ -206,14 +278,53 @@ impl Links {
 
     /// The highest layer of a point whose insertion is finished.
     pub fn level(&self, slot: u32) -> Option<u8> {
-        if slot as usize >= self.levels.capacity() {
-            return None;
+        match self.state(slot) & LEVEL {
+            BUSY => None,
+            level => level.checked_sub(1),
         }
-        self.levels.get(slot).load(Acquire).checked_sub(1)
+    }
+
+    /// The highest layer of a point with links of its own that is to stay.
+    pub fn standing(&self, slot: u32) -> Option<u8> {
+        let stands = self.state(slot) & (TWIN | LEAVING) == 0;
+        self.level(slot).filter(|_| stands)
+    }
+
+    /// Whether a point has no links of its own.
+    pub fn is_twin(&self, slot: u32) -> bool {
+        self.state(slot) & TWIN != 0
+    }
+
+    /// Whether a point that is or was in the graph is on its way out of it.
+    #[inline]
+    pub fn is_leaving(&self, slot: u32) -> bool {
+        self.levels.get(slot).load(Acquire) & LEAVING != 0
     }
 
     /// Marks the insertion of a point as finished.
-    pub fn finish(&self, slot: u32, level: u8) {
-        self.levels.get(slot).store(level + 1, Release);
+    pub fn finish(&self, slot: u32, level: u8, is_twin: bool) {
+        let twin = if is_twin { TWIN } else { 0 };
+        self.levels.get(slot).store((level + 1) | twin, Release);
+    }
+
+    /// Marks a point whose insertion is finished as leaving.
+    pub fn leave(&self, slot: u32) {
+        self.levels.get(slot).fetch_or(LEAVING, Release);
+    }
+
+    /// Wipes out a point that nobody can reach or stands on any more.
+    pub fn forget(&self, slot: u32) {
+        for layer in 0..=self.level(slot).unwrap_or(0) {
+            self.row(slot, layer).iter().for_each(Link::erase);
+        }
+        self.twins.row(slot).iter().for_each(Link::erase);
+        self.levels.get(slot).store(0, Release);
+    }
+
+    fn state(&self, slot: u32) -> u8 {
+        if slot as usize >= self.levels.capacity() {
+            return 0;
+        }
+        self.levels.get(slot).load(Acquire)
     }
 }

@@ -11,6 +11,7 @@
 //!   links: thousands of copies of one vector cost one place in the graph and cannot crowd it out.
 //! - A full row is thinned out when a link is to be added, and then takes several.
 //! - Points that a search must not return are walked through without taking one of its places.
+//! - Deleted points are taken out in place, and their slots can be used again (see `repair`).
 
 mod build;
 mod choose;
@@ -18,14 +19,17 @@ mod doubt;
 mod links;
 mod pool;
 mod ranks;
+mod repair;
 mod search;
 #[cfg(test)]
 mod tests;
 mod visited;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire};
-
-use crate::{Metric, codes::Code};
+use crate::{
+    Metric,
+    codes::Code,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire},
+};
 use links::Links;
 pub use pool::Neighbor;
 use pool::Pool;
@@ -81,19 +85,19 @@ impl Graph {
         }
     }
 
-    /// The number of points whose insertion is finished.
+    /// The number of points whose insertion is finished and that are to stay.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len.load(Acquire)
     }
 
-    /// Whether no insertion is finished yet.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the insertion of the point in `slot` is finished.
+    /// Whether the insertion of the point in `slot` is finished, and it has not been forgotten.
     #[must_use]
     pub fn contains(&self, slot: u32) -> bool {
         self.links.level(slot).is_some()
@@ -167,5 +171,12 @@ impl Scratch {
     #[must_use]
     pub fn results(&self) -> &[Neighbor] {
         &self.results
+    }
+
+    /// Whether the last search gave up walking through points that it may not return: closer ones
+    /// may lie behind them.
+    #[must_use]
+    pub fn gave_up(&self) -> bool {
+        self.pool.gave_up()
     }
 }

@@ -96,6 +96,11 @@ pub(super) struct Pool {
     /// The rank of the farthest point of a full pool.
     bound: f32,
     rejected: BinaryHeap<Reverse<Candidate>>,
+    /// Rejected points to expand before giving up on them.
+    patience: usize,
+    /// Accepted points without which the walk does not give up.
+    least: usize,
+    gave_up: bool,
 }
 
 impl Pool {
@@ -106,14 +111,29 @@ impl Pool {
         self.rejected.clear();
         self.cursor = 0;
         self.bound = f32::NEG_INFINITY;
+        self.patience = usize::MAX;
+        self.gave_up = false;
         self.accepted
             .try_reserve(self.ef + 1)
             .map_err(|error| out_of_memory(&error))
     }
 
+    /// Gives up on rejected points once so many of them have been expanded, but not before `least`
+    /// points are accepted.
+    pub fn bound_rejected(&mut self, patience: usize, least: usize) {
+        self.patience = patience;
+        self.least = least;
+    }
+
+    /// Whether the walk gave up on rejected points.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
     /// Begins a walk of the next layer down from the candidates at hand.
     pub fn restart(&mut self) {
         self.cursor = 0;
+        self.rejected.clear();
         for candidate in &mut self.accepted {
             candidate.0 &= !1;
         }
@@ -203,6 +223,11 @@ impl Pool {
 
     fn next_rejected(&mut self) -> Option<u32> {
         let Reverse(closest) = *self.rejected.peek()?;
+        if self.patience == 0 && self.accepted.len() >= self.least {
+            self.gave_up = true;
+            self.rejected.clear();
+            return None;
+        }
         if !self.admits(closest.neighbor().rank) {
             // The bound only shrinks, so none of them will ever be wanted.
             self.rejected.clear();
@@ -216,6 +241,7 @@ impl Pool {
             return None;
         }
         self.rejected.pop();
+        self.patience = self.patience.saturating_sub(1);
         Some(closest.neighbor().slot)
     }
 
@@ -270,6 +296,23 @@ mod tests {
         pool.accept_leaf(at(1.5, 9));
         assert_eq!(pool.next(), Some(1));
         assert_eq!(pool.next(), None, "3 was pushed out and 9 has no links");
+    }
+
+    #[test]
+    fn rejected_candidates_are_given_up_when_there_are_too_many_and_enough_is_found() {
+        let mut pool = Pool::default();
+        pool.begin(5, 10).unwrap();
+        pool.bound_rejected(2, 1);
+        for slot in 1..6 {
+            pool.reject(at(slot as f32, slot)).unwrap();
+        }
+        let walked: Vec<_> = (0..3).map_while(|_| pool.next()).collect();
+        assert_eq!(walked, [1, 2, 3], "nothing is found yet");
+        assert!(!pool.gave_up());
+        pool.accept(at(9.0, 9));
+        assert_eq!(pool.next(), Some(9));
+        assert_eq!(pool.next(), None);
+        assert!(pool.gave_up());
     }
 
     #[test]

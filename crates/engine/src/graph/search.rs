@@ -8,6 +8,29 @@ use super::{
 };
 use crate::{Result, codes::Codes, measure::Measure, points::Points};
 
+/// Candidates with which a search goes through the layer above the one it is bound for.
+const APPROACH: usize = 2;
+
+/// As many for an insertion: a point in the wrong place is hard to find for good.
+pub(super) const INSERT_APPROACH: usize = 16;
+
+/// What a walk takes for candidates; anything else it goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Every point: it only looks for a way.
+    Any,
+    /// Points that are not deleted: new links are for them.
+    Live,
+    /// Deleted points as well, unless they are leaving.
+    Staying,
+}
+
+/// What a walk takes for candidates, and of which points.
+pub(super) struct Taking<'p, P> {
+    pub points: &'p P,
+    pub takes: Takes,
+}
+
 /// What a walk looks for, and how many ranks it has taken.
 pub(super) struct Target<R> {
     ranks: R,
@@ -45,7 +68,7 @@ impl Graph {
     /// found among `ef` candidates, and says how many ranks it took. `measure` is of the graph's
     /// metric, or Manhattan on a Euclidean graph. Points whose insertion has not finished may be
     /// missing; decide which points those are with [`Graph::contains`] before the search, not after
-    /// it.
+    /// it. Where too many points do not pass, the search gives up and [says so](Scratch::gave_up).
     ///
     /// Where there are codes, the walk goes by them, and the ranks of the results are still those
     /// of the vectors.
@@ -68,14 +91,15 @@ impl Graph {
         if let Some(codes) = points.codes().filter(|_| Codes::suit(metric)) {
             let mut code = std::mem::take(&mut scratch.code);
             codes.encode(measure.query(), &mut code);
-            let walked = self.walk(codes.by_code(metric, &code), ef, &accept, scratch);
+            let by_code = codes.by_code(metric, &code);
+            let walked = self.walk(by_code, points, ef, &accept, scratch);
             scratch.code = code;
             evaluations = walked?;
             if scratch.rank_again(by_vector, limit) {
                 return Ok(evaluations);
             }
         }
-        evaluations += self.walk(by_vector, ef, &accept, scratch)?;
+        evaluations += self.walk(by_vector, points, ef, &accept, scratch)?;
         let Scratch { pool, results, .. } = scratch;
         results.clear();
         results.extend(pool.neighbors().take(limit));
@@ -83,20 +107,23 @@ impl Graph {
     }
 
     /// Fills the pool with the points of layer 0 that are closest by `ranks`.
-    fn walk<R: Ranks>(
+    fn walk<R: Ranks, P: Points>(
         &self,
         ranks: R,
+        points: &P,
         ef: usize,
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        scratch.visited.begin(self.links.capacity())?;
         scratch.pool.begin(ef, self.links.capacity())?;
         let Some(entry) = self.entry() else {
             return Ok(0);
         };
         let mut target = Target::new(ranks);
-        let start = self.descend(&mut target, entry, 0, &mut scratch.fresh);
+        let start = self.approach(&mut target, points, entry, 0, APPROACH, scratch)?;
+        scratch.visited.begin(self.links.capacity())?;
+        scratch.pool.begin(ef, self.links.capacity())?;
+        scratch.pool.bound_rejected(self.patience(ef), 0);
         scratch.visited.insert(start.slot);
         self.offer(start, accept, scratch)?;
         while let Some(slot) = scratch.pool.next() {
@@ -139,8 +166,34 @@ impl Graph {
         Ok(())
     }
 
+    /// Walks from the entry down to `layer` and returns the point it ends at. Through the last layer
+    /// it goes with several candidates at a time, which finds the way between clusters far apart
+    /// and, since it ranks no point twice, takes no more ranks than going greedily.
+    pub(super) fn approach<R: Ranks, P: Points>(
+        &self,
+        target: &mut Target<R>,
+        points: &P,
+        entry: Entry,
+        layer: u8,
+        breadth: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Neighbor> {
+        let last = (layer + 1).min(entry.level);
+        let start = self.descend(target, entry, last, &mut scratch.fresh);
+        if last == layer {
+            return Ok(start);
+        }
+        scratch.pool.begin(breadth, usize::MAX)?;
+        let taking = Taking {
+            points,
+            takes: Takes::Any,
+        };
+        self.walk_layer(target, &taking, start, last, scratch)?;
+        Ok(scratch.pool.neighbors().next().unwrap_or(start))
+    }
+
     /// Walks greedily from the entry down to `layer` and returns the point it ends at.
-    pub(super) fn descend<R: Ranks>(
+    fn descend<R: Ranks>(
         &self,
         target: &mut Target<R>,
         entry: Entry,
@@ -165,10 +218,13 @@ impl Graph {
     }
 
     /// Fills the pool, which holds where to begin, with the points closest to the target in one
-    /// layer: the walk of an insertion, which sees every linked point and no twins.
-    pub(super) fn walk_layer<R: Ranks>(
+    /// layer: the walk of an insertion, which sees every linked point and no twins. It begins at
+    /// `start` as well, which is not in the pool if nothing may be linked to it.
+    pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
+        taking: &Taking<P>,
+        start: Neighbor,
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
@@ -177,11 +233,14 @@ impl Graph {
         for neighbor in scratch.pool.neighbors() {
             scratch.visited.insert(neighbor.slot);
         }
+        if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
+            self.meet(taking, start, &mut scratch.pool)?;
+        }
         while let Some(slot) = scratch.pool.next() {
             self.rank_links(target, slot, layer, scratch);
             for &neighbor in &scratch.fresh {
                 if scratch.pool.admits(neighbor.rank) {
-                    scratch.pool.accept(neighbor);
+                    self.meet(taking, neighbor, &mut scratch.pool)?;
                 }
             }
             if layer == 0

@@ -226,7 +226,7 @@ fn rejected_points_are_walked_through_but_never_returned() {
     let measure = Measure::new(Metric::Euclidean, query);
     // Everything near the query is rejected: the search has to cross it to find the rest.
     let mut order = found(&graph, &points, query, 3_000);
-    let far = order.split_off(2_950);
+    let far = order.split_off(700);
     graph
         .search(
             &points,
@@ -243,10 +243,12 @@ fn rejected_points_are_walked_through_but_never_returned() {
         .map(|neighbor| neighbor.slot)
         .collect();
     assert_eq!(slots, far[..20]);
+    assert!(!scratch.gave_up());
     graph
         .search(&points, &measure, 20, 20, |_| false, &mut scratch)
         .unwrap();
     assert!(scratch.results().is_empty());
+    assert!(scratch.gave_up(), "it does not go through all of them");
 }
 
 #[test]

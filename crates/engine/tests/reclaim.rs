@@ -1,0 +1,392 @@
+//! Deleted points leave a graph in place: what is left is as good as a fresh build.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
+
+use vectord_engine::{
+    Metric, distance,
+    graph::{Graph, Params, Scratch},
+    measure::Measure,
+    points::Points,
+};
+
+const DIMENSION: usize = 32;
+const COUNT: u32 = 6_000;
+const QUERIES: u32 = 1_000;
+const PARAMS: Params = Params {
+    m: 16,
+    ef_construction: 100,
+};
+
+/// Points by slot, of which some are deleted.
+struct Slots {
+    vectors: Vec<Vec<f32>>,
+    inverse_norms: Vec<f32>,
+    gone: Vec<bool>,
+}
+
+impl Points for Slots {
+    fn vector(&self, slot: u32) -> &[f32] {
+        &self.vectors[slot as usize]
+    }
+
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        self.inverse_norms[slot as usize]
+    }
+
+    fn is_gone(&self, slot: u32) -> bool {
+        self.gone[slot as usize]
+    }
+}
+
+impl Slots {
+    fn new(vectors: Vec<Vec<f32>>) -> Self {
+        Slots {
+            inverse_norms: vectors.iter().map(|v| distance::inverse_norm(v)).collect(),
+            gone: vec![false; vectors.len()],
+            vectors,
+        }
+    }
+
+    fn put(&mut self, slot: u32, vector: Vec<f32>) {
+        self.inverse_norms[slot as usize] = distance::inverse_norm(&vector);
+        self.vectors[slot as usize] = vector;
+        self.gone[slot as usize] = false;
+    }
+
+    fn len(&self) -> u32 {
+        self.vectors.len() as u32
+    }
+
+    fn live(&self) -> impl Iterator<Item = u32> {
+        (0..self.len()).filter(|&slot| !self.is_gone(slot))
+    }
+
+    /// The exact neighbours of a query.
+    fn nearest(&self, metric: Metric, query: &[f32], count: usize) -> Vec<u32> {
+        let measure = Measure::new(metric, query);
+        let mut ranked: Vec<(f32, u32)> = self
+            .live()
+            .map(|slot| (measure.rank(self, slot), slot))
+            .collect();
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ranked.truncate(count);
+        ranked.into_iter().map(|(_, slot)| slot).collect()
+    }
+}
+
+/// Numbers from 0 to 1 that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1_u64 << 24) as f32
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        ((self.next() * end as f32) as usize).min(end - 1)
+    }
+
+    fn vector(&mut self) -> Vec<f32> {
+        (0..DIMENSION).map(|_| self.next()).collect()
+    }
+}
+
+/// Where vectors come from.
+enum Source {
+    Uniform,
+    /// Around these centres.
+    Clustered(Vec<Vec<f32>>),
+}
+
+impl Source {
+    fn both() -> [Source; 2] {
+        let mut random = Random(3);
+        let centres = (0..40).map(|_| random.vector()).collect();
+        [Source::Uniform, Source::Clustered(centres)]
+    }
+
+    fn draw(&self, random: &mut Random) -> Vec<f32> {
+        match self {
+            Source::Uniform => random.vector(),
+            Source::Clustered(centres) => {
+                let centre = &centres[random.below(centres.len())];
+                let spread = 0.3;
+                centre.iter().map(|x| x + spread * random.next()).collect()
+            }
+        }
+    }
+
+    fn draw_many(&self, count: u32, random: &mut Random) -> Vec<Vec<f32>> {
+        (0..count).map(|_| self.draw(random)).collect()
+    }
+}
+
+fn build(metric: Metric, points: &Slots) -> Graph {
+    let graph = Graph::new(metric, PARAMS);
+    insert(&graph, points, points.live());
+    graph
+}
+
+fn insert(graph: &Graph, points: &Slots, slots: impl Iterator<Item = u32>) {
+    let mut scratch = Scratch::new();
+    for slot in slots {
+        graph.insert(points, slot, &mut scratch).unwrap();
+    }
+}
+
+/// Takes the deleted points out of the graph, and returns which could go.
+fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
+    let dead: Vec<u32> = (0..points.len())
+        .filter(|&slot| points.is_gone(slot))
+        .collect();
+    let mut scratch = Scratch::new();
+    let leaving = graph.withdraw(&dead).unwrap();
+    graph.heal(points, &leaving, &mut scratch).unwrap();
+    graph.move_entry();
+    graph
+        .mend_rows(points, 0..graph.slots(), &mut scratch)
+        .unwrap();
+    graph.forget(&leaving);
+    leaving
+}
+
+/// Recall of the ten nearest, and ranks per query.
+fn quality(graph: &Graph, points: &Slots, queries: &[Vec<f32>], ef: usize) -> (f64, f64) {
+    let mut scratch = Scratch::new();
+    let (mut found, mut ranks) = (0, 0);
+    for query in queries {
+        let measure = Measure::new(graph.metric(), query);
+        let accept = |slot| !points.is_gone(slot);
+        ranks += graph
+            .search(points, &measure, ef, ef, accept, &mut scratch)
+            .unwrap();
+        let nearest = points.nearest(graph.metric(), query, 10);
+        let results = &scratch.results()[..10];
+        found += results.iter().filter(|n| nearest.contains(&n.slot)).count();
+    }
+    let count = queries.len() as f64;
+    (found as f64 / (10.0 * count), ranks as f64 / count)
+}
+
+/// Deletes a random half of the points.
+fn delete_half(points: &mut Slots, random: &mut Random) {
+    for slot in 0..points.len() {
+        if random.next() < 0.5 {
+            points.gone[slot as usize] = true;
+        }
+    }
+}
+
+/// Breadths at which graphs are compared.
+const BREADTHS: [usize; 2] = [50, 100];
+
+/// What a graph may lack in recall against a fresh build.
+const SLACK: f64 = 0.005;
+
+fn assert_as_good_as_fresh(graph: &Graph, points: &Slots, queries: &[Vec<f32>]) {
+    let fresh = build(graph.metric(), points);
+    for ef in BREADTHS {
+        let (repaired, ranks) = quality(graph, points, queries, ef);
+        let (built, fresh_ranks) = quality(&fresh, points, queries, ef);
+        assert!(repaired >= built - SLACK, "{repaired} against {built}");
+        assert!(
+            ranks <= 1.1 * fresh_ranks,
+            "{ranks} ranks against {fresh_ranks}"
+        );
+    }
+}
+
+#[test]
+fn after_deleting_half_a_graph_is_as_good_as_a_fresh_build() {
+    for (source, metric) in Source::both()
+        .iter()
+        .zip([Metric::Euclidean, Metric::Cosine])
+    {
+        let mut random = Random(1);
+        let mut points = Slots::new(source.draw_many(COUNT, &mut random));
+        let queries = source.draw_many(QUERIES, &mut random);
+        let graph = build(metric, &points);
+        delete_half(&mut points, &mut random);
+        let gone = (0..points.len()).filter(|&slot| points.is_gone(slot));
+        assert_eq!(repair(&graph, &points).len(), gone.count());
+        assert_as_good_as_fresh(&graph, &points, &queries);
+    }
+}
+
+#[test]
+fn after_replacing_half_three_times_a_graph_is_as_good_as_a_fresh_build() {
+    for (source, metric) in Source::both()
+        .iter()
+        .zip([Metric::Euclidean, Metric::Cosine])
+    {
+        let mut random = Random(2);
+        let mut points = Slots::new(source.draw_many(COUNT, &mut random));
+        let queries = source.draw_many(QUERIES, &mut random);
+        let graph = build(metric, &points);
+        for _ in 0..3 {
+            replace_half(&graph, &mut points, source, &mut random);
+        }
+        assert_as_good_as_fresh(&graph, &points, &queries);
+    }
+}
+
+#[test]
+fn the_effort_of_a_query_does_not_grow_with_the_points_that_come_and_go() {
+    let source = Source::Uniform;
+    let mut random = Random(4);
+    let mut points = Slots::new(source.draw_many(3_000, &mut random));
+    let queries = source.draw_many(QUERIES, &mut random);
+    let graph = build(Metric::Euclidean, &points);
+    let slots = graph.slots();
+    let (_, before) = quality(&graph, &points, &queries, 50);
+    for _ in 0..10 {
+        replace_half(&graph, &mut points, &source, &mut random);
+    }
+    let (_, after) = quality(&graph, &points, &queries, 50);
+    assert!(after <= 1.05 * before, "{after} ranks, {before} at first");
+    assert_eq!(graph.slots(), slots, "no slot was added");
+}
+
+/// Deletes a random half and puts as many new points into their slots.
+fn replace_half(graph: &Graph, points: &mut Slots, source: &Source, random: &mut Random) {
+    let before = graph.len();
+    delete_half(points, random);
+    let free = repair(graph, points);
+    for &slot in &free {
+        let vector = source.draw(random);
+        points.put(slot, vector);
+    }
+    insert(graph, points, free.into_iter());
+    assert_eq!(graph.len(), before);
+}
+
+/// A search that asks for every point must return every point that is left, once.
+fn assert_all_reachable(graph: &Graph, points: &Slots) {
+    let live: Vec<u32> = points.live().collect();
+    let mut scratch = Scratch::new();
+    for &slot in live.iter().step_by(live.len() / 3 + 1) {
+        let measure = Measure::of_slot(graph.metric(), points, slot);
+        let accept = |slot| !points.is_gone(slot);
+        graph
+            .search(points, &measure, live.len(), live.len(), accept, &mut scratch)
+            .unwrap();
+        let mut found: Vec<u32> = scratch.results().iter().map(|found| found.slot).collect();
+        found.sort_unstable();
+        assert_eq!(found, live);
+    }
+}
+
+/// Deletes what `goes` says, then puts new points into the slots, and looks for every point after
+/// either.
+fn delete_and_refill(vectors: Vec<Vec<f32>>, goes: impl Fn(&Slots, u32) -> bool) {
+    for (metric, m) in [
+        (Metric::Euclidean, 2),
+        (Metric::Cosine, 3),
+        (Metric::Euclidean, 16),
+    ] {
+        let mut points = Slots::new(vectors.clone());
+        let graph = Graph::new(metric, Params { m, ..PARAMS });
+        insert(&graph, &points, 0..points.len());
+        for round in 0..3 {
+            points.gone = (0..points.len()).map(|slot| goes(&points, slot)).collect();
+            let gone = points.gone.iter().filter(|&&gone| gone).count();
+            let free = repair(&graph, &points);
+            assert!(free.len() <= gone);
+            assert_all_reachable(&graph, &points);
+            let mut random = Random(round);
+            for &slot in &free {
+                points.put(slot, random.vector());
+            }
+            insert(&graph, &points, free.into_iter());
+            assert_all_reachable(&graph, &points);
+        }
+    }
+}
+
+fn uniform(count: u32) -> Vec<Vec<f32>> {
+    Source::Uniform.draw_many(count, &mut Random(5))
+}
+
+#[test]
+fn every_point_is_reachable_after_whole_clusters_are_deleted() {
+    let mut vectors = uniform(2_000);
+    for (index, vector) in vectors.iter_mut().enumerate() {
+        vector[0] += (index / 250 * 1_000) as f32;
+    }
+    delete_and_refill(vectors, |_, slot| slot / 250 % 2 == 1);
+}
+
+#[test]
+fn every_point_is_reachable_after_the_first_points_are_deleted_which_hold_the_others() {
+    delete_and_refill(uniform(1_500), |_, slot| slot < 300);
+}
+
+#[test]
+fn every_point_is_reachable_after_the_highest_points_are_deleted() {
+    // Slot by slot down to the ground: whichever is the entry, it goes.
+    delete_and_refill(uniform(800), |_, slot| slot % 16 != 7);
+}
+
+#[test]
+fn the_last_point_is_found_and_new_ones_are_linked_to_it() {
+    delete_and_refill(uniform(1_000), |_, slot| slot != 444);
+}
+
+#[test]
+fn a_graph_whose_points_are_all_deleted_is_empty_and_can_be_filled_again() {
+    delete_and_refill(uniform(1_000), |_, _| true);
+}
+
+#[test]
+fn copies_stay_reachable_when_the_first_of_them_is_deleted() {
+    let mut vectors = uniform(1_000);
+    for vector in &mut vectors[300..600] {
+        *vector = vec![0.5; DIMENSION];
+    }
+    delete_and_refill(vectors.clone(), |_, slot| slot == 300);
+    delete_and_refill(vectors.clone(), |_, slot| (300..450).contains(&slot));
+    delete_and_refill(vectors, |_, slot| slot % 2 == 0);
+}
+
+#[test]
+fn the_first_of_several_copies_stays_until_they_are_gone_too() {
+    let mut vectors = uniform(50);
+    vectors.splice(10..13, vec![vec![0.5; DIMENSION]; 3]);
+    let mut points = Slots::new(vectors);
+    let graph = build(Metric::Euclidean, &points);
+    points.gone[10] = true;
+    assert!(repair(&graph, &points).is_empty());
+    points.gone[11] = true;
+    assert_eq!(repair(&graph, &points), [11]);
+    points.gone[12] = true;
+    assert_eq!(repair(&graph, &points), [12, 10]);
+}
+
+#[test]
+fn insertions_go_on_while_everything_around_them_is_deleted_but_still_there() {
+    let mut points = Slots::new(uniform(600));
+    let graph = Graph::new(Metric::Euclidean, PARAMS);
+    insert(&graph, &points, 0..500);
+    points.gone[..500].fill(true);
+    // Deleted, but not on their way out yet: better a link to them than none.
+    insert(&graph, &points, 500..550);
+    let dead: Vec<u32> = (0..500).collect();
+    let leaving = graph.withdraw(&dead).unwrap();
+    // On their way out: what comes now links to the fifty only.
+    insert(&graph, &points, 550..600);
+    let mut scratch = Scratch::new();
+    graph.heal(&points, &leaving, &mut scratch).unwrap();
+    graph.move_entry();
+    graph
+        .mend_rows(&points, 0..graph.slots(), &mut scratch)
+        .unwrap();
+    graph.forget(&leaving);
+    assert_eq!(graph.len(), 100);
+    assert_all_reachable(&graph, &points);
+}
