@@ -84,6 +84,8 @@ impl Query {
 pub struct Status {
     /// Points that are not deleted.
     pub points: u64,
+    /// Slots of deleted points that are not free for others yet.
+    pub dead: u64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
     /// The graphs that exist or failed.
@@ -227,6 +229,7 @@ impl Engine {
     pub fn status(&self) -> Status {
         Status {
             points: self.index.live(),
+            dead: self.index.dead(),
             failure: self.writer.failure(),
             graphs: self.index.graphs(),
         }

@@ -274,7 +274,14 @@ fn assert_all_reachable(graph: &Graph, points: &Slots) {
         let measure = Measure::of_slot(graph.metric(), points, slot);
         let accept = |slot| !points.is_gone(slot);
         graph
-            .search(points, &measure, live.len(), live.len(), accept, &mut scratch)
+            .search(
+                points,
+                &measure,
+                live.len(),
+                live.len(),
+                accept,
+                &mut scratch,
+            )
             .unwrap();
         let mut found: Vec<u32> = scratch.results().iter().map(|found| found.slot).collect();
         found.sort_unstable();

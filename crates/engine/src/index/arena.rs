@@ -1,16 +1,17 @@
 //! The slots: where each point's record lies, when it became visible and when it was deleted.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, AtomicU64, Ordering},
-};
+use std::sync::{Arc, PoisonError};
 
 use crate::{
-    Result,
+    Error, Result,
     codes::Codes,
     distance,
     points::Points,
     store::{Location, Segments},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
     table::Table,
 };
 
@@ -26,11 +27,17 @@ const SEQUENCE: usize = 2;
 /// Sequence number of the delete, 0 while the point lives.
 const DELETED: usize = 3;
 
+/// Stands in the place of the insert's sequence number while a slot is free: no view contains it.
+const FREE: u64 = u64::MAX;
+
 /// Stands in the place of an inverse norm when the vector is outside the range in which the
 /// single-precision kernels can be trusted.
 const ODD: f32 = f32::NAN;
 
-/// Points by slot, appended by one writer and read by any number of threads without a lock.
+/// Points by slot, written by one thread and read by any number without a lock.
+///
+/// A slot is used again once its point is deleted and no reader is left who could know it: a reader
+/// holds a pin of an epoch from before it takes its view until it is done with what it found.
 pub struct Arena {
     segments: Arc<Segments>,
     rows: Table<AtomicU64>,
@@ -39,6 +46,10 @@ pub struct Arena {
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
+    /// Slots to use again, the next one last.
+    free: Mutex<Vec<u32>>,
+    free_len: AtomicU32,
+    has_reused: AtomicBool,
 }
 
 impl Arena {
@@ -52,34 +63,129 @@ impl Arena {
             len: AtomicU32::new(0),
             live: AtomicU64::new(0),
             visible: AtomicU64::new(0),
+            free: Mutex::default(),
+            free_len: AtomicU32::new(0),
+            has_reused: AtomicBool::new(false),
         }
     }
 
-    /// Appends the point that `sequence` inserted. It stays hidden until `publish` reaches its
-    /// sequence. Only the writer calls this.
+    /// Puts the point that `sequence` inserted into a slot, a free one if there is any. It stays
+    /// hidden until `publish` reaches its sequence. Only the writer calls this.
     pub fn push(&self, location: Location, sequence: u64) -> Result<u32> {
-        let slot = self.len.load(Ordering::Relaxed);
-        self.rows.ensure(slot as usize + 1)?;
         let vector = self.segments.vector(location.segment, location.vector);
         let norm = if distance::is_ordinary(vector) {
             distance::inverse_norm(vector)
         } else {
             ODD
         };
-        if let Some(codes) = &self.codes {
-            codes.store(slot, vector)?;
-        }
-        let row = self.row(slot);
-        row[VECTOR].store(pack(location.segment, location.vector), Ordering::Relaxed);
-        row[RECORD_AND_NORM].store(pack(location.record, norm.to_bits()), Ordering::Relaxed);
-        row[SEQUENCE].store(sequence, Ordering::Relaxed);
-        self.len.store(slot + 1, Ordering::Release);
+        let words = [
+            pack(location.segment, location.vector),
+            pack(location.record, norm.to_bits()),
+        ];
+        let slot = match self.take_free() {
+            Some(slot) => {
+                self.code(slot, vector)?;
+                self.reuse(slot, words, sequence);
+                slot
+            }
+            None => self.append(vector, words, sequence)?,
+        };
         self.live.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
     }
 
+    fn append(&self, vector: &[f32], words: [u64; 2], sequence: u64) -> Result<u32> {
+        let slot = self.len.load(Ordering::Relaxed);
+        self.rows.ensure(slot as usize + 1)?;
+        self.code(slot, vector)?;
+        let row = self.row(slot);
+        row[VECTOR].store(words[0], Ordering::Relaxed);
+        row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
+        row[SEQUENCE].store(sequence, Ordering::Relaxed);
+        self.len.store(slot + 1, Ordering::Release);
+        Ok(slot)
+    }
+
+    /// Writes a point into a free slot.
+    ///
+    /// No reader takes it for part of a view older than `sequence`. Such a view is not older than
+    /// the deletion of the slot's last point: readers with older views had gone before the slot was
+    /// freed. A reader that still finds that deletion in the row holds the slot for deleted. One
+    /// that finds 0 there has synchronized with the store of that 0, the last of the four, and so
+    /// finds `sequence`, which is beyond its view. And one whose view contains `sequence` has
+    /// synchronized with `publish`, which follows all four.
+    fn reuse(&self, slot: u32, words: [u64; 2], sequence: u64) {
+        self.has_reused.store(true, Ordering::Relaxed);
+        let row = self.row(slot);
+        row[SEQUENCE].store(sequence, Ordering::Relaxed);
+        row[VECTOR].store(words[0], Ordering::Relaxed);
+        row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
+        row[DELETED].store(0, Ordering::Release);
+    }
+
+    /// Stores the code of a vector before anybody can learn of its slot.
+    fn code(&self, slot: u32, vector: &[f32]) -> Result<()> {
+        self.codes
+            .as_ref()
+            .map_or(Ok(()), |codes| codes.store(slot, vector))
+    }
+
+    fn take_free(&self) -> Option<u32> {
+        if self.free_len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let slot = self.free().pop()?;
+        self.free_len.fetch_sub(1, Ordering::Relaxed);
+        Some(slot)
+    }
+
+    /// The slots of points that every view from now on knows to be deleted and that are not free.
+    pub fn dead(&self) -> Result<Vec<u32>> {
+        let visible = self.visible();
+        let mut dead = Vec::new();
+        for slot in 0..self.slots() {
+            let row = self.row(slot);
+            let deleted = row[DELETED].load(Ordering::Acquire);
+            let is_free = row[SEQUENCE].load(Ordering::Relaxed) == FREE;
+            if deleted != 0 && deleted <= visible && !is_free {
+                dead.try_reserve(1).map_err(|_| no_memory())?;
+                dead.push(slot);
+            }
+        }
+        Ok(dead)
+    }
+
+    /// Gives slots of deleted points to those that come. Nobody may be able to find them any more.
+    pub fn free_slots(&self, slots: &[u32]) -> Result<()> {
+        let mut free = self.free();
+        free.try_reserve(slots.len()).map_err(|_| no_memory())?;
+        for &slot in slots.iter().rev() {
+            self.row(slot)[SEQUENCE].store(FREE, Ordering::Relaxed);
+            free.push(slot);
+        }
+        self.free_len
+            .fetch_add(slots.len() as u32, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The number of slots that wait to be used again.
+    #[must_use]
+    pub fn free_len(&self) -> u32 {
+        self.free_len.load(Ordering::Relaxed)
+    }
+
+    /// Whether a slot was ever used again: as long as none was, slots are in the order of insertion.
+    #[must_use]
+    pub fn has_reused(&self) -> bool {
+        self.has_reused.load(Ordering::Relaxed)
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Hides the point in `slot` from every view taken at `sequence` or later. Only the writer
-    /// calls this, once for a slot.
+    /// calls this, once for a point.
     pub fn delete(&self, slot: u32, sequence: u64) {
         self.row(slot)[DELETED].store(sequence, Ordering::Release);
         self.live.fetch_sub(1, Ordering::Relaxed);
@@ -96,7 +202,7 @@ impl Arena {
         self.visible.load(Ordering::Acquire)
     }
 
-    /// Slots in use, deleted points included.
+    /// Slots that were ever in use.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.len.load(Ordering::Acquire)
@@ -189,9 +295,18 @@ impl Points for Arena {
     }
 
     #[inline]
+    fn is_gone(&self, slot: u32) -> bool {
+        self.row(slot)[DELETED].load(Ordering::Relaxed) != 0
+    }
+
+    #[inline]
     fn inverse_norm(&self, slot: u32) -> f32 {
         f32::from_bits(unpack(self.row(slot)[RECORD_AND_NORM].load(Ordering::Relaxed)).1)
     }
+}
+
+fn no_memory() -> Error {
+    Error::Internal("no memory for a list of slots".into())
 }
 
 fn pack(upper: u32, lower: u32) -> u64 {

@@ -3,8 +3,10 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
-    sync::{PoisonError, RwLock},
+    sync::PoisonError,
 };
+
+use crate::sync::RwLock;
 
 /// The 16 bytes of a UUID.
 pub type PointId = [u8; 16];

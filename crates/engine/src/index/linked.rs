@@ -1,17 +1,15 @@
-//! A graph that follows the arena: several threads link the slots in order, and the slots that are
-//! not linked yet are known, so that a search can rank them besides.
+//! A graph that follows the arena: several threads link the slots in the order in which they are
+//! filled, and those that are not linked yet are known, so that a search can rank them besides.
 
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
-};
+use std::{collections::VecDeque, ops::Range, sync::PoisonError};
 
 use crate::{
     Metric,
     graph::{Graph, Params},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
 };
 
 /// Slots that a thread takes at a time: few, so that the tail behind a running insert stays short.
@@ -24,36 +22,99 @@ const CAUGHT_UP_SLOTS: u32 = 1024;
 pub struct LinkedGraph {
     /// The graph itself.
     pub graph: Graph,
-    /// Deleted slots when the linking began: none of them is in the graph.
-    pub dead_before: u64,
     progress: Mutex<Progress>,
     watermark: AtomicU32,
+    /// The number of slots that are used again and not linked.
+    refilled: AtomicU32,
     caught_up: AtomicBool,
 }
 
 #[derive(Default)]
 struct Progress {
+    /// The first slot that has not been claimed in its turn.
     next: u32,
+    /// Where the claims of such slots begin that are not finished.
     under_way: Vec<u32>,
+    /// Slots below `next` that hold another point by now.
+    refilled: VecDeque<u32>,
+    /// Those of them that are claimed and not finished.
+    refilled_under_way: Vec<u32>,
+}
+
+/// Slots that a thread has taken to link.
+pub enum Claim {
+    /// The next ones in turn.
+    Next(Range<u32>),
+    /// Slots that are used again.
+    Refilled(Vec<u32>),
+}
+
+impl Claim {
+    /// The slots.
+    pub fn slots(&self) -> impl Iterator<Item = u32> {
+        let (next, refilled) = match self {
+            Claim::Next(slots) => (slots.clone(), &[][..]),
+            Claim::Refilled(slots) => (0..0, &slots[..]),
+        };
+        next.chain(refilled.iter().copied())
+    }
+}
+
+/// The slots that may not be linked yet.
+#[derive(Debug, Default)]
+pub struct Tail {
+    /// Those whose turn is still to come.
+    pub next: Range<u32>,
+    /// Those that are used again.
+    pub refilled: Vec<u32>,
+}
+
+impl Tail {
+    /// Whether a slot is one of them.
+    pub fn contains(&self, slot: u32) -> bool {
+        self.next.contains(&slot) || self.refilled.contains(&slot)
+    }
+
+    /// The slots, perhaps one of them twice.
+    #[cfg(test)]
+    pub fn slots(&self) -> impl Iterator<Item = u32> {
+        self.next.clone().chain(self.refilled.iter().copied())
+    }
 }
 
 impl LinkedGraph {
-    /// An empty graph that will follow an arena in which `dead_before` slots are deleted.
+    /// An empty graph that will follow an arena.
     #[must_use]
-    pub fn new(metric: Metric, params: Params, dead_before: u64) -> Self {
+    pub fn new(metric: Metric, params: Params) -> Self {
         LinkedGraph {
             graph: Graph::new(metric, params),
-            dead_before,
             progress: Mutex::default(),
             watermark: AtomicU32::new(0),
+            refilled: AtomicU32::new(0),
             caught_up: AtomicBool::new(false),
+        }
+    }
+
+    /// Hears that a slot holds a new point. Slots that have had no turn yet will come to it; the
+    /// others are queued. Only the writer calls this, before it publishes the point.
+    pub fn follow(&self, slot: u32) {
+        let mut progress = self.progress();
+        if slot < progress.next {
+            progress.refilled.push_back(slot);
+            self.refilled.fetch_add(1, Ordering::Release);
         }
     }
 
     /// Takes the next slots to link, of an arena of `len` slots. Whoever takes them links them and
     /// then calls `finish`.
-    pub fn claim(&self, len: u32) -> Option<Range<u32>> {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn claim(&self, len: u32) -> Option<Claim> {
+        let mut progress = self.progress();
+        if !progress.refilled.is_empty() {
+            let count = progress.refilled.len().min(CHUNK_SLOTS as usize);
+            let slots: Vec<u32> = progress.refilled.drain(..count).collect();
+            progress.refilled_under_way.extend(&slots);
+            return Some(Claim::Refilled(slots));
+        }
         let start = progress.next;
         if start >= len {
             return None;
@@ -61,29 +122,58 @@ impl LinkedGraph {
         let end = len.min(start.saturating_add(CHUNK_SLOTS));
         progress.next = end;
         progress.under_way.push(start);
-        Some(start..end)
+        Some(Claim::Next(start..end))
     }
 
     /// Reports the slots of a claim as linked, in an arena of `len` slots.
-    pub fn finish(&self, claim: &Range<u32>, len: u32) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        progress.under_way.retain(|&start| start != claim.start);
-        let watermark = progress
-            .under_way
-            .iter()
-            .copied()
-            .min()
-            .unwrap_or(progress.next);
-        self.watermark.store(watermark, Ordering::Release);
-        if len - watermark.min(len) <= CAUGHT_UP_SLOTS {
+    pub fn finish(&self, claim: &Claim, len: u32) {
+        let mut progress = self.progress();
+        match claim {
+            Claim::Next(slots) => {
+                progress.under_way.retain(|&start| start != slots.start);
+                let oldest = progress.under_way.iter().copied().min();
+                let watermark = oldest.unwrap_or(progress.next);
+                self.watermark.store(watermark, Ordering::Release);
+            }
+            Claim::Refilled(slots) => {
+                // A slot can be there twice; each claim of it takes one away.
+                for slot in slots {
+                    let list = &mut progress.refilled_under_way;
+                    if let Some(at) = list.iter().position(|other| other == slot) {
+                        list.swap_remove(at);
+                    }
+                }
+                self.refilled
+                    .fetch_sub(slots.len() as u32, Ordering::Release);
+            }
+        }
+        drop(progress);
+        if self.tail_len(len) <= CAUGHT_UP_SLOTS {
             self.caught_up.store(true, Ordering::Release);
         }
     }
 
     /// The slots that may not be linked yet, of an arena of `len` slots.
     #[must_use]
-    pub fn tail(&self, len: u32) -> Range<u32> {
-        self.watermark.load(Ordering::Acquire).min(len)..len
+    pub fn tail(&self, len: u32) -> Tail {
+        let refilled = if self.refilled.load(Ordering::Acquire) == 0 {
+            Vec::new()
+        } else {
+            let progress = self.progress();
+            let claimed = progress.refilled_under_way.iter();
+            claimed.chain(&progress.refilled).copied().collect()
+        };
+        Tail {
+            next: self.watermark.load(Ordering::Acquire).min(len)..len,
+            refilled,
+        }
+    }
+
+    /// The number of slots that may not be linked yet, of an arena of `len` slots.
+    #[must_use]
+    pub fn tail_len(&self, len: u32) -> u32 {
+        let next = len - self.watermark.load(Ordering::Acquire).min(len);
+        next.saturating_add(self.refilled.load(Ordering::Acquire))
     }
 
     /// Whether the graph has once been as good as complete: from then on its tail is kept short.
@@ -91,14 +181,22 @@ impl LinkedGraph {
     pub fn caught_up(&self) -> bool {
         self.caught_up.load(Ordering::Acquire)
     }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(vectord_shuttle)))]
 mod tests {
     use super::*;
 
     fn linked() -> LinkedGraph {
-        LinkedGraph::new(Metric::Euclidean, Params::default(), 0)
+        LinkedGraph::new(Metric::Euclidean, Params::default())
+    }
+
+    fn slots(tail: &Tail) -> Vec<u32> {
+        tail.slots().collect()
     }
 
     #[test]
@@ -107,9 +205,10 @@ mod tests {
         let first = linked.claim(100).unwrap();
         let second = linked.claim(100).unwrap();
         linked.finish(&second, 100);
-        assert_eq!(linked.tail(100), 0..100);
+        assert!(linked.tail(100).slots().eq(0..100));
         linked.finish(&first, 100);
-        assert_eq!(linked.tail(100), second.end..100);
+        assert!(linked.tail(100).slots().eq(2 * CHUNK_SLOTS..100));
+        assert_eq!(linked.tail_len(100), 100 - 2 * CHUNK_SLOTS);
     }
 
     #[test]
@@ -117,9 +216,40 @@ mod tests {
         let linked = linked();
         let mut seen = Vec::new();
         while let Some(claim) = linked.claim(50) {
-            seen.extend(claim);
+            seen.extend(claim.slots());
         }
         assert_eq!(seen, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_slot_that_is_used_again_is_in_the_tail_until_it_is_linked() {
+        let linked = linked();
+        let first = linked.claim(20).unwrap();
+        linked.finish(&first, 20);
+        linked.follow(3);
+        linked.follow(18);
+        assert_eq!(slots(&linked.tail(20)), [16, 17, 18, 19, 3]);
+        assert_eq!(linked.tail_len(20), 5);
+        let again = linked.claim(20).unwrap();
+        assert!(again.slots().eq([3]), "18 has its turn still to come");
+        assert!(linked.tail(20).slots().any(|slot| slot == 3));
+        linked.finish(&again, 20);
+        assert_eq!(slots(&linked.tail(20)), [16, 17, 18, 19]);
+    }
+
+    #[test]
+    fn a_slot_that_is_used_again_twice_stays_in_the_tail_until_both_are_done() {
+        let linked = linked();
+        let all = linked.claim(8).unwrap();
+        linked.finish(&all, 8);
+        linked.follow(5);
+        let one = linked.claim(8).unwrap();
+        linked.follow(5);
+        let other = linked.claim(8).unwrap();
+        linked.finish(&other, 8);
+        assert_eq!(slots(&linked.tail(8)), [5]);
+        linked.finish(&one, 8);
+        assert_eq!(linked.tail_len(8), 0);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The threads that link new points into the graphs, behind the back of readers and writer.
 
 use std::{
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::{self, JoinHandle},
@@ -12,7 +11,7 @@ use super::{
     Index,
     activity::{Activity, GRACE},
     family::Family,
-    linked::LinkedGraph,
+    linked::{Claim, LinkedGraph},
 };
 use crate::{Error, Result, graph::Scratch};
 
@@ -22,6 +21,10 @@ const MAX_TAIL_SLOTS: u32 = 20_000;
 
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);
+
+/// While slots are being given back, a thread looks again after this time whether a search that
+/// that waits for has ended.
+const RECLAIM_WAIT: Duration = Duration::from_millis(1);
 
 /// Wakes the linking threads when there is work, and the writer when there is room again.
 #[derive(Default)]
@@ -47,10 +50,10 @@ impl Signal {
     }
 
     /// Waits for a change, or a little while.
-    fn wait(&self) {
+    fn wait(&self, time: Duration) {
         let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         if !*stopped {
-            drop(self.changed.wait_timeout(stopped, WAIT));
+            drop(self.changed.wait_timeout(stopped, time));
         }
     }
 
@@ -67,7 +70,7 @@ impl Signal {
 /// When a linking thread works: bulk work may take all cores, but leaves one to searches while there
 /// are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+pub(super) enum Turn {
     /// Whenever there is work.
     Always,
     /// While it is quiet. What it has claimed it finishes all the same: a claim that waits would
@@ -143,7 +146,7 @@ impl Index {
     /// Waits while a graph that had caught up has fallen too far behind. Only the writer calls it.
     pub fn wait_for_room(&self) {
         let is_full = |linked: Arc<LinkedGraph>| {
-            linked.caught_up() && linked.tail(self.arena.slots()).len() > MAX_TAIL_SLOTS as usize
+            linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
         };
         while self
             .families
@@ -154,7 +157,7 @@ impl Index {
             if self.linker.is_stopped() {
                 return;
             }
-            self.linker.wait();
+            self.linker.wait(WAIT);
         }
     }
 }
@@ -166,21 +169,32 @@ fn run(index: &Index, turn: Turn) {
             index.linker.rest(GRACE);
             continue;
         }
-        match claim(index) {
-            Some((family, linked, slots)) => {
-                link(index, turn, family, &linked, &slots, &mut scratch);
-            }
-            None => index.linker.wait(),
+        if !work(index, turn, &mut scratch) {
+            let is_reclaiming = index.reclaim.is_under_way();
+            index
+                .linker
+                .wait(if is_reclaiming { RECLAIM_WAIT } else { WAIT });
         }
     }
 }
 
-fn claim(index: &Index) -> Option<(&Family, Arc<LinkedGraph>, Range<u32>)> {
+/// Links the slots of one claim and does one piece of giving slots back, and says whether there was
+/// anything to do: neither waits until the other is through.
+pub(super) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
+    let claim = claim(index);
+    let has_claim = claim.is_some();
+    if let Some((family, linked, slots)) = claim {
+        link(index, turn, family, &linked, &slots, scratch);
+    }
+    index.reclaim(!has_claim, scratch) || has_claim
+}
+
+fn claim(index: &Index) -> Option<(&Family, Arc<LinkedGraph>, Claim)> {
     let len = index.arena.slots();
     index.families.iter().find_map(|family| {
-        family
-            .unfinished()
-            .find_map(|linked| linked.claim(len).map(|slots| (family, linked, slots)))
+        let linked = family.current()?;
+        let slots = linked.claim(len)?;
+        Some((family, linked, slots))
     })
 }
 
@@ -189,7 +203,7 @@ fn link(
     turn: Turn,
     family: &Family,
     linked: &LinkedGraph,
-    slots: &Range<u32>,
+    slots: &Claim,
     scratch: &mut Scratch,
 ) {
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -204,7 +218,6 @@ fn link(
         family.fail(reason);
     }
     linked.finish(slots, index.arena.slots());
-    family.promote();
     index.linker.wake();
 }
 
@@ -212,10 +225,12 @@ fn insert_all(
     index: &Index,
     turn: Turn,
     linked: &LinkedGraph,
-    slots: &Range<u32>,
+    slots: &Claim,
     scratch: &mut Scratch,
 ) -> Result<()> {
-    for slot in slots.clone() {
+    // From before a point is found to live until it is linked: giving slots back waits for it.
+    let _pin = index.epochs.pin();
+    for slot in slots.slots() {
         let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.is_odd(slot);
         if wanted && !index.linker.is_stopped() {
             linked.graph.insert(&index.arena, slot, scratch)?;

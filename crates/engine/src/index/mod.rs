@@ -9,10 +9,11 @@ mod ids;
 mod linked;
 mod linker;
 pub mod plan;
+mod reclaim;
 mod scan;
 mod search;
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 
 pub use arena::Arena;
 pub use ids::PointId;
@@ -21,13 +22,18 @@ pub use search::{Hit, Prepared, Request, View};
 
 use crate::{
     Error, Metric, Result,
+    epoch::Epochs,
     graph::Params,
     store::{Location, Segments},
+    sync::{RwLock, RwLockReadGuard},
 };
 use activity::{Activity, Running};
 use family::Family;
 use ids::IdTable;
 use plan::Costs;
+
+/// Threads that read at one time without waiting for each other, with room to spare.
+const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };
 
 /// What the index tells of one graph.
 #[derive(Clone, Debug)]
@@ -48,12 +54,14 @@ pub struct GraphStatus {
 pub struct Index {
     arena: Arena,
     ids: IdTable,
-    /// Slots whose vectors the single-precision kernels cannot be trusted with, in order.
+    /// Slots whose vectors the single-precision kernels cannot be trusted with.
     odd: RwLock<Vec<u32>>,
     families: [Family; 3],
     activity: Activity,
     linker: linker::Signal,
     costs: Costs,
+    epochs: Epochs,
+    reclaim: reclaim::Reclaim,
     dimension: usize,
 }
 
@@ -70,6 +78,8 @@ impl Index {
             activity: Activity::new(),
             linker: linker::Signal::default(),
             costs: Costs::default(),
+            epochs: Epochs::new(READERS),
+            reclaim: reclaim::Reclaim::default(),
             dimension: dimension as usize,
         }
     }
@@ -95,6 +105,9 @@ impl Index {
                 .map_err(|_| Error::Internal("no memory for a slot".into()))?;
             odd.push(slot);
         }
+        for linked in self.families.iter().filter_map(Family::current) {
+            linked.follow(slot);
+        }
         self.ids.insert(id, slot);
         Ok(())
     }
@@ -119,6 +132,8 @@ impl Index {
     /// Where the record of the point `id` lies, once it is visible.
     #[must_use]
     pub fn locate(&self, id: &PointId) -> Option<Location> {
+        // Until the slot has led to the record, no other point may get it.
+        let _pin = self.epochs.pin();
         let slot = self.ids.get(id)?;
         let visible = self.arena.is_visible(slot, self.arena.visible());
         visible.then(|| self.arena.location(slot))
@@ -133,16 +148,12 @@ impl Index {
     /// Makes everything up to `sequence` visible, and lets the graphs follow.
     pub fn publish(&self, sequence: u64) {
         self.arena.publish(sequence);
-        let live = self.arena.live();
-        for family in &self.families {
-            family.refresh(live, self.dead());
-        }
         self.linker.wake();
     }
 
     /// Begins the graph that answers searches under `metric`, unless it is there or has failed.
     pub fn want_graph(&self, metric: Metric) {
-        if self.family(metric).want(self.dead()) {
+        if self.family(metric).want() {
             self.linker.wake();
         }
     }
@@ -164,7 +175,7 @@ impl Index {
                 metric: family.metric(),
                 linked: current
                     .as_ref()
-                    .map_or(0, |linked| linked.tail(slots).start),
+                    .map_or(0, |linked| slots.saturating_sub(linked.tail_len(slots))),
                 caught_up: current.is_some_and(|linked| linked.caught_up()),
                 slots,
                 failure,
@@ -187,7 +198,10 @@ impl Index {
         self.odd.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn dead(&self) -> u64 {
-        u64::from(self.arena.slots()).saturating_sub(self.arena.live())
+    /// Slots of deleted points that no other point can have yet.
+    #[must_use]
+    pub fn dead(&self) -> u64 {
+        let used = u64::from(self.arena.slots()).saturating_sub(self.arena.live());
+        used.saturating_sub(u64::from(self.arena.free_len()))
     }
 }

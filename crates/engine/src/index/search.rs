@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     Error, Metric, Result, distance,
+    epoch::Pin,
     graph::{Neighbor, Scratch},
     index::PointId,
     measure::Measure,
@@ -50,6 +51,8 @@ pub struct Request<'q> {
 pub struct View<'i> {
     index: &'i Index,
     _running: Running<'i>,
+    /// Whatever slot a search meets, no point that comes later gets it before the view is dropped.
+    _pin: Pin<'i>,
     sequence: u64,
     slots: u32,
 }
@@ -71,12 +74,13 @@ impl Index {
     /// What a search that starts now sees.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        let running = self.enter();
+        let (running, pin) = (self.enter(), self.epochs.pin());
         // The sequence first: every point that it contains then has its slot.
         let sequence = self.arena.visible();
         View {
             index: self,
             _running: running,
+            _pin: pin,
             sequence,
             slots: self.arena.slots(),
         }
@@ -225,7 +229,8 @@ impl<'v, 'q> Prepared<'v, 'q> {
                 if hits.len() >= self.request.limit {
                     return Ok(hits);
                 }
-                // The graph could not reach enough points that are left: only a scan is sure to.
+                // The graph could not reach enough points that are left, or too many lie in between
+                // that are not: only a scan is sure to.
                 self.scan()
             }
             (Plan::Exact, _) => self.rank_all(),
@@ -278,8 +283,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
             }
             return;
         };
-        let tail = linked.tail(self.view.slots).len() as u32;
-        self.walk_cost += costs.scan(tail, 1);
+        self.walk_cost += costs.scan(linked.tail_len(self.view.slots), 1);
         self.plan = costs.choose(self.request.ef, self.scan_cost, self.walk_cost);
         self.linked = Some(linked);
     }
@@ -316,19 +320,27 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let mut tail_scan = Scan::new(measure, wanted)?;
         // The tail first: a point that is linked meanwhile is then met twice rather than missed.
         let tail = linked.tail(view.slots);
-        scan::scan(view.scope(), tail.clone(), slice::from_mut(&mut tail_scan));
+        let next = tail.next.clone();
+        scan::scan(view.scope(), next, slice::from_mut(&mut tail_scan));
         let mut best = tail_scan.best;
+        let arena = &view.index.arena;
+        let candidate = |rank, slot| Candidate {
+            rank,
+            slot,
+            sequence: arena.sequence(slot),
+        };
+        for &slot in &tail.refilled {
+            if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) {
+                best.offer(candidate(measure.rank(arena, slot), slot));
+            }
+        }
         self.walk_graph(linked, &measure, scratch)?;
-        let found = scratch
-            .results()
-            .iter()
-            .filter(|found| found.slot < tail.start);
-        for &Neighbor { rank, slot } in found {
-            best.offer(Candidate {
-                rank,
-                slot,
-                sequence: view.index.arena.sequence(slot),
-            });
+        if scratch.gave_up() {
+            return Ok(Vec::new());
+        }
+        let found = scratch.results().iter();
+        for &Neighbor { rank, slot } in found.filter(|found| !tail.contains(found.slot)) {
+            best.offer(candidate(rank, slot));
         }
         let hits = self.rank_candidates(&best.into_sorted())?;
         self.measure_scan(start.elapsed());
@@ -568,14 +580,9 @@ mod tests {
 
     fn link_all(index: &Arc<Index>) {
         let family = index.family(Metric::Euclidean);
-        family.want(0);
+        family.want();
         let linker = Linker::start(index, 2).unwrap();
-        while !family
-            .current()
-            .unwrap()
-            .tail(index.arena.slots())
-            .is_empty()
-        {
+        while family.current().unwrap().tail_len(index.arena.slots()) > 0 {
             std::thread::yield_now();
         }
         linker.stop();

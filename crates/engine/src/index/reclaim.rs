@@ -1,0 +1,295 @@
+//! Giving the slots of deleted points to new ones: the linking threads go round after round through
+//! the steps of [`graph::repair`](crate::graph), all graphs together, a piece at a time between
+//! the points that they link.
+//!
+//! A round has three waits. What it waits for is that every search, look-up and claim of the linking
+//! threads that began before has ended; each of them holds a pin meanwhile.
+//! - Before points are withdrawn: then every view knows that they are deleted, and whoever comes to
+//!   link one of them sees it.
+//! - Before links are mended: then nobody is left who might link something to one of them.
+//! - Before they are forgotten: then nobody stands on one of them or has found one.
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, PoisonError, TryLockError},
+};
+
+use super::{Index, family::Family, linked::LinkedGraph};
+use crate::{
+    Error, Result,
+    graph::Scratch,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+/// A round begins in the midst of other work once one in so many points is dead. A search walks
+/// through the dead as it does through the living, so at worst it takes about a tenth longer than
+/// without them. A round for fewer would touch nearly as many rows: at a tenth, three of the 32
+/// links of a row are gone already.
+const DEAD_SHARE: u64 = 10;
+
+/// A round begins between other work only for so many.
+const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
+
+/// With nothing else to do, a round begins for half as large a share.
+const IDLE_DEAD_SHARE: u64 = 20;
+
+/// With nothing else to do, a round begins for so many.
+const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
+
+/// Points that are taken out of the tree in one piece: a fraction of a millisecond.
+const HEAL_CHUNK: usize = 128;
+
+/// Rows that are mended in one piece: a few milliseconds at most.
+const MEND_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
+
+/// The round under way, if there is one.
+#[derive(Default)]
+pub(super) struct Reclaim {
+    round: Mutex<Round>,
+    is_under_way: AtomicBool,
+    /// Deleted points that the last round had to leave where they are.
+    held_back: AtomicU64,
+}
+
+#[derive(Default)]
+struct Round {
+    step: Step,
+    /// The slots to give back, in order.
+    dead: Vec<u32>,
+    repairs: Vec<Arc<Repair>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Step {
+    #[default]
+    Rest,
+    /// Waits for an epoch, then withdraws the points.
+    Withdraw { epoch: u64 },
+    /// Waits for an epoch, then heals.
+    Part { epoch: u64 },
+    /// Heals: which graph, and from where on.
+    Heal { repair: usize, next: usize },
+    /// Mends: which graph, from where on, and how many pieces are in the hands of threads.
+    Mend {
+        repair: usize,
+        next: u32,
+        under_way: u32,
+    },
+    /// Waits for an epoch, then gives the slots back.
+    Free { epoch: u64 },
+}
+
+/// What a round does to one graph.
+struct Repair {
+    family: usize,
+    linked: Arc<LinkedGraph>,
+    leaving: Vec<u32>,
+}
+
+impl Reclaim {
+    /// Whether a round is under way: some of its steps wait for no signal.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.is_under_way.load(Ordering::Relaxed)
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Index {
+    /// Does a piece of a round, where there is one to do, and says whether it did. `is_idle` says
+    /// that there is nothing to link.
+    pub(super) fn reclaim(&self, is_idle: bool, scratch: &mut Scratch) -> bool {
+        let mut round = match self.reclaim.round.try_lock() {
+            Ok(round) => round,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        match round.step {
+            Step::Rest => self.begin_round(&mut round, is_idle),
+            Step::Withdraw { epoch } => self.epochs.has_passed(epoch) && self.withdraw(&mut round),
+            Step::Part { epoch } if self.epochs.has_passed(epoch) => {
+                round.step = Step::Heal { repair: 0, next: 0 };
+                true
+            }
+            Step::Heal { repair, next } => {
+                round.step = self.heal(&round, repair, next, scratch);
+                true
+            }
+            Step::Mend { repair, next, .. } => self.mend(round, repair, next, scratch),
+            Step::Free { epoch } => self.epochs.has_passed(epoch) && self.free(&mut round),
+            Step::Part { .. } => false,
+        }
+    }
+
+    fn begin_round(&self, round: &mut Round, is_idle: bool) -> bool {
+        if !self.is_round_due(is_idle) {
+            return false;
+        }
+        // Without memory for the list, the slots stay as they are until there is some.
+        let Ok(dead) = self.arena.dead() else {
+            return false;
+        };
+        if dead.is_empty() {
+            return false;
+        }
+        round.dead = dead;
+        round.step = Step::Withdraw {
+            epoch: self.epochs.advance(),
+        };
+        self.reclaim.is_under_way.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn is_round_due(&self, is_idle: bool) -> bool {
+        let (floor, share) = if is_idle {
+            (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE)
+        } else {
+            (DEAD_FLOOR, DEAD_SHARE)
+        };
+        // Points held back would let round follow upon round for nothing.
+        let held_back = self.reclaim.held_back.load(Ordering::Relaxed);
+        self.dead().saturating_sub(held_back) >= floor.max(self.live() / share)
+    }
+
+    fn withdraw(&self, round: &mut Round) -> bool {
+        for (number, family) in self.families.iter().enumerate() {
+            let Some(linked) = family.current() else {
+                continue;
+            };
+            let withdraw = || linked.graph.withdraw(&round.dead);
+            let leaving = attempt(family, withdraw).unwrap_or_default();
+            if !leaving.is_empty() {
+                round.repairs.push(Arc::new(Repair {
+                    family: number,
+                    linked,
+                    leaving,
+                }));
+            }
+        }
+        if round.repairs.is_empty() {
+            // No graph holds any of them: the wait that is over was enough.
+            return self.free(round);
+        }
+        round.step = Step::Part {
+            epoch: self.epochs.advance(),
+        };
+        true
+    }
+
+    fn heal(&self, round: &Round, number: usize, next: usize, scratch: &mut Scratch) -> Step {
+        let Some(repair) = round.repairs.get(number) else {
+            return Step::Mend {
+                repair: 0,
+                next: 0,
+                under_way: 0,
+            };
+        };
+        let end = repair.leaving.len().min(next + HEAL_CHUNK);
+        let graph = &repair.linked.graph;
+        let healed = attempt(&self.families[repair.family], || {
+            graph.heal(&self.arena, &repair.leaving[next..end], scratch)
+        });
+        if end < repair.leaving.len() && healed.is_some() {
+            return Step::Heal {
+                repair: number,
+                next: end,
+            };
+        }
+        graph.move_entry();
+        Step::Heal {
+            repair: number + 1,
+            next: 0,
+        }
+    }
+
+    /// Takes a piece of the mending, does it while other threads do other pieces, and moves on to
+    /// the next step after the last.
+    fn mend(
+        &self,
+        mut round: MutexGuard<'_, Round>,
+        number: usize,
+        next: u32,
+        scratch: &mut Scratch,
+    ) -> bool {
+        let Some((repair, rows)) = claim_rows(&mut round, number, next) else {
+            return false;
+        };
+        drop(round);
+        attempt(&self.families[repair.family], || {
+            repair.linked.graph.mend_rows(&self.arena, rows, scratch)
+        });
+        let mut round = self.reclaim.round();
+        let repairs = round.repairs.len();
+        if let Step::Mend {
+            repair, under_way, ..
+        } = &mut round.step
+        {
+            *under_way -= 1;
+            if *under_way == 0 && *repair == repairs {
+                round.step = Step::Free {
+                    epoch: self.epochs.advance(),
+                };
+            }
+        }
+        true
+    }
+
+    fn free(&self, round: &mut Round) -> bool {
+        for repair in &round.repairs {
+            repair.linked.graph.forget(&repair.leaving);
+        }
+        let graphs: Vec<_> = self.families.iter().filter_map(Family::current).collect();
+        let mut freed = std::mem::take(&mut round.dead);
+        let dead = freed.len();
+        freed.retain(|&slot| !graphs.iter().any(|linked| linked.graph.contains(slot)));
+        self.odd
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|slot| freed.binary_search(slot).is_err());
+        // Without memory for the list, the slots stay dead, for another round to free.
+        let _ = self.arena.free_slots(&freed);
+        let held_back = (dead - freed.len()) as u64;
+        self.reclaim.held_back.store(held_back, Ordering::Relaxed);
+        *round = Round::default();
+        self.reclaim.is_under_way.store(false, Ordering::Relaxed);
+        true
+    }
+}
+
+/// The next rows to mend; none once all are taken.
+fn claim_rows(round: &mut Round, number: usize, next: u32) -> Option<(Arc<Repair>, Range<u32>)> {
+    let repair = Arc::clone(round.repairs.get(number)?);
+    let slots = repair.linked.graph.slots();
+    let end = slots.min(next.saturating_add(MEND_CHUNK));
+    if let Step::Mend {
+        repair,
+        next,
+        under_way,
+    } = &mut round.step
+    {
+        (*repair, *next) = if end < slots {
+            (number, end)
+        } else {
+            (number + 1, 0)
+        };
+        *under_way += 1;
+    }
+    Some((repair, next..end))
+}
+
+/// Works on the graph of a family, which gives it up for good if that fails.
+fn attempt<T>(family: &Family, work: impl FnOnce() -> Result<T>) -> Option<T> {
+    let failure = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(done)) => return Some(done),
+        Ok(Err(error)) => error,
+        Err(_) => Error::Internal("repairing a graph panicked".into()),
+    };
+    family.fail(failure.to_string());
+    None
+}
