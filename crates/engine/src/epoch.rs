@@ -96,7 +96,8 @@ impl Drop for Pin<'_> {
     }
 }
 
-#[cfg(all(test, not(vectord_shuttle)))]
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
 

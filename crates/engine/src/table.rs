@@ -138,7 +138,8 @@ fn out_of_memory(bucket: usize) -> Error {
     ))
 }
 
-#[cfg(all(test, not(vectord_shuttle)))]
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

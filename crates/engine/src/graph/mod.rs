@@ -22,6 +22,7 @@ mod ranks;
 mod repair;
 mod search;
 #[cfg(test)]
+#[cfg(not(vectord_shuttle))]
 mod tests;
 mod visited;
 

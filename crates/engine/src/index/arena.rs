@@ -146,8 +146,9 @@ impl Arena {
         for slot in 0..self.slots() {
             let row = self.row(slot);
             let deleted = row[DELETED].load(Ordering::Acquire);
-            let is_free = row[SEQUENCE].load(Ordering::Relaxed) == FREE;
-            if deleted != 0 && deleted <= visible && !is_free {
+            // In a slot that is free or just being filled again, the insert is the later one.
+            let inserted = row[SEQUENCE].load(Ordering::Relaxed);
+            if inserted < deleted && deleted <= visible {
                 dead.try_reserve(1).map_err(|_| no_memory())?;
                 dead.push(slot);
             }

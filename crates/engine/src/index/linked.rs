@@ -187,7 +187,8 @@ impl LinkedGraph {
     }
 }
 
-#[cfg(all(test, not(vectord_shuttle)))]
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
 

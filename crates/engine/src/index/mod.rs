@@ -8,6 +8,9 @@ mod family;
 mod ids;
 mod linked;
 mod linker;
+#[cfg(test)]
+#[cfg(vectord_shuttle)]
+mod model;
 pub mod plan;
 mod reclaim;
 mod scan;

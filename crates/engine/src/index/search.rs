@@ -53,7 +53,7 @@ pub struct View<'i> {
     _running: Running<'i>,
     /// Whatever slot a search meets, no point that comes later gets it before the view is dropped.
     _pin: Pin<'i>,
-    sequence: u64,
+    pub(super) sequence: u64,
     slots: u32,
 }
 
@@ -312,7 +312,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
         }
     }
 
-    fn walk(&self, linked: &LinkedGraph, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+    pub(super) fn walk(&self, linked: &LinkedGraph, scratch: &mut Scratch) -> Result<Vec<Hit>> {
         let Prepared { view, request, .. } = *self;
         let start = Instant::now();
         let measure = self.measure();
@@ -522,6 +522,7 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
 }
 
 #[cfg(test)]
+#[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
     use crate::{

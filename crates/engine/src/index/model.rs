@@ -1,0 +1,391 @@
+//! The index under a model checker: writer, readers and linking threads run under thousands of
+//! schedules over a handful of points, so that slots are deleted, taken out, given back and filled
+//! again in the midst of everything else. What runs here are the production modules (epochs, arena,
+//! tables, graph, linking, reclaiming); only their atomics and locks are the checker's.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
+
+use shuttle::thread;
+
+use super::{Index, Request, linker};
+use crate::{
+    Metric, PointId,
+    graph::{Params, Scratch},
+    store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
+};
+
+/// Schedules that each test tries, unless `VECTORD_MODEL_SCHEDULES` says otherwise.
+const SCHEDULES: usize = 1_000;
+
+/// Of the records on disk, points 8 and above are copies of point 0.
+const RECORDS: u8 = 12;
+const FIRST_COPY: u8 = 8;
+
+#[derive(Clone, Copy)]
+enum Step {
+    Insert(u8),
+    Delete(u8),
+}
+use Step::{Delete, Insert};
+
+/// The points that are there before the threads start, and what the writer does then.
+struct Script {
+    first: &'static [u8],
+    steps: &'static [Step],
+}
+
+impl Script {
+    fn all(&self) -> impl Iterator<Item = Step> {
+        let first = self.first.iter().map(|&point| Insert(point));
+        first.chain(self.steps.iter().copied())
+    }
+
+    /// The points in the view of `sequence`: the writer numbers its steps from 1.
+    fn view(&self, sequence: u64) -> BTreeSet<u8> {
+        let mut points = BTreeSet::new();
+        for step in self.all().take(sequence as usize) {
+            match step {
+                Insert(point) => points.insert(point),
+                Delete(point) => points.remove(&point),
+            };
+        }
+        points
+    }
+
+    fn end(&self) -> u64 {
+        self.all().count() as u64
+    }
+}
+
+const COMING_AND_GOING: Script = Script {
+    first: &[0, 1, 2, 3, 4],
+    steps: &[
+        Delete(1),
+        Delete(3),
+        Insert(5),
+        Delete(0),
+        Insert(6),
+        Insert(7),
+        Delete(5),
+        Insert(1),
+    ],
+};
+
+const COPIES: Script = Script {
+    first: &[0, 8, 2, 9],
+    steps: &[
+        Delete(0),
+        Delete(9),
+        Insert(10),
+        Delete(8),
+        Insert(11),
+        Insert(9),
+        Delete(10),
+    ],
+};
+
+const EVERYTHING_GOES: Script = Script {
+    first: &[0, 1, 2],
+    steps: &[
+        Delete(0),
+        Delete(1),
+        Delete(2),
+        Insert(3),
+        Insert(4),
+        Delete(3),
+        Insert(5),
+    ],
+};
+
+#[test]
+fn points_that_come_and_go_are_found_while_they_are_there() {
+    check(&COMING_AND_GOING);
+}
+
+#[test]
+fn copies_that_come_and_go_are_found_while_they_are_there() {
+    check(&COPIES);
+}
+
+#[test]
+fn a_graph_that_is_emptied_and_filled_again_stays_whole() {
+    check(&EVERYTHING_GOES);
+}
+
+#[test]
+fn a_look_up_that_is_held_up_anywhere_finds_its_point_or_none() {
+    check_held_up(|index, script, _| look_up(index, script, 1));
+}
+
+#[test]
+fn a_search_that_is_held_up_anywhere_answers_with_a_view_that_was() {
+    check_held_up(|index, script, scratch| scan(index, script, 1, scratch));
+}
+
+#[test]
+fn a_walk_that_is_held_up_anywhere_finds_all_of_its_view() {
+    check_held_up(|index, script, scratch| {
+        let (view, found) = walk(index, script, 1, scratch);
+        assert_eq!(found, view);
+    });
+}
+
+#[test]
+fn a_linking_thread_that_is_held_up_anywhere_links_what_is_there() {
+    let links = |index: &Index, script: &Script, scratch: &mut Scratch| {
+        while link(index, scratch) || index.arena.visible() < script.end() {
+            thread::yield_now();
+        }
+    };
+    // All comes and goes before slots are given back: then what there is to link to is leaving.
+    check_held_up_by(links, |index, script, scratch| {
+        if index.arena.visible() == script.end() {
+            index.reclaim(true, scratch);
+        }
+    });
+}
+
+fn schedules() -> usize {
+    std::env::var("VECTORD_MODEL_SCHEDULES")
+        .ok()
+        .and_then(|schedules| schedules.parse().ok())
+        .unwrap_or(SCHEDULES)
+}
+
+fn check(script: &'static Script) {
+    // Half of the schedules switch at random, half prefer one thread for long.
+    shuttle::check_random(move || run(script), schedules() / 2);
+    shuttle::check_pct(move || run(script), schedules() / 2, 3);
+}
+
+/// One thread does one thing, the other all the rest: held up at any step, the first then sees
+/// whole rounds of deleting, giving back and filling again go by.
+fn check_held_up(work: fn(&Index, &Script, &mut Scratch)) {
+    check_held_up_by(work, |index, _, scratch| {
+        link(index, scratch);
+    });
+}
+
+fn check_held_up_by(
+    work: fn(&Index, &Script, &mut Scratch),
+    rest: fn(&Index, &Script, &mut Scratch),
+) {
+    for script in [&COMING_AND_GOING, &COPIES, &EVERYTHING_GOES] {
+        let one_and_the_rest = move || {
+            let index = begin(script);
+            let one = spawn(&index, move |index, scratch| work(index, script, scratch));
+            let all_else = spawn(&index, move |index, scratch| {
+                for (&step, sequence) in script.steps.iter().zip(script.first.len() as u64 + 1..) {
+                    write(index, step, sequence);
+                    for _ in 0..20 {
+                        rest(index, script, scratch);
+                    }
+                }
+            });
+            one.join().unwrap();
+            all_else.join().unwrap();
+            check_end(&index, script);
+        };
+        // It takes one switch to hold the one up, and more where it is to begin in the midst.
+        for switches in 1..=3 {
+            shuttle::check_pct(one_and_the_rest, schedules(), switches + 1);
+        }
+    }
+}
+
+/// An index with the first points, all of them linked.
+fn begin(script: &Script) -> Arc<Index> {
+    let (segments, _) = records();
+    let params = Params {
+        m: 2,
+        ef_construction: 3,
+    };
+    let index = Arc::new(Index::new(Arc::clone(segments), 1, params));
+    assert!(index.families[0].want());
+    for (&point, sequence) in script.first.iter().zip(1..) {
+        write(&index, Insert(point), sequence);
+    }
+    let mut scratch = Scratch::new();
+    while link(&index, &mut scratch) {}
+    index
+}
+
+fn run(script: &'static Script) {
+    let index = begin(script);
+    let writer = spawn(&index, move |index, _| {
+        for (&step, sequence) in script.steps.iter().zip(script.first.len() as u64 + 1..) {
+            await_slot(index, step);
+            write(index, step, sequence);
+        }
+    });
+    let linkers = [(); 2].map(|()| {
+        spawn(&index, |index, scratch| {
+            while link(index, scratch) || index.arena.visible() < script.end() {
+                thread::yield_now();
+            }
+        })
+    });
+    let reader = spawn(&index, |index, scratch| {
+        for query in (0..RECORDS).cycle() {
+            look_up(index, script, query);
+            walk(index, script, query, scratch);
+            scan(index, script, query, scratch);
+            if index.arena.visible() == script.end() {
+                break;
+            }
+            thread::yield_now();
+        }
+    });
+    for thread in [writer, reader].into_iter().chain(linkers) {
+        thread.join().unwrap();
+    }
+    check_end(&index, script);
+}
+
+fn spawn(
+    index: &Arc<Index>,
+    work: impl FnOnce(&Index, &mut Scratch) + Send + 'static,
+) -> thread::JoinHandle<()> {
+    let index = Arc::clone(index);
+    thread::spawn(move || work(&index, &mut Scratch::new()))
+}
+
+/// Waits a while for a slot to use again: that is what is to be tried.
+fn await_slot(index: &Index, step: Step) {
+    for _ in 0..30 {
+        if matches!(step, Delete(_)) || index.arena.free_len() > 0 || index.dead() == 0 {
+            return;
+        }
+        thread::yield_now();
+    }
+}
+
+fn write(index: &Index, step: Step, sequence: u64) {
+    match step {
+        Insert(point) => {
+            let location = records().1[usize::from(point)];
+            index.insert(id(point), location, sequence).unwrap();
+        }
+        Delete(point) => assert!(index.delete(&id(point), sequence)),
+    }
+    index.publish(sequence);
+}
+
+/// A walk through the graph finds points of its view only, each once and with its own distance.
+/// Returns its view and what it found of it.
+fn walk(
+    index: &Index,
+    script: &Script,
+    query: u8,
+    scratch: &mut Scratch,
+) -> (BTreeSet<u8>, BTreeSet<u8>) {
+    let query = [value(query)];
+    let view = index.view();
+    let linked = index.families[0].current().unwrap();
+    let search = view.prepare(request(&query));
+    let hits = search.walk(&linked, scratch).unwrap();
+    let found: BTreeSet<u8> = hits.iter().map(|hit| hit.id[0]).collect();
+    assert_eq!(found.len(), hits.len(), "a point was found twice");
+    for hit in &hits {
+        let distance = f64::from(value(hit.id[0]) - query[0]);
+        assert_eq!(hit.rank, distance * distance, "the vector of another point");
+    }
+    let there = script.view(view.sequence);
+    assert!(found.is_subset(&there), "{found:?} of {there:?}");
+    (there, found)
+}
+
+/// A search for everything.
+fn request(query: &[f32]) -> Request<'_> {
+    Request {
+        metric: Metric::Euclidean,
+        query,
+        limit: usize::from(RECORDS),
+        ef: usize::from(RECORDS),
+    }
+}
+
+/// Does what a linking thread does at a time.
+fn link(index: &Index, scratch: &mut Scratch) -> bool {
+    linker::work(index, linker::Turn::Always, scratch)
+}
+
+/// A search that asks for everything answers with a view that was there while it ran.
+fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
+    let before = index.arena.visible();
+    let query = [value(query)];
+    let hits = index.search(request(&query), scratch).unwrap();
+    let after = index.arena.visible();
+    let found: BTreeSet<u8> = hits.iter().map(|hit| hit.id[0]).collect();
+    assert_eq!(found.len(), hits.len(), "a point was found twice");
+    let mut views = (before..=after).map(|sequence| script.view(sequence));
+    assert!(views.any(|view| view == found), "{found:?} was never all");
+}
+
+/// A point is looked up while it is there, and is not another's record.
+fn look_up(index: &Index, script: &Script, point: u8) {
+    let before = index.arena.visible();
+    let found = index.locate(&id(point));
+    let after = index.arena.visible();
+    if let Some(location) = found {
+        assert_eq!(index.arena.segments().id(location), id(point));
+    }
+    let mut views = (before..=after + 1).map(|sequence| script.view(sequence));
+    assert!(views.any(|view| view.contains(&point) == found.is_some()));
+}
+
+/// When everything is done, the graph holds every point and slots have been used again.
+fn check_end(index: &Index, script: &Script) {
+    let scratch = &mut Scratch::new();
+    while link(index, scratch) {}
+    let there = script.view(script.end());
+    for query in 0..RECORDS {
+        let (_, found) = walk(index, script, query, scratch);
+        assert_eq!(found, there);
+        look_up(index, script, query);
+    }
+    let linked = index.families[0].current().expect("the graph failed");
+    assert_eq!(linked.tail_len(index.arena.slots()), 0);
+    linked.graph.assert_sound();
+    // The first of several copies may have to stay for the others.
+    assert!(linked.graph.len() as usize <= there.len() + 2);
+    assert!(index.dead() <= 2, "{} slots are dead", index.dead());
+}
+
+fn id(point: u8) -> PointId {
+    [point; 16]
+}
+
+fn value(point: u8) -> f32 {
+    let kind = if point < FIRST_COPY { point } else { 0 };
+    f32::from(kind) + 1.0
+}
+
+/// The records of all points, written once.
+fn records() -> &'static (Arc<Segments>, Vec<Location>) {
+    static RECORDS_ON_DISK: OnceLock<(Arc<Segments>, Vec<Location>)> = OnceLock::new();
+    RECORDS_ON_DISK.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions {
+            path: folder.path().to_owned(),
+            dimension: Some(1),
+            default_dimension: 1,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+        };
+        let mut store = Store::open(&options).unwrap().store;
+        let values: Vec<[f32; 1]> = (0..RECORDS).map(|point| [value(point)]).collect();
+        let writes: Vec<Write> = (0..RECORDS)
+            .map(|point| Write::Insert {
+                id: id(point),
+                vector: &values[usize::from(point)],
+                content_type: 0,
+                content: &[],
+            })
+            .collect();
+        let locations = store.commit(&writes).unwrap();
+        (store.segments(), locations)
+    })
+}
