@@ -1,0 +1,275 @@
+//! Small runs through the unsafe code that miri can follow (`npm run test:miri`): slices that end
+//! where their allocation ends, so that a read past the end shows, and threads that read as plain
+//! memory what another thread wrote, so that a race shows.
+//!
+//! Mapped files are beyond miri; `npm run test:asan` and `npm run test:tsan` run those.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
+#![allow(clippy::float_cmp, reason = "sums of small whole numbers are exact")]
+
+use std::{
+    sync::atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    thread,
+};
+
+use vectord_engine::{
+    Metric,
+    codes::Codes,
+    distance::{self, Kernel, KernelOfFour, Kernels, Level, code_products},
+    graph::{Graph, Params, Scratch},
+    measure::Measure,
+    points::Points,
+    table::Table,
+};
+
+/// Numbers that look random and are the same in every run.
+fn noise(seed: u64) -> impl Iterator<Item = u64> {
+    let next = |state: &u64| {
+        Some(
+            state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1),
+        )
+    };
+    std::iter::successors(Some(seed), next).map(|state| state.rotate_left(29))
+}
+
+/// Whole numbers from -7 to 7, in memory of exactly that length: sums of theirs are never rounded.
+fn whole_numbers(length: usize, seed: u64) -> Box<[f32]> {
+    let values = noise(seed).map(|word| (word % 15) as f32 - 7.0);
+    values.take(length).collect()
+}
+
+/// Below, at and above each width that a kernel reads at once.
+fn lengths() -> impl Iterator<Item = usize> {
+    let longer = [31, 32, 33, 47, 63, 64, 65, 79, 95, 127, 128, 129];
+    (0..=18).chain(longer)
+}
+
+#[test]
+fn what_was_compiled_for_a_level_runs_at_it() {
+    if cfg!(all(target_feature = "avx2", target_feature = "fma")) {
+        assert!(Kernels::of(Level::Avx2).is_some());
+    }
+    if cfg!(target_feature = "avx512f") {
+        assert!(Kernels::of(Level::Avx512).is_some());
+    }
+    if cfg!(target_feature = "neon") {
+        assert!(Kernels::of(Level::Neon).is_some());
+    }
+}
+
+#[test]
+fn kernels_read_all_of_their_slices_and_nothing_else() {
+    type Pair = (fn(&Kernels) -> Kernel, fn(&Kernels) -> KernelOfFour);
+    let pairs: [Pair; 4] = [
+        (|k| k.squared_euclidean, |k| k.squared_euclidean_of_four),
+        (|k| k.manhattan, |k| k.manhattan_of_four),
+        (|k| k.hamming, |k| k.hamming_of_four),
+        (|k| k.dot, |k| k.dot_of_four),
+    ];
+    let scalar = Kernels::of(Level::Scalar).unwrap();
+    for level in Level::WIDEST_FIRST {
+        let Some(kernels) = Kernels::of(level) else {
+            continue;
+        };
+        for length in lengths() {
+            let a = whole_numbers(length, 1);
+            let others = [2, 3, 4, 5].map(|seed| whole_numbers(length, seed));
+            let b = others.each_ref().map(|other| &**other);
+            for (number, (one, four)) in pairs.iter().enumerate() {
+                let expected = b.map(|b| one(scalar)(&a, b));
+                let alone = b.map(|b| one(kernels)(&a, b));
+                let together = four(kernels)(&a, b);
+                assert_eq!(
+                    alone, expected,
+                    "{level:?}, kernel {number}, {length} values"
+                );
+                assert_eq!(
+                    together, expected,
+                    "{level:?}, kernel {number}, {length} values"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_codes_read_all_that_the_codes_share_and_nothing_else() {
+    let code = |length, seed| -> Box<[AtomicU64]> {
+        let words = noise(seed).map(AtomicU64::new);
+        words.take(length).collect()
+    };
+    let product = |a: &[AtomicU64], b: &[AtomicU64]| -> i32 {
+        let bytes = |words: &[AtomicU64]| -> Vec<i32> {
+            let bytes = words
+                .iter()
+                .flat_map(|word| word.load(Relaxed).to_ne_bytes());
+            bytes.map(i32::from).collect()
+        };
+        let pairs = bytes(a).into_iter().zip(bytes(b));
+        pairs.map(|(a, b)| a * (b - 128)).sum()
+    };
+    for length in lengths().filter(|&length| length < 66) {
+        let b = code(length, 1);
+        let codes = [2, 3, 4].map(|seed| code(length + seed as usize % 3, seed));
+        let codes = codes.each_ref().map(|code| &**code);
+        let mut products = [0; 3];
+        code_products()(&b, &codes, &mut products);
+        assert_eq!(products, codes.map(|a| product(a, &b)), "{length} words");
+    }
+}
+
+#[test]
+fn codes_of_any_dimension_are_ranked_within_their_rows() {
+    for dimension in lengths().filter(|&dimension| dimension > 0) {
+        let codes = Codes::new(dimension);
+        for slot in 0..3 {
+            let vector = whole_numbers(dimension, u64::from(slot));
+            codes.store(slot, &vector).unwrap();
+        }
+        for metric in [Metric::Euclidean, Metric::Cosine] {
+            let itself = codes.by_slot(metric, 2).rank(2);
+            assert!(
+                itself.abs() < 0.05,
+                "{metric:?}, {dimension} values: {itself}"
+            );
+        }
+    }
+}
+
+/// Rows on both sides of where one bucket of a table ends and the next begins.
+#[test]
+fn rows_are_read_while_other_threads_make_room_for_more() {
+    const ROWS: [u32; 8] = [0, 1, 1022, 1023, 1024, 3071, 3072, 4000];
+    let table = Table::<AtomicU32>::new(3);
+    let ready = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for row in ROWS {
+                    table.ensure(row as usize + 1).unwrap();
+                    table.row(row)[2].fetch_add(row + 1, Relaxed);
+                    ready.fetch_max(row + 1, Release);
+                }
+            });
+        }
+        scope.spawn(|| {
+            while ready.load(Acquire) <= 4000 {
+                let seen = ready.load(Acquire);
+                for row in ROWS.into_iter().filter(|&row| row < seen) {
+                    let [first, _, last] = table.row(row) else {
+                        panic!("a row holds three values");
+                    };
+                    assert_eq!(first.load(Relaxed), 0);
+                    assert_eq!(last.load(Relaxed) % (row + 1), 0);
+                }
+                thread::yield_now();
+            }
+        });
+    });
+    assert!(
+        ROWS.iter()
+            .all(|&row| table.row(row)[2].load(Relaxed) == 2 * (row + 1))
+    );
+}
+
+/// Vectors whose codes are stored one after the other, while others are linked and searched.
+struct Growing {
+    vectors: Vec<Box<[f32]>>,
+    codes: Codes,
+    published: AtomicU32,
+}
+
+impl Points for Growing {
+    fn vector(&self, slot: u32) -> &[f32] {
+        &self.vectors[slot as usize]
+    }
+
+    fn inverse_norm(&self, slot: u32) -> f32 {
+        distance::inverse_norm(self.vector(slot))
+    }
+
+    fn codes(&self) -> Option<&Codes> {
+        Some(&self.codes)
+    }
+}
+
+/// Codes are written as atomics and read as plain memory. That is no race as long as nobody learns
+/// of a slot before its code is written: the order that the index keeps, kept here.
+#[test]
+fn codes_are_read_by_walks_while_more_points_are_stored_and_linked() {
+    const DIMENSION: usize = 32;
+    let count = if cfg!(miri) { 40 } else { 2_000 };
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let vectors = (0..count).map(|slot| whole_numbers(DIMENSION, u64::from(slot)));
+        let points = Growing {
+            vectors: vectors.collect(),
+            codes: Codes::new(DIMENSION),
+            published: AtomicU32::new(0),
+        };
+        let graph = Graph::new(
+            metric,
+            Params {
+                m: 4,
+                ef_construction: 10,
+            },
+        );
+        let next = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for slot in 0..count {
+                    points.codes.store(slot, points.vector(slot)).unwrap();
+                    points.published.store(slot + 1, Release);
+                }
+            });
+            for _ in 0..2 {
+                scope.spawn(|| link_all(&graph, &points, &next, count));
+            }
+            scope.spawn(|| {
+                for slot in 0.. {
+                    let finished = graph.len();
+                    let found = search(&graph, &points, slot % count, 5);
+                    assert!(found.len() >= finished.min(5) as usize);
+                    if finished == count {
+                        return;
+                    }
+                }
+            });
+        });
+        let mut all = search(&graph, &points, 0, count as usize);
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..count), "{metric:?}");
+    }
+}
+
+/// Links published points until all `count` are linked; several threads share `next`.
+fn link_all(graph: &Graph, points: &Growing, next: &AtomicU32, count: u32) {
+    let mut scratch = Scratch::new();
+    loop {
+        let slot = next.fetch_add(1, Relaxed);
+        if slot >= count {
+            return;
+        }
+        while points.published.load(Acquire) <= slot {
+            thread::yield_now();
+        }
+        graph.insert(points, slot, &mut scratch).unwrap();
+    }
+}
+
+/// The slots that a search for the vector of `slot` finds.
+fn search(graph: &Graph, points: &Growing, slot: u32, limit: usize) -> Vec<u32> {
+    let mut scratch = Scratch::new();
+    let measure = Measure::new(graph.metric(), points.vector(slot));
+    graph
+        .search(points, &measure, limit, limit, |_| true, &mut scratch)
+        .unwrap();
+    let found = scratch.results().iter().map(|neighbor| neighbor.slot);
+    found.collect()
+}

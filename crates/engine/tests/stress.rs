@@ -1,0 +1,338 @@
+//! Everything at once: threads that insert, delete, get and search on one engine, each checking
+//! what must hold whatever the others do. Made for the thread sanitizer (`npm run test:tsan`);
+//! without it, the checks alone have to notice.
+//!
+//! A run takes two seconds; `VECTORD_STRESS_SECONDS` asks for longer ones.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
+
+use std::{
+    collections::HashSet,
+    env,
+    path::Path,
+    sync::{
+        Mutex, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        mpsc::channel,
+    },
+    thread,
+    time::Duration,
+};
+
+use vectord_engine::{
+    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, distance::exact,
+    graph::Params,
+};
+
+/// Enough that walks go by codes.
+const DIMENSION: usize = 48;
+
+/// Points that are never deleted.
+const KEPT: usize = 300;
+
+/// Beyond it inserts wait for deletes, which then go on down to `LEAST_LIVING`: so many that
+/// graphs are replaced, and so few that the test stays fast.
+const MOST_LIVING: usize = 2_000;
+const LEAST_LIVING: usize = 100;
+
+const MOST_IN_BATCH: usize = 40;
+
+/// A breadth beyond any number of points: the answer is exact.
+const EXACT: usize = 1_000_000;
+
+type Point = (PointId, Vec<f32>);
+
+fn open(path: &Path) -> Engine {
+    Engine::open(&Options {
+        path: path.into(),
+        dimension: Some(DIMENSION as u32),
+        graph: Params {
+            m: 8,
+            ef_construction: 40,
+        },
+        warm_metrics: vec![Metric::Euclidean, Metric::Cosine],
+        segment_bytes: 1 << 20,
+        max_queued_bytes: 64 << 20,
+    })
+    .unwrap()
+}
+
+fn duration() -> Duration {
+    let seconds = env::var("VECTORD_STRESS_SECONDS").map_or(2, |text| text.parse().unwrap());
+    Duration::from_secs(seconds)
+}
+
+/// Waits for the answer to a request.
+fn answer<T: Send + 'static>(request: impl FnOnce(Done<T>)) -> Result<T> {
+    let (sender, receiver) = channel();
+    request(Box::new(move |outcome| sender.send(outcome).unwrap()));
+    receiver.recv().unwrap()
+}
+
+/// Numbers that look random; each thread has its own.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn vector(&mut self) -> Vec<f32> {
+        let mut value = || self.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0;
+        (0..DIMENSION).map(|_| value()).collect()
+    }
+
+    fn points(&mut self, count: usize) -> Vec<Point> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = || u128::from(NEXT.fetch_add(1, Relaxed)).to_be_bytes();
+        (0..count).map(|_| (id(), self.vector())).collect()
+    }
+}
+
+/// The content tells whose it is.
+fn content_of(id: &PointId) -> Vec<u8> {
+    id.repeat(1 + usize::from(id[15] % 7))
+}
+
+fn insert(engine: &Engine, points: &[Point]) -> Result<()> {
+    let contents: Vec<Vec<u8>> = points.iter().map(|(id, _)| content_of(id)).collect();
+    let content_ends = contents.iter().scan(0, |end, content| {
+        *end += content.len();
+        Some(*end)
+    });
+    let batch = Batch {
+        ids: points.iter().map(|(id, _)| *id).collect(),
+        vectors: points
+            .iter()
+            .flat_map(|(_, vector)| vector.clone())
+            .collect(),
+        content_types: vec![1; points.len()],
+        content_ends: content_ends.collect(),
+        contents: contents.concat(),
+    };
+    answer(|done| engine.insert(batch, done))
+}
+
+/// The stored point, if there is one, is the one that was inserted; says whether there is.
+fn check_stored(engine: &Engine, (id, vector): &Point) -> bool {
+    let Some(point) = engine.get(id).unwrap() else {
+        return false;
+    };
+    assert_eq!(point.id, *id);
+    assert_eq!(point.vector, *vector);
+    assert_eq!(point.content.to_vec(), content_of(id));
+    true
+}
+
+/// What the threads share.
+struct Scene {
+    engine: Engine,
+    kept: Vec<Point>,
+    /// Acknowledged and not about to be deleted.
+    living: Mutex<Vec<Point>>,
+    /// Deletes that are acknowledged.
+    gone: RwLock<Vec<PointId>>,
+    done: AtomicBool,
+}
+
+impl Scene {
+    fn new(engine: Engine) -> Self {
+        let kept = Noise(1).points(KEPT);
+        insert(&engine, &kept).unwrap();
+        Scene {
+            engine,
+            kept,
+            living: Mutex::default(),
+            gone: RwLock::default(),
+            done: AtomicBool::new(false),
+        }
+    }
+
+    /// Does it again and again until the time is over; says how often.
+    fn repeat(&self, seed: u64, mut act: impl FnMut(&mut Noise)) -> u64 {
+        let mut noise = Noise(seed);
+        let mut times = 0;
+        while times == 0 || !self.done.load(Relaxed) {
+            act(&mut noise);
+            times += 1;
+        }
+        times
+    }
+
+    fn insert_some(&self, noise: &mut Noise) {
+        if self.living.lock().unwrap().len() > MOST_LIVING {
+            return thread::yield_now();
+        }
+        let size = 1 + noise.below(MOST_IN_BATCH);
+        let points = noise.points(size);
+        insert(&self.engine, &points).unwrap();
+        assert!(points.iter().all(|point| check_stored(&self.engine, point)));
+        self.living.lock().unwrap().extend(points);
+    }
+
+    fn delete_many(&self, noise: &mut Noise) {
+        let points: Vec<Point> = {
+            let mut living = self.living.lock().unwrap();
+            let surplus = living.len().saturating_sub(LEAST_LIVING);
+            let count = if surplus > MOST_LIVING / 2 {
+                surplus
+            } else {
+                surplus.min(3)
+            };
+            let remove = |_| {
+                let at = noise.below(living.len());
+                living.swap_remove(at)
+            };
+            (0..count).map(remove).collect()
+        };
+        let (sender, receiver) = channel();
+        for &(id, _) in &points {
+            let sender = sender.clone();
+            let done = Box::new(move |outcome| sender.send(outcome).unwrap());
+            self.engine.delete(id, done);
+        }
+        drop(sender);
+        assert!(receiver.iter().all(|existed| existed.unwrap()));
+        assert!(!points.iter().any(|point| check_stored(&self.engine, point)));
+        self.gone
+            .write()
+            .unwrap()
+            .extend(points.iter().map(|(id, _)| *id));
+    }
+
+    fn get_one(&self, noise: &mut Noise) {
+        let point = {
+            let living = self.living.lock().unwrap();
+            (!living.is_empty()).then(|| living[noise.below(living.len())].clone())
+        };
+        if let Some(point) = point {
+            // It may have been deleted since.
+            check_stored(&self.engine, &point);
+        }
+        assert!(check_stored(&self.engine, &self.kept[noise.below(KEPT)]));
+    }
+
+    fn search(&self, noise: &mut Noise) {
+        let (kept_id, kept_vector) = &self.kept[noise.below(KEPT)];
+        let metric = Metric::ALL[noise.below(4)];
+        let limit = [1, 10, 100][noise.below(3)];
+        let ef = [1, 50, 200, EXACT][noise.below(4)];
+        let query = Query { metric, limit, ef };
+        let gone_before = self.gone.read().unwrap().len();
+
+        let at_once = self.engine.search(kept_vector, &query).unwrap();
+        let hits = at_once.unwrap_or_else(|| {
+            let vectors = kept_vector.clone();
+            let answers =
+                answer(|done| self.engine.search_batch(vectors, vec![query.clone()], done));
+            answers.unwrap().swap_remove(0)
+        });
+
+        assert_eq!(
+            hits.len(),
+            limit,
+            "{query:?}: there are as many points at all times"
+        );
+        assert!(hits.is_sorted_by(|a, b| a.rank <= b.rank));
+        let ids: HashSet<PointId> = hits.iter().map(|hit| hit.id).collect();
+        assert_eq!(ids.len(), hits.len(), "a point is found twice");
+        if ef == EXACT {
+            assert_eq!(
+                hits[0].id, *kept_id,
+                "{query:?}: nothing is closer than itself"
+            );
+        }
+        let gone = self.gone.read().unwrap();
+        assert!(!gone[..gone_before].iter().any(|id| ids.contains(id)));
+        for hit in &hits {
+            // A hit may have been deleted since.
+            if let Some(point) = self.engine.get(&hit.id).unwrap() {
+                let expected = exact::distance(metric, kept_vector, point.vector);
+                assert!((hit.rank - expected).abs() <= 1e-9 * expected.max(1.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_acknowledged_holds_while_threads_insert_delete_get_and_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = Scene::new(open(folder.path()));
+    thread::scope(|scope| {
+        let scene = &scene;
+        for seed in [2, 3] {
+            scope.spawn(move || scene.repeat(seed, |noise| scene.insert_some(noise)));
+            scope.spawn(move || scene.repeat(seed + 10, |noise| scene.search(noise)));
+        }
+        scope.spawn(|| scene.repeat(20, |noise| scene.delete_many(noise)));
+        scope.spawn(|| scene.repeat(21, |noise| scene.get_one(noise)));
+        thread::sleep(duration());
+        scene.done.store(true, Relaxed);
+    });
+
+    let Scene {
+        engine,
+        kept,
+        living,
+        gone,
+        ..
+    } = scene;
+    let (living, gone) = (living.into_inner().unwrap(), gone.into_inner().unwrap());
+    assert!(!gone.is_empty());
+    drop(engine);
+    let again = open(folder.path());
+    assert_eq!(again.status().points, (kept.len() + living.len()) as u64);
+    assert!(
+        kept.iter()
+            .chain(&living)
+            .all(|point| check_stored(&again, point))
+    );
+    assert!(gone.iter().all(|id| again.get(id).unwrap().is_none()));
+}
+
+#[test]
+fn closing_in_the_middle_answers_every_request() {
+    for round in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = Scene::new(open(folder.path()));
+        let engine = &scene.engine;
+        let until_closed = |seed: u64, act: &dyn Fn(&mut Noise) -> Result<()>| {
+            let mut noise = Noise(seed);
+            let refused = std::iter::repeat_with(|| act(&mut noise)).find_map(Result::err);
+            assert!(matches!(refused, Some(Error::Closed)), "{refused:?}");
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| until_closed(30, &|noise| insert(engine, &noise.points(20))));
+            scope.spawn(|| {
+                until_closed(31, &|noise| {
+                    let [(id, _)] = <[Point; 1]>::try_from(noise.points(1)).unwrap();
+                    answer(|done| engine.delete(id, done)).map(drop)
+                });
+            });
+            scope.spawn(|| until_closed(32, &|_| engine.get(&scene.kept[0].0).map(drop)));
+            scope.spawn(|| {
+                until_closed(33, &|noise| {
+                    let query = Query {
+                        metric: Metric::ALL[noise.below(4)],
+                        limit: 10,
+                        ef: 50,
+                    };
+                    let queries = vec![query; 4];
+                    let vectors = scene.kept[..4]
+                        .iter()
+                        .flat_map(|(_, vector)| vector.clone());
+                    let vectors = vectors.collect();
+                    answer(|done| engine.search_batch(vectors, queries, done)).map(drop)
+                });
+            });
+            thread::sleep(Duration::from_millis(100 * round));
+            engine.close().unwrap();
+        });
+    }
+}

@@ -1,0 +1,81 @@
+// Runs the engine's tests where mistakes of unsafe code and of threads show that a plain run
+// passes over. `miri` interprets the few tests made for it, at every SIMD level that it knows:
+// reads out of bounds, values never written, races of plain memory. `thread` and `address` build
+// the tests, the standard library included, with ThreadSanitizer or AddressSanitizer, which follow
+// mapped files, system calls and long runs.
+//
+// Usage: node scripts/unsafe.mjs miri | thread | address
+import { execFileSync, spawnSync } from 'node:child_process';
+import process from 'node:process';
+
+/** What miri offers of the processor, one run each: none, then what each level of kernels needs. */
+const LEVELS = {
+  x64: ['', '+avx2,+fma', '+avx2,+fma,+avx512f,+avx512vnni'],
+  arm64: [''],
+};
+
+/** Interleavings that miri tries of each test. */
+const SEEDS = '0..4';
+
+const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };
+
+const check = CHECKS[process.argv[2]];
+if (check === undefined) fail(`expected one of ${Object.keys(CHECKS).join(', ')}`);
+check();
+
+function miri() {
+  needComponents('miri', 'rust-src');
+  for (const features of LEVELS[process.arch] ?? ['']) {
+    console.log(`\n> miri, target features: ${features || 'the least of the architecture'}`);
+    cargo(['miri', 'test', '--test', 'soundness'], {
+      RUSTFLAGS: features && `-Ctarget-feature=${features}`,
+      MIRIFLAGS: `-Zmiri-many-seeds=${SEEDS}`,
+    });
+  }
+}
+
+function sanitize(sanitizer) {
+  needComponents('rust-src');
+  const target = /^host: (.*)$/m.exec(rustc('-vV'))?.[1];
+  if (target === undefined) fail('rustc does not say for which host it builds');
+  console.log(`\n> ${sanitizer} sanitizer on ${target}`);
+  const tests = ['--lib', '--test', 'engine', '--test', 'soundness', '--test', 'stress'];
+  cargo(['test', '-Zbuild-std', '--target', target, '--no-fail-fast', ...tests], {
+    RUSTFLAGS: `-Zsanitizer=${sanitizer}`,
+    VECTORD_STRESS_SECONDS: process.env.VECTORD_STRESS_SECONDS ?? '20',
+    // Fewer cases: each takes ten times as long.
+    PROPTEST_CASES: process.env.PROPTEST_CASES ?? '16',
+  });
+}
+
+/** Runs cargo on the engine and ends this process with its failure. */
+function cargo(args, environment) {
+  const { status, error } = spawnSync('cargo', ['+nightly', ...args, '--package', 'vectord-engine'], {
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+  });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function rustc(...args) {
+  return execFileSync('rustc', ['+nightly', ...args], { encoding: 'utf8' });
+}
+
+function needComponents(...names) {
+  const list = ['component', 'list', '--toolchain', 'nightly', '--installed'];
+  const { status, stdout } = spawnSync('rustup', list, { encoding: 'utf8' });
+  const installed = status === 0 ? stdout.split('\n') : [];
+  const missing = names.filter((name) => !installed.some((line) => line.startsWith(name)));
+  if (missing.length > 0) {
+    fail(
+      `nightly Rust with ${missing.join(' and ')} is needed:\n` +
+        `  rustup toolchain install nightly --component ${names.join(' --component ')}`,
+    );
+  }
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
