@@ -67,6 +67,7 @@ fn what_was_compiled_for_a_level_runs_at_it() {
 #[test]
 fn kernels_read_all_of_their_slices_and_nothing_else() {
     type Pair = (fn(&Kernels) -> Kernel, fn(&Kernels) -> KernelOfFour);
+    const HAMMING: usize = 2;
     let pairs: [Pair; 4] = [
         (|k| k.squared_euclidean, |k| k.squared_euclidean_of_four),
         (|k| k.manhattan, |k| k.manhattan_of_four),
@@ -83,6 +84,10 @@ fn kernels_read_all_of_their_slices_and_nothing_else() {
             let others = [2, 3, 4, 5].map(|seed| whole_numbers(length, seed));
             let b = others.each_ref().map(|other| &**other);
             for (number, (one, four)) in pairs.iter().enumerate() {
+                // Miri knows no comparison of 512 bits; the loads are those of the other kernels.
+                if cfg!(miri) && level == Level::Avx512 && number == HAMMING {
+                    continue;
+                }
                 let expected = b.map(|b| one(scalar)(&a, b));
                 let alone = b.map(|b| one(kernels)(&a, b));
                 let together = four(kernels)(&a, b);
@@ -205,7 +210,7 @@ impl Points for Growing {
 #[test]
 fn codes_are_read_by_walks_while_more_points_are_stored_and_linked() {
     const DIMENSION: usize = 32;
-    let count = if cfg!(miri) { 40 } else { 2_000 };
+    let count = if cfg!(miri) { 12 } else { 2_000 };
     for metric in [Metric::Euclidean, Metric::Cosine] {
         let vectors = (0..count).map(|slot| whole_numbers(DIMENSION, u64::from(slot)));
         let points = Growing {
@@ -216,8 +221,8 @@ fn codes_are_read_by_walks_while_more_points_are_stored_and_linked() {
         let graph = Graph::new(
             metric,
             Params {
-                m: 4,
-                ef_construction: 10,
+                m: 2,
+                ef_construction: 4,
             },
         );
         let next = AtomicU32::new(0);
