@@ -2,7 +2,8 @@
 //! where their allocation ends, so that a read past the end shows, and threads that read as plain
 //! memory what another thread wrote, so that a race shows.
 //!
-//! Mapped files are beyond miri; `npm run test:asan` and `npm run test:tsan` run those.
+//! Mapped files are beyond miri: the engine as a whole runs under sanitizers, `npm run test:asan`
+//! and `npm run test:tsan`.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
