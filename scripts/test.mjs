@@ -1,4 +1,5 @@
-// Runs every test of the project, Rust and TypeScript, and ends with one line that sums them up.
+// Runs every test of the project, Rust, TypeScript and the arithmetic of the benchmarks in Python,
+// and ends with one line that sums them up.
 // What the tests need beside Node and Rust (grpcurl, a Python client) is installed first, into
 // .cache/; where that cannot be done, the tests that need it are skipped by name.
 import { spawn } from 'node:child_process';
@@ -12,6 +13,7 @@ if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
 await run('node', ['test/support/install.mjs']);
 await cargoTests();
 await vitestTests();
+await benchmarkTests();
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
@@ -44,6 +46,22 @@ async function vitestTests() {
   totals.passed += counts.numPassedTests ?? 0;
   totals.skipped += (counts.numPendingTests ?? 0) + (counts.numTodoTests ?? 0);
   const failed = counts.numFailedTests ?? 0;
+  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+}
+
+/** What computes the figures of `bench/peers.sh`: plain Python, without the libraries compared. */
+async function benchmarkTests() {
+  const command = 'command -v python3 || exit 127; python3 -m unittest discover bench/peers 2>&1';
+  const { code, output } = await run('sh', ['-c', command]);
+  if (code === 127) {
+    console.log('skipped: the tests of bench/peers need python3');
+    totals.skipped += 1;
+    return;
+  }
+  const ran = Number(/^Ran (\d+) tests?/m.exec(output)?.[1] ?? 0);
+  const failures = [...output.matchAll(/(?:failures|errors)=(\d+)/g)];
+  const failed = failures.reduce((sum, [, count]) => sum + Number(count), 0);
+  totals.passed += Math.max(ran - failed, 0);
   totals.failed += code !== 0 && failed === 0 ? 1 : failed;
 }
 

@@ -28,7 +28,7 @@ class Participant:
     module: str
     storage: str = "f32"
     metrics: tuple = ("Euclidean", "Cosine")
-    # vectord's graph ranks vectors where its store keeps them; all others copy them.
+    # vectord ranks vectors where its store keeps them and adds codes and links; others copy them.
     copies_vectors: bool = True
 
 
@@ -68,11 +68,11 @@ class Process:
         self.facts = self.reply()
 
     def build(self, threads):
-        """Builds the index; `facts` then holds what it took, as seen from outside."""
-        memory, cpu = self.usage.memory_info().rss, self.cpu_seconds()
-        self.facts.update(self.ask(f"build {threads}"))
-        self.facts["build_seconds"] = self.facts.pop("seconds")
-        self.facts["build_cpu_seconds"] = self.cpu_seconds() - cpu
+        """Builds the index; `facts` then holds what it took, memory as seen from outside."""
+        memory = self.usage.memory_info().rss
+        took = self.ask(f"build {threads}")
+        self.facts["build_seconds"] = took["seconds"]
+        self.facts["build_cpu_seconds"] = took["cpu_seconds"]
         added = self.usage.memory_info().rss - memory
         vectors = self.data.base.nbytes
         self.facts["memory_bytes"] = added + (0 if self.participant.copies_vectors else vectors)
@@ -84,13 +84,14 @@ class Process:
     def search(self, ef):
         """A point of the recall/QPS curve, from the median of a few passes over all queries."""
         passes = []
-        while len(passes) < LEAST_PASSES or sum(one["seconds"] for one in passes) < LEAST_SECONDS:
+        while len(passes) < LEAST_PASSES or total(passes, "cpu_seconds") < LEAST_SECONDS:
             passes.append(self.ask(f"search {ef}"))
         queries, evaluations = len(self.data.queries), passes[0]["evaluations"]
         return {
             "ef": ef,
             "recall": self.data.recall(passes[0]["found"]),
-            "qps": queries / median(one["seconds"] for one in passes),
+            "qps": queries / median(one["cpu_seconds"] for one in passes),
+            "work": total(passes, "cpu_seconds") / total(passes, "seconds"),
             "evaluations": None if evaluations is None else evaluations / queries,
         }
 
@@ -107,15 +108,15 @@ class Process:
             raise Gone(": ".join([f"it ended with {status}", *last_words]))
         return json.loads(line)
 
-    def cpu_seconds(self):
-        times = self.usage.cpu_times()
-        return times.user + times.system
-
     def end(self):
         """Lets the process go: it ends with its input."""
         self.child.stdin.close()
         self.child.stdout.close()
         self.child.wait()
+
+
+def total(passes, what):
+    return sum(one[what] for one in passes)
 
 
 class Gone(Exception):

@@ -13,9 +13,14 @@ from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from report import table
 from sets import CASES, Set
+from verdicts import builders, verdicts
 
 RESULTS = ROOT / "bench" / "results"
+PUBLISHED = ROOT / "docs" / "performance"
 SHORT_POINTS = 10_000
+LEAST_ROUNDS = 7
+# What differs from round to round at a point of a curve.
+MEASURED = "qps", "work"
 
 
 def main():
@@ -26,9 +31,14 @@ def main():
         "machine": machine(),
         "settings": {
             "parameters": f"M={M}, ef_construction={EF_CONSTRUCTION}",
-            "interleaved rounds": f"{options.builds} of builds, {options.rounds} of searches",
+            "interleaved rounds": f"{options.builds} of builds that are held against a target, "
+            f"1 of other builds, {options.rounds} of searches",
             "threads": f"{options.build_threads} to build, 1 to search",
+            "queries per second": "by the processor time of the process",
+            "MiB": "what the process grows by while it builds; for vectord that is its codes and "
+            "links, and the f32 vectors are added",
         },
+        "short": options.short,
         "cases": [],
     }
     for case in CASES:
@@ -36,11 +46,34 @@ def main():
             data = Set(options.data, case, SHORT_POINTS if options.short else None)
             results["cases"].append(measure(data, options))
     stem = RESULTS / ("peers-short" if options.short else "peers")
-    stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
-    stem.with_suffix(".md").write_text(table(results))
-    draw(results, stem)
+    write(results, stem)
+    draw(results, stem, ("svg", "png"))
     print(table(results))
     print(f"written to {stem}.md, .json, .svg and .png")
+    if options.publish:
+        publish(results)
+    return 1 if not options.short and missed(results) else 0
+
+
+def write(results, stem):
+    stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
+    stem.with_suffix(".md").write_text(table(results))
+
+
+def publish(results):
+    """Writes what the README shows: all but the single rounds, which the spreads stand for."""
+    for case in results["cases"]:
+        for index in case["indexes"].values():
+            del index["rounds"]
+    PUBLISHED.mkdir(parents=True, exist_ok=True)
+    write(results, PUBLISHED / "peers")
+    draw(results, PUBLISHED / "peers", ("svg",))
+    print(f"published in {PUBLISHED}")
+
+
+def missed(results):
+    """Whether a target is missed for certain; one whose peer did not run is not."""
+    return any(one["met"] is False for case in results["cases"] for one in case["verdicts"])
 
 
 def parse():
@@ -54,14 +87,29 @@ def parse():
         parser.add_argument(
             option, type=some_of(known), default=known, help=f"some of {','.join(known)}"
         )
-    parser.add_argument("--rounds", type=int, help="of searches, 7 unless --short")
-    parser.add_argument("--builds", type=int, default=1, help="rounds of builds")
+    parser.add_argument("--rounds", type=int, help=f"of searches, {LEAST_ROUNDS} unless --short")
+    parser.add_argument(
+        "--builds",
+        type=int,
+        help=f"rounds of builds that are held against a target, {LEAST_ROUNDS} unless --short",
+    )
     parser.add_argument("--build-threads", type=int, default=1)
+    parser.add_argument(
+        "--publish", action="store_true", help=f"write to {PUBLISHED.relative_to(ROOT)} as well"
+    )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.data:
         parser.error("name the folder of the sets with --data, or set VECTORD_DATA")
-    options.rounds = options.rounds or (3 if options.short else 7)
+    least = 3 if options.short else LEAST_ROUNDS
+    options.rounds = least if options.rounds is None else options.rounds
+    options.builds = (1 if options.short else least) if options.builds is None else options.builds
+    if min(options.rounds, options.builds, options.build_threads) < 1:
+        parser.error("--rounds, --builds and --build-threads are at least 1")
+    whole = len(options.peers) == len(PARTICIPANTS) and len(options.sets) == len(CASES)
+    enough = min(options.rounds, options.builds) >= LEAST_ROUNDS
+    if options.publish and (options.short or not whole or not enough):
+        parser.error(f"--publish is for all peers and sets whole, in {LEAST_ROUNDS} rounds or more")
     return options
 
 
@@ -89,7 +137,7 @@ def measure(data, options):
     for process in running.values():
         process.end()
     baseline = next(name for name in ("hnswlib", "hnsw_rs", *running) if name in running)
-    return {
+    case = {
         "name": data.case.name,
         "metric": data.case.metric,
         "points": data.points,
@@ -102,27 +150,33 @@ def measure(data, options):
         },
         "left_out": left_out,
     }
+    case["verdicts"] = verdicts(case)
+    return case
 
 
 def build_all(data, options, left_out):
-    """Builds every index as often as asked for; the processes of the last round stay."""
+    """Builds every index, and those held against a target as often as asked for. The processes of
+    the last round, in which all take part, stay.
+    """
     wanted = participants(data.case, options)
+    repeated = builders(data.case.name)
     builds = {peer.name: [] for peer in wanted}
     running = {}
     for turn in range(options.builds):
-        for peer in rotated(wanted, turn):
+        last = turn == options.builds - 1
+        for peer in rotated([peer for peer in wanted if last or peer.name in repeated], turn):
             if peer.name in left_out:
                 continue
             try:
                 process = build(peer, data, options)
-                if turn == options.builds - 1:
+                if last:
                     process.breadths = breadths(process.recall)
             except Gone as gone:
                 left_out[peer.name] = str(gone)
                 print(f"  {peer.name} is left out: {gone}", flush=True)
                 continue
             builds[peer.name].append(process.facts)
-            if turn == options.builds - 1:
+            if last:
                 running[peer.name] = process
             else:
                 process.end()
@@ -163,9 +217,10 @@ def evaluate(builds, rounds, baseline_builds, baseline_rounds):
         other = [at_recall(curve, target) for curve in baseline_rounds]
         qps[str(target)] = summary(own)
         ratios[str(target)] = summary([quotient(a, b) for a, b in zip(own, other)])
+    # The last round is common to both, if one was built more often.
     cpu = [
-        quotient(a["build_cpu_seconds"], b["build_cpu_seconds"])
-        for a, b in zip(builds, baseline_builds)
+        a["build_cpu_seconds"] / b["build_cpu_seconds"]
+        for a, b in zip(reversed(builds), reversed(baseline_builds))
     ]
     counted = rounds[0][0]["evaluations"] is not None
     return {
@@ -173,9 +228,10 @@ def evaluate(builds, rounds, baseline_builds, baseline_rounds):
         "qps": qps,
         "ratios": ratios,
         "build_cpu_ratio": summary(cpu),
+        "work": median(point["work"] for curve in rounds for point in curve),
         "evaluations": at_recall(rounds[0], 0.95, "evaluations") if counted else None,
         "curve": [
-            {**points[0], "qps": median(point["qps"] for point in points)}
+            {**points[0], **{key: median(point[key] for point in points) for key in MEASURED}}
             for points in zip(*rounds)
         ],
         "rounds": rounds,
@@ -188,9 +244,9 @@ def quotient(value, other):
 
 def rotated(items, turn):
     """The items from another first one each turn, so that none always follows the same other."""
-    start = turn % len(items)
+    start = turn % max(len(items), 1)
     return items[start:] + items[:start]
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

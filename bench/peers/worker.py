@@ -34,14 +34,13 @@ def main():
     for line in sys.stdin:
         command, number = line.split()
         if command == "build":
-            seconds = timed(lambda: index.build(base, int(number)))[0]
+            took, _ = timed(lambda: index.build(base, int(number)))
             settle()
-            reply(seconds=seconds)
+            reply(**took)
         else:
             index.set_ef(int(number))
-            seconds, rows = timed(lambda: index.search_batch(queries))
-            evaluations = index.evaluations
-            reply(seconds=seconds, found=rows.tolist(), evaluations=evaluations)
+            took, rows = timed(lambda: index.search_batch(queries))
+            reply(**took, found=rows.tolist(), evaluations=index.evaluations)
 
 
 def own_output():
@@ -60,9 +59,11 @@ def settle():
 
 
 def timed(work):
-    start = time.perf_counter()
+    """What the work took, by the clock and in processor time of all threads, and its result."""
+    start, cpu = time.perf_counter(), time.process_time()
     result = work()
-    return time.perf_counter() - start, result
+    cpu_seconds = time.process_time() - cpu
+    return {"seconds": time.perf_counter() - start, "cpu_seconds": cpu_seconds}, result
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 //! `peer vectord|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
 //!
 //! It reads the first `POINTS` rows of `BASE` and answers with a line of JSON. Then it obeys the
-//! lines `build THREADS` and `search EF`, the latter on one thread, and answers each with another.
+//! lines `build THREADS` and `search EF`, the latter on one thread, and answers each with another,
+//! which has the seconds that went by and those of processor time that the process took.
 
+mod cpu;
 // What the recall benchmark has already; not all of it is needed here.
 #[allow(dead_code)]
 #[path = "../recall/reference.rs"]
@@ -12,16 +14,26 @@ mod reference;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
-use std::{env, io, path::Path, time::Instant};
+use std::{env, io, mem, path::Path, time::Instant};
 
 use reference::Reference;
 use support::{Result, fill::fill, recall::K, vectors::Vectors};
 use vectord_engine::{
     Metric,
+    codes::Codes,
     graph::{Graph, Params, Scratch},
     measure::Measure,
     points::Points,
 };
+
+/// What takes part.
+trait Index {
+    /// Indexes all points.
+    fn build(&mut self, threads: u32) -> Result<()>;
+
+    /// The slots nearest to a query, and how many distances it took to find them.
+    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)>;
+}
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -29,39 +41,95 @@ fn main() -> Result<()> {
         return Err("peer INDEX METRIC BASE QUERIES POINTS M EF_CONSTRUCTION".into());
     };
     let metric = metric_of(metric)?;
-    let base = Vectors::read(Path::new(base))?
-        .first(points.parse()?)
-        .with_codes()?;
+    let base = Vectors::read(Path::new(base))?.first(points.parse()?);
     let queries = Vectors::read(Path::new(queries))?;
     let params = Params {
         m: m.parse()?,
         ef_construction: ef_construction.parse()?,
     };
-    println!(r#"{{"parameters": "M={m}, ef_construction={ef_construction}, f32"}}"#);
+    let ranked = match index.as_str() {
+        "vectord" => ranked_by(metric, &base),
+        _ => "f32",
+    };
+    println!(r#"{{"parameters": "M={m}, ef_construction={ef_construction}, {ranked}"}}"#);
     match index.as_str() {
-        "vectord" => {
-            let graph = Graph::new(graph_metric(metric), params);
-            let mut scratch = Scratch::new();
-            serve(
-                &queries,
-                |threads| Ok(fill(&graph, &base, 0..base.len(), threads)?),
-                |query, ef| {
-                    let measure = Measure::new(metric, query);
-                    let ranks = graph.search(&base, &measure, ef, K, |_| true, &mut scratch)?;
-                    let nearest = scratch.results().iter();
-                    Ok((nearest.map(|found| found.slot).collect(), ranks))
-                },
-            )
-        }
-        "hnsw_rs" => {
-            let reference = Reference::new(metric, params, &base);
-            serve(
-                &queries,
-                |threads| Ok(reference.fill(0..base.len(), threads)?),
-                |query, ef| Ok(reference.search(query, ef)),
-            )
-        }
+        "vectord" => serve(&queries, &mut Own::new(metric, params, base)),
+        "hnsw_rs" => serve(&queries, &mut Other::new(metric, params, &base)),
         _ => Err(format!("index {index}: expected vectord or hnsw_rs").into()),
+    }
+}
+
+/// What vectord ranks by.
+fn ranked_by(metric: Metric, base: &Vectors) -> &'static str {
+    if !Codes::pay(base.vector(0).len()) || !Codes::suit(graph_metric(metric)) {
+        "f32"
+    } else if Codes::suit(metric) {
+        "8-bit codes, ranked again in f32"
+    } else {
+        "linked by 8-bit codes, searched in f32"
+    }
+}
+
+/// The graph that the service would walk.
+struct Own {
+    metric: Metric,
+    base: Vectors,
+    graph: Graph,
+    scratch: Scratch,
+}
+
+impl Own {
+    fn new(metric: Metric, params: Params, base: Vectors) -> Self {
+        Own {
+            metric,
+            base,
+            graph: Graph::new(graph_metric(metric), params),
+            scratch: Scratch::new(),
+        }
+    }
+}
+
+impl Index for Own {
+    /// Makes the codes too: they are a part of the index, in time and in memory.
+    fn build(&mut self, threads: u32) -> Result<()> {
+        let plain = mem::replace(&mut self.base, Vectors::new(1, Vec::new()));
+        self.base = plain.with_codes()?;
+        Ok(fill(&self.graph, &self.base, 0..self.base.len(), threads)?)
+    }
+
+    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)> {
+        let measure = Measure::new(self.metric, query);
+        let scratch = &mut self.scratch;
+        let ranks = self
+            .graph
+            .search(&self.base, &measure, ef, K, |_| true, scratch)?;
+        let nearest = scratch.results().iter();
+        Ok((nearest.map(|found| found.slot).collect(), ranks))
+    }
+}
+
+/// The graph of `hnsw_rs`.
+struct Other<'a> {
+    points: u32,
+    reference: Reference<'a>,
+}
+
+impl<'a> Other<'a> {
+    fn new(metric: Metric, params: Params, base: &'a Vectors) -> Self {
+        Other {
+            points: base.len(),
+            reference: Reference::new(metric, params, base),
+        }
+    }
+}
+
+impl Index for Other<'_> {
+    fn build(&mut self, threads: u32) -> Result<()> {
+        Ok(self.reference.fill(0..self.points, threads)?)
+    }
+
+    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)> {
+        Ok(self.reference.search(query, ef))
     }
 }
 
@@ -80,34 +148,31 @@ fn graph_metric(metric: Metric) -> Metric {
     }
 }
 
-/// Obeys the commands of standard input until it ends. `search` gives the slots nearest to a query
-/// and how many distances it took to find them.
-fn serve(
-    queries: &Vectors,
-    build: impl Fn(u32) -> Result<()>,
-    mut search: impl FnMut(&[f32], usize) -> Result<(Vec<u32>, u64)>,
-) -> Result<()> {
+/// Obeys the commands of standard input until it ends.
+fn serve(queries: &Vectors, index: &mut impl Index) -> Result<()> {
     for line in io::stdin().lines() {
         let line = line?;
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu::seconds());
+        let took = || {
+            let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu::seconds() - cpu);
+            format!(r#""seconds": {seconds}, "cpu_seconds": {cpu_seconds}"#)
+        };
         match line.split_once(' ') {
             Some(("build", threads)) => {
-                build(threads.parse()?)?;
-                println!(r#"{{"seconds": {}}}"#, start.elapsed().as_secs_f64());
+                index.build(threads.parse()?)?;
+                println!("{{{}}}", took());
             }
             Some(("search", ef)) => {
                 let ef = ef.parse()?;
                 let mut found = Vec::with_capacity(queries.len() as usize);
                 let mut evaluations = 0;
                 for query in 0..queries.len() {
-                    let (slots, distances) = search(queries.vector(query), ef)?;
+                    let (slots, distances) = index.search(queries.vector(query), ef)?;
                     found.push(slots);
                     evaluations += distances;
                 }
-                let seconds = start.elapsed().as_secs_f64();
-                println!(
-                    r#"{{"seconds": {seconds}, "found": {found:?}, "evaluations": {evaluations}}}"#
-                );
+                let took = took();
+                println!(r#"{{{took}, "found": {found:?}, "evaluations": {evaluations}}}"#);
             }
             _ => return Err(format!("command {line:?}: expected build or search").into()),
         }

@@ -1,0 +1,97 @@
+"""The targets of vectord, each a ratio to another library, and whether a run meets them."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from curve import at_recall, summary
+
+OWN = "vectord"
+BUILD_CPU = "build CPU"
+
+
+@dataclass(frozen=True)
+class Target:
+    """vectord's figure over that of a peer: at least this for queries per second at a recall, or
+    at most this for the processor time of a build.
+    """
+
+    case: str
+    peer: str
+    recall: Optional[float]
+    bound: float
+    # Whether the bound itself is not enough.
+    strict: bool = False
+
+    def wish(self):
+        if self.recall is None:
+            return f"at most {self.bound:g}"
+        return f"more than {self.bound:g}" if self.strict else f"at least {self.bound:g}"
+
+    def met(self, ratio):
+        if self.recall is None:
+            return ratio <= self.bound
+        return ratio > self.bound if self.strict else ratio >= self.bound
+
+
+def search_targets():
+    for case, at_99 in ("sift-100k", 2.5), ("minilm", 3):
+        yield Target(case, "hnswlib", 0.95, 3)
+        yield Target(case, "hnswlib", 0.99, at_99)
+        for recall in 0.95, 0.99:
+            yield Target(case, "svs-f16", recall, 1.4)
+            for peer in "faiss", "usearch-f32", "usearch-bf16", "scann":
+                yield Target(case, peer, recall, 1, strict=True)
+            yield Target(case, "hnsw_rs", recall, 10)
+    for case in "sift-100k-manhattan", "minhash":
+        for recall in 0.95, 0.99:
+            yield Target(case, "hnsw_rs", recall, 3)
+
+
+BUILD_TARGETS = [
+    Target("sift-100k", "hnswlib", None, 0.45),
+    Target("minilm", "hnswlib", None, 0.32),
+]
+TARGETS = [*search_targets(), *BUILD_TARGETS]
+
+
+def builders(case):
+    """The indexes whose builds are held against a target, so that more than one round counts."""
+    peers = {target.peer for target in BUILD_TARGETS if target.case == case}
+    return peers | {OWN} if peers else set()
+
+
+def verdicts(case):
+    """What a case says of its targets. One whose peer did not run, or that the other index cannot
+    be held against, says so in place of a ratio.
+    """
+    return [
+        verdict(target, case["indexes"]) for target in TARGETS if target.case == case["name"]
+    ]
+
+
+def verdict(target, indexes):
+    found = {
+        "ratio to": target.peer,
+        "of": BUILD_CPU if target.recall is None else f"QPS at {target.recall:.2f}",
+        "target": target.wish(),
+        "ratio": None,
+        "met": None,
+    }
+    absent = [name for name in (OWN, target.peer) if name not in indexes]
+    if absent:
+        return {**found, "note": f"{' and '.join(absent)} did not run"}
+    own, other = (figures(target, indexes[name]) for name in (OWN, target.peer))
+    if None in own:
+        return {**found, "met": False, "note": f"{OWN} does not reach the recall"}
+    if None in other:
+        return {**found, "met": True, "note": f"{target.peer} does not reach the recall"}
+    # The last rounds are common to both, if one has more.
+    ratio = summary([a / b for a, b in zip(reversed(own), reversed(other))])
+    return {**found, "ratio": ratio, "met": target.met(ratio["median"])}
+
+
+def figures(target, index):
+    """The figure of each round."""
+    if target.recall is None:
+        return [facts["build_cpu_seconds"] for facts in index["builds"]]
+    return [at_recall(curve, target.recall) for curve in index["rounds"]]

@@ -1,0 +1,151 @@
+//! The parts of what is resident.
+//!
+//! Linux tells sums. The parts of a sum follow from the layout, which is written down here once
+//! more so that the two check each other: what a sum has beyond its parts is a line of its own, the
+//! rest, and a part that grows shows there.
+
+use vectord_engine::{Metric, codes::Codes, graph::Params};
+
+use crate::{Set, smaps::Resident};
+
+/// Bytes in the content of each point.
+pub const CONTENT_BYTES: usize = 64;
+
+/// The row of a slot: where its record is, when it came and went, its norm.
+const SLOT_BYTES: usize = 32;
+
+/// The id table: an id and its slot, and a byte of control, in each place.
+const ID_PLACE_BYTES: usize = 16 + 4 + 1;
+
+/// Of places in a hash map, at most 7 in 8 are taken, and their number is a power of two.
+const TAKEN_OF_8: usize = 7;
+
+/// Twins and level of each slot, and where its upper rows begin.
+const GRAPH_TABLE_BYTES: usize = 8 + 1 + 4;
+
+const LINK_BYTES: usize = 4;
+
+/// What was found of one set.
+pub struct Memory {
+    pub set: Set,
+    pub params: Params,
+    pub threads: usize,
+    /// After all points were inserted, before any graph.
+    pub filled: Resident,
+    /// What the graph of each metric added.
+    pub graphs: Vec<(Metric, Resident)>,
+}
+
+/// Bytes a point.
+struct Part {
+    name: String,
+    bytes: f64,
+}
+
+impl Memory {
+    pub fn raw(&self) -> usize {
+        4 * self.set.dimension
+    }
+
+    fn a_point(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.set.points as f64
+    }
+
+    /// With the graph of one metric: all there is, a point.
+    pub fn with_one_metric(&self) -> f64 {
+        let (_, graph) = self.graphs[0];
+        self.a_point(self.filled.sum() + graph.sum())
+    }
+
+    /// The same without what is mapped from files.
+    pub fn anonymous_with_one_metric(&self) -> f64 {
+        let (_, graph) = self.graphs[0];
+        self.a_point(self.filled.anonymous + graph.anonymous)
+    }
+
+    /// What each metric after the first adds.
+    pub fn further_metrics(&self) -> impl Iterator<Item = (Metric, f64)> {
+        let further = self.graphs.iter().skip(1);
+        further.map(|&(metric, added)| (metric, self.a_point(added.sum())))
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |name: &str, bytes: f64| Part {
+            name: name.into(),
+            bytes,
+        };
+        let (points, dimension) = (self.set.points, self.set.dimension);
+        let files = self.a_point(self.filled.files);
+        let codes = if Codes::pay(dimension) {
+            dimension.next_multiple_of(16) + 16
+        } else {
+            0
+        };
+        let ids = self.a_point(id_table(points) as u64);
+        let known = (codes + SLOT_BYTES) as f64 + ids;
+        let mut parts = vec![
+            part("vectors, mapped", self.raw() as f64),
+            part("headers and contents, mapped", files - self.raw() as f64),
+            part("codes", codes as f64),
+            part("slot table", SLOT_BYTES as f64),
+            part("id table", ids),
+            part(
+                "rest: writing, stacks, table ends",
+                self.a_point(self.filled.anonymous) - known,
+            ),
+        ];
+        for &(metric, added) in &self.graphs {
+            let m = self.params.m;
+            let ground = (2 * m * LINK_BYTES) as f64;
+            // Layer by layer, 1 point in m has another row.
+            let upper = (m * LINK_BYTES) as f64 / (m - 1) as f64;
+            let tables = GRAPH_TABLE_BYTES as f64;
+            let added = self.a_point(added.sum());
+            parts.push(part(&format!("{metric:?}: links, layer 0"), ground));
+            parts.push(part(&format!("{metric:?}: links above"), upper));
+            parts.push(part(&format!("{metric:?}: twins and levels"), tables));
+            parts.push(part(
+                &format!("{metric:?}: rest: visited lists, table ends"),
+                added - ground - upper - tables,
+            ));
+        }
+        parts
+    }
+
+    pub fn print(&self) {
+        let Set { points, dimension } = self.set;
+        println!(
+            "\n{points} points of {dimension} values, contents of {CONTENT_BYTES} bytes, M={}, \
+             {} threads: bytes a point",
+            self.params.m, self.threads
+        );
+        for Part { name, bytes } in self.parts() {
+            println!(
+                "  {name:44} {bytes:8.1} {:7.2} x raw",
+                bytes / self.raw() as f64
+            );
+        }
+    }
+
+    pub fn json(&self) -> String {
+        let parts: Vec<String> = self
+            .parts()
+            .iter()
+            .map(|part| format!("\"{}\": {:.2}", part.name, part.bytes))
+            .collect();
+        format!(
+            "\"points\": {}, \"dimension\": {}, \"m\": {}, \"threads\": {}, \
+             \"bytes_a_point\": {{{}}}",
+            self.set.points,
+            self.set.dimension,
+            self.params.m,
+            self.threads,
+            parts.join(", ")
+        )
+    }
+}
+
+/// Bytes of the hash map of so many ids.
+fn id_table(points: usize) -> usize {
+    (points * 8).div_ceil(TAKEN_OF_8).next_power_of_two() * ID_PLACE_BYTES
+}
