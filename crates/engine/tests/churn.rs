@@ -104,6 +104,20 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
+/// Waits until no round of giving slots back is due: the last deletes, too few for a round of their
+/// own, may have come too late for it.
+fn wait_for_slots(engine: &Engine) {
+    wait_until("giving slots back", || {
+        let status = engine.status();
+        status.dead < too_few(status.points)
+    });
+}
+
+/// So many dead among `points` make a round when there is nothing else to do; fewer wait for more.
+fn too_few(points: u64) -> u64 {
+    (points / 20).max(64)
+}
+
 fn wait_for_graph(engine: &Engine) {
     wait_until("linking", || {
         let graphs = engine.status().graphs;
@@ -131,7 +145,7 @@ fn slots_are_used_again_round_after_round() {
             .iter()
             .partition(|&number| (number / 7 + round) % 2 == 0);
         delete(&engine, &gone);
-        wait_until("giving slots back", || engine.status().dead == 0);
+        wait_for_slots(&engine);
         let new: Vec<u64> = (next..next + gone.len() as u64).collect();
         next += new.len() as u64;
         insert(&engine, &new);
@@ -139,7 +153,8 @@ fn slots_are_used_again_round_after_round() {
         wait_for_graph(&engine);
         let status = engine.status();
         assert_eq!(status.points, live.len() as u64);
-        assert_eq!(status.graphs[0].slots, slots, "no slot was added");
+        let most = slots + too_few(status.points) as u32;
+        assert!(status.graphs[0].slots < most, "slots are used again");
         assert_eq!(status.graphs[0].failure, None);
     }
     let queries: Vec<Vec<f32>> = (0..100).map(|query| vector(1 << 40 | query)).collect();
@@ -180,7 +195,7 @@ fn a_search_finds_enough_while_nearly_everything_around_it_is_deleted() {
             }
         });
         delete(&engine, &gone);
-        wait_until("giving slots back", || engine.status().dead == 0);
+        wait_for_slots(&engine);
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(search(&engine, &vector(17), 100, 20).len(), kept.len());
@@ -194,7 +209,7 @@ fn the_oldest_of_equals_come_first_even_in_slots_used_again() {
     let all: Vec<u64> = (0..500).collect();
     insert(&engine, &all);
     delete(&engine, &all[..250]);
-    wait_until("giving slots back", || engine.status().dead == 0);
+    wait_for_slots(&engine);
     let new: Vec<u64> = (500..700).collect();
     insert(&engine, &new);
     // No value of the query occurs in a vector: all are equally far.
@@ -290,7 +305,7 @@ fn whatever_comes_and_goes_every_answer_is_one_that_was_right_meanwhile() {
         come_and_go(&engine, &diary);
         done.store(true, Ordering::Relaxed);
     });
-    wait_until("giving slots back", || engine.status().dead < 64);
+    wait_for_slots(&engine);
     wait_for_graph(&engine);
     let status = engine.status();
     assert_eq!(status.graphs[0].failure, None);
