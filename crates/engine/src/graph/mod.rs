@@ -19,6 +19,7 @@ mod doubt;
 mod links;
 mod pool;
 mod ranks;
+mod reach;
 mod repair;
 mod search;
 #[cfg(test)]

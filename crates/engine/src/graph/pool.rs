@@ -5,6 +5,7 @@ use std::{
     collections::{BinaryHeap, TryReserveError},
 };
 
+use super::reach::Reach;
 use crate::{Error, Result};
 
 /// A point found, with its rank under the metric of the search.
@@ -87,7 +88,7 @@ const STRIDE: usize = 8;
 /// binary search, one short move, and the next candidate is found by a cursor. Points that a search
 /// walks through but may not return wait in a heap of their own, for there can be any number of
 /// them; they never take one of the `ef` places.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pool {
     ef: usize,
     accepted: Vec<Candidate>,
@@ -95,12 +96,29 @@ pub(super) struct Pool {
     cursor: usize,
     /// The rank of the farthest point of a full pool.
     bound: f32,
+    reach: Reach,
     rejected: BinaryHeap<Reverse<Candidate>>,
     /// Rejected points to expand before giving up on them.
     patience: usize,
     /// Accepted points without which the walk does not give up.
     least: usize,
     gave_up: bool,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Pool {
+            ef: 0,
+            accepted: Vec::new(),
+            cursor: 0,
+            bound: f32::NEG_INFINITY,
+            reach: Reach::ALL,
+            rejected: BinaryHeap::new(),
+            patience: usize::MAX,
+            least: 0,
+            gave_up: false,
+        }
+    }
 }
 
 impl Pool {
@@ -111,11 +129,17 @@ impl Pool {
         self.rejected.clear();
         self.cursor = 0;
         self.bound = f32::NEG_INFINITY;
+        self.reach = Reach::ALL;
         self.patience = usize::MAX;
         self.gave_up = false;
         self.accepted
             .try_reserve(self.ef + 1)
             .map_err(|error| out_of_memory(&error))
+    }
+
+    /// Ends the walk at what is out of reach.
+    pub fn bound_reach(&mut self, reach: Reach) {
+        self.reach = reach;
     }
 
     /// Gives up on rejected points once so many of them have been expanded, but not before `least`
@@ -192,7 +216,7 @@ impl Pool {
     }
 
     /// The closest point not expanded yet, which now counts as expanded; none when the rest is
-    /// farther than the pool's bound.
+    /// farther than the pool's bound or out of reach.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         if !self.rejected.is_empty()
@@ -200,11 +224,22 @@ impl Pool {
         {
             return Some(slot);
         }
-        let candidate = self.accepted.get_mut(self.cursor)?;
-        candidate.0 |= 1;
-        let slot = candidate.neighbor().slot;
+        let Neighbor { rank, slot } = self.accepted.get(self.cursor)?.neighbor();
+        if self.is_out_of_reach(rank) {
+            return None;
+        }
+        self.accepted[self.cursor].0 |= 1;
         self.advance();
         Some(slot)
+    }
+
+    #[inline]
+    fn is_out_of_reach(&self, rank: f32) -> bool {
+        self.cursor >= self.reach.least
+            && self
+                .accepted
+                .get(self.reach.place)
+                .is_some_and(|found| self.reach.excludes(rank, found.neighbor().rank))
     }
 
     /// The point that comes next unless a closer one is found before.
@@ -228,8 +263,9 @@ impl Pool {
             self.rejected.clear();
             return None;
         }
-        if !self.admits(closest.neighbor().rank) {
-            // The bound only shrinks, so none of them will ever be wanted.
+        let rank = closest.neighbor().rank;
+        if !self.admits(rank) || self.is_out_of_reach(rank) {
+            // Both bounds only shrink, so none of them will ever be wanted.
             self.rejected.clear();
             return None;
         }
@@ -258,6 +294,7 @@ fn out_of_memory(error: &TryReserveError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Metric;
 
     fn at(rank: f32, slot: u32) -> Neighbor {
         Neighbor { rank, slot }
@@ -332,5 +369,24 @@ mod tests {
             "3 and 4 are farther than the one accepted"
         );
         assert!(pool.neighbors().eq([at(2.5, 9)]));
+    }
+
+    #[test]
+    fn candidates_out_of_reach_are_not_expanded_once_enough_are() {
+        let mut pool = Pool::default();
+        pool.begin(8, 10).unwrap();
+        pool.bound_reach(Reach::of_search(Metric::Euclidean, 4, 2));
+        pool.accept(at(3.0, 1));
+        pool.accept(at(9.0, 2));
+        assert_eq!(pool.next(), Some(1));
+        assert_eq!(pool.next(), Some(2), "it is one of the two looked for");
+        for (rank, slot) in [(1.0, 3), (1.01, 4), (2.9, 5)] {
+            pool.accept(at(rank, slot));
+        }
+        pool.reject(at(1.02, 6)).unwrap();
+        pool.reject(at(2.8, 7)).unwrap();
+        let walked: Vec<_> = (0..9).map_while(|_| pool.next()).collect();
+        assert_eq!(walked, [3, 4, 6], "5 and 7 are more than twice as far");
+        assert_eq!(pool.neighbors().len(), 5);
     }
 }

@@ -5,6 +5,7 @@ use super::{
     doubt::{Error, SAMPLE},
     links::Link,
     ranks::{ByVector, Ranks},
+    reach::Reach,
 };
 use crate::{Result, codes::Codes, measure::Measure, points::Points};
 
@@ -65,7 +66,7 @@ impl<R: Ranks> Target<R> {
 
 impl Graph {
     /// Leaves the up to `limit` closest points that `accept` lets pass in [`Scratch::results`],
-    /// found among `ef` candidates, and says how many ranks it took. `measure` is of the graph's
+    /// found by a walk of breadth `ef`, and says how many ranks it took. `measure` is of the graph's
     /// metric, or Manhattan on a Euclidean graph. Points whose insertion has not finished may be
     /// missing; decide which points those are with [`Graph::contains`] before the search, not after
     /// it. Where too many points do not pass, the search gives up and [says so](Scratch::gave_up).
@@ -83,6 +84,7 @@ impl Graph {
     ) -> Result<u64> {
         let ef = ef.max(limit);
         let metric = measure.metric();
+        let reach = Reach::of_search(metric, ef, limit);
         let by_vector = ByVector {
             points,
             measure: *measure,
@@ -92,14 +94,14 @@ impl Graph {
             let mut code = std::mem::take(&mut scratch.code);
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
-            let walked = self.walk(by_code, points, ef, &accept, scratch);
+            let walked = self.walk(by_code, points, ef, reach, &accept, scratch);
             scratch.code = code;
             evaluations = walked?;
-            if scratch.rank_again(by_vector, limit) {
+            if scratch.rank_again(by_vector, ef, limit) {
                 return Ok(evaluations);
             }
         }
-        evaluations += self.walk(by_vector, points, ef, &accept, scratch)?;
+        evaluations += self.walk(by_vector, points, ef, reach, &accept, scratch)?;
         let Scratch { pool, results, .. } = scratch;
         results.clear();
         results.extend(pool.neighbors().take(limit));
@@ -112,6 +114,7 @@ impl Graph {
         ranks: R,
         points: &P,
         ef: usize,
+        reach: Reach,
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
@@ -122,7 +125,9 @@ impl Graph {
         let mut target = Target::new(ranks);
         let start = self.approach(&mut target, points, entry, 0, APPROACH, scratch)?;
         scratch.visited.begin(self.links.capacity())?;
-        scratch.pool.begin(ef, self.links.capacity())?;
+        let most = Reach::most(ef);
+        scratch.pool.begin(most, self.links.capacity())?;
+        scratch.pool.bound_reach(reach);
         scratch.pool.bound_rejected(self.patience(ef), 0);
         scratch.visited.insert(start.slot);
         self.offer(start, accept, scratch)?;
@@ -291,15 +296,15 @@ impl Scratch {
     /// their vectors; false if the codes cannot tell the candidates apart.
     ///
     /// How far codes are off shows in the candidates ranked first; the others are ranked only as
-    /// far as they could be closer.
-    fn rank_again<R: Ranks>(&mut self, ranks: R, limit: usize) -> bool {
+    /// far as they could be closer. Whether codes can be trusted is asked of the `ef` closest.
+    fn rank_again<R: Ranks>(&mut self, ranks: R, ef: usize, limit: usize) -> bool {
         let Scratch { pool, results, .. } = self;
         let surely = limit.max(SAMPLE);
         let mut candidates = pool.neighbors();
         results.clear();
         results.extend(candidates.by_ref().take(surely));
         let error = Error::of(results, ranks);
-        let by_code = pool.neighbors();
+        let by_code = pool.neighbors().take(ef);
         if !error.is_small_for(by_code) {
             return false;
         }

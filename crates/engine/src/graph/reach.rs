@@ -1,0 +1,91 @@
+//! How far a search walks: it ends at a distance, not after so many candidates (Al-Jazzazi et al.,
+//! 2025, arXiv:2505.15636, "Distance Adaptive Beam Search").
+//!
+//! A walk that ends after the `ef` closest candidates takes as long for an easy query as for a hard
+//! one. Around a query in `D` dimensions the number of points grows like the distance to the power
+//! of `D`, so the `ef`-th closest is `(ef / limit)^(1 / D)` times as far as the `limit`-th. Walking
+//! up to there is as much work as `ef` candidates where the data has `D` dimensions, less where it
+//! has fewer, and more where neighbours are harder to tell apart. [`DIMENSIONS`] is where both
+//! rules take as many ranks on real embeddings.
+
+use crate::Metric;
+
+/// The number of dimensions of the data for which `ef` candidates are expected within reach.
+const DIMENSIONS: f32 = 18.0;
+
+/// Whatever their distances, a walk goes through at least one in so many of `ef` candidates and
+/// through at most so many times `ef`.
+const LEEWAY: usize = 2;
+
+/// How far a search walks, given how far what it has found is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// The place in order of the candidate that everything is compared with.
+    pub place: usize,
+    /// How many times as far away, in ranks, a candidate may be.
+    factor: f32,
+    /// Candidates to walk through without regard to their distance.
+    pub least: usize,
+}
+
+impl Reach {
+    /// Everything.
+    pub const ALL: Reach = Reach {
+        place: usize::MAX,
+        factor: f32::INFINITY,
+        least: usize::MAX,
+    };
+
+    /// As far as a search of breadth `ef` for the `limit` closest walks under `metric`.
+    pub fn of_search(metric: Metric, ef: usize, limit: usize) -> Self {
+        let limit = limit.max(1);
+        let farther = (ef as f32 / limit as f32).powf(DIMENSIONS.recip());
+        Reach {
+            place: limit - 1,
+            factor: match metric {
+                // Ranks are squares of distances.
+                Metric::Euclidean | Metric::Cosine => farther * farther,
+                Metric::Manhattan | Metric::Hamming => farther,
+            },
+            least: ef / LEEWAY,
+        }
+    }
+
+    /// The most candidates of a search of breadth `ef`.
+    pub fn most(ef: usize) -> usize {
+        ef.saturating_mul(LEEWAY)
+    }
+
+    /// Whether `rank` is too far if that of the candidate in `place` is `found`. By codes a rank
+    /// may be a little below 0.
+    pub fn excludes(self, rank: f32, found: f32) -> bool {
+        rank > found + (self.factor - 1.0) * found.abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_for_all_that_it_may_hold_goes_no_farther_than_the_last() {
+        let reach = Reach::of_search(Metric::Euclidean, 10, 10);
+        assert_eq!((reach.place, reach.least), (9, 5));
+        assert!(reach.excludes(2.1, 2.0));
+        assert!(!reach.excludes(2.0, 2.0));
+    }
+
+    #[test]
+    fn a_greater_breadth_reaches_farther_and_farther_in_squares_than_in_distances() {
+        let factor = |metric, ef| Reach::of_search(metric, ef, 10).factor;
+        assert!(factor(Metric::Cosine, 400) > factor(Metric::Cosine, 100));
+        assert!(factor(Metric::Cosine, 100) > factor(Metric::Manhattan, 100));
+    }
+
+    #[test]
+    fn a_rank_below_zero_still_reaches_upwards() {
+        let reach = Reach::of_search(Metric::Euclidean, 1_000, 1);
+        assert!(!reach.excludes(-0.9, -1.0));
+        assert!(reach.excludes(1.5, -1.0));
+    }
+}
