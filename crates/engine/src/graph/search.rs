@@ -184,7 +184,7 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<Neighbor> {
         let last = (layer + 1).min(entry.level);
-        let start = self.descend(target, entry, last, &mut scratch.fresh);
+        let start = self.descend(target, entry, last, scratch)?;
         if last == layer {
             return Ok(start);
         }
@@ -197,29 +197,29 @@ impl Graph {
         Ok(scratch.pool.neighbors().next().unwrap_or(start))
     }
 
-    /// Walks greedily from the entry down to `layer` and returns the point it ends at.
+    /// Walks greedily from the entry down to `layer` and returns the point it ends at. A point
+    /// ranked in one layer was not closer than what was found there, and is not ranked again.
     fn descend<R: Ranks>(
         &self,
         target: &mut Target<R>,
         entry: Entry,
         layer: u8,
-        fresh: &mut Vec<Neighbor>,
-    ) -> Neighbor {
+        scratch: &mut Scratch,
+    ) -> Result<Neighbor> {
+        scratch.visited.begin(self.links.capacity())?;
+        scratch.visited.insert(entry.slot);
         let mut closest = target.neighbor(entry.slot);
         for layer in (layer + 1..=entry.level).rev() {
             loop {
                 let from = closest;
-                fresh.clear();
-                let linked = self.links.of(from.slot, layer);
-                fresh.extend(linked.map(Neighbor::unranked));
-                target.rank_all(fresh);
-                closest = fresh.iter().copied().fold(from, Neighbor::min);
+                self.rank_links(target, from.slot, layer, scratch);
+                closest = scratch.fresh.iter().copied().fold(from, Neighbor::min);
                 if closest == from {
                     break;
                 }
             }
         }
-        closest
+        Ok(closest)
     }
 
     /// Fills the pool, which holds where to begin, with the points closest to the target in one
