@@ -3,6 +3,9 @@
 
 use crate::{Metric, distance, points::Points};
 
+/// Below this, `1 - cos` in single precision has lost so many digits that it is computed anew.
+const NEARLY_PARALLEL: f32 = 1e-3;
+
 /// A query prepared for one metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure<'q> {
@@ -68,7 +71,7 @@ impl<'q> Measure<'q> {
     #[inline]
     #[must_use]
     pub fn rank_of(&self, vector: &[f32], inverse_norm: f32) -> f32 {
-        self.finish((self.kernel)(self.query, vector), inverse_norm)
+        self.finish((self.kernel)(self.query, vector), vector, inverse_norm)
     }
 
     /// The ranks of four vectors, each as [`Measure::rank_of`] gives it.
@@ -76,18 +79,46 @@ impl<'q> Measure<'q> {
     #[must_use]
     pub fn ranks_of_four(&self, vectors: [&[f32]; 4], inverse_norms: [f32; 4]) -> [f32; 4] {
         let mut ranks = (self.kernel_of_four)(self.query, vectors);
-        for (rank, inverse_norm) in ranks.iter_mut().zip(inverse_norms) {
-            *rank = self.finish(*rank, inverse_norm);
+        for ((rank, vector), inverse_norm) in ranks.iter_mut().zip(vectors).zip(inverse_norms) {
+            *rank = self.finish(*rank, vector, inverse_norm);
         }
         ranks
     }
 
     #[inline]
-    fn finish(&self, value: f32, inverse_norm: f32) -> f32 {
+    fn finish(&self, value: f32, vector: &[f32], inverse_norm: f32) -> f32 {
         match self.metric {
-            Metric::Cosine => 1.0 - value * self.inverse_norm * inverse_norm,
+            Metric::Cosine => {
+                let rank = 1.0 - value * self.inverse_norm * inverse_norm;
+                if rank < NEARLY_PARALLEL {
+                    return self.small_angle(vector, inverse_norm);
+                }
+                rank
+            }
             Metric::Euclidean | Metric::Manhattan | Metric::Hamming => value,
         }
+    }
+
+    /// `1 - cos` of a vector in nearly the same direction, as half the square of the distance
+    /// between the two at length 1: that keeps its relative precision where a difference from 1
+    /// has none left.
+    #[cold]
+    fn small_angle(&self, vector: &[f32], inverse_norm: f32) -> f32 {
+        const LANES: usize = 16;
+        let scaled = |a: f32, b: f32| {
+            let difference = a * self.inverse_norm - b * inverse_norm;
+            difference * difference
+        };
+        let (steps, tail) = self.query.as_chunks::<LANES>();
+        let (other_steps, other_tail) = vector.as_chunks::<LANES>();
+        let mut lanes = [0.0; LANES];
+        for (a, b) in steps.iter().zip(other_steps) {
+            for lane in 0..LANES {
+                lanes[lane] += scaled(a[lane], b[lane]);
+            }
+        }
+        let rest = tail.iter().zip(other_tail).map(|(&a, &b)| scaled(a, b));
+        f32::midpoint(lanes.iter().sum(), rest.sum())
     }
 
     /// The greatest single-precision rank that a point can have whose true rank is not above that
@@ -121,5 +152,28 @@ fn kernels(metric: Metric) -> (distance::Kernel, distance::KernelOfFour) {
         Metric::Manhattan => (kernels.manhattan, kernels.manhattan_of_four),
         Metric::Hamming => (kernels.hamming, kernels.hamming_of_four),
         Metric::Cosine => (kernels.dot, kernels.dot_of_four),
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use super::*;
+    use crate::distance::exact;
+
+    #[test]
+    fn small_angles_keep_their_digits_under_cosine() {
+        for dimension in [2, 40] {
+            let query: Vec<f32> = (0..dimension).map(|i| 3.0 + i as f32).collect();
+            for turn in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5_f32] {
+                let mut vector = query.clone();
+                vector[0] += turn;
+                let measure = Measure::new(Metric::Cosine, &query);
+                let found = f64::from(measure.rank_of(&vector, distance::inverse_norm(&vector)));
+                let expected = exact::distance(Metric::Cosine, &query, &vector);
+                let error = (found - expected).abs() / expected;
+                assert!(error < 0.05, "turned by {turn}: {found}, not {expected}");
+            }
+        }
     }
 }

@@ -52,7 +52,6 @@ fn for_far_clusters(clusters: usize, check: impl Fn(&str, &Indexed, Metric, &Set
 }
 
 #[test]
-#[ignore = "fails: a walk that begins in one far cluster hardly gets to another"]
 fn far_clusters_are_all_within_reach_in_whatever_order_they_come() {
     for clusters in [4, 20, 100] {
         for_far_clusters(clusters, |name, indexed, metric, set| {
@@ -84,7 +83,6 @@ fn the_nearest_of_many_far_clusters_is_found_from_where_no_point_is() {
 
 /// Most clusters are gone; queries still come from where they were.
 #[test]
-#[ignore = "fails: a walk that begins in one far cluster hardly gets to another"]
 fn the_clusters_that_are_left_are_found_from_where_others_were() {
     for (name, rows) in [
         ("near", sets::clusters(12_000, 16, 20, 0.25)),

@@ -50,7 +50,6 @@ fn small_differences_behind_a_great_offset_are_told_apart() {
 /// Nearly parallel vectors: their angles differ, but 1 - cos is less than single precision can
 /// take from 1.
 #[test]
-#[ignore = "fails: ranks under Cosine lose all digits at small angles"]
 fn small_angles_are_told_apart() {
     let set = Set::split(sets::one_large_coordinate(5_200, 16), 200);
     assert_recall("one large coordinate", &set, &[Metric::Cosine], 100, 0.95);

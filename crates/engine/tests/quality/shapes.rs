@@ -106,7 +106,6 @@ fn points_on_a_line_are_found_in_whatever_order_they_come() {
 
 /// Seen from zero, the far end of the line is one direction.
 #[test]
-#[ignore = "fails: ranks under Cosine lose all digits at small angles"]
 fn points_on_a_line_are_told_apart_by_their_angles() {
     for (name, set) in lines() {
         assert_recall(name, &set, &[Metric::Cosine], 100, 0.95);
