@@ -149,7 +149,7 @@ fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
     let mut scratch = Scratch::new();
     let leaving = graph.withdraw(&dead).unwrap();
     graph.heal(points, &leaving, &mut scratch).unwrap();
-    graph.move_entry();
+    graph.move_entries();
     graph
         .mend_rows(points, 0..graph.slots(), &mut scratch)
         .unwrap();
@@ -390,7 +390,7 @@ fn insertions_go_on_while_everything_around_them_is_deleted_but_still_there() {
     insert(&graph, &points, 550..600);
     let mut scratch = Scratch::new();
     graph.heal(&points, &leaving, &mut scratch).unwrap();
-    graph.move_entry();
+    graph.move_entries();
     graph
         .mend_rows(&points, 0..graph.slots(), &mut scratch)
         .unwrap();

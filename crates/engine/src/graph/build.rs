@@ -3,18 +3,14 @@
 use super::{
     Entry, Graph, Neighbor, Scratch,
     choose::{choose, choose_further},
+    entries::drawn,
     links::{Link, SLOTS},
     ranks::{InCodes, Ranks, Space, Vectors},
     search::{INSERT_APPROACH, Takes, Taking, Target},
 };
-use crate::{
-    Error, Result,
-    codes::Codes,
-    points::Points,
-    sync::atomic::Ordering::{AcqRel, Acquire},
-};
+use crate::{Error, Result, codes::Codes, points::Points, sync::atomic::Ordering::AcqRel};
 
-/// No point rises above this layer; with `m` = 16 one in 10^18 would.
+/// No point rises above this layer; with `m` = 16 one in 10^22 would.
 const MAX_LEVEL: u8 = 15;
 
 /// One in so many places of a full row is freed when a link is to be added. Measured against
@@ -45,33 +41,26 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes the first point of the graph its entry; for any other, returns where to begin.
-    pub(super) fn claim_entry(&self, new: Entry) -> Option<Entry> {
-        match self.entry.compare_exchange(0, new.pack(), AcqRel, Acquire) {
-            Ok(_) => None,
-            Err(present) => Entry::unpack(present),
-        }
-    }
-
     /// Links a point by codes where there are any, and by vectors where those of its neighbours
     /// cannot be told apart.
     pub(super) fn link<P: Points>(
         &self,
         points: &P,
         new: Entry,
-        entry: Entry,
+        highest: Entry,
         takes: Takes,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let taking = Taking { points, takes };
         let vectors = self.vectors(points);
         if let Some(codes) = self.codes(points) {
-            let linked = self.link_in(InCodes { codes, vectors }, &taking, new, entry, scratch)?;
+            let linked =
+                self.link_in(InCodes { codes, vectors }, &taking, new, highest, scratch)?;
             if linked != Linked::Unsure {
                 return Ok(linked);
             }
         }
-        self.link_in(vectors, &taking, new, entry, scratch)
+        self.link_in(vectors, &taking, new, highest, scratch)
     }
 
     /// The space of the vectors, in which every rank is right.
@@ -94,16 +83,16 @@ impl Graph {
         space: S,
         taking: &Taking<P>,
         new: Entry,
-        entry: Entry,
+        highest: Entry,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let mut target = Target::new(space.of(new.slot));
         let own_rank = target.neighbor(new.slot).rank;
-        let top = new.level.min(entry.level);
-        let start = self.approach(
+        let top = new.level.min(highest.level);
+        self.approach(
             &mut target,
             taking.points,
-            entry,
+            highest,
             top,
             INSERT_APPROACH,
             scratch,
@@ -114,7 +103,7 @@ impl Graph {
         scratch.pool.bound_rejected(patience, self.params.m);
 
         for layer in (0..=top).rev() {
-            self.walk_layer(&mut target, taking, start, layer, scratch)?;
+            self.walk_layer(&mut target, taking, layer, scratch)?;
             let Scratch {
                 pool,
                 ranked,
@@ -142,7 +131,7 @@ impl Graph {
         for layer in 1..=top {
             self.link_back(space, new.slot, layer, scratch);
         }
-        self.raise_entry(new);
+        self.entries.offer(new);
         Ok(Linked::AsPoint)
     }
 
@@ -244,20 +233,6 @@ impl Graph {
             chosen.iter().any(|one| one.slot == slot)
         });
     }
-
-    /// Makes a point the entry if it rises above the present one.
-    fn raise_entry(&self, new: Entry) {
-        let mut present = self.entry.load(Acquire);
-        while Entry::unpack(present).is_none_or(|entry| entry.level < new.level) {
-            match self
-                .entry
-                .compare_exchange_weak(present, new.pack(), AcqRel, Acquire)
-            {
-                Ok(_) => return,
-                Err(other) => present = other,
-            }
-        }
-    }
 }
 
 /// What became of a point to insert.
@@ -273,13 +248,14 @@ pub(super) enum Linked {
     Unsure,
 }
 
-/// The layer up to which a point is linked: one point in `m` rises above each layer. Drawn from the
-/// slot, so that building again gives the same graph.
+/// The layer up to which a point is linked: one point in `2 * m` rises above each layer, as many as
+/// a point has links in layer 0. One in `m`, as in the paper, takes as many ranks from so many entries
+/// and twice the memory.
 fn draw_level(slot: u32, m: usize) -> u8 {
-    let drawn = scramble(u64::from(slot));
+    let drawn = drawn(slot);
     let mut rising = u64::MAX;
     for level in 0..MAX_LEVEL {
-        rising /= m as u64;
+        rising /= 2 * m as u64;
         if drawn >= rising {
             return level;
         }

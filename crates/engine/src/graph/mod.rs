@@ -1,12 +1,13 @@
 //! The graph index: HNSW, hierarchical navigable small worlds, after Malkov and Yashunin, 2016
 //! (arXiv:1603.09320).
 //!
-//! Every point links to near points in layer 0; each higher layer holds a sixteenth (1 / M) of the
-//! points below it. A search walks greedily down the layers and then widens to `ef` candidates in
-//! layer 0. The graph holds only slots: vectors stay where [`Points`] keeps them.
+//! Every point links to near points in layer 0; each higher layer holds one in 2 M of the points
+//! below it. A search walks down the layers and then widens to about `ef` candidates in layer 0. The
+//! graph holds only slots: vectors stay where [`Points`] keeps them.
 //!
-//! Any number of threads search without a lock while others insert. Three things differ from the
+//! Any number of threads search without a lock while others insert. Where this differs from the
 //! paper:
+//! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `reach`).
 //! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
 //!   links: thousands of copies of one vector cost one place in the graph and cannot crowd it out.
 //! - A full row is thinned out when a link is to be added, and then takes several.
@@ -16,6 +17,7 @@
 mod build;
 mod choose;
 mod doubt;
+mod entries;
 mod links;
 mod pool;
 mod ranks;
@@ -30,8 +32,9 @@ mod visited;
 use crate::{
     Metric,
     codes::Code,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire},
+    sync::atomic::{AtomicU32, Ordering::Acquire},
 };
+use entries::{Entries, Entry};
 use links::Links;
 pub use pool::Neighbor;
 use pool::Pool;
@@ -61,8 +64,7 @@ pub struct Graph {
     metric: Metric,
     params: Params,
     links: Links,
-    /// The slot and, in the upper half, 1 + the layer of the point where walks begin; 0 if none.
-    entry: AtomicU64,
+    entries: Entries,
     len: AtomicU32,
 }
 
@@ -82,7 +84,7 @@ impl Graph {
             metric,
             params,
             links: Links::new(params.m),
-            entry: AtomicU64::new(0),
+            entries: Entries::new(),
             len: AtomicU32::new(0),
         }
     }
@@ -116,31 +118,6 @@ impl Graph {
     pub fn params(&self) -> Params {
         self.params
     }
-
-    fn entry(&self) -> Option<Entry> {
-        Entry::unpack(self.entry.load(Acquire))
-    }
-}
-
-/// The point where walks begin, in the highest layer.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    slot: u32,
-    level: u8,
-}
-
-impl Entry {
-    fn pack(self) -> u64 {
-        ((u64::from(self.level) + 1) << 32) | u64::from(self.slot)
-    }
-
-    fn unpack(packed: u64) -> Option<Entry> {
-        let level = (packed >> 32).checked_sub(1)?;
-        Some(Entry {
-            slot: packed as u32,
-            level: level as u8,
-        })
-    }
 }
 
 /// What a thread reuses from one walk to the next. Keep one per thread.
@@ -150,6 +127,8 @@ pub struct Scratch {
     pool: Pool,
     /// Points just met, with their ranks.
     fresh: Vec<Neighbor>,
+    /// Where a walk begins, with their ranks.
+    starts: Vec<Neighbor>,
     /// Points whose links change.
     owners: Vec<u32>,
     /// The code of a query.

@@ -5,7 +5,7 @@
 //! 1. [`Graph::withdraw`] marks the points that leave. From then on nothing new is linked to them.
 //!    Before it, no reader may be left for whom one of them is still there.
 //! 2. [`Graph::heal`], after a wait, takes them out of the tree that holds the graph together, and
-//!    [`Graph::move_entry`] lets walks begin elsewhere.
+//!    [`Graph::move_entries`] lets walks begin elsewhere.
 //! 3. [`Graph::mend_rows`] replaces the links to them, as in the delete consolidation of
 //!    `FreshDiskANN` (Singh et al., 2021, arXiv:2105.09613): the new ones are chosen from what the
 //!    points that leave link to.
@@ -32,10 +32,7 @@ use crate::{
     Error, Result,
     points::Points,
     sync::{
-        atomic::{
-            AtomicU32,
-            Ordering::{AcqRel, Acquire},
-        },
+        atomic::{AtomicU32, Ordering::AcqRel},
         yield_now,
     },
 };
@@ -54,7 +51,7 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         for attempt in 0..ATTEMPTS {
-            let Some(entry) = self.claim_entry(new) else {
+            let Some(highest) = self.entries.claim(new) else {
                 return Ok(Linked::AsPoint);
             };
             // Links to deleted points are wasted, but better than none.
@@ -63,11 +60,11 @@ impl Graph {
             } else {
                 Takes::Staying
             };
-            let linked = self.link(points, new, entry, takes, scratch)?;
+            let linked = self.link(points, new, highest, takes, scratch)?;
             if linked != Linked::Nowhere {
                 return Ok(linked);
             }
-            if attempt > 0 && self.is_empty() && self.replace_entry(entry, Some(new)) {
+            if attempt > 0 && self.is_empty() && self.entries.replace(highest, Some(new)) {
                 return Ok(Linked::AsPoint);
             }
             yield_now();
@@ -174,14 +171,6 @@ impl Graph {
     /// would hardly take longer for.
     pub(super) fn patience(&self, breadth: usize) -> usize {
         breadth.saturating_mul(4).max(self.len() as usize / 4)
-    }
-
-    /// Puts another point, or none, in the place of the entry, if that is still `present`.
-    fn replace_entry(&self, present: Entry, new: Option<Entry>) -> bool {
-        let new = new.map_or(0, Entry::pack);
-        self.entry
-            .compare_exchange(present.pack(), new, AcqRel, Acquire)
-            .is_ok()
     }
 }
 
@@ -305,17 +294,14 @@ impl Graph {
         }
     }
 
-    /// The end of the second step: if walks begin at a point that is leaving, they begin at the
-    /// highest that stays from now on.
-    pub fn move_entry(&self) {
-        while let Some(entry) = self.entry()
-            && self.links.is_leaving(entry.slot)
-        {
-            let highest = (0..self.slots())
-                .filter_map(|slot| self.links.standing(slot).map(|level| Entry { slot, level }))
-                .max_by_key(|entry| entry.level);
-            self.replace_entry(entry, highest);
-        }
+    /// The end of the second step: where walks begin at a point that is leaving, they begin at one
+    /// that stays from now on.
+    pub fn move_entries(&self) {
+        let entry = |slot| Some((slot, self.links.standing(slot)?));
+        let staying = (0..self.slots()).filter_map(entry);
+        let staying = staying.map(|(slot, level)| Entry { slot, level });
+        self.entries
+            .replace_leaving(|slot| self.links.is_leaving(slot), staying);
     }
 
     /// The third step, by any number of threads: frees the rows of some slots from links to what

@@ -119,18 +119,22 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<u64> {
         scratch.pool.begin(ef, self.links.capacity())?;
-        let Some(entry) = self.entry() else {
+        let Some(highest) = self.entries.highest() else {
             return Ok(0);
         };
         let mut target = Target::new(ranks);
-        let start = self.approach(&mut target, points, entry, 0, APPROACH, scratch)?;
+        self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
         scratch.visited.begin(self.links.capacity())?;
         let most = Reach::most(ef);
         scratch.pool.begin(most, self.links.capacity())?;
         scratch.pool.bound_reach(reach);
         scratch.pool.bound_rejected(self.patience(ef), 0);
-        scratch.visited.insert(start.slot);
-        self.offer(start, accept, scratch)?;
+        for index in 0..scratch.starts.len() {
+            let start = scratch.starts[index];
+            if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
+                self.offer(start, accept, scratch)?;
+            }
+        }
         while let Some(slot) = scratch.pool.next() {
             self.rank_links(&mut target, slot, 0, scratch);
             for index in 0..scratch.fresh.len() {
@@ -171,65 +175,61 @@ impl Graph {
         Ok(())
     }
 
-    /// Walks from the entry down to `layer` and returns the point it ends at. Through the last layer
-    /// it goes with several candidates at a time, which finds the way between clusters far apart
-    /// and, since it ranks no point twice, takes no more ranks than going greedily.
+    /// Walks from the entries, of which `highest` is one, down to the layer above `layer`, with so
+    /// many candidates at a time, and leaves them in `scratch.starts`: there is at least one.
     pub(super) fn approach<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
         points: &P,
-        entry: Entry,
+        highest: Entry,
         layer: u8,
         breadth: usize,
         scratch: &mut Scratch,
-    ) -> Result<Neighbor> {
-        let last = (layer + 1).min(entry.level);
-        let start = self.descend(target, entry, last, scratch)?;
-        if last == layer {
-            return Ok(start);
-        }
+    ) -> Result<()> {
+        let level = self.enter(target, highest, layer, scratch);
         scratch.pool.begin(breadth, usize::MAX)?;
         let taking = Taking {
             points,
             takes: Takes::Any,
         };
-        self.walk_layer(target, &taking, start, last, scratch)?;
-        Ok(scratch.pool.neighbors().next().unwrap_or(start))
+        for layer in (layer + 1..=level).rev() {
+            self.walk_layer(target, &taking, layer, scratch)?;
+            scratch.starts.clear();
+            scratch.starts.extend(scratch.pool.neighbors());
+        }
+        Ok(())
     }
 
-    /// Walks greedily from the entry down to `layer` and returns the point it ends at. A point
-    /// ranked in one layer was not closer than what was found there, and is not ranked again.
-    fn descend<R: Ranks>(
+    /// Ranks the entries that rise to `layer`, leaves them in `scratch.starts`, and says to which
+    /// layer all of them rise.
+    fn enter<R: Ranks>(
         &self,
         target: &mut Target<R>,
-        entry: Entry,
+        highest: Entry,
         layer: u8,
         scratch: &mut Scratch,
-    ) -> Result<Neighbor> {
-        scratch.visited.begin(self.links.capacity())?;
-        scratch.visited.insert(entry.slot);
-        let mut closest = target.neighbor(entry.slot);
-        for layer in (layer + 1..=entry.level).rev() {
-            loop {
-                let from = closest;
-                self.rank_links(target, from.slot, layer, scratch);
-                closest = scratch.fresh.iter().copied().fold(from, Neighbor::min);
-                if closest == from {
-                    break;
-                }
+    ) -> u8 {
+        let starts = &mut scratch.starts;
+        let mut level = highest.level;
+        starts.clear();
+        starts.push(Neighbor::unranked(highest.slot));
+        for entry in self.entries.sample() {
+            if entry.level >= layer && entry.slot != highest.slot {
+                level = level.min(entry.level);
+                starts.push(Neighbor::unranked(entry.slot));
             }
         }
-        Ok(closest)
+        target.rank_all(starts);
+        level
     }
 
     /// Fills the pool, which holds where to begin, with the points closest to the target in one
     /// layer: the walk of an insertion, which sees every linked point and no twins. It begins at
-    /// `start` as well, which is not in the pool if nothing may be linked to it.
+    /// `scratch.starts` as well, which are not in the pool where nothing may be linked to them.
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
         taking: &Taking<P>,
-        start: Neighbor,
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
@@ -238,8 +238,10 @@ impl Graph {
         for neighbor in scratch.pool.neighbors() {
             scratch.visited.insert(neighbor.slot);
         }
-        if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
-            self.meet(taking, start, &mut scratch.pool)?;
+        for &start in &scratch.starts {
+            if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
+                self.meet(taking, start, &mut scratch.pool)?;
+            }
         }
         while let Some(slot) = scratch.pool.next() {
             self.rank_links(target, slot, layer, scratch);

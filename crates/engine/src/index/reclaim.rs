@@ -201,7 +201,7 @@ impl Index {
                 next: end,
             };
         }
-        graph.move_entry();
+        graph.move_entries();
         Step::Heal {
             repair: number + 1,
             next: 0,

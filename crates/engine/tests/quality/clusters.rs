@@ -69,14 +69,13 @@ fn assert_found_from_elsewhere(clusters: usize) {
 }
 
 #[test]
-#[ignore = "fails: a walk that begins in one far cluster hardly gets to another"]
 fn the_nearest_of_some_far_clusters_is_found_from_where_no_point_is() {
     assert_found_from_elsewhere(4);
     assert_found_from_elsewhere(20);
 }
 
 #[test]
-#[ignore = "fails: a walk that begins in one far cluster hardly gets to another"]
+#[ignore = "fails: recall is 0.78 where there are more far clusters than entries"]
 fn the_nearest_of_many_far_clusters_is_found_from_where_no_point_is() {
     assert_found_from_elsewhere(100);
 }
