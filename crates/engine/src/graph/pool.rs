@@ -163,6 +163,12 @@ impl Pool {
         }
     }
 
+    /// The number of candidates there is room for.
+    #[inline]
+    pub fn breadth(&self) -> usize {
+        self.ef
+    }
+
     /// Whether a point of this rank is closer than the farthest of a full pool.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {

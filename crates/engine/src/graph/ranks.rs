@@ -13,6 +13,10 @@ use crate::{
 
 /// Ranks of stored points against one query.
 pub(super) trait Ranks: Copy {
+    /// Candidates that a walk expands together: more take a few ranks more, and less time for each
+    /// where what ranking reads is fetched faster for many than for few.
+    const ABREAST: usize;
+
     /// The rank of the point in `slot`; one that is not a number counts as infinitely far.
     fn rank(&self, slot: u32) -> f32;
 
@@ -95,6 +99,8 @@ impl<P> Clone for ByVector<'_, P> {
 impl<P> Copy for ByVector<'_, P> {}
 
 impl<P: Points> Ranks for ByVector<'_, P> {
+    const ABREAST: usize = 1;
+
     #[inline]
     fn rank(&self, slot: u32) -> f32 {
         self.measure.rank(self.points, slot).min(f32::INFINITY)
@@ -142,6 +148,8 @@ impl<P: Points> Space for InCodes<'_, P> {
 }
 
 impl Ranks for ByCode<'_> {
+    const ABREAST: usize = 3;
+
     #[inline]
     fn rank(&self, slot: u32) -> f32 {
         ByCode::rank(self, slot)

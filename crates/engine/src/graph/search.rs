@@ -12,6 +12,10 @@ use crate::{Result, codes::Codes, measure::Measure, points::Points};
 /// Candidates with which a search goes through the layer above the one it is bound for.
 const APPROACH: usize = 2;
 
+/// A walk takes candidates together only if its pool has room for so many times as many: in a small
+/// pool those taken early would often have been pushed out.
+const LEAST_BREADTH: usize = 16;
+
 /// As many for an insertion: a point in the wrong place is hard to find for good.
 pub(super) const INSERT_APPROACH: usize = 16;
 
@@ -135,8 +139,7 @@ impl Graph {
                 self.offer(start, accept, scratch)?;
             }
         }
-        while let Some(slot) = scratch.pool.next() {
-            self.rank_links(&mut target, slot, 0, scratch);
+        while self.expand(&mut target, 0, scratch) {
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];
                 if scratch.pool.admits(neighbor.rank) {
@@ -243,8 +246,7 @@ impl Graph {
                 self.meet(taking, start, &mut scratch.pool)?;
             }
         }
-        while let Some(slot) = scratch.pool.next() {
-            self.rank_links(target, slot, layer, scratch);
+        while self.expand(target, layer, scratch) {
             for &neighbor in &scratch.fresh {
                 if scratch.pool.admits(neighbor.rank) {
                     self.meet(taking, neighbor, &mut scratch.pool)?;
@@ -259,16 +261,26 @@ impl Graph {
         Ok(())
     }
 
-    /// Ranks the points linked from `slot` that this walk has not seen. What ranking them reads is
-    /// fetched for all of them before the first is ranked.
+    /// Takes the next few candidates from the pool and ranks what they link to, as far as this walk
+    /// has not seen it; false if no candidate is left.
     #[inline]
-    fn rank_links<R: Ranks>(
-        &self,
-        target: &mut Target<R>,
-        slot: u32,
-        layer: u8,
-        scratch: &mut Scratch,
-    ) {
+    fn expand<R: Ranks>(&self, target: &mut Target<R>, layer: u8, scratch: &mut Scratch) -> bool {
+        scratch.fresh.clear();
+        let abreast = (scratch.pool.breadth() / LEAST_BREADTH).clamp(1, R::ABREAST);
+        let mut count = 0;
+        while count < abreast
+            && let Some(slot) = scratch.pool.next()
+        {
+            self.list_unseen(slot, layer, scratch);
+            count += 1;
+        }
+        target.rank_all(&mut scratch.fresh);
+        count > 0
+    }
+
+    /// Adds the points linked from `slot` that this walk has not seen to `scratch.fresh`.
+    #[inline]
+    fn list_unseen(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
         let Scratch {
             visited,
             fresh,
@@ -282,14 +294,13 @@ impl Graph {
             self.links.prefetch(next);
         }
         let row = self.links.row(slot, layer);
-        fresh.resize(row.len(), Neighbor::unranked(slot));
-        let mut count = 0;
+        let mut count = fresh.len();
+        fresh.resize(count + row.len(), Neighbor::unranked(slot));
         for link in row.iter().map_while(Link::load) {
             fresh[count].slot = link.slot();
             count += usize::from(visited.insert(link.slot()));
         }
         fresh.truncate(count);
-        target.rank_all(fresh);
     }
 }
 
