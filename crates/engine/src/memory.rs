@@ -7,18 +7,20 @@ pub use modelled::Memory;
 
 #[cfg(not(vectord_shuttle))]
 mod mapped {
-    use std::marker::PhantomData;
+    use std::{marker::PhantomData, ops::Range};
 
     use bytemuck::Zeroable;
     use memmap2::{MmapMut, MmapRaw};
 
-    /// Mappings of at least this size ask for huge pages: the common size of one.
+    /// The common size of a huge page.
     const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-    /// Memory mapped for so many values: zeroed, aligned to a page, backed only where it is touched
-    /// and, where the system can, by huge pages.
+    /// Memory mapped for so many values: zeroed, aligned to a page, and backed only where it is
+    /// touched.
     pub struct Memory<T> {
         mapped: MmapRaw,
+        /// Where the part begins that is not on huge pages yet.
+        rest: usize,
         values: PhantomData<T>,
     }
 
@@ -26,16 +28,22 @@ mod mapped {
         /// Maps memory for `length` values; none if there is not so much.
         pub fn zeroed(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
-            let bytes = length.checked_mul(size_of::<T>())?;
+            let mut bytes = length.checked_mul(size_of::<T>())?;
+            if bytes >= HUGE_PAGE_BYTES {
+                // Systems that align a mapping to huge pages do so if it consists of them.
+                bytes = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
+            }
             isize::try_from(bytes).ok()?;
             let mapped = MmapMut::map_anon(bytes).ok()?;
             #[cfg(target_os = "linux")]
             if bytes >= HUGE_PAGE_BYTES {
-                // Slower without, but as good: some systems have none to give.
-                drop(mapped.advise(memmap2::Advice::HugePage));
+                // Where all memory is on huge pages, the last one would be taken whole for a row.
+                drop(mapped.advise(memmap2::Advice::NoHugePage));
             }
+            let rest = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
             Some(Memory {
                 mapped: mapped.into(),
+                rest,
                 values: PhantomData,
             })
         }
@@ -44,11 +52,37 @@ mod mapped {
         pub fn start(&self) -> *mut T {
             self.mapped.as_mut_ptr().cast()
         }
+
+        /// The bytes that may be put on huge pages, now that the first `used` values are in use:
+        /// those not given out before, as far as they fill such pages.
+        pub fn fill(&mut self, used: usize) -> Option<Range<*mut u8>> {
+            let end = (used * size_of::<T>()).min(self.mapped.len());
+            let bytes = end.saturating_sub(self.rest) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+            if bytes == 0 {
+                return None;
+            }
+            #[cfg(target_os = "linux")]
+            // Slower without, but as good: some systems have none to give.
+            drop(
+                self.mapped
+                    .advise_range(memmap2::Advice::HugePage, self.rest, bytes),
+            );
+            let start = self.mapped.as_mut_ptr().wrapping_add(self.rest);
+            self.rest += bytes;
+            Some(start..start.wrapping_add(bytes))
+        }
+
+        /// How many values are to be in use for [`Memory::fill`] to find more.
+        pub fn due(&self) -> usize {
+            (self.rest + HUGE_PAGE_BYTES).div_ceil(size_of::<T>())
+        }
     }
 }
 
 #[cfg(vectord_shuttle)]
 mod modelled {
+    use std::ops::Range;
+
     /// A list of so many values: the model's atomics are not made of plain memory.
     pub struct Memory<T>(Box<[T]>);
 
@@ -63,5 +97,35 @@ mod modelled {
         pub fn start(&self) -> *mut T {
             self.0.as_ptr().cast_mut()
         }
+
+        /// Nothing: there are no pages.
+        pub fn fill(&mut self, _used: usize) -> Option<Range<*mut u8>> {
+            None
+        }
+
+        /// Never.
+        pub fn due(&self) -> usize {
+            usize::MAX
+        }
     }
+}
+
+/// Bytes of the mappings within a range of addresses that are in the memory of this process.
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+pub fn resident(addresses: &std::ops::Range<usize>) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut is_within = false;
+    let mut kilobytes = 0;
+    for line in maps.lines() {
+        let (first, _) = line.split_once(' ').unwrap();
+        if let Some((start, end)) = first.split_once('-') {
+            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap());
+            is_within = addresses.start <= start && end <= addresses.end;
+        } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| is_within) {
+            let size = size.trim().strip_suffix(" kB").unwrap();
+            kilobytes += size.parse::<usize>().unwrap();
+        }
+    }
+    kilobytes << 10
 }

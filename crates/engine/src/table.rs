@@ -1,19 +1,22 @@
 //! A growing table that is read without locks.
 //!
 //! Rows live in buckets, each twice as large as the one before, so growing never moves a row and a
-//! reference to one stays good while others append. A bucket is mapped memory of its own, on huge
-//! pages where there are any, because walks read rows all over a table and would miss the address
-//! translation each time.
+//! reference to one stays good while others append. A bucket is mapped memory of its own, which
+//! moves to huge pages where there are any, because walks read rows all over a table and would miss
+//! the address translation each time. It moves as far as rows fill such pages: the last page would
+//! be taken whole for the few rows in it.
 #![allow(
     unsafe_code,
     reason = "mapped memory is used as a slice of values while it is shared"
 )]
 
 use std::{
-    fmt, slice,
+    fmt,
+    ops::Range,
+    slice,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicPtr, Ordering},
+        atomic::{AtomicPtr, AtomicUsize, Ordering},
     },
 };
 
@@ -29,6 +32,10 @@ const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
 /// shared references; all of them are zero at first.
 pub struct Table<T> {
     width: usize,
+    /// Whether most rows are written to some day.
+    is_dense: bool,
+    /// The number of rows up to which [`Table::ensure`] has nothing to do.
+    ready: AtomicUsize,
     /// Where the values of each bucket begin; null until there is memory.
     buckets: [AtomicPtr<T>; BUCKETS],
     /// What the buckets point to. Whoever adds a bucket holds the lock.
@@ -41,22 +48,34 @@ impl<T: Sync + Zeroed> Table<T> {
     pub const fn new(width: usize) -> Self {
         Table {
             width,
+            is_dense: true,
+            ready: AtomicUsize::new(0),
             buckets: [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS],
             memory: Mutex::new(Vec::new()),
         }
     }
 
-    /// Makes room for the rows `0..rows`. Several threads may grow the table at once.
+    /// An empty table of which few rows are ever written to: it stays on small pages, and a page
+    /// of which nothing was written takes no memory.
+    #[must_use]
+    pub const fn sparse(width: usize) -> Self {
+        let mut table = Table::new(width);
+        table.is_dense = false;
+        table
+    }
+
+    /// Makes room for the rows `0..rows`, of which most are in use. Several threads may grow the
+    /// table at once.
     pub fn ensure(&self, rows: usize) -> Result<()> {
         let Some(last) = rows.checked_sub(1) else {
             return Ok(());
         };
-        let (last_bucket, _) = locate(last);
+        if rows <= self.ready.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let (last_bucket, last_row) = locate(last);
         if last_bucket >= BUCKETS {
             return Err(out_of_memory(last_bucket));
-        }
-        if !self.buckets[last_bucket].load(Ordering::Acquire).is_null() {
-            return Ok(());
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for bucket in memory.len()..=last_bucket {
@@ -65,9 +84,30 @@ impl<T: Sync + Zeroed> Table<T> {
                 .and_then(Memory::zeroed)
                 .ok_or_else(|| out_of_memory(bucket))?;
             self.buckets[bucket].store(values.start(), Ordering::Release);
+            if let Some(full) = bucket.checked_sub(1) {
+                self.fill(&mut memory[full], rows_of(full));
+            }
             memory.push(values);
         }
+        // Another thread may have gone on to the next bucket meanwhile.
+        if last_bucket + 1 == memory.len() {
+            let due = self.fill(&mut memory[last_bucket], last_row + 1);
+            let ready = rows_before(last_bucket) + due.min(rows_of(last_bucket));
+            self.ready.store(ready, Ordering::Release);
+        }
         Ok(())
+    }
+
+    /// Moves the first rows of a bucket to huge pages, and says with which number of rows there is
+    /// more to move.
+    fn fill(&self, bucket: &mut Memory<T>, rows: usize) -> usize {
+        if !self.is_dense {
+            return usize::MAX;
+        }
+        if let Some(filled) = bucket.fill(rows * self.width) {
+            collapse(filled);
+        }
+        bucket.due().div_ceil(self.width)
     }
 
     /// The number of rows there is room for.
@@ -131,6 +171,21 @@ fn rows_of(bucket: usize) -> usize {
 fn rows_before(bucket: usize) -> usize {
     rows_of(bucket) - FIRST_ROWS
 }
+
+/// Copies what is in use already to huge pages, and leaves it where it is if there are none: the
+/// system may still do so later.
+fn collapse(bytes: Range<*mut u8>) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range is part of a mapping of ours. The system changes nothing that a program can
+    // read in it, and threads that access it meanwhile are made to wait.
+    unsafe {
+        let length = bytes.end.byte_offset_from_unsigned(bytes.start);
+        libc::madvise(bytes.start.cast(), length, libc::MADV_COLLAPSE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    drop(bytes);
+}
+
 fn out_of_memory(bucket: usize) -> Error {
     Error::Internal(format!(
         "out of memory for a table bucket of {} rows",
@@ -170,6 +225,45 @@ mod tests {
         }
         assert!(table.capacity() >= 5_000);
         assert!((0..5_000).all(|index| table.row(index)[2].load(Relaxed) == index + 1));
+    }
+
+    /// Rows of 8 KiB, so that the first bucket alone spans four huge pages.
+    #[cfg(target_os = "linux")]
+    const WIDE: usize = 2048;
+
+    #[cfg(target_os = "linux")]
+    fn resident(table: &Table<AtomicU32>) -> usize {
+        let start = table.buckets[0].load(Ordering::Acquire).addr();
+        crate::memory::resident(&(start..start + FIRST_ROWS * WIDE * size_of::<AtomicU32>()))
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn rows_not_in_use_take_no_memory_whatever_the_pages() {
+        let table = Table::<AtomicU32>::new(WIDE);
+        for index in 0..600 {
+            table.ensure(index as usize + 1).unwrap();
+            for value in table.row(index) {
+                value.store(index, Relaxed);
+            }
+            assert_eq!(resident(&table), (index as usize + 1) * 8192);
+        }
+        for index in 0..600 {
+            let mut row = table.row(index).iter();
+            assert!(row.all(|value| value.load(Relaxed) == index));
+        }
+        assert!(table.row(600).iter().all(|value| value.load(Relaxed) == 0));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_sparse_table_takes_the_pages_that_are_written_to() {
+        let table = Table::<AtomicU32>::sparse(WIDE);
+        for index in [3, 300, 900] {
+            table.ensure(index as usize + 1).unwrap();
+            table.get(index).store(1, Relaxed);
+        }
+        assert_eq!(resident(&table), 3 * 4096);
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Links {
             upper: Table::new(m),
             upper_used: AtomicU32::new(1),
             upper_first: Table::new(1),
-            twins: Table::new(2),
+            twins: Table::sparse(2),
             levels: Table::new(1),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
         }
@@ -317,7 +317,11 @@ impl Links {
         for layer in 0..=self.level(slot).unwrap_or(0) {
             self.row(slot, layer).iter().for_each(Link::erase);
         }
-        self.twins.row(slot).iter().for_each(Link::erase);
+        // A row never written to takes no memory, and shall not for a zero.
+        let twins = self.twins.row(slot).iter();
+        twins
+            .filter(|place| Link::load(place).is_some())
+            .for_each(Link::erase);
         self.levels.get(slot).store(0, Release);
     }
 
