@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::ids::{PointId, halves};
 use crate::{
     Error, Result,
     codes::Codes,
@@ -27,6 +28,9 @@ const SEQUENCE: usize = 2;
 /// Sequence number of the delete, 0 while the point lives.
 const DELETED: usize = 3;
 
+/// Words in an id.
+const ID: usize = 2;
+
 /// Stands in the place of the insert's sequence number while a slot is free: no view contains it.
 const FREE: u64 = u64::MAX;
 
@@ -41,6 +45,8 @@ const ODD: f32 = f32::NAN;
 pub struct Arena {
     segments: Arc<Segments>,
     rows: Table<AtomicU64>,
+    /// The ids: also in the records, but these lie far apart and are seldom in memory.
+    ids: Table<AtomicU64>,
     /// The codes of the vectors, where walks go by them.
     codes: Option<Codes>,
     len: AtomicU32,
@@ -59,6 +65,7 @@ impl Arena {
         Arena {
             segments,
             rows: Table::new(ROW),
+            ids: Table::new(ID),
             codes: Codes::pay(dimension).then(|| Codes::new(dimension)),
             len: AtomicU32::new(0),
             live: AtomicU64::new(0),
@@ -69,9 +76,9 @@ impl Arena {
         }
     }
 
-    /// Puts the point that `sequence` inserted into a slot, a free one if there is any. It stays
+    /// Puts the point `id` that `sequence` inserted into a slot, a free one if there is any. It stays
     /// hidden until `publish` reaches its sequence. Only the writer calls this.
-    pub fn push(&self, location: Location, sequence: u64) -> Result<u32> {
+    pub fn push(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
         let vector = self.segments.vector(location.segment, location.vector);
         let norm = if distance::is_ordinary(vector) {
             distance::inverse_norm(vector)
@@ -85,19 +92,21 @@ impl Arena {
         let slot = match self.take_free() {
             Some(slot) => {
                 self.code(slot, vector)?;
-                self.reuse(slot, words, sequence);
+                self.reuse(slot, id, words, sequence);
                 slot
             }
-            None => self.append(vector, words, sequence)?,
+            None => self.append(vector, id, words, sequence)?,
         };
         self.live.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
     }
 
-    fn append(&self, vector: &[f32], words: [u64; 2], sequence: u64) -> Result<u32> {
+    fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
         let slot = self.len.load(Ordering::Relaxed);
         self.rows.ensure(slot as usize + 1)?;
+        self.ids.ensure(slot as usize + 1)?;
         self.code(slot, vector)?;
+        self.name(slot, id);
         let row = self.row(slot);
         row[VECTOR].store(words[0], Ordering::Relaxed);
         row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
@@ -113,14 +122,22 @@ impl Arena {
     /// freed. A reader that still finds that deletion in the row holds the slot for deleted. One
     /// that finds 0 there has synchronized with the store of that 0, the last of the four, and so
     /// finds `sequence`, which is beyond its view. And one whose view contains `sequence` has
-    /// synchronized with `publish`, which follows all four.
-    fn reuse(&self, slot: u32, words: [u64; 2], sequence: u64) {
+    /// synchronized with `publish`, which follows all four, and the id.
+    fn reuse(&self, slot: u32, id: PointId, words: [u64; 2], sequence: u64) {
         self.has_reused.store(true, Ordering::Relaxed);
+        self.name(slot, id);
         let row = self.row(slot);
         row[SEQUENCE].store(sequence, Ordering::Relaxed);
         row[VECTOR].store(words[0], Ordering::Relaxed);
         row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
         row[DELETED].store(0, Ordering::Release);
+    }
+
+    /// Stores the id of a point, before anybody can learn of its slot.
+    fn name(&self, slot: u32, id: PointId) {
+        for (word, half) in self.ids.row(slot).iter().zip(halves(&id)) {
+            word.store(half, Ordering::Relaxed);
+        }
     }
 
     /// Stores the code of a vector before anybody can learn of its slot.
@@ -246,6 +263,13 @@ impl Arena {
         }
         let (segment, vector) = unpack(row[VECTOR].load(Ordering::Relaxed));
         Some((self.segments.vector(segment, vector), inverse_norm))
+    }
+
+    /// The id of the point in `slot`.
+    #[must_use]
+    pub fn id(&self, slot: u32) -> PointId {
+        let words = self.ids.row(slot);
+        bytemuck::cast([0, 1].map(|half: usize| words[half].load(Ordering::Relaxed)))
     }
 
     /// The sequence number that inserted the point in `slot`.

@@ -1,65 +1,108 @@
 //! From the id of a point to its slot.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-    sync::PoisonError,
-};
+use std::sync::PoisonError;
 
-use crate::sync::RwLock;
+use hashbrown::HashTable;
+
+use super::Arena;
+use crate::{Error, Result, sync::RwLock};
 
 /// The 16 bytes of a UUID.
 pub type PointId = [u8; 16];
 
-/// The slots of the live points by id.
+/// The slots of the live points by id. The ids themselves are in the arena, by slot.
 #[derive(Default)]
 pub struct IdTable {
-    slots: RwLock<HashMap<PointId, u32, BuildHasherDefault<IdHasher>>>,
+    slots: RwLock<HashTable<u32>>,
 }
 
 impl IdTable {
     /// The slot of the live point `id`.
     #[must_use]
-    pub fn get(&self, id: &PointId) -> Option<u32> {
-        self.slots
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(id)
-            .copied()
+    pub fn get(&self, id: &PointId, arena: &Arena) -> Option<u32> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |&slot: &u32| arena.id(slot) == *id;
+        slots.find(hash(id), is_same).copied()
     }
 
-    /// Enters a point.
-    pub fn insert(&self, id: PointId, slot: u32) {
-        self.slots
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, slot);
+    /// Enters a point whose id is new.
+    pub fn insert(&self, slot: u32, arena: &Arena) -> Result<()> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let hash_of = |&slot: &u32| hash(&arena.id(slot));
+        slots
+            .try_reserve(1, hash_of)
+            .map_err(|_| Error::Internal("no memory for an id".into()))?;
+        slots.insert_unique(hash_of(&slot), slot, hash_of);
+        Ok(())
     }
 
-    /// Strikes a point out.
-    pub fn remove(&self, id: &PointId) {
-        self.slots
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id);
+    /// Strikes a point out and says which slot it has.
+    pub fn remove(&self, id: &PointId, arena: &Arena) -> Option<u32> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |&slot: &u32| arena.id(slot) == *id;
+        let entry = slots.find_entry(hash(id), is_same).ok()?;
+        Some(entry.remove().0)
     }
 }
 
 /// Folds an id into a hash. The service draws ids at random, so they need no mixing, and no client
 /// can choose one.
-#[derive(Default)]
-pub struct IdHasher(u64);
+fn hash(id: &PointId) -> u64 {
+    let [first, second] = halves(id);
+    first ^ second
+}
 
-impl Hasher for IdHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 ^= u64::from_le_bytes(word);
-        }
+/// An id as two words.
+pub(super) fn halves(id: &PointId) -> [u64; 2] {
+    bytemuck::cast(*id)
+}
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use super::*;
+    use crate::store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write};
+
+    fn id(number: u16) -> PointId {
+        let mixed = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        mixed.to_be_bytes()
     }
 
-    fn finish(&self) -> u64 {
-        self.0
+    #[test]
+    fn a_slot_is_found_by_its_id_until_it_is_struck_out_and_again_when_it_has_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions {
+            path: folder.path().to_owned(),
+            dimension: Some(1),
+            default_dimension: 1,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+        };
+        let mut store = Store::open(&options).unwrap().store;
+        let write = Write::Insert {
+            id: id(0),
+            vector: &[1.0],
+            content_type: 0,
+            content: &[],
+        };
+        let location = store.commit(&[write]).unwrap()[0];
+        let arena = Arena::new(store.segments(), 1);
+        let ids = IdTable::default();
+        for number in 0..3_000 {
+            let slot = arena.push(id(number), location, 1).unwrap();
+            assert_eq!(ids.get(&id(number), &arena), None);
+            ids.insert(slot, &arena).unwrap();
+        }
+        for number in 0..3_000 {
+            assert_eq!(ids.get(&id(number), &arena), Some(u32::from(number)));
+        }
+        assert_eq!(ids.remove(&id(9), &arena), Some(9));
+        assert_eq!(ids.remove(&id(9), &arena), None);
+        assert_eq!(ids.get(&id(9), &arena), None);
+        arena.delete(9, 2);
+        arena.free_slots(&[9]).unwrap();
+        let slot = arena.push(id(5_000), location, 3).unwrap();
+        ids.insert(slot, &arena).unwrap();
+        assert_eq!(ids.get(&id(5_000), &arena), Some(9));
+        assert_eq!(ids.get(&id(9), &arena), None);
     }
 }

@@ -101,7 +101,7 @@ impl Index {
 
     /// Appends a point; `publish` makes it visible. Only the writer calls this.
     pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
-        let slot = self.arena.push(location, sequence)?;
+        let slot = self.arena.push(id, location, sequence)?;
         if self.arena.is_odd(slot) {
             let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
             odd.try_reserve(1)
@@ -111,17 +111,15 @@ impl Index {
         for linked in self.families.iter().filter_map(Family::current) {
             linked.follow(slot);
         }
-        self.ids.insert(id, slot);
-        Ok(())
+        self.ids.insert(slot, &self.arena)
     }
 
     /// Deletes a point in the view of `sequence`; false when there is none with this id. Only the
     /// writer calls this.
     pub fn delete(&self, id: &PointId, sequence: u64) -> bool {
-        let Some(slot) = self.ids.get(id) else {
+        let Some(slot) = self.ids.remove(id, &self.arena) else {
             return false;
         };
-        self.ids.remove(id);
         self.arena.delete(slot, sequence);
         true
     }
@@ -129,7 +127,7 @@ impl Index {
     /// Whether a live point has this id.
     #[must_use]
     pub fn contains(&self, id: &PointId) -> bool {
-        self.ids.get(id).is_some()
+        self.ids.get(id, &self.arena).is_some()
     }
 
     /// Where the record of the point `id` lies, once it is visible.
@@ -137,7 +135,7 @@ impl Index {
     pub fn locate(&self, id: &PointId) -> Option<Location> {
         // Until the slot has led to the record, no other point may get it.
         let _pin = self.epochs.pin();
-        let slot = self.ids.get(id)?;
+        let slot = self.ids.get(id, &self.arena)?;
         let visible = self.arena.is_visible(slot, self.arena.visible());
         visible.then(|| self.arena.location(slot))
     }

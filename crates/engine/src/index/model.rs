@@ -331,7 +331,7 @@ fn look_up(index: &Index, script: &Script, point: u8) {
     let found = index.locate(&id(point));
     let after = index.arena.visible();
     if let Some(location) = found {
-        assert_eq!(index.arena.segments().id(location), id(point));
+        assert_eq!(index.arena.segments().read(location).unwrap().id, id(point));
     }
     let mut views = (before..=after + 1).map(|sequence| script.view(sequence));
     assert!(views.any(|view| view.contains(&point) == found.is_some()));

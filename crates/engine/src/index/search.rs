@@ -453,7 +453,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let mut hits = Vec::new();
         reserve(&mut hits, ranked.len())?;
         hits.extend(ranked.into_iter().map(|(rank, slot)| Hit {
-            id: arena.segments().id(arena.location(slot)),
+            id: arena.id(slot),
             rank,
         }));
         Ok(hits)

@@ -90,18 +90,6 @@ impl Segments {
         bytemuck::cast_slice(bytes)
     }
 
-    /// The id in the record at a location. It is not verified: see [`Self::read`].
-    ///
-    /// # Panics
-    /// If no such bytes were published.
-    #[must_use]
-    pub fn id(&self, location: Location) -> [u8; 16] {
-        let header = self
-            .get(location.segment)
-            .and_then(|segment| segment.header(location));
-        RecordHeader::id(header.expect("a location leads to published bytes"))
-    }
-
     /// Reads a point and verifies every byte of it against its checksum.
     pub fn read(&self, location: Location) -> Result<StoredPoint<'_>> {
         let segment = self

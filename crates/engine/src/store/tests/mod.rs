@@ -142,7 +142,6 @@ fn state(opened: &Opened) -> State {
     let read = |point: &super::LivePoint| {
         let stored = segments.read(point.location).unwrap();
         assert_eq!((stored.id, stored.sequence), (point.id, point.sequence));
-        assert_eq!(segments.id(point.location), point.id);
         let in_place = segments.vector(point.location.segment, point.location.vector);
         assert!(std::ptr::eq(in_place, stored.vector));
         let vector = stored.vector.iter().map(|value| value.to_bits()).collect();
