@@ -8,7 +8,7 @@ use crate::{
     codes::Codes,
     distance,
     points::Points,
-    store::{Location, Segments},
+    store::{BLOCK, Location, Segments},
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -49,6 +49,8 @@ pub struct Arena {
     ids: Table<AtomicU64>,
     /// The codes of the vectors, where walks go by them.
     codes: Option<Codes>,
+    /// Segment and block at which the vector pushed last ends.
+    passed: AtomicU64,
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
@@ -67,6 +69,7 @@ impl Arena {
             rows: Table::new(ROW),
             ids: Table::new(ID),
             codes: Codes::pay(dimension).then(|| Codes::new(dimension)),
+            passed: AtomicU64::new(0),
             len: AtomicU32::new(0),
             live: AtomicU64::new(0),
             visible: AtomicU64::new(0),
@@ -85,6 +88,7 @@ impl Arena {
         } else {
             ODD
         };
+        self.pass(location, vector);
         let words = [
             pack(location.segment, location.vector),
             pack(location.record, norm.to_bits()),
@@ -99,6 +103,20 @@ impl Arena {
         };
         self.live.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
+    }
+
+    /// Lets go of what lies between a vector and the one pushed before. To read a vector brings in
+    /// what is around it, but of headers and contents nothing is read until somebody asks for it.
+    fn pass(&self, location: Location, vector: &[f32]) {
+        let end = location.vector + size_of_val(vector).div_ceil(BLOCK) as u32;
+        let passed = pack(location.segment, end);
+        let (segment, from) = unpack(self.passed.swap(passed, Ordering::Relaxed));
+        if segment == location.segment {
+            self.segments.let_go(segment, from, location.vector);
+        } else {
+            self.segments.let_go(segment, from, u32::MAX);
+            self.segments.let_go(location.segment, 0, location.vector);
+        }
     }
 
     fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
@@ -340,4 +358,58 @@ fn pack(upper: u32, lower: u32) -> u64 {
 
 fn unpack(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use super::*;
+    use crate::{
+        memory::resident,
+        store::{OpenOptions, Store, Write},
+    };
+
+    const DIMENSION: usize = 128;
+    const POINTS: usize = 500;
+    const CONTENT_BYTES: usize = 1_000;
+    const GROUPS: usize = 8;
+    const SEGMENT_BYTES: usize = 8 << 20;
+
+    #[test]
+    fn vectors_are_in_memory_and_headers_and_contents_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions {
+            path: folder.path().to_owned(),
+            dimension: Some(DIMENSION as u32),
+            default_dimension: 1,
+            segment_bytes: SEGMENT_BYTES as u64,
+        };
+        let mut store = Store::open(&options).unwrap().store;
+        let arena = Arena::new(store.segments(), DIMENSION);
+        let mut locations = Vec::new();
+        for group in 0..GROUPS {
+            let write = Write::Insert {
+                id: [group as u8; 16],
+                vector: &[group as f32; DIMENSION],
+                content_type: 0,
+                content: &[b'a'; CONTENT_BYTES],
+            };
+            for location in store.commit(&vec![write; POINTS]).unwrap() {
+                arena.push([group as u8; 16], location, 1).unwrap();
+                locations.push(location);
+            }
+        }
+        let start = arena.vector(0).as_ptr().addr() - locations[0].vector as usize * BLOCK;
+        let found = resident(&(start..start + SEGMENT_BYTES));
+        let vectors = GROUPS * POINTS * DIMENSION * size_of::<f32>();
+        // Parts of pages at both ends of a group, and what the last vectors brought in behind them.
+        let beside = GROUPS * 2 * 4096 + POINTS * CONTENT_BYTES;
+        assert!((vectors..vectors + beside).contains(&found), "{found}");
+        for (slot, &location) in (0..).zip(&locations) {
+            let stored = arena.segments().read(location).unwrap();
+            assert_eq!(stored.id, arena.id(slot));
+            assert_eq!(stored.content, [b'a'; CONTENT_BYTES]);
+        }
+    }
 }

@@ -10,7 +10,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
+
+use super::format::PAGE;
+
+/// Fewer bytes are not worth the call that lets them go.
+const LEAST_LET_GO: u64 = 4 * PAGE as u64;
 
 /// A whole segment file mapped read-only and shared: what is appended to the file appears in the
 /// mapping. Only bytes before the published end can be seen through it.
@@ -54,6 +59,26 @@ impl Mapping {
             slice::from_raw_parts(self.memory.as_ptr().add(offset as usize), length as usize)
         })
     }
+
+    /// Takes what lies between two offsets, as far as it is whole pages, out of the memory of this
+    /// process: who brings a page in, brings in those around it, wanted or not. Reading brings it
+    /// back from the cache of the system, or from the file.
+    pub fn let_go(&self, from: u64, to: u64) {
+        let from = from.next_multiple_of(PAGE as u64);
+        let to = to.min(self.memory.len() as u64) / PAGE as u64 * PAGE as u64;
+        if to < from.saturating_add(LEAST_LET_GO) {
+            return;
+        }
+        let (offset, length) = (from as usize, (to - from) as usize);
+        // SAFETY: the range lies in the mapping, which is shared and that of a file: whoever reads
+        // it, now or later, finds the bytes of the file, as before.
+        let advised = unsafe {
+            self.memory
+                .unchecked_advise_range(UncheckedAdvice::DontNeed, offset, length)
+        };
+        // What is not let go stays, as good as before.
+        drop(advised);
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +97,37 @@ mod tests {
         assert_eq!(mapping.bytes(100, 6), None);
         assert_eq!(mapping.bytes(105, 0), Some(b"".as_slice()));
         assert_eq!(mapping.bytes(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn what_is_let_go_reads_as_before() {
+        const BYTES: u64 = 1 << 20;
+        let file = tempfile::tempfile().unwrap();
+        let written: Vec<u8> = (0..BYTES).map(|at| (at / 4096) as u8).collect();
+        std::os::unix::fs::FileExt::write_all_at(&file, &written, 0).unwrap();
+        let mapping = Mapping::new(&file).unwrap();
+        mapping.publish(BYTES);
+        let bytes = mapping.bytes(0, BYTES).unwrap();
+        assert_eq!(bytes, written);
+        mapping.let_go(5_000, BYTES - 5_000);
+        #[cfg(target_os = "linux")]
+        assert_eq!(resident(bytes), 4 * 4096, "two pages at each end");
+        assert_eq!(bytes, written);
+        mapping.let_go(0, 4096);
+        mapping.let_go(BYTES, u64::MAX);
+        mapping.let_go(8192, 4096);
+        #[cfg(target_os = "linux")]
+        assert_eq!(
+            resident(bytes) as u64,
+            BYTES,
+            "there was too little to let go"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    fn resident(mapped: &[u8]) -> usize {
+        let start = mapped.as_ptr().addr();
+        crate::memory::resident(&(start..start + mapped.len()))
     }
 
     #[test]

@@ -18,7 +18,8 @@ mod tests;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
-use format::{BLOCK, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
+pub use format::BLOCK;
+use format::{MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
 use io::{Disk, Io, fatal, is_full, remove_if_there};
 use lock::Lock;

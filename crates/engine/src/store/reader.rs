@@ -90,6 +90,15 @@ impl Segments {
         bytemuck::cast_slice(bytes)
     }
 
+    /// Takes the blocks `from..to` of a segment out of memory where they fill whole pages; reading
+    /// brings them back.
+    pub fn let_go(&self, segment: u32, from: u32, to: u32) {
+        let [from, to] = [from, to].map(|block| u64::from(block) * BLOCK as u64);
+        if let Some(segment) = self.get(segment) {
+            segment.mapping.let_go(from, to);
+        }
+    }
+
     /// Reads a point and verifies every byte of it against its checksum.
     pub fn read(&self, location: Location) -> Result<StoredPoint<'_>> {
         let segment = self
