@@ -1,27 +1,37 @@
 //! The set of slots that a walk has seen.
 
+use memmap2::MmapMut;
+
 use crate::{Error, Result};
 
+/// Stamps wiped together: a page, so that one of which no slot was ever visited stays unbacked.
+const PAGE: usize = 4096;
+
 /// A set of slots emptied by moving on to the next epoch. A stamp is one byte, so the list stays
-/// small in the cache and is wiped only once in 255 walks.
+/// small in the cache and is wiped only once in 255 walks. It is mapped memory, of which slots that
+/// do not exist yet take none and which goes back to the system whole.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     epoch: u8,
-    stamps: Vec<u8>,
+    stamps: Option<MmapMut>,
 }
 
 impl Visited {
     /// Empties the set and makes room for the slots `0..slots`.
     pub fn begin(&mut self, slots: usize) -> Result<()> {
-        if let Some(missing) = slots.checked_sub(self.stamps.len()) {
-            self.stamps
-                .try_reserve_exact(missing)
+        if slots > self.stamps.as_deref().map_or(0, <[u8]>::len) {
+            // What was seen need not be kept.
+            let stamps = MmapMut::map_anon(slots)
                 .map_err(|error| Error::Internal(format!("visited list: {error}")))?;
-            self.stamps.resize(slots, 0);
+            (self.epoch, self.stamps) = (0, Some(stamps));
         }
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
-            self.stamps.fill(0);
+            let stamps = self.stamps.as_deref_mut().unwrap_or_default();
+            let pages = stamps.chunks_mut(PAGE);
+            pages
+                .filter(|page| page.iter().any(|&stamp| stamp != 0))
+                .for_each(|page| page.fill(0));
             self.epoch = 1;
         }
         Ok(())
@@ -31,7 +41,8 @@ impl Visited {
     /// walk began and counts as seen: the walk passes it by.
     #[inline]
     pub fn insert(&mut self, slot: u32) -> bool {
-        let Some(stamp) = self.stamps.get_mut(slot as usize) else {
+        let stamps = self.stamps.as_deref_mut().unwrap_or_default();
+        let Some(stamp) = stamps.get_mut(slot as usize) else {
             return false;
         };
         // No branch: which points a walk has seen is what a processor cannot foretell.
@@ -53,6 +64,16 @@ mod tests {
             assert!(visited.insert(walk % 8));
             assert!(!visited.insert(walk % 8));
             assert!(visited.insert((walk + 3) % 8));
+        }
+    }
+
+    #[test]
+    fn a_list_that_grows_is_empty() {
+        let mut visited = Visited::default();
+        for slots in [8, 9, 10_000] {
+            visited.begin(slots).unwrap();
+            assert!((0..slots as u32).all(|slot| visited.insert(slot)));
+            assert!((0..slots as u32).all(|slot| !visited.insert(slot)));
         }
     }
 

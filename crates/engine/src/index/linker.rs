@@ -171,6 +171,10 @@ fn run(index: &Index, turn: Turn) {
         }
         if !work(index, turn, &mut scratch) {
             let is_reclaiming = index.reclaim.is_under_way();
+            if !is_reclaiming {
+                // It may be long before there is more to do.
+                scratch = Scratch::new();
+            }
             index
                 .linker
                 .wait(if is_reclaiming { RECLAIM_WAIT } else { WAIT });

@@ -214,6 +214,8 @@ impl Store {
             return Ok(());
         }
         self.append(&[Record::NOOP])?;
+        // Nothing is being written now, and it may be long before something is.
+        self.buffer = Vec::new();
         self.proven = true;
         Ok(())
     }

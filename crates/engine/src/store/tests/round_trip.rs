@@ -231,6 +231,16 @@ fn opening_and_closing_writes_nothing_new() {
 }
 
 #[test]
+fn a_store_that_has_proven_all_keeps_no_buffer() {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    commit(&mut store, &[Step::Insert(1, vec![7; 10_000])]).unwrap();
+    assert!(store.buffer.capacity() >= 10_000);
+    store.prove().unwrap();
+    assert_eq!(store.buffer.capacity(), 0);
+}
+
+#[test]
 fn an_open_folder_cannot_be_opened_again_even_by_the_same_process() {
     let folder = new_folder();
     let first = open(folder.path()).unwrap();
