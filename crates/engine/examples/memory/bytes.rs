@@ -14,14 +14,17 @@ pub const CONTENT_BYTES: usize = 64;
 /// The row of a slot: where its record is, when it came and went, its norm.
 const SLOT_BYTES: usize = 32;
 
-/// The id table: an id and its slot, and a byte of control, in each place.
-const ID_PLACE_BYTES: usize = 16 + 4 + 1;
+/// The id of each slot.
+const ID_BYTES: usize = 16;
+
+/// The id table: a slot, and a byte of control, in each place.
+const ID_PLACE_BYTES: usize = 4 + 1;
 
 /// Of places in a hash map, at most 7 in 8 are taken, and their number is a power of two.
 const TAKEN_OF_8: usize = 7;
 
-/// Twins and level of each slot, and where its upper rows begin.
-const GRAPH_TABLE_BYTES: usize = 8 + 1 + 4;
+/// The level of each slot, and where its upper rows begin. Twins are few.
+const GRAPH_TABLE_BYTES: usize = 1 + 4;
 
 const LINK_BYTES: usize = 4;
 
@@ -88,9 +91,9 @@ impl Memory {
             part("headers and contents, mapped", files - self.raw() as f64),
             part("codes", codes as f64),
             part("slot table", SLOT_BYTES as f64),
-            part("id table", ids),
+            part("ids and their table", ids),
             part(
-                "rest: writing, stacks, table ends",
+                "rest: writing, stacks, the allocator",
                 self.a_point(self.filled.anonymous) - known,
             ),
         ];
@@ -103,9 +106,9 @@ impl Memory {
             let added = self.a_point(added.sum());
             parts.push(part(&format!("{metric:?}: links, layer 0"), ground));
             parts.push(part(&format!("{metric:?}: links above"), upper));
-            parts.push(part(&format!("{metric:?}: twins and levels"), tables));
+            parts.push(part(&format!("{metric:?}: levels"), tables));
             parts.push(part(
-                &format!("{metric:?}: rest: visited lists, table ends"),
+                &format!("{metric:?}: rest: visited lists, buffers"),
                 added - ground - upper - tables,
             ));
         }
@@ -145,7 +148,8 @@ impl Memory {
     }
 }
 
-/// Bytes of the hash map of so many ids.
+/// Bytes of so many ids and of the hash table of their slots.
 fn id_table(points: usize) -> usize {
-    (points * 8).div_ceil(TAKEN_OF_8).next_power_of_two() * ID_PLACE_BYTES
+    let places = (points * 8).div_ceil(TAKEN_OF_8).next_power_of_two();
+    points * ID_BYTES + places * ID_PLACE_BYTES
 }
