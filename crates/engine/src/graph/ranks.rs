@@ -45,6 +45,9 @@ pub(super) trait Space: Copy {
     /// Ranks against the point in `slot`.
     fn of(&self, slot: u32) -> Self::Of<'_>;
 
+    /// The metric of the ranks.
+    fn metric(&self) -> Metric;
+
     /// Whether the order of candidates, closest to the point in `slot` first, can be trusted.
     fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool;
 }
@@ -76,6 +79,10 @@ impl<P: Points> Space for Vectors<'_, P> {
             points: self.points,
             measure: Measure::of_slot(self.metric, self.points, slot),
         }
+    }
+
+    fn metric(&self) -> Metric {
+        self.metric
     }
 
     fn can_tell_apart(&self, _: u32, _: &[Neighbor]) -> bool {
@@ -136,6 +143,10 @@ impl<P: Points> Space for InCodes<'_, P> {
     #[inline]
     fn of(&self, slot: u32) -> ByCode<'_> {
         self.codes.by_slot(self.vectors.metric, slot)
+    }
+
+    fn metric(&self) -> Metric {
+        self.vectors.metric
     }
 
     fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {

@@ -26,6 +26,8 @@ pub(super) struct Reach {
     factor: f32,
     /// Candidates to walk through without regard to their distance.
     pub least: usize,
+    /// Candidates to keep, however close they are.
+    pub most: usize,
 }
 
 impl Reach {
@@ -34,26 +36,31 @@ impl Reach {
         place: usize::MAX,
         factor: f32::INFINITY,
         least: usize::MAX,
+        most: usize::MAX,
     };
 
     /// As far as a search of breadth `ef` for the `limit` closest walks under `metric`.
     pub fn of_search(metric: Metric, ef: usize, limit: usize) -> Self {
         let limit = limit.max(1);
         let farther = (ef as f32 / limit as f32).powf(DIMENSIONS.recip());
+        let factor = match metric {
+            // Ranks are squares of distances.
+            Metric::Euclidean | Metric::Cosine => farther * farther,
+            Metric::Manhattan => farther,
+            // Counts of positions lie so close together that they say nothing of this.
+            Metric::Hamming => {
+                return Reach {
+                    most: ef,
+                    ..Self::ALL
+                };
+            }
+        };
         Reach {
             place: limit - 1,
-            factor: match metric {
-                // Ranks are squares of distances.
-                Metric::Euclidean | Metric::Cosine => farther * farther,
-                Metric::Manhattan | Metric::Hamming => farther,
-            },
+            factor,
             least: ef / LEEWAY,
+            most: ef.saturating_mul(LEEWAY),
         }
-    }
-
-    /// The most candidates of a search of breadth `ef`.
-    pub fn most(ef: usize) -> usize {
-        ef.saturating_mul(LEEWAY)
     }
 
     /// Whether `rank` is too far if that of the candidate in `place` is `found`. By codes a rank

@@ -129,8 +129,7 @@ impl Graph {
         let mut target = Target::new(ranks);
         self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
         scratch.visited.begin(self.links.capacity())?;
-        let most = Reach::most(ef);
-        scratch.pool.begin(most, self.links.capacity())?;
+        scratch.pool.begin(reach.most, self.links.capacity())?;
         scratch.pool.bound_reach(reach);
         scratch.pool.bound_rejected(self.patience(ef), 0);
         for index in 0..scratch.starts.len() {
