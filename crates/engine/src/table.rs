@@ -172,6 +172,10 @@ fn rows_before(bucket: usize) -> usize {
     rows_of(bucket) - FIRST_ROWS
 }
 
+/// Linux has it since 6.1, but not every C library has its name.
+#[cfg(target_os = "linux")]
+const MADV_COLLAPSE: libc::c_int = 25;
+
 /// Copies what is in use already to huge pages, and leaves it where it is if there are none: the
 /// system may still do so later.
 fn collapse(bytes: Range<*mut u8>) {
@@ -180,7 +184,7 @@ fn collapse(bytes: Range<*mut u8>) {
     // read in it, and threads that access it meanwhile are made to wait.
     unsafe {
         let length = bytes.end.byte_offset_from_unsigned(bytes.start);
-        libc::madvise(bytes.start.cast(), length, libc::MADV_COLLAPSE);
+        libc::madvise(bytes.start.cast(), length, MADV_COLLAPSE);
     }
     #[cfg(not(target_os = "linux"))]
     drop(bytes);
