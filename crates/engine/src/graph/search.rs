@@ -1,4 +1,4 @@
-//! Walking the graph: greedy descent through the upper layers, then a search of layer 0.
+//! Walking the graph: from the entries through the upper layers, then a search of layer 0.
 
 use super::{
     Entry, Graph, Neighbor, Scratch,
@@ -9,15 +9,15 @@ use super::{
 };
 use crate::{Result, codes::Codes, measure::Measure, points::Points};
 
-/// Candidates with which a search goes through the layer above the one it is bound for.
+/// Candidates with which a search goes through the layers above the ground.
 const APPROACH: usize = 2;
+
+/// As many for an insertion: a point in the wrong place is hard to find for good.
+pub(super) const INSERT_APPROACH: usize = 16;
 
 /// A walk takes candidates together only if its pool has room for so many times as many: in a small
 /// pool those taken early would often have been pushed out.
 const LEAST_BREADTH: usize = 16;
-
-/// As many for an insertion: a point in the wrong place is hard to find for good.
-pub(super) const INSERT_APPROACH: usize = 16;
 
 /// What a walk takes for candidates; anything else it goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
