@@ -118,6 +118,12 @@ fn too_few(points: u64) -> u64 {
     (points / 20).max(64)
 }
 
+/// Has the graph begun: a walk of the least breadth pays off first.
+fn begin_graph(engine: &Engine) {
+    search(engine, &vector(1), 1, 1);
+    wait_for_graph(engine);
+}
+
 fn wait_for_graph(engine: &Engine) {
     wait_until("linking", || {
         let graphs = engine.status().graphs;
@@ -137,8 +143,7 @@ fn slots_are_used_again_round_after_round() {
     let mut live: Vec<u64> = (0..4_000).collect();
     let mut next = 4_000;
     insert(&engine, &live);
-    search(&engine, &vector(1), 10, 50);
-    wait_for_graph(&engine);
+    begin_graph(&engine);
     let slots = engine.status().graphs[0].slots;
     for round in 0..10 {
         let (gone, kept): (Vec<u64>, Vec<u64>) = live
@@ -184,8 +189,7 @@ fn a_search_finds_enough_while_nearly_everything_around_it_is_deleted() {
     let engine = open(folder.path());
     let all: Vec<u64> = (0..5_000).collect();
     insert(&engine, &all);
-    search(&engine, &vector(1), 10, 50);
-    wait_for_graph(&engine);
+    begin_graph(&engine);
     let (gone, kept): (Vec<u64>, Vec<u64>) = all.iter().partition(|&number| number % 100 != 0);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -286,8 +290,7 @@ fn whatever_comes_and_goes_every_answer_is_one_that_was_right_meanwhile() {
     for life in diary.lives.lock().unwrap().values_mut() {
         life.there = Some(diary.now());
     }
-    search(&engine, &vector(1), 10, 50);
-    wait_for_graph(&engine);
+    begin_graph(&engine);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for reader in 0..2 {
