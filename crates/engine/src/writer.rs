@@ -1,9 +1,12 @@
 //! The one thread that writes: it drains the queue, commits the requests as one group with one
 //! fsync, publishes them and answers everyone who waits. The fsync under way is the window in which
 //! the next group gathers.
+//!
+//! Inserts for which the graphs have no room yet are set aside, and deletes pass them. Nobody can
+//! tell: the ids of points not yet acknowledged are known to nobody.
 
 use std::{
-    collections::HashSet,
+    collections::{HashSet, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,6 +25,9 @@ use crate::{
 
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
 const IDLE: Duration = Duration::from_millis(50);
+
+/// While inserts wait for room, the writer looks again after this time.
+const ROOM_WAIT: Duration = Duration::from_millis(5);
 
 /// A group takes in further requests up to this size, so that no write waits for a long one.
 const GROUP_BYTES: usize = 8 << 20;
@@ -116,6 +122,7 @@ impl Writer {
             store,
             index,
             failure: Arc::clone(&failure),
+            aside: VecDeque::new(),
         };
         let thread = thread::Builder::new()
             .name("write".into())
@@ -185,30 +192,89 @@ struct State {
     store: Store,
     index: Arc<Index>,
     failure: Arc<Mutex<Option<String>>>,
+    /// Inserts that wait for room, oldest first.
+    aside: VecDeque<Request>,
 }
 
 impl State {
     fn run(mut self, queue: &Receiver<Request>) {
-        loop {
-            self.index.wait_for_room();
-            let first = match queue.recv_timeout(IDLE) {
-                Ok(request) => request,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.prove();
-                    match queue.recv() {
-                        Ok(request) => request,
-                        Err(_) => return,
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let (group, close) = gather(first, queue);
+        while let Some(first) = self.next(queue) {
+            let (group, close) = self.gather(first, queue);
             self.answer(group);
             if let Some(done) = close {
+                self.finish();
                 // Whoever closes has stopped waiting if the channel is gone.
                 drop(done.send(self.store.close()));
                 return;
             }
+        }
+        self.finish();
+    }
+
+    /// The request to begin the next group with: the oldest set aside once there is room, else what
+    /// comes next. None once nothing can come any more.
+    fn next(&mut self, queue: &Receiver<Request>) -> Option<Request> {
+        loop {
+            if !self.aside.is_empty() && self.index.has_room() {
+                return self.aside.pop_front();
+            }
+            let wait = if self.aside.is_empty() {
+                IDLE
+            } else {
+                ROOM_WAIT
+            };
+            match queue.recv_timeout(wait) {
+                Ok(request) => return Some(request),
+                Err(RecvTimeoutError::Timeout) if self.aside.is_empty() => {
+                    self.prove();
+                    return queue.recv().ok();
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Takes what waits into the group that `first` begins, up to a request to close or until the
+    /// group is large enough; what there is no room for is set aside.
+    fn gather(
+        &mut self,
+        first: Request,
+        queue: &Receiver<Request>,
+    ) -> (Vec<Request>, Option<Sender<Result<()>>>) {
+        let has_room = self.index.has_room();
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(request) = next {
+            match request {
+                Request::Close { done } => return (group, Some(done)),
+                Request::Insert { .. } if !has_room => self.aside.push_back(request),
+                Request::Insert { ref batch, .. } => {
+                    bytes += batch.bytes();
+                    group.push(request);
+                }
+                Request::Delete { .. } => group.push(request),
+            }
+            next = if bytes < GROUP_BYTES {
+                let aside = if has_room {
+                    self.aside.pop_front()
+                } else {
+                    None
+                };
+                aside.or_else(|| queue.try_recv().ok())
+            } else {
+                None
+            };
+        }
+        (group, None)
+    }
+
+    /// Writes what is set aside, as soon as there is room.
+    fn finish(&mut self) {
+        while let Some(request) = self.aside.pop_front() {
+            self.index.wait_for_room();
+            self.answer(vec![request]);
         }
     }
 
@@ -285,28 +351,6 @@ impl State {
             failure.get_or_insert_with(|| error.to_string());
         }
     }
-}
-
-/// Takes what has been enqueued meanwhile into the group that `first` begins, up to a request to
-/// close or until the group is large enough.
-fn gather(first: Request, queue: &Receiver<Request>) -> (Vec<Request>, Option<Sender<Result<()>>>) {
-    let mut group = Vec::new();
-    let mut bytes = 0;
-    let mut next = Some(first);
-    while let Some(request) = next {
-        match request {
-            Request::Close { done } => return (group, Some(done)),
-            Request::Insert { ref batch, .. } => bytes += batch.bytes(),
-            Request::Delete { .. } => {}
-        }
-        group.push(request);
-        next = if bytes < GROUP_BYTES {
-            queue.try_recv().ok()
-        } else {
-            None
-        };
-    }
-    (group, None)
 }
 
 /// Answers a group that is durable and visible; `found` says, for each delete in order, whether

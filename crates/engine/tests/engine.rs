@@ -292,6 +292,54 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
 }
 
 #[test]
+fn a_delete_passes_inserts_that_wait_for_the_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 16);
+    let ids = insert(&engine, &clustered(12_000, 16)).unwrap();
+    begin_graph(&engine, Metric::Euclidean);
+    // More than a graph may fall behind.
+    insert(&engine, &clustered(60_000, 16)).unwrap();
+    let (sender, receiver) = channel();
+    let inserted = sender.clone();
+    let waiting = batch(&clustered(1, 16));
+    let found = waiting.ids[0];
+    engine.insert(
+        waiting,
+        Box::new(move |done| inserted.send(("insert", done.is_ok())).unwrap()),
+    );
+    engine.delete(
+        ids[0],
+        Box::new(move |found| sender.send(("delete", found.unwrap())).unwrap()),
+    );
+    let answers: Vec<_> = receiver.iter().collect();
+    assert_eq!(answers, [("delete", true), ("insert", true)]);
+    assert!(delete(&engine, found));
+    engine.close().unwrap();
+}
+
+/// What waits when the engine is closed is written first.
+#[test]
+fn closing_writes_what_waits_for_the_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 16);
+    insert(&engine, &clustered(12_000, 16)).unwrap();
+    begin_graph(&engine, Metric::Euclidean);
+    insert(&engine, &clustered(60_000, 16)).unwrap();
+    let (sender, receiver) = channel();
+    for _ in 0..3 {
+        let sender = sender.clone();
+        engine.insert(
+            batch(&clustered(10, 16)),
+            Box::new(move |done| sender.send(done.is_ok()).unwrap()),
+        );
+    }
+    engine.close().unwrap();
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [true; 3]);
+    drop(engine);
+    assert_eq!(open(folder.path(), 16).status().points, 72_030);
+}
+
+#[test]
 fn the_graphs_of_warm_metrics_are_kept_without_a_search() {
     let folder = tempfile::tempdir().unwrap();
     let warm = Options {

@@ -143,20 +143,18 @@ impl Linker {
 }
 
 impl Index {
-    /// Waits while a graph that had caught up has fallen too far behind. Only the writer calls it.
-    pub fn wait_for_room(&self) {
+    /// Whether no graph that had caught up has fallen too far behind to take more points.
+    pub fn has_room(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
             linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
         };
-        while self
-            .families
-            .iter()
-            .filter_map(Family::current)
-            .any(is_full)
-        {
-            if self.linker.is_stopped() {
-                return;
-            }
+        let mut graphs = self.families.iter().filter_map(Family::current);
+        self.linker.is_stopped() || !graphs.any(is_full)
+    }
+
+    /// Waits until there is room. Only the writer calls it.
+    pub fn wait_for_room(&self) {
+        while !self.has_room() {
             self.linker.wait(WAIT);
         }
     }
