@@ -100,8 +100,8 @@ impl Memory {
         for &(metric, added) in &self.graphs {
             let m = self.params.m;
             let ground = (2 * m * LINK_BYTES) as f64;
-            // Layer by layer, 1 point in m has another row.
-            let upper = (m * LINK_BYTES) as f64 / (m - 1) as f64;
+            // Layer by layer, 1 point in 2 m has another row.
+            let upper = (m * LINK_BYTES) as f64 / (2 * m - 1) as f64;
             let tables = GRAPH_TABLE_BYTES as f64;
             let added = self.a_point(added.sum());
             parts.push(part(&format!("{metric:?}: links, layer 0"), ground));
