@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Error, Result, graph::Scratch};
 
-/// The writer waits once a graph that had caught up is this many slots behind: every search ranks
+/// Inserts wait once a graph that had caught up is this many slots behind: every search ranks
 /// them one by one.
 const MAX_TAIL_SLOTS: u32 = 20_000;
 
@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_millis(200);
 /// that waits for has ended.
 const RECLAIM_WAIT: Duration = Duration::from_millis(1);
 
-/// Wakes the linking threads when there is work, and the writer when there is room again.
+/// Wakes the linking threads when there is work.
 #[derive(Default)]
 pub(super) struct Signal {
     stopped: Mutex<bool>,
@@ -74,7 +74,7 @@ pub(super) enum Turn {
     /// Whenever there is work.
     Always,
     /// While it is quiet. What it has claimed it finishes all the same: a claim that waits would
-    /// hold up the watermark, and with it the writer.
+    /// hold up the watermark, and with it inserts.
     WhenQuiet,
     /// Whenever there is work, but where the one core is shared, each point gives way to searches
     /// that it has interrupted.
@@ -150,13 +150,6 @@ impl Index {
         };
         let mut graphs = self.families.iter().filter_map(Family::current);
         self.linker.is_stopped() || !graphs.any(is_full)
-    }
-
-    /// Waits until there is room. Only the writer calls it.
-    pub fn wait_for_room(&self) {
-        while !self.has_room() {
-            self.linker.wait(WAIT);
-        }
     }
 }
 
