@@ -35,7 +35,7 @@ const TOP: f32 = 255.0;
 /// The middle that [`CodeProducts`] subtracts from one operand.
 const MIDDLE: f32 = 128.0;
 
-/// Codes fetched and multiplied together: as many as a point has links, usually.
+/// Codes multiplied together: as many as a point has links, usually.
 const TOGETHER: usize = 32;
 
 /// The codes of the points of one store, by slot.
@@ -171,14 +171,13 @@ impl ByCode<'_> {
         }
     }
 
-    /// Sets the rank of each neighbour, after the codes of many have been fetched at once.
+    /// Sets the rank of each neighbour.
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for some in neighbors.chunks_mut(TOGETHER) {
             let mut rows = [[].as_slice(); TOGETHER];
             for (row, neighbor) in rows.iter_mut().zip(&*some) {
                 *row = self.codes.rows.row(neighbor.slot);
-                distance::prefetch(row);
             }
             let rows = &rows[..some.len()];
             let mut products = [0; TOGETHER];

@@ -16,9 +16,7 @@ pub(super) struct Error {
 impl Error {
     /// Gives candidates ranked by their codes the ranks of their vectors, and compares.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], ranks: R) -> Self {
-        for candidate in &*candidates {
-            ranks.prefetch(candidate.slot);
-        }
+        ranks.prefetch_all(candidates);
         let mut error = Error {
             least: f32::INFINITY,
             most: f32::NEG_INFINITY,

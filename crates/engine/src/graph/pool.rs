@@ -172,14 +172,17 @@ impl Pool {
     /// Whether a point of this rank is closer than the farthest of a full pool.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
-        rank < self.bound || self.accepted.len() < self.ef
+        // No branch: which points are close enough is what a processor cannot foretell.
+        (rank < self.bound) | (self.accepted.len() < self.ef)
     }
 
-    /// Takes in a point that the search may return and should expand.
+    /// Takes in a point that the search may return and should expand, and says before how many
+    /// others at most it is expanded, unless closer ones are found.
     #[inline]
-    pub fn accept(&mut self, neighbor: Neighbor) {
+    pub fn accept(&mut self, neighbor: Neighbor) -> usize {
         let at = self.insert(Candidate::new(neighbor, false));
         self.cursor = self.cursor.min(at);
+        at - self.cursor
     }
 
     /// Takes in a point that the search may return but that has no links to expand.
@@ -248,10 +251,12 @@ impl Pool {
                 .is_some_and(|found| self.reach.excludes(rank, found.neighbor().rank))
     }
 
-    /// The point that comes next unless a closer one is found before.
+    /// The points that come next unless closer ones are found before.
     #[inline]
-    pub fn peek(&self) -> Option<u32> {
-        Some(self.accepted.get(self.cursor)?.neighbor().slot)
+    pub fn upcoming(&self) -> impl Iterator<Item = u32> {
+        let rest = self.accepted.iter().skip(self.cursor);
+        rest.filter(|candidate| !candidate.is_expanded())
+            .map(|candidate| candidate.neighbor().slot)
     }
 
     fn advance(&mut self) {

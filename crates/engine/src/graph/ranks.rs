@@ -20,19 +20,24 @@ pub(super) trait Ranks: Copy {
     /// The rank of the point in `slot`; one that is not a number counts as infinitely far.
     fn rank(&self, slot: u32) -> f32;
 
-    /// Sets the rank of each neighbour, after what ranking them reads was fetched for all of them.
+    /// Starts to bring what [`Ranks::rank`] reads into the cache.
+    fn prefetch(&self, slot: u32);
+
+    /// Starts to bring what ranking these neighbours reads into the cache.
     #[inline]
-    fn rank_all(&self, neighbors: &mut [Neighbor]) {
-        for neighbor in &*neighbors {
+    fn prefetch_all(&self, neighbors: &[Neighbor]) {
+        for neighbor in neighbors {
             self.prefetch(neighbor.slot);
         }
+    }
+
+    /// Sets the rank of each neighbour; what ranking them reads should be on its way.
+    #[inline]
+    fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for neighbor in neighbors {
             neighbor.rank = self.rank(neighbor.slot);
         }
     }
-
-    /// Starts to bring what [`Ranks::rank`] reads into the cache.
-    fn prefetch(&self, slot: u32);
 }
 
 /// Ranks of stored points against each other.

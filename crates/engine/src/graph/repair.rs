@@ -428,8 +428,10 @@ impl Graph {
             }
         }
         let ranks = space.of(owner);
-        ranks.rank_all(chosen);
-        ranks.rank_all(ranked);
+        for some in [&mut *chosen, &mut *ranked] {
+            ranks.prefetch_all(some);
+            ranks.rank_all(some);
+        }
         chosen.sort_unstable();
         ranked.sort_unstable();
         Ok(())

@@ -17,7 +17,11 @@ pub(super) const INSERT_APPROACH: usize = 16;
 
 /// A walk takes candidates together only if its pool has room for so many times as many: in a small
 /// pool those taken early would often have been pushed out.
-const LEAST_BREADTH: usize = 16;
+const LEAST_BREADTH: usize = 12;
+
+/// The links of a candidate that comes before so many others are fetched at once: it will be
+/// expanded soon.
+const SOON: usize = 4;
 
 /// What a walk takes for candidates; anything else it goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +64,7 @@ impl<R: Ranks> Target<R> {
         }
     }
 
-    /// Ranks points of which the slots are known.
+    /// Ranks points of which the slots are known; what ranking reads should be on its way.
     #[inline]
     fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
         self.ranks.rank_all(neighbors);
@@ -159,8 +163,7 @@ impl Graph {
     ) -> Result<()> {
         let pool = &mut scratch.pool;
         if accept(neighbor.slot) {
-            pool.accept(neighbor);
-            if pool.peek() == Some(neighbor.slot) {
+            if pool.accept(neighbor) < SOON {
                 self.links.prefetch(neighbor.slot);
             }
         } else {
@@ -221,6 +224,7 @@ impl Graph {
                 starts.push(Neighbor::unranked(entry.slot));
             }
         }
+        target.ranks.prefetch_all(starts);
         target.rank_all(starts);
         level
     }
@@ -252,7 +256,7 @@ impl Graph {
                 }
             }
             if layer == 0
-                && let Some(next) = scratch.pool.peek()
+                && let Some(next) = scratch.pool.upcoming().next()
             {
                 self.links.prefetch(next);
             }
@@ -260,8 +264,9 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes the next few candidates from the pool and ranks what they link to, as far as this walk
-    /// has not seen it; false if no candidate is left.
+    /// Takes the next few candidates from the pool, ranks what they link to, as far as this walk
+    /// has not seen it, and leaves in `scratch.fresh` what is close enough for now; false if no
+    /// candidate is left.
     #[inline]
     fn expand<R: Ranks>(&self, target: &mut Target<R>, layer: u8, scratch: &mut Scratch) -> bool {
         scratch.fresh.clear();
@@ -270,37 +275,48 @@ impl Graph {
         while count < abreast
             && let Some(slot) = scratch.pool.next()
         {
+            let listed = scratch.fresh.len();
             self.list_unseen(slot, layer, scratch);
+            target.ranks.prefetch_all(&scratch.fresh[listed..]);
             count += 1;
         }
-        target.rank_all(&mut scratch.fresh);
+        if layer == 0 {
+            for slot in scratch.pool.upcoming().take(abreast) {
+                self.links.prefetch(slot);
+            }
+        }
+        let Scratch { fresh, pool, .. } = scratch;
+        target.rank_all(fresh);
+        keep(fresh, |neighbor| pool.admits(neighbor.rank));
         count > 0
     }
 
     /// Adds the points linked from `slot` that this walk has not seen to `scratch.fresh`.
     #[inline]
     fn list_unseen(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
-        let Scratch {
-            visited,
-            fresh,
-            pool,
-            ..
-        } = scratch;
-        // Most likely the next to be expanded.
-        if layer == 0
-            && let Some(next) = pool.peek()
-        {
-            self.links.prefetch(next);
-        }
+        let Scratch { visited, fresh, .. } = scratch;
+        let mut stamps = visited.open();
         let row = self.links.row(slot, layer);
         let mut count = fresh.len();
         fresh.resize(count + row.len(), Neighbor::unranked(slot));
         for link in row.iter().map_while(Link::load) {
             fresh[count].slot = link.slot();
-            count += usize::from(visited.insert(link.slot()));
+            count += usize::from(stamps.insert(link.slot()));
         }
         fresh.truncate(count);
     }
+}
+
+/// Drops the neighbours that are not wanted, without a branch that a processor cannot foretell.
+#[inline]
+fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
+    let mut count = 0;
+    for index in 0..neighbors.len() {
+        let neighbor = neighbors[index];
+        neighbors[count] = neighbor;
+        count += usize::from(is_wanted(&neighbor));
+    }
+    neighbors.truncate(count);
 }
 
 impl Scratch {

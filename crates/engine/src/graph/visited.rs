@@ -16,6 +16,12 @@ pub(super) struct Visited {
     stamps: Option<MmapMut>,
 }
 
+/// The set at hand, for adding several slots.
+pub(super) struct Stamps<'a> {
+    epoch: u8,
+    stamps: &'a mut [u8],
+}
+
 impl Visited {
     /// Empties the set and makes room for the slots `0..slots`.
     pub fn begin(&mut self, slots: usize) -> Result<()> {
@@ -37,12 +43,28 @@ impl Visited {
         Ok(())
     }
 
+    /// Adds a slot, and says whether it is new, see [`Stamps::insert`].
+    #[inline]
+    pub fn insert(&mut self, slot: u32) -> bool {
+        self.open().insert(slot)
+    }
+
+    /// The set to add several slots to.
+    #[inline]
+    pub fn open(&mut self) -> Stamps<'_> {
+        Stamps {
+            epoch: self.epoch,
+            stamps: self.stamps.as_deref_mut().unwrap_or_default(),
+        }
+    }
+}
+
+impl Stamps<'_> {
     /// Adds a slot, and says whether it is new. A slot beyond the room made was linked after the
     /// walk began and counts as seen: the walk passes it by.
     #[inline]
     pub fn insert(&mut self, slot: u32) -> bool {
-        let stamps = self.stamps.as_deref_mut().unwrap_or_default();
-        let Some(stamp) = stamps.get_mut(slot as usize) else {
+        let Some(stamp) = self.stamps.get_mut(slot as usize) else {
             return false;
         };
         // No branch: which points a walk has seen is what a processor cannot foretell.
