@@ -13,7 +13,7 @@ from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from report import table
 from sets import CASES, Set
-from verdicts import builders, verdicts
+from verdicts import OWN, builders, verdicts
 
 RESULTS = ROOT / "bench" / "results"
 PUBLISHED = ROOT / "docs" / "performance"
@@ -176,6 +176,8 @@ def build_all(data, options, left_out):
                 print(f"  {peer.name} is left out: {gone}", flush=True)
                 continue
             builds[peer.name].append(process.facts)
+            if peer.name == OWN and OWN in repeated and options.build_threads == 1:
+                process.facts["two_threads_seconds"] = time_two_threads(peer, data, options)
             if last:
                 running[peer.name] = process
             else:
@@ -196,6 +198,16 @@ def build(peer, data, options):
     seconds, cpu_seconds = facts["build_seconds"], facts["build_cpu_seconds"]
     print(f"  {peer.name}: built in {seconds:.1f} s, {cpu_seconds:.1f} s of CPU", flush=True)
     return process
+
+
+def time_two_threads(peer, data, options):
+    """The seconds that go by while two threads build."""
+    process = Process(peer, options.program, data, RESULTS / f"{peer.name}-two-threads.log")
+    process.build(2)
+    process.end()
+    seconds = process.facts["build_seconds"]
+    print(f"  {peer.name}: built by two threads in {seconds:.1f} s", flush=True)
+    return seconds
 
 
 def search_all(running, rounds):

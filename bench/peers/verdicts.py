@@ -7,6 +7,8 @@ from curve import at_recall, summary
 
 OWN = "vectord"
 BUILD_CPU = "build CPU"
+# How many times as fast as one thread two are to build.
+TWO_THREADS = 1.5
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,27 @@ def verdicts(case):
     """What a case says of its targets. One whose peer did not run, or that the other index cannot
     be held against, says so in place of a ratio.
     """
-    return [
-        verdict(target, case["indexes"]) for target in TARGETS if target.case == case["name"]
-    ]
+    targets = [target for target in TARGETS if target.case == case["name"]]
+    found = [verdict(target, case["indexes"]) for target in targets]
+    if OWN in builders(case["name"]):
+        found.append(two_threads_verdict(case["indexes"]))
+    return found
+
+
+def two_threads_verdict(indexes):
+    found = {
+        "ratio to": "itself",
+        "of": "build speed, two threads to one",
+        "target": f"at least {TWO_THREADS:g}",
+        "ratio": None,
+        "met": None,
+    }
+    builds = indexes.get(OWN, {"builds": []})["builds"]
+    rounds = [one for one in builds if "two_threads_seconds" in one]
+    if not rounds:
+        return {**found, "note": "it was not built by one thread and by two"}
+    ratio = summary([one["build_seconds"] / one["two_threads_seconds"] for one in rounds])
+    return {**found, "ratio": ratio, "met": ratio["median"] >= TWO_THREADS}
 
 
 def verdict(target, indexes):
