@@ -1,4 +1,5 @@
-import { status } from '@grpc/grpc-js';
+// Of grpc-js this one file: the thread that reads requests has no use for the rest of it.
+import { Status as status } from '@grpc/grpc-js/build/src/constants.js';
 
 /**
  * Every way in which a request can fail, with the status that each protocol answers: the one

@@ -6,7 +6,10 @@ import {
   type NewPoint,
   type Similarity,
 } from './model.js';
+import type { PointBatch } from './point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
+import type { EngineQuery, QueryBatch } from './query-batch.js';
+import { describeSingle, type DescribeItem } from './rules.js';
 
 export interface EngineOptions {
   readonly path: string;
@@ -20,18 +23,8 @@ export interface EngineOptions {
   readonly maxInflightBytes: number;
 }
 
-export interface EngineQuery {
-  readonly vector: Float32Array;
-  readonly similarity: Similarity;
-  readonly limit: number;
-  readonly ef: number;
-}
-
 export type EngineStatus = native.EngineStatus;
 export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
-
-/** Tells which item of a batch a message is about: a prefix such as `vectors[3]: `. */
-export type DescribeItem = (index: number) => string;
 
 /**
  * The only door to the addon: typed arrays in, buffers out, every error turned into a
@@ -74,12 +67,10 @@ export class Engine {
   }
 
   /** Stores points, all or none; resolves once they are durable and visible. */
-  async insert(ids: PointIds, points: readonly NewPoint[], describe: DescribeItem): Promise<void> {
-    const vectors = concatenate(points, this.dimension);
-    const contentTypes = Uint8Array.from(points, ({ payload }) => payload.contentType);
-    const { contents, ends } = encodeContents(points);
+  async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
+    const { ids, vectors, contentTypes, contents, contentEnds } = batch;
     await translateAsync(
-      () => this.#engine.insert(ids, vectors, contentTypes, contents, ends),
+      () => this.#engine.insert(ids, vectors, contentTypes, contents, contentEnds),
       describe,
     );
   }
@@ -103,11 +94,8 @@ export class Engine {
   }
 
   /** The ids found for each query, on the engine's own threads. */
-  async searchBatch(queries: readonly EngineQuery[], describe: DescribeItem): Promise<PointIds[]> {
-    const vectors = concatenate(queries, this.dimension);
-    const similarities = Uint8Array.from(queries, ({ similarity }) => similarity);
-    const limits = Uint32Array.from(queries, ({ limit }) => limit);
-    const efs = Uint32Array.from(queries, ({ ef }) => ef);
+  async searchBatch(batch: QueryBatch, describe: DescribeItem): Promise<PointIds[]> {
+    const { vectors, similarities, limits, efs } = batch;
     const { ids, counts } = await translateAsync(
       () => this.#engine.searchBatch(vectors, similarities, limits, efs),
       describe,
@@ -135,39 +123,11 @@ export function formatVector(vector: Float32Array): string {
   return native.formatVector(vector);
 }
 
-function concatenate(
-  items: readonly { readonly vector: Float32Array }[],
-  dimension: number,
-): Float32Array {
-  const [first] = items;
-  if (items.length === 1 && first !== undefined) return first.vector;
-  const vectors = new Float32Array(items.length * dimension);
-  items.forEach(({ vector }, index) => vectors.set(vector, index * dimension));
-  return vectors;
-}
-
-function encodeContents(points: readonly NewPoint[]): { contents: Uint8Array; ends: Uint32Array } {
-  let end = 0;
-  const ends = Uint32Array.from(points, ({ payload }) => {
-    end += Buffer.byteLength(payload.content);
-    return end;
-  });
-  const contents = Buffer.allocUnsafe(end);
-  points.forEach(({ payload }, index) => {
-    contents.write(payload.content, ends[index - 1] ?? 0);
-  });
-  return { contents, ends };
-}
-
 function toContentType(number: number): ContentTypeNumber {
   return number === ContentType.Text ? ContentType.Text : ContentType.Image;
 }
 
-function describeNothing(): string {
-  return '';
-}
-
-function translate<T>(call: () => T, describe: DescribeItem = describeNothing): T {
+function translate<T>(call: () => T, describe: DescribeItem = describeSingle): T {
   try {
     return call();
   } catch (error) {
@@ -177,7 +137,7 @@ function translate<T>(call: () => T, describe: DescribeItem = describeNothing): 
 
 async function translateAsync<T>(
   call: () => Promise<T>,
-  describe: DescribeItem = describeNothing,
+  describe: DescribeItem = describeSingle,
 ): Promise<T> {
   try {
     return await call();

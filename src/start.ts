@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import type { Config } from './config.js';
 import { ensureDataFolder } from './data-folder.js';
+import { Decoder } from './decode/decoder.js';
 import { VectordError } from './errors.js';
 import { GraphLog } from './graph-log.js';
 import { startGrpc } from './grpc/server.js';
@@ -34,7 +35,10 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
-    const servers = await startServers(config, engine, keys, logger);
+    const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
+    const decoder = new Decoder(rules);
+    const service = new Service(engine, rules);
+    const servers = await startServers(config, service, decoder, keys, logger);
     const watch = new KeysWatch(keys, logger);
     const graphLog = new GraphLog(engine, config, logger);
     return {
@@ -58,6 +62,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
             servers.grpc.close(SHUTDOWN_GRACE_MS),
           ]);
         } finally {
+          await decoder.close();
           await engine.close();
         }
       },
@@ -100,12 +105,13 @@ interface Server {
 /** Starts both servers or none, and reports the faults of both. */
 async function startServers(
   config: Config,
-  engine: Engine,
+  service: Service,
+  decoder: Decoder,
   keys: Keys,
   logger: Logger,
 ): Promise<{ http: Server; grpc: Server }> {
-  const service = new Service(engine, { limits: config, defaultEf: config.hnswEf });
-  const shared = { service, keys, inflight: new InflightBytes(config.maxInflightBytes), logger };
+  const inflight = new InflightBytes(config.maxInflightBytes);
+  const shared = { service, decoder, keys, inflight, logger };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;

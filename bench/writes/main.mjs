@@ -2,8 +2,9 @@
 // bench/writes.sh, and bench/README.md says how to read the results.
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -54,7 +55,7 @@ async function measure(name) {
     for (let run = 0; run < runs; run += 1) {
       const start = points + run * BATCH;
       const batch = target.makeBatch(data.base.slice(start, start + BATCH));
-      rounds.push(await measureRun(name, server, target, batch));
+      rounds.push(await measureRun(name, server, batch));
       console.error(`${name}, run ${run + 1} of ${runs}:`, rounds.at(-1));
     }
     const share = median(rounds.map(({ writeP99Ms, allowedMs }) => writeP99Ms / allowedMs));
@@ -64,17 +65,23 @@ async function measure(name) {
   }
 }
 
-/** A calm while and then a batch, searched all the time by a process of its own. */
-async function measureRun(name, { http, grpc, key, pid }, target, batch) {
+/** A calm while and then a batch, searched all the time; each client is a process of its own. */
+async function measureRun(name, { http, grpc, key, pid }, batch) {
+  const folder = mkdtempSync(join(tmpdir(), 'vectord-writes-'));
+  const file = join(folder, 'batch');
+  writeFileSync(file, batch);
+  const inserterUrl = new URL('inserter.mjs', import.meta.url);
+  const inserter = fork(inserterUrl, [name, JSON.stringify({ http, grpc, key }), file]);
+  await once(inserter, 'message');
+  rmSync(folder, { recursive: true });
   const searcher = fork(new URL('searcher.mjs', import.meta.url));
   const vectors = data.queries.map((vector) => [...vector]);
   searcher.send({ name, server: { http, grpc, key }, vectors, rate });
   await sleep(WARM_UP_MS);
   const calmStartMs = nowMs();
   await sleep(CALM_MS);
-  const sentMs = nowMs();
-  await target.insert(batch);
-  const answeredMs = nowMs();
+  inserter.send('insert');
+  const [{ sentMs, answeredMs }] = await once(inserter, 'message');
   const linkedMs = await untilLinked(pid);
   searcher.send({ type: 'stop' });
   const [samples] = await once(searcher, 'message');

@@ -2,62 +2,53 @@ import { invalid } from '../errors.js';
 import { Empty } from '../gen/google/protobuf/empty.js';
 import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import { messageOf } from '../start-error.js';
-import { readInsert, readInsertBatch } from './codec/read-insert.js';
-import { readSearch, readSearchBatch } from './codec/read-search.js';
+import { readInsert } from './codec/read-insert.js';
+import { readSearch } from './codec/read-search.js';
 import { writeIdLists, writeIds } from './codec/write-ids.js';
 import { writePoint } from './codec/write-point.js';
 import { LargeIds } from './large-ids.js';
-
-type CheckBatchSize = (field: string, count: number) => void;
 
 /**
  * The generated service definition with our own codec in it: requests that hold vectors are
  * decoded into typed arrays, and answers are encoded from what the service gives. A request that
  * cannot be read becomes its error, for the handler to throw: grpc-js would not tell the client
- * why. `checkBatchSize` throws when a batch has too many items to build.
+ * why. A batch stays as it came, for the handler to read: that may take long.
  */
-export function vectorDbDefinition(checkBatchSize: CheckBatchSize) {
-  const { methods } = VectorDBDefinition;
-  return {
-    ...VectorDBDefinition,
-    methods: {
-      insertVector: {
-        ...methods.insertVector,
-        requestType: reading(readInsert),
-        responseType: writing(PointID.encode),
-      },
-      insertVectorsBatch: {
-        ...methods.insertVectorsBatch,
-        requestType: reading((bytes) =>
-          readInsertBatch(bytes, (count) => checkBatchSize('vectors', count)),
-        ),
-        responseType: writing(writeIds),
-      },
-      deletePoint: {
-        ...methods.deletePoint,
-        requestType: reading(readPointId),
-        responseType: writing(Empty.encode),
-      },
-      getPoint: {
-        ...methods.getPoint,
-        requestType: reading(readPointId),
-        responseType: writing(writePoint),
-      },
-      searchPoints: {
-        ...methods.searchPoints,
-        requestType: reading(readSearch),
-        responseType: writingLarge(writeIds),
-      },
-      searchPointsBatch: {
-        ...methods.searchPointsBatch,
-        requestType: reading((bytes) =>
-          readSearchBatch(bytes, (count) => checkBatchSize('queries', count)),
-        ),
-        responseType: writingLarge(writeIdLists),
-      },
+export const vectorDbDefinition = {
+  ...VectorDBDefinition,
+  methods: {
+    insertVector: {
+      ...VectorDBDefinition.methods.insertVector,
+      requestType: reading(readInsert),
+      responseType: writing(PointID.encode),
     },
-  } as const;
-}
+    insertVectorsBatch: {
+      ...VectorDBDefinition.methods.insertVectorsBatch,
+      requestType: reading((bytes) => bytes),
+      responseType: writing(writeIds),
+    },
+    deletePoint: {
+      ...VectorDBDefinition.methods.deletePoint,
+      requestType: reading(readPointId),
+      responseType: writing(Empty.encode),
+    },
+    getPoint: {
+      ...VectorDBDefinition.methods.getPoint,
+      requestType: reading(readPointId),
+      responseType: writing(writePoint),
+    },
+    searchPoints: {
+      ...VectorDBDefinition.methods.searchPoints,
+      requestType: reading(readSearch),
+      responseType: writingLarge(writeIds),
+    },
+    searchPointsBatch: {
+      ...VectorDBDefinition.methods.searchPointsBatch,
+      requestType: reading((bytes) => bytes),
+      responseType: writingLarge(writeIdLists),
+    },
+  },
+} as const;
 
 /** The request side of a codec, in the shape of ts-proto. */
 function reading<Message>(read: (bytes: Uint8Array) => Message) {

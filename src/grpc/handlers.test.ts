@@ -3,16 +3,21 @@ import { Metadata, type CallContext } from 'nice-grpc';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/server.js';
+import { Decoder } from '../decode/decoder.js';
 import { Engine } from '../native.js';
 import { Service } from '../service.js';
 import { vectorDbHandlers } from './handlers.js';
 
-const LIMITS = {
-  maxRequestBytes: 1_000,
-  maxBatch: 10,
-  maxContentBytes: 100,
-  maxSearchWork: 1_000,
-  maxInflightBytes: 1_000,
+const RULES = {
+  dimension: 4,
+  limits: {
+    maxRequestBytes: 1_000,
+    maxBatch: 10,
+    maxContentBytes: 100,
+    maxSearchWork: 1_000,
+    maxInflightBytes: 1_000,
+  },
+  defaultEf: 100,
 };
 
 test('a fault of the service is INTERNAL: the client gets an id, the log the reason', async () => {
@@ -25,9 +30,13 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     warmMetrics: [],
     maxInflightBytes: 1 << 20,
   });
-  const service = new Service(engine, { limits: LIMITS, defaultEf: 100 });
+  const service = new Service(engine, RULES);
   const lines: string[] = [];
-  const handlers = vectorDbHandlers(service, pino({}, { write: (line) => lines.push(line) }));
+  const handlers = vectorDbHandlers(
+    service,
+    new Decoder(RULES),
+    pino({}, { write: (line) => lines.push(line) }),
+  );
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
+import type { Decoder } from '../decode/decoder.js';
 import { VectordError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatPointId } from '../point-id.js';
@@ -9,17 +10,17 @@ import { toNewPoint, toPointId, toQuery } from './convert.js';
 import type { vectorDbDefinition } from './definition.js';
 import { idListsAnswer, idsAnswer } from './large-ids.js';
 
-type VectorDb = ServiceImplementation<ReturnType<typeof vectorDbDefinition>>;
+type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
-export function vectorDbHandlers(service: Service, logger: Logger): VectorDb {
+export function vectorDbHandlers(service: Service, decoder: Decoder, logger: Logger): VectorDb {
   return {
     insertVector: answering(logger, async (request) => {
       const id = await service.insert(toNewPoint(request, ''));
       return { id: { value: formatPointId(id) } };
     }),
-    insertVectorsBatch: answering(logger, (items) =>
-      service.insertBatch(items.map((item, index) => toNewPoint(item, `vectors[${index}]: `))),
+    insertVectorsBatch: answering(logger, async (bytes) =>
+      service.insertBatch(await decoder.decode('grpcPoints', bytes)),
     ),
     deletePoint: answering(logger, async (request) => {
       if (!(await service.delete(toPointId(request)))) throw pointNotFound();
@@ -29,10 +30,9 @@ export function vectorDbHandlers(service: Service, logger: Logger): VectorDb {
     searchPoints: answering(logger, async (request) =>
       idsAnswer(await service.search(toQuery(request, ''))),
     ),
-    searchPointsBatch: answering(logger, async (items) => {
-      const queries = items.map((item, index) => toQuery(item, `queries[${index}]: `));
-      return idListsAnswer(await service.searchBatch(queries));
-    }),
+    searchPointsBatch: answering(logger, async (bytes) =>
+      idListsAnswer(await service.searchBatch(await decoder.decode('grpcQueries', bytes))),
+    ),
   };
 }
 

@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createServer, type Server } from 'nice-grpc';
+import type { Decoder } from '../decode/decoder.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
@@ -19,6 +20,7 @@ export interface GrpcOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly service: Service;
+  readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: InflightBytes;
   readonly logger: Logger;
@@ -36,15 +38,14 @@ export interface GrpcServer {
 
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const { service, logger } = options;
+  const { service, decoder, logger } = options;
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
-  const server = createServer(channelOptions(service.limits.maxRequestBytes, callGate(options)));
-  const health = new Health(service);
-  server.add(
-    vectorDbDefinition((field, count) => service.checkBatchSize(field, count)),
-    vectorDbHandlers(service, logger),
+  const server = createServer(
+    channelOptions(service.rules.limits.maxRequestBytes, callGate(options)),
   );
+  const health = new Health(service);
+  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, logger));
   server.add(HealthDefinition, health);
   if (options.reflection) {
     for (const definition of reflectionDefinitions) server.add(definition, reflection);

@@ -7,8 +7,9 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { InflightBytes } from '../inflight.js';
 import { answerAndLog } from './answer-and-log.js';
-import { readJson } from './body.js';
+import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
+import { parseJson } from './json-text.js';
 import { answerJson } from './reply.js';
 
 const LIMITS = {
@@ -31,7 +32,7 @@ beforeEach(async () => {
   app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
   app.use(async (ctx: Context) => {
     if (ctx.path === '/unanswered') await new Promise(() => {});
-    answerJson(ctx, 200, JSON.stringify(await readJson(ctx, LIMITS, inflight)));
+    answerJson(ctx, 200, JSON.stringify(parseJson(await readBody(ctx, LIMITS, inflight), LIMITS)));
   });
   server = createServer(app.callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

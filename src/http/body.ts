@@ -1,12 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { VectordError, invalid } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Limits } from '../limits.js';
-import { messageOf } from '../start-error.js';
 import type { Context } from './context.js';
-import { checkJsonParts } from './json-parts.js';
 import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
 
@@ -18,15 +15,15 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 /**
- * Reads the body of a request as JSON. What its headers tell is checked before a byte of it is
- * read; its bytes are counted as they arrive, after decompression, against the limit of one
- * request and the limit of all, until the request has been answered.
+ * Reads the body of a request, which is to be JSON. What its headers tell is checked before a byte
+ * of it is read; its bytes are counted as they arrive, after decompression, against the limit of
+ * one request and the limit of all, until the request has been answered.
  */
-export async function readJson(
+export async function readBody(
   ctx: Context,
   limits: Limits,
   inflight: InflightBytes,
-): Promise<unknown> {
+): Promise<Buffer> {
   const { req, res } = ctx;
   const reservation = reservationOf(ctx, inflight);
   const declaredBytes = Number(req.headers['content-length'] ?? 0);
@@ -41,7 +38,7 @@ export async function readJson(
     reservation.take(bytes);
   };
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
-  return parse(await collect(ctx, decoder?.(), take), limits);
+  return await collect(ctx, decoder?.(), take);
 }
 
 function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
@@ -118,15 +115,4 @@ function collect(
     // the next request: it is read and dropped.
     request.resume();
   });
-}
-
-function parse(body: Buffer, limits: Limits): unknown {
-  if (body.length === 0) throw invalid('The body is empty, expected a JSON object');
-  if (!isUtf8(body)) throw invalid('The body is not valid UTF-8');
-  checkJsonParts(body, limits);
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (error) {
-    throw invalid(`The body is not valid JSON: ${messageOf(error)}`);
-  }
 }

@@ -6,7 +6,7 @@ import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './
 
 const point = { vector: [1, 2], payload: { content_type: 'Text', content: 'a' } };
 const query = { vector: [1, 2], similarity: 'Cosine', limit: 3 };
-const anySize = { checkBatchSize: () => {} };
+const anySize = { maxBatch: Infinity };
 
 /** The message with which a conversion refuses. */
 function refusal(convert: () => unknown): string {
@@ -175,16 +175,10 @@ describe('toNewPoints and toQueries', () => {
   });
 
   it('count the items before they look at any', () => {
-    const counted: unknown[] = [];
-    const rule = {
-      checkBatchSize(field: string, count: number) {
-        counted.push(field, count);
-        throw new VectordError('TOO_LARGE', 'too many');
-      },
-    };
-    expect(() => toNewPoints({ vectors: [null, null] }, rule)).toThrow('too many');
-    expect(() => toQueries({ queries: [null] }, rule)).toThrow('too many');
-    expect(counted).toEqual(['vectors', 2, 'queries', 1]);
+    const points = { vectors: [null, null] };
+    expect(() => toNewPoints(points, { maxBatch: 1 })).toThrow(/^vectors has 2 items, at most 1 /);
+    const queries = { queries: [null] };
+    expect(() => toQueries(queries, { maxBatch: 0 })).toThrow(/^queries has 1 items, at most 0 /);
   });
 });
 

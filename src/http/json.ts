@@ -1,12 +1,13 @@
 import { invalid, type VectordError } from '../errors.js';
 import { ContentType, Similarity, type NewPoint, type Payload, type Query } from '../model.js';
-import type { Service } from '../service.js';
+import { checkBatchSize } from '../rules.js';
+import type { Limits } from '../limits.js';
 
 const CONTENT_TYPES = new Map<unknown, ContentType>(Object.entries(ContentType));
 const SIMILARITIES = new Map<unknown, Similarity>(Object.entries(Similarity));
 
-/** Asked before the items of a batch are built. */
-type BatchRule = Pick<Service, 'checkBatchSize'>;
+/** What is checked before the items of a batch are built. */
+type BatchLimits = Pick<Limits, 'maxBatch'>;
 
 /** The point that the body of an insert describes. */
 export function toNewPoint(body: unknown): NewPoint {
@@ -14,8 +15,8 @@ export function toNewPoint(body: unknown): NewPoint {
 }
 
 /** The points that the body of a batch insert describes. */
-export function toNewPoints(body: unknown, rule: BatchRule): NewPoint[] {
-  return toItems(body, 'vectors', rule, newPoint);
+export function toNewPoints(body: unknown, limits: BatchLimits): NewPoint[] {
+  return toItems(body, 'vectors', limits, newPoint);
 }
 
 /** The query that the body of a search describes. */
@@ -24,8 +25,8 @@ export function toQuery(body: unknown): Query {
 }
 
 /** The queries that the body of a batch search describes. */
-export function toQueries(body: unknown, rule: BatchRule): Query[] {
-  return toItems(body, 'queries', rule, query);
+export function toQueries(body: unknown, limits: BatchLimits): Query[] {
+  return toItems(body, 'queries', limits, query);
 }
 
 export function contentTypeName(value: ContentType): string {
@@ -52,12 +53,12 @@ const query: Convert<Query> = (object, prefix) => ({
 function toItems<Item>(
   body: unknown,
   field: string,
-  rule: BatchRule,
+  limits: BatchLimits,
   convert: Convert<Item>,
 ): Item[] {
   const items = toObject(body, '')[field];
   if (!Array.isArray(items)) throw unexpected(items, field, 'an array of objects');
-  rule.checkBatchSize(field, items.length);
+  checkBatchSize(limits, field, items.length);
   return items.map((item: unknown, index) => {
     const path = `${field}[${index}]`;
     return convert(toObject(item, path), `${path}.`);

@@ -1,3 +1,4 @@
+import type { Decoder } from '../decode/decoder.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
@@ -9,6 +10,7 @@ export interface HttpOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly service: Service;
+  readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: InflightBytes;
   readonly logger: Logger;

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
+import type { Answer, JobName } from '../decode/jobs.js';
 import { formatVector } from '../native.js';
 import { formatPointId, parsePointId, type PointId } from '../point-id.js';
 import { pointNotFound } from '../service.js';
-import { readJson } from './body.js';
+import { readBody } from './body.js';
 import type { Context } from './context.js';
-import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './json.js';
+import { contentTypeName } from './json.js';
 import { answerIds, answerJson, answerText } from './reply.js';
 import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
@@ -12,9 +13,10 @@ import type { HttpOptions } from './options.js';
 import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
-export function routes({ service, inflight }: HttpOptions): readonly Route[] {
+export function routes({ service, decoder, inflight }: HttpOptions): readonly Route[] {
   const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
-  const body = (ctx: Context): Promise<unknown> => readJson(ctx, service.limits, inflight);
+  const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> =>
+    await decoder.decode(name, await readBody(ctx, service.rules.limits, inflight));
   /** A small query may ask for the ids of all points: as long as they are kept, they count. */
   const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
     if (!Buffer.isBuffer(json)) reservationOf(ctx, inflight).take(json.sourceBytes);
@@ -48,7 +50,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       path: '/points',
       access: 'readwrite',
       async handle(ctx) {
-        const id = await service.insert(toNewPoint(await body(ctx)));
+        const id = await service.insert(await read(ctx, 'httpPoint'));
         answerJson(ctx, 201, JSON.stringify({ point_id: formatPointId(id) }));
       },
     },
@@ -57,7 +59,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       path: '/points/batch',
       access: 'readwrite',
       async handle(ctx) {
-        const ids = await service.insertBatch(toNewPoints(await body(ctx), service));
+        const ids = await service.insertBatch(await read(ctx, 'httpPoints'));
         // The request was larger than its answer, and what is stored must not be refused.
         answerIds(ctx, 201, writeIds('point_ids', ids));
       },
@@ -67,7 +69,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       path: '/points/search',
       access: 'readonly',
       async handle(ctx) {
-        const results = await service.search(toQuery(await body(ctx)));
+        const results = await service.search(await read(ctx, 'httpQuery'));
         answerResults(ctx, writeIds('results', results));
       },
     },
@@ -76,7 +78,7 @@ export function routes({ service, inflight }: HttpOptions): readonly Route[] {
       path: '/points/search/batch',
       access: 'readonly',
       async handle(ctx) {
-        const results = await service.searchBatch(toQueries(await body(ctx), service));
+        const results = await service.searchBatch(await read(ctx, 'httpQueries'));
         answerResults(ctx, writeIdLists('results', results));
       },
     },

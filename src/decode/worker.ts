@@ -1,0 +1,30 @@
+// The thread that reads large requests, see decoder.ts: it answers each task.
+import { parentPort, workerData } from 'node:worker_threads';
+import { VectordError } from '../errors.js';
+import type { Rules } from '../rules.js';
+import { messageOf } from '../start-error.js';
+import type { Outcome, Task } from './decoder.js';
+import { JOBS } from './jobs.js';
+
+const rules = workerData as Rules;
+
+parentPort?.on('message', (task: Task) => {
+  const outcome = carryOut(task);
+  parentPort?.postMessage(outcome, 'answer' in outcome ? memoryOf(outcome.answer) : []);
+});
+
+function carryOut({ number, name, bytes }: Task): Outcome {
+  try {
+    return { number, answer: JOBS[name](bytes, rules) };
+  } catch (error) {
+    const code = error instanceof VectordError ? error.code : 'INTERNAL';
+    return { number, code, message: messageOf(error) };
+  }
+}
+
+/** What changes hands instead of being copied. */
+function memoryOf(answer: object): ArrayBuffer[] {
+  return Object.values(answer).flatMap((field: unknown) =>
+    ArrayBuffer.isView(field) ? [field.buffer as ArrayBuffer] : [],
+  );
+}

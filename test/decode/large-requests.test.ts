@@ -1,0 +1,144 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Decoder } from '../../src/decode/decoder.js';
+import {
+  openClients,
+  type TestPoint,
+  type TestQuery,
+  type VectorClient,
+} from '../support/clients.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Together far more than the size from which on a request is read on another thread. */
+const COUNT = 5_000;
+const DIMENSION = 16;
+
+const numbers = (length: number): number[] => [...Array(length).keys()];
+
+const points: readonly TestPoint[] = numbers(COUNT).map((index) => ({
+  // No two are alike: their factors repeat after a greater prime.
+  vector: numbers(DIMENSION).map((at) => (index * (at + 1)) % 5_003),
+  contentType: index % 3 === 0 ? 'Image' : 'Text',
+  content: index % 5 === 0 ? '' : `${index} é 😀 "\\`,
+}));
+const queries: readonly TestQuery[] = points.map(({ vector }, index) => ({
+  vector,
+  similarity: index % 2 === 0 ? 'Euclidean' : 'Cosine',
+  limit: 1 + (index % 2),
+  ef: 10,
+}));
+
+let server: TestServer;
+let clients: readonly [VectorClient, VectorClient];
+
+beforeAll(async () => {
+  server = await startServer({ dimension: DIMENSION });
+  clients = openClients(server);
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await server.stop();
+});
+
+async function refusal(answer: Promise<unknown>): Promise<string> {
+  return await answer.then(
+    () => 'accepted',
+    (error: unknown) => String(error),
+  );
+}
+
+function replaced<Item>(items: readonly Item[], at: number, change: Partial<Item>): Item[] {
+  return items.map((item, index) => (index === at ? { ...item, ...change } : item));
+}
+
+describe.each([0, 1] as const)('a large request of client %i (HTTP, gRPC)', (which) => {
+  it('stores every point as it was sent, and finds it', async () => {
+    const client = clients[which];
+    const ids = await client.insertBatch(points);
+    expect(new Set(ids).size).toBe(COUNT);
+    for (const index of [0, 1, 2, 2_500, COUNT - 1]) {
+      expect(await client.get(ids[index] ?? '')).toEqual({ id: ids[index], ...points[index] });
+    }
+    const found = await client.searchBatch(queries);
+    expect(found.map((results) => results.length)).toEqual(queries.map(({ limit }) => limit));
+    for (const index of [0, 2_500]) expect(found[index]).toEqual([ids[index]]);
+    await Promise.all(ids.map((id) => client.delete(id)));
+  });
+
+  it('is refused whole, with the item that is wrong', async () => {
+    const client = clients[which];
+    const short = replaced(points, 4_321, { vector: [1] });
+    const message = /vectors\[4321\]: vector has 1 dimensions, this service stores 16/;
+    expect(await refusal(client.insertBatch(short))).toMatch(message);
+    // JSON has no infinity, and gRPC clients write no greater number.
+    const beyond = which === 0 ? 1e39 : Infinity;
+    const infinite = replaced(points, 4_322, { vector: [beyond, ...numbers(15)] });
+    expect(await refusal(client.insertBatch(infinite))).toMatch(/vectors\[4322\]/);
+    const nothing = replaced(queries, 7, { limit: 0 });
+    const wanted = /queries\[7\]: limit is 0, expected at least 1/;
+    expect(await refusal(client.searchBatch(nothing))).toMatch(wanted);
+    const one = queries[0] as TestQuery;
+    expect(await client.search(one)).toEqual([]);
+  });
+});
+
+describe('the thread that reads large requests', () => {
+  const limits = {
+    maxRequestBytes: 1 << 28,
+    maxBatch: 1_000_000,
+    maxContentBytes: 1_000,
+    maxSearchWork: 1_000,
+    maxInflightBytes: 1 << 30,
+  };
+  const rules = { dimension: 2, limits, defaultEf: 100 };
+  const worker = new URL('../../dist/decode/worker.js', import.meta.url);
+  const item = '{"vector":[1,2],"payload":{"content_type":"Text","content":"x"}},';
+  const body = (count: number): Buffer =>
+    Buffer.from(`{"vectors":[${item.repeat(count).slice(0, -1)}]}`);
+
+  it('leaves this thread to others meanwhile', async () => {
+    const decoder = new Decoder(rules, worker);
+    const ended = new AbortController();
+    const batch = decoder.decode('httpPoints', body(100_000)).finally(() => ended.abort());
+    let turns = 0;
+    for (; !ended.signal.aborted; turns += 1) await setImmediate();
+    expect((await batch).vectors).toHaveLength(200_000);
+    expect(turns).toBeGreaterThan(10);
+    await decoder.close();
+  });
+
+  it('refuses what it has not read when it ends, and another takes its place', async () => {
+    const decoder = new Decoder(rules, worker);
+    const unread = Promise.allSettled([
+      decoder.decode('httpPoints', body(200_000)),
+      decoder.decode('httpPoints', body(200_000)),
+    ]);
+    await decoder.close();
+    for (const outcome of await unread) {
+      expect(outcome).toMatchObject({ status: 'rejected' });
+      expect(String((outcome as PromiseRejectedResult).reason)).toMatch(/thread .* has ended/);
+    }
+    const batch = await decoder.decode('httpPoints', body(10_000));
+    expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
+    expect(batch.contentEnds.at(-1)).toBe(10_000);
+    await decoder.close();
+  });
+
+  it('answers in the same words as a small request is answered', async () => {
+    const decoder = new Decoder(rules, worker);
+    for (const [small, large] of [
+      ['{"vectors":7}', `{"vectors":7${' '.repeat(200_000)}}`],
+      ['{"vectors":[{}]}', `{"vectors":[{}${' '.repeat(200_000)}]}`],
+      ['{"vectors":', `{"vectors":${' '.repeat(200_000)}`],
+    ] as const) {
+      const answers = await Promise.allSettled(
+        [small, large].map((text) => decoder.decode('httpPoints', Buffer.from(text))),
+      );
+      const [first, second] = answers.map((answer) => (answer as PromiseRejectedResult).reason);
+      expect(second).toMatchObject({ code: first.code, message: first.message });
+      expect(first.code).toBe('INVALID_ARGUMENT');
+    }
+    await decoder.close();
+  });
+});
