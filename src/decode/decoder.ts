@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { VectordError, type ErrorCode } from '../errors.js';
+import { VectordError, invalid, type ErrorCode } from '../errors.js';
 import type { Rules } from '../rules.js';
 import { messageOf } from '../start-error.js';
 import { JOBS, type Answer, type JobName } from './jobs.js';
@@ -9,17 +9,19 @@ const LARGE_BYTES = 128 * 1024;
 
 /** What the thread is asked. */
 export interface Task {
-  readonly number: number;
   readonly name: JobName;
   readonly bytes: Uint8Array;
 }
 
 /** What it answers. */
 export type Outcome =
-  | { readonly number: number; readonly answer: object }
-  | { readonly number: number; readonly code: ErrorCode; readonly message: string };
+  { readonly answer: object } | { readonly code: ErrorCode; readonly message: string };
+
+/** Has a listener called once nobody waits for the answer to a request any more. */
+export type OnRequestEnd = (listener: () => void) => void;
 
 interface Waiting {
+  readonly task: Task;
   readonly resolve: (answer: object) => void;
   readonly reject: (error: Error) => void;
 }
@@ -29,9 +31,10 @@ interface Waiting {
  * other, because nobody else is served while this thread reads. It starts with the first of them.
  */
 export class Decoder {
-  readonly #waiting = new Map<number, Waiting>();
+  /** Those that the thread has not been handed yet, in the order in which they came. */
+  readonly #queue = new Set<Waiting>();
+  #running: Waiting | undefined;
   #worker: Worker | undefined;
-  #tasks = 0;
 
   constructor(
     private readonly rules: Rules,
@@ -42,47 +45,73 @@ export class Decoder {
    * What the request in `bytes` holds. Rejects with a VectordError where it is not what it should
    * be. The bytes are not to be used afterwards.
    */
-  async decode<Name extends JobName>(name: Name, bytes: Uint8Array): Promise<Answer<Name>> {
+  async decode<Name extends JobName>(
+    name: Name,
+    bytes: Uint8Array,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Answer<Name>> {
     const isSmall = bytes.length < LARGE_BYTES;
-    const answer = isSmall ? JOBS[name](bytes, this.rules) : await this.#handOver(name, bytes);
+    const answer = isSmall
+      ? JOBS[name](bytes, this.rules)
+      : await this.#enqueue({ name, bytes }, onRequestEnd);
     return answer as Answer<Name>;
   }
 
-  /** Ends the thread. What it was to read is refused. */
+  /** Ends the thread. What has not been read is refused. */
   async close(): Promise<void> {
+    for (const waiting of this.#queue) waiting.reject(hasEnded());
+    this.#queue.clear();
     await this.#worker?.terminate();
   }
 
-  #handOver(name: JobName, bytes: Uint8Array): Promise<object> {
-    const number = this.#tasks;
-    this.#tasks += 1;
-    // Of memory that others use as well, the thread gets a copy.
-    const isWhole = bytes.length === bytes.buffer.byteLength;
-    const task: Task = { number, name, bytes: isWhole ? bytes : new Uint8Array(bytes) };
+  #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {
+    return new Promise((resolve, reject) => {
+      const waiting = { task, resolve, reject };
+      this.#queue.add(waiting);
+      // Its memory no longer counts for the budget of all requests, so it must not be kept.
+      onRequestEnd(() => {
+        if (this.#queue.delete(waiting)) reject(invalid('The client has gone'));
+      });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const [waiting] = this.#queue;
+    if (waiting === undefined || this.#running !== undefined) return;
+    this.#queue.delete(waiting);
+    this.#running = waiting;
     this.#worker ??= this.#start();
-    this.#worker.postMessage(task, [task.bytes.buffer as ArrayBuffer]);
-    return new Promise((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
+    const { name, bytes } = waiting.task;
+    // Of memory that others use as well, the thread gets a copy.
+    const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+    const task: Task = { name, bytes: own };
+    this.#worker.postMessage(task, [own.buffer as ArrayBuffer]);
   }
 
   #start(): Worker {
     const worker = new Worker(this.program, { workerData: this.rules });
     worker.unref();
-    worker.on('message', (outcome: Outcome) => this.#settle(outcome));
+    worker.on('message', (outcome: Outcome) => {
+      if ('answer' in outcome) this.#running?.resolve(outcome.answer);
+      else this.#running?.reject(new VectordError(outcome.code, outcome.message));
+      this.#running = undefined;
+      this.#next();
+    });
     // A request can be too much for its memory, which ends it; the next one starts another.
-    let reason = 'the thread that reads large requests has ended';
-    worker.once('error', (error) => (reason += `: ${messageOf(error)}`));
+    let reason: unknown;
+    worker.once('error', (error) => (reason = error));
     worker.once('exit', () => {
       this.#worker = undefined;
-      for (const { reject } of this.#waiting.values()) reject(new Error(reason));
-      this.#waiting.clear();
+      this.#running?.reject(hasEnded(reason));
+      this.#running = undefined;
+      this.#next();
     });
     return worker;
   }
+}
 
-  #settle(outcome: Outcome): void {
-    const waiting = this.#waiting.get(outcome.number);
-    this.#waiting.delete(outcome.number);
-    if ('answer' in outcome) waiting?.resolve(outcome.answer);
-    else waiting?.reject(new VectordError(outcome.code, outcome.message));
-  }
+function hasEnded(reason?: unknown): Error {
+  const why = reason === undefined ? '' : `: ${messageOf(reason)}`;
+  return new Error(`the thread that reads large requests has ended${why}`);
 }

@@ -13,12 +13,12 @@ parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(outcome, 'answer' in outcome ? memoryOf(outcome.answer) : []);
 });
 
-function carryOut({ number, name, bytes }: Task): Outcome {
+function carryOut({ name, bytes }: Task): Outcome {
   try {
-    return { number, answer: JOBS[name](bytes, rules) };
+    return { answer: JOBS[name](bytes, rules) };
   } catch (error) {
     const code = error instanceof VectordError ? error.code : 'INTERNAL';
-    return { number, code, message: messageOf(error) };
+    return { code, message: messageOf(error) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Decoder } from '../decode/decoder.js';
+import type { Decoder, OnRequestEnd } from '../decode/decoder.js';
 import { VectordError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatPointId } from '../point-id.js';
@@ -19,8 +19,8 @@ export function vectorDbHandlers(service: Service, decoder: Decoder, logger: Log
       const id = await service.insert(toNewPoint(request, ''));
       return { id: { value: formatPointId(id) } };
     }),
-    insertVectorsBatch: answering(logger, async (bytes) =>
-      service.insertBatch(await decoder.decode('grpcPoints', bytes)),
+    insertVectorsBatch: answering(logger, async (bytes, context) =>
+      service.insertBatch(await decoder.decode('grpcPoints', bytes, callEnd(context))),
     ),
     deletePoint: answering(logger, async (request) => {
       if (!(await service.delete(toPointId(request)))) throw pointNotFound();
@@ -30,24 +30,32 @@ export function vectorDbHandlers(service: Service, decoder: Decoder, logger: Log
     searchPoints: answering(logger, async (request) =>
       idsAnswer(await service.search(toQuery(request, ''))),
     ),
-    searchPointsBatch: answering(logger, async (bytes) =>
-      idListsAnswer(await service.searchBatch(await decoder.decode('grpcQueries', bytes))),
-    ),
+    searchPointsBatch: answering(logger, async (bytes, context) => {
+      const queries = await decoder.decode('grpcQueries', bytes, callEnd(context));
+      return idListsAnswer(await service.searchBatch(queries));
+    }),
   };
 }
 
 /** A method that answers failures; a plain function, because a middleware costs 9 % of a call. */
 function answering<Request, Response>(
   logger: Logger,
-  answer: (request: Request) => Promise<Response>,
+  answer: (request: Request, context: CallContext) => Promise<Response>,
 ) {
   return async (request: Request | Error, context: CallContext): Promise<Response> => {
     try {
       if (request instanceof Error) throw request;
-      return await answer(request);
+      return await answer(request, context);
     } catch (error) {
       throw toServerError(error, context, logger);
     }
+  };
+}
+
+function callEnd({ signal }: CallContext): OnRequestEnd {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener, { once: true });
   };
 }
 

@@ -7,6 +7,7 @@ import { readBody } from './body.js';
 import type { Context } from './context.js';
 import { contentTypeName } from './json.js';
 import { answerIds, answerJson, answerText } from './reply.js';
+import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
 import type { HttpOptions } from './options.js';
@@ -16,7 +17,9 @@ import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 export function routes({ service, decoder, inflight }: HttpOptions): readonly Route[] {
   const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> =>
-    await decoder.decode(name, await readBody(ctx, service.rules.limits, inflight));
+    await decoder.decode(name, await readBody(ctx, service.rules.limits, inflight), (listener) =>
+      onRequestEnd(ctx.res, listener),
+    );
   /** A small query may ask for the ids of all points: as long as they are kept, they count. */
   const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
     if (!Buffer.isBuffer(json)) reservationOf(ctx, inflight).take(json.sourceBytes);

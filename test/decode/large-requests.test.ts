@@ -93,6 +93,7 @@ describe('the thread that reads large requests', () => {
   };
   const rules = { dimension: 2, limits, defaultEf: 100 };
   const worker = new URL('../../dist/decode/worker.js', import.meta.url);
+  const never = (): void => {};
   const item = '{"vector":[1,2],"payload":{"content_type":"Text","content":"x"}},';
   const body = (count: number): Buffer =>
     Buffer.from(`{"vectors":[${item.repeat(count).slice(0, -1)}]}`);
@@ -100,7 +101,7 @@ describe('the thread that reads large requests', () => {
   it('leaves this thread to others meanwhile', async () => {
     const decoder = new Decoder(rules, worker);
     const ended = new AbortController();
-    const batch = decoder.decode('httpPoints', body(100_000)).finally(() => ended.abort());
+    const batch = decoder.decode('httpPoints', body(100_000), never).finally(() => ended.abort());
     let turns = 0;
     for (; !ended.signal.aborted; turns += 1) await setImmediate();
     expect((await batch).vectors).toHaveLength(200_000);
@@ -108,18 +109,32 @@ describe('the thread that reads large requests', () => {
     await decoder.close();
   });
 
+  it('passes over a request whose client has gone before its turn', async () => {
+    const decoder = new Decoder(rules, worker);
+    const leave: (() => void)[] = [];
+    const answers = [1, 2, 3].map((vectors) =>
+      decoder.decode('httpPoints', body(vectors * 10_000), (listener) => leave.push(listener)),
+    );
+    for (const listener of leave.slice(0, 2)) listener();
+    const [first, second, third] = await Promise.allSettled(answers);
+    expect(first).toMatchObject({ status: 'fulfilled' });
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'INVALID_ARGUMENT' } });
+    expect(third).toMatchObject({ status: 'fulfilled' });
+    await decoder.close();
+  });
+
   it('refuses what it has not read when it ends, and another takes its place', async () => {
     const decoder = new Decoder(rules, worker);
     const unread = Promise.allSettled([
-      decoder.decode('httpPoints', body(200_000)),
-      decoder.decode('httpPoints', body(200_000)),
+      decoder.decode('httpPoints', body(200_000), never),
+      decoder.decode('httpPoints', body(200_000), never),
     ]);
     await decoder.close();
     for (const outcome of await unread) {
       expect(outcome).toMatchObject({ status: 'rejected' });
       expect(String((outcome as PromiseRejectedResult).reason)).toMatch(/thread .* has ended/);
     }
-    const batch = await decoder.decode('httpPoints', body(10_000));
+    const batch = await decoder.decode('httpPoints', body(10_000), never);
     expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
     expect(batch.contentEnds.at(-1)).toBe(10_000);
     await decoder.close();
@@ -133,7 +148,7 @@ describe('the thread that reads large requests', () => {
       ['{"vectors":', `{"vectors":${' '.repeat(200_000)}`],
     ] as const) {
       const answers = await Promise.allSettled(
-        [small, large].map((text) => decoder.decode('httpPoints', Buffer.from(text))),
+        [small, large].map((text) => decoder.decode('httpPoints', Buffer.from(text), never)),
       );
       const [first, second] = answers.map((answer) => (answer as PromiseRejectedResult).reason);
       expect(second).toMatchObject({ code: first.code, message: first.message });
