@@ -15,7 +15,7 @@ pub const INTRINSIC: usize = 16;
 pub const CLUSTERS: usize = 256;
 
 /// How far points spread around a centre, where centres spread by 1: clusters overlap.
-const SPREAD: f64 = 0.7;
+const SPREAD: f64 = 1.0;
 
 /// Vectors are drawn by number; queries take theirs from here on.
 const QUERIES: u64 = 1 << 40;
