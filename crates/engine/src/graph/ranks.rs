@@ -159,7 +159,9 @@ impl<P: Points> Space for InCodes<'_, P> {
         let some = &candidates[..SAMPLE.min(candidates.len())];
         let sample = &mut sample[..some.len()];
         sample.copy_from_slice(some);
-        Error::of(sample, self.vectors.of(slot)).is_small_for(candidates.iter().copied())
+        // As many as get links, about. Those farther away may be of another cluster.
+        let nearest = candidates.iter().take(4 * SAMPLE).copied();
+        Error::of(sample, self.vectors.of(slot)).is_small_for(nearest)
     }
 }
 

@@ -324,7 +324,7 @@ impl Scratch {
     /// their vectors; false if the codes cannot tell the candidates apart.
     ///
     /// How far codes are off shows in the candidates ranked first; the others are ranked only as
-    /// far as they could be closer. Whether codes can be trusted is asked of the `ef` closest.
+    /// far as they could be closer. Whether codes can be trusted is asked of the closest alone.
     fn rank_again<R: Ranks>(&mut self, ranks: R, ef: usize, limit: usize) -> bool {
         let Scratch { pool, results, .. } = self;
         let surely = limit.max(SAMPLE);
@@ -332,8 +332,9 @@ impl Scratch {
         results.clear();
         results.extend(candidates.by_ref().take(surely));
         let error = Error::of(results, ranks);
-        let by_code = pool.neighbors().take(ef);
-        if !error.is_small_for(by_code) {
+        // Those farther away may be of another cluster, from which any code tells them apart.
+        let nearest = pool.neighbors().take(ef.min(2 * surely));
+        if !error.is_small_for(nearest) {
             return false;
         }
         results.sort_unstable();

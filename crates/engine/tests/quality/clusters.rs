@@ -61,6 +61,22 @@ fn far_clusters_are_all_within_reach_in_whatever_order_they_come() {
     }
 }
 
+/// Seen from another cluster, codes tell all points of one apart from the rest, but not from each
+/// other.
+#[test]
+fn clusters_within_which_codes_say_nothing_are_searched_by_vectors() {
+    let set = Set::split(sets::far_clusters(8_000, 64, 79), 200);
+    for metric in BY_ANGLE_AND_LENGTH {
+        let indexed = Indexed::new(metric, set.base.clone());
+        let recalls = indexed.recall(metric, &set.queries, &[50, 100, 200, 400], |_| true);
+        println!("{metric:?}: {recalls:.3?}");
+        assert!(
+            recalls.iter().all(|&recall| recall >= 0.95),
+            "{metric:?}: {recalls:?}"
+        );
+    }
+}
+
 fn assert_found_from_elsewhere(clusters: usize) {
     for_far_clusters(clusters, |name, indexed, metric, _| {
         let name = format!("{name}, from elsewhere");

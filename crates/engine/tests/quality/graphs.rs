@@ -53,9 +53,9 @@ impl Indexed {
     ) -> Vec<u32> {
         let measure = Measure::new(metric, query);
         self.graph
-            .search(&self.vectors, &measure, ef, ef, accept, scratch)
+            .search(&self.vectors, &measure, ef, limit, accept, scratch)
             .expect("memory");
-        let found = scratch.results().iter().take(limit);
+        let found = scratch.results().iter();
         found.map(|neighbor| neighbor.slot).collect()
     }
 
