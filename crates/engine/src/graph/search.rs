@@ -333,7 +333,7 @@ impl Scratch {
         results.extend(candidates.by_ref().take(surely));
         let error = Error::of(results, ranks);
         // Those farther away may be of another cluster, from which any code tells them apart.
-        let nearest = pool.neighbors().take(ef.min(2 * surely));
+        let nearest = pool.neighbors().take(ef.min(surely.saturating_mul(2)));
         if !error.is_small_for(nearest) {
             return false;
         }
