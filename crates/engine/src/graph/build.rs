@@ -221,9 +221,7 @@ impl Graph {
         ranked.clear();
         let others = self.links.of(owner, layer).chain([new.slot()]);
         ranked.extend(others.map(Neighbor::unranked));
-        let ranks = space.of(owner);
-        ranks.prefetch_all(ranked);
-        ranks.rank_all(ranked);
+        space.of(owner).fetch_and_rank_all(ranked);
         ranked.sort_unstable();
         chosen.clear();
         chosen.extend(ranked.extract_if(.., |one| {

@@ -48,6 +48,6 @@ impl Error {
 }
 
 /// Ranks of the closest candidates must spread this many times as widely as the errors of codes. On
-/// real sets they do but for one search in a thousand; half as many lost 3 % of the neighbours within
+/// real sets they do but for one or two of 500 searches of the least breadth; half as many lost 3 % of the neighbours within
 /// tight clusters, as the candidates sampled are those whose codes flatter them.
 const LEAST_SPREAD: f32 = 8.0;

@@ -31,6 +31,13 @@ pub(super) trait Ranks: Copy {
         }
     }
 
+    /// Sets the rank of each neighbour, after what ranking them reads was fetched for all of them.
+    #[inline]
+    fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
+        self.prefetch_all(neighbors);
+        self.rank_all(neighbors);
+    }
+
     /// Sets the rank of each neighbour; what ranking them reads should be on its way.
     #[inline]
     fn rank_all(&self, neighbors: &mut [Neighbor]) {

@@ -428,10 +428,8 @@ impl Graph {
             }
         }
         let ranks = space.of(owner);
-        for some in [&mut *chosen, &mut *ranked] {
-            ranks.prefetch_all(some);
-            ranks.rank_all(some);
-        }
+        ranks.fetch_and_rank_all(chosen);
+        ranks.fetch_and_rank_all(ranked);
         chosen.sort_unstable();
         ranked.sort_unstable();
         Ok(())
