@@ -317,29 +317,21 @@ impl Graph {
             takes: Takes::Live,
         };
         let vectors = self.vectors(points);
-        match self.codes(points) {
-            Some(codes) => {
-                let space = InCodes { codes, vectors };
-                self.mend_rows_in(space, &taking, slots, scratch)
-            }
-            None => self.mend_rows_in(vectors, &taking, slots, scratch),
-        }
-    }
-
-    fn mend_rows_in<P: Points, S: Space>(
-        &self,
-        space: S,
-        taking: &Taking<P>,
-        slots: Range<u32>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
+        let in_codes = self.codes(points).map(|codes| InCodes { codes, vectors });
         for slot in slots {
             let Some(level) = self.links.standing(slot) else {
                 continue;
             };
             for layer in 0..=level {
-                if self.has_leaving(slot, layer) {
-                    self.mend_row(space, taking, slot, layer, scratch)?;
+                if !self.has_leaving(slot, layer) {
+                    continue;
+                }
+                let is_mended = match in_codes {
+                    Some(space) => self.mend_row(space, &taking, slot, layer, scratch)?,
+                    None => false,
+                };
+                if !is_mended {
+                    self.mend_row(vectors, &taking, slot, layer, scratch)?;
                 }
             }
         }
@@ -352,6 +344,8 @@ impl Graph {
             .any(|linked| self.links.is_leaving(linked))
     }
 
+    /// Replaces the links of a row to what is leaving; false, and nothing done, if the space cannot
+    /// tell apart what they may be replaced by.
     fn mend_row<P: Points, S: Space>(
         &self,
         space: S,
@@ -359,21 +353,25 @@ impl Graph {
         owner: u32,
         layer: u8,
         scratch: &mut Scratch,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let lock = self.links.lock(owner);
         self.list_candidates(space, taking, owner, layer, scratch)?;
+        if !space.can_tell_apart(owner, &scratch.ranked) {
+            return Ok(false);
+        }
         let Scratch { ranked, chosen, .. } = &mut *scratch;
         let staying = chosen.len();
         let count = self.links.of(owner, layer).count();
         choose_further(space, ranked, count, chosen);
-        let mut added = reserved(chosen.len() - staying)?;
-        added.extend(chosen[staying..].iter().map(|new| new.slot));
-        self.replace_leaving(owner, layer, &added, scratch);
+        let mut linked = reserved(chosen.len())?;
+        linked.extend(chosen.iter().map(|one| one.slot));
+        self.replace_leaving(owner, layer, &linked[staying..], scratch);
         drop(lock);
-        for neighbor in added {
+        // Those that stay too: their rows may have lost what led to the owner, and have room now.
+        for neighbor in linked {
             self.add_link(space, neighbor, Link::new(owner), layer, scratch);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Leaves in `scratch.chosen` what a row links to and is to stay, and in `scratch.ranked`,

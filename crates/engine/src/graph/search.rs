@@ -342,7 +342,7 @@ impl Scratch {
         let Some(last) = results.last() else {
             return true;
         };
-        let reach = last.rank + error.most + error.span();
+        let reach = last.rank + error.differences.most + error.differences.span();
         for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= reach) {
             let neighbor = Neighbor {
                 rank: ranks.rank(slot),

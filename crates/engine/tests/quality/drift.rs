@@ -6,11 +6,23 @@ use crate::{
     engines::Modelled,
     graphs::{Indexed, assert_recall},
     random::Random,
-    sets::{self, Set},
+    sets::{self, Rows, Set},
 };
 
 const BY_LENGTH: [Metric; 2] = [Metric::Euclidean, Metric::Manhattan];
 const BY_ANGLE_AND_LENGTH: [Metric; 3] = [Metric::Euclidean, Metric::Manhattan, Metric::Cosine];
+
+/// Without codes and with them.
+const DIMENSIONS: [usize; 2] = [16, 64];
+
+/// Has graphs over sets of both dimensions reach a recall of 0.95 at a breadth of 100.
+fn assert_recalls(name: &str, rows: impl Fn(usize, usize) -> Rows, metrics: &[Metric]) {
+    for dimension in DIMENSIONS {
+        let set = Set::split(rows(5_200, dimension), 200);
+        let name = format!("{name}, {dimension} dimensions");
+        assert_recall(&name, &set, metrics, 100, 0.95);
+    }
+}
 
 #[test]
 fn batches_that_drift_by_orders_of_magnitude_are_found_as_well_as_any() {
@@ -20,14 +32,13 @@ fn batches_that_drift_by_orders_of_magnitude_are_found_as_well_as_any() {
 
 #[test]
 fn a_coordinate_thousands_of_times_larger_than_the_others_hides_nothing() {
-    let set = Set::split(sets::one_large_coordinate(5_200, 16), 200);
-    assert_recall("one large coordinate", &set, &BY_LENGTH, 100, 0.95);
+    assert_recalls("one large", sets::one_large_coordinate, &BY_LENGTH);
 }
 
 #[test]
 fn a_few_points_far_out_do_not_blur_the_ordinary_ones_nor_get_lost() {
-    let set = Set::split(sets::few_outliers(5_200, 16), 200);
-    assert_recall("few outliers", &set, &BY_ANGLE_AND_LENGTH, 100, 0.95);
+    assert_recalls("few outliers", sets::few_outliers, &BY_ANGLE_AND_LENGTH);
+    let set = Set::split(sets::few_outliers(5_200, 64), 200);
     let indexed = Indexed::new(Metric::Euclidean, set.base.clone());
     let outliers: Vec<_> = set
         .base
@@ -43,29 +54,39 @@ fn a_few_points_far_out_do_not_blur_the_ordinary_ones_nor_get_lost() {
 
 #[test]
 fn small_differences_behind_a_great_offset_are_told_apart() {
-    let set = Set::split(sets::common_offset(5_200, 16), 200);
-    assert_recall("common offset", &set, &BY_LENGTH, 100, 0.95);
+    assert_recalls("common offset", sets::common_offset, &BY_LENGTH);
+}
+
+/// Codes of such vectors differ little or not at all.
+#[test]
+fn small_differences_behind_one_great_pattern_are_told_apart() {
+    for size in [300.0, 1_000.0, 10_000.0] {
+        let rows = |count, dimension| sets::common_pattern(count, dimension, size);
+        let name = format!("common pattern of {size}");
+        assert_recalls(&name, rows, &BY_ANGLE_AND_LENGTH);
+    }
 }
 
 /// Nearly parallel vectors: their angles differ, but 1 - cos is less than single precision can
 /// take from 1.
 #[test]
 fn small_angles_are_told_apart() {
-    let set = Set::split(sets::one_large_coordinate(5_200, 16), 200);
-    assert_recall("one large coordinate", &set, &[Metric::Cosine], 100, 0.95);
-    let set = Set::split(sets::common_offset(5_200, 16), 200);
-    assert_recall("common offset", &set, &[Metric::Cosine], 100, 0.95);
+    assert_recalls("one large", sets::one_large_coordinate, &[Metric::Cosine]);
+    assert_recalls("common offset", sets::common_offset, &[Metric::Cosine]);
 }
 
 #[test]
 fn points_of_every_size_are_found_from_a_query_of_any_size() {
-    let mut random = Random::new(30);
-    let rows = sets::rows(5_200, |_| {
-        let scale = 10.0_f64.powf(8.0 * random.uniform() - 4.0);
-        sets::around(&[0.0; 16], scale, &random.vector(16))
-    });
-    let set = Set::split(rows, 200);
-    assert_recall("sizes", &set, &BY_ANGLE_AND_LENGTH, 256, 0.95);
+    for dimension in DIMENSIONS {
+        let mut random = Random::new(30);
+        let rows = sets::rows(5_200, |_| {
+            let scale = 10.0_f64.powf(8.0 * random.uniform() - 4.0);
+            sets::around(&vec![0.0; dimension], scale, &random.vector(dimension))
+        });
+        let set = Set::split(rows, 200);
+        let name = format!("sizes, {dimension} dimensions");
+        assert_recall(&name, &set, &BY_ANGLE_AND_LENGTH, 256, 0.95);
+    }
 }
 
 #[test]

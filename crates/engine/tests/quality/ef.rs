@@ -85,18 +85,25 @@ fn a_graph_of_which_every_point_is_asked_for_gives_every_point_in_order() {
 #[test]
 fn recall_rises_with_the_breadth() {
     const EFS: [usize; 6] = [10, 20, 40, 80, 160, 2_500];
-    for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
-        // Without structure, so that narrow searches leave room to rise.
-        let set = Set::split(sets::lognormal(2_700, 32, 0.3), 200);
-        let indexed = Indexed::new(metric, set.base);
-        let recalls = indexed.recall(metric, &set.queries, &EFS, |_| true);
-        println!("{metric:?}, ef {EFS:?}: {recalls:.3?}");
-        assert!(recalls.is_sorted(), "{metric:?} {recalls:?}");
-        assert!(
-            recalls[0] < recalls[2] && recalls[2] < recalls[4],
-            "{metric:?} {recalls:?}"
-        );
-        assert_eq!(recalls[5..], [1.0], "{metric:?}");
+    let by_length_and_angle = [Metric::Euclidean, Metric::Manhattan, Metric::Cosine];
+    // Without structure, so that narrow searches leave room to rise; then where codes say little.
+    for (rows, metrics) in [
+        (sets::lognormal(2_700, 32, 0.3), &by_length_and_angle[..]),
+        (sets::common_pattern(2_700, 64, 500.0), &by_length_and_angle),
+        (grid(2_700, 32), &[Metric::Hamming]),
+    ] {
+        let set = Set::split(rows, 200);
+        for &metric in metrics {
+            let indexed = Indexed::new(metric, set.base.clone());
+            let recalls = indexed.recall(metric, &set.queries, &EFS, |_| true);
+            println!("{metric:?}, ef {EFS:?}: {recalls:.3?}");
+            assert!(recalls.is_sorted(), "{metric:?} {recalls:?}");
+            assert!(
+                recalls[0] < recalls[2] && recalls[2] < recalls[4],
+                "{metric:?} {recalls:?}"
+            );
+            assert_eq!(recalls[5..], [1.0], "{metric:?}");
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use crate::{
     sets::{self, Rows},
 };
 
-const DIMENSION: usize = 4;
+/// Without codes and with them.
+const DIMENSIONS: [usize; 2] = [4, 32];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -53,23 +54,23 @@ enum Breadth {
 }
 
 impl Kind {
-    fn rows(self, count: usize, seed: u64) -> Rows {
+    fn rows(self, count: usize, dimension: usize, seed: u64) -> Rows {
         let mut random = Random::new(seed);
         sets::rows(count, |_| match self {
-            Kind::Grid => (0..DIMENSION)
+            Kind::Grid => (0..dimension)
                 .map(|_| random.below(4) as f64 - 1.0)
                 .collect(),
             Kind::Far => {
                 let place = random.below(5) as f64 * 1_000.0;
-                sets::around(&[place, -place, place, 1.0], 1.0, &random.vector(DIMENSION))
+                sets::around(&vec![place; dimension], 1.0, &random.vector(dimension))
             }
             Kind::Sizes => {
                 let size = 10.0_f64.powf(12.0 * random.uniform() - 6.0);
-                sets::around(&[0.0; DIMENSION], size, &random.vector(DIMENSION))
+                sets::around(&vec![0.0; dimension], size, &random.vector(dimension))
             }
             Kind::Odd => {
                 let size = [1e-30, 1e30][random.below(2)];
-                sets::around(&[0.0; DIMENSION], size, &random.vector(DIMENSION))
+                sets::around(&vec![0.0; dimension], size, &random.vector(dimension))
             }
         })
     }
@@ -140,12 +141,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_answer_keeps_every_promise_after_any_history(steps in steps()) {
-        let mut modelled = Modelled::new(DIMENSION);
+    fn every_answer_keeps_every_promise_after_any_history(
+        dimension in prop::sample::select(DIMENSIONS.to_vec()),
+        steps in steps(),
+    ) {
+        let mut modelled = Modelled::new(dimension);
         for step in steps {
             let points = modelled.points.len();
             match step {
-                Step::Insert(kind, count, seed) => modelled.insert(&kind.rows(count, seed)),
+                Step::Insert(kind, count, seed) => modelled.insert(&kind.rows(count, dimension, seed)),
                 Step::Delete(indexes) => for index in indexes.iter().take(points) {
                     modelled.delete(index.index(modelled.points.len()));
                 },
@@ -154,7 +158,7 @@ proptest! {
                     modelled.insert(&vec![row]);
                 },
                 Step::Search(metric, kind, seed, limit, breadth) => {
-                    let query = &kind.rows(1, seed)[0];
+                    let query = &kind.rows(1, dimension, seed)[0];
                     search(&modelled, metric, query, limit, breadth);
                 }
                 Step::Reopen => modelled.reopen(),

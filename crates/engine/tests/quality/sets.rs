@@ -127,6 +127,13 @@ pub fn common_offset(count: usize, dimension: usize) -> Rows {
     })
 }
 
+/// Small differences behind a pattern of this size that all vectors have in common.
+pub fn common_pattern(count: usize, dimension: usize, size: f64) -> Rows {
+    let mut random = Random::new(9);
+    let pattern = around(&vec![0.0; dimension], size, &random.vector(dimension));
+    rows(count, |_| around(&pattern, 1.0, &random.vector(dimension)))
+}
+
 /// A few points far apart, each surrounded by thousands at a tiny distance.
 pub fn far_clusters(count: usize, dimension: usize, centres: usize) -> Rows {
     let mut random = Random::new(8);
