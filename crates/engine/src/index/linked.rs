@@ -1,15 +1,20 @@
 //! A graph that follows the arena: several threads link the slots in the order in which they are
 //! filled, and those that are not linked yet are known, so that a search can rank them besides.
 
-use std::{collections::VecDeque, ops::Range, sync::PoisonError};
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+    sync::PoisonError,
+};
 
 use crate::{
-    Metric,
+    Metric, Result,
     graph::{Graph, Params},
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
+    table::Table,
 };
 
 /// Slots that a thread takes at a time: few, so that the tail behind a running insert stays short.
@@ -24,7 +29,9 @@ pub struct LinkedGraph {
     pub graph: Graph,
     progress: Mutex<Progress>,
     watermark: AtomicU32,
-    /// The number of slots that are used again and not linked.
+    /// A bit for each slot that is used again and not linked: searches read them without a lock.
+    marks: Table<AtomicU64>,
+    /// The number of times that such slots were used again.
     refilled: AtomicU32,
     caught_up: AtomicBool,
 }
@@ -37,8 +44,8 @@ struct Progress {
     under_way: Vec<u32>,
     /// Slots below `next` that hold another point by now.
     refilled: VecDeque<u32>,
-    /// Those of them that are claimed and not finished.
-    refilled_under_way: Vec<u32>,
+    /// How many times each of them, and of those claimed and not finished, is used again.
+    marked: HashMap<u32, u32>,
 }
 
 /// Slots that a thread has taken to link.
@@ -65,18 +72,18 @@ impl Claim {
 pub struct Tail {
     /// Those whose turn is still to come.
     pub next: Range<u32>,
-    /// Those that are used again.
+    /// Those that are used again, in order.
     pub refilled: Vec<u32>,
 }
 
 impl Tail {
     /// Whether a slot is one of them.
     pub fn contains(&self, slot: u32) -> bool {
-        self.next.contains(&slot) || self.refilled.contains(&slot)
+        self.next.contains(&slot) || self.refilled.binary_search(&slot).is_ok()
     }
 
     /// The slots, perhaps one of them twice.
-    #[cfg(test)]
+    #[cfg(all(test, not(vectord_shuttle)))]
     pub fn slots(&self) -> impl Iterator<Item = u32> {
         self.next.clone().chain(self.refilled.iter().copied())
     }
@@ -90,6 +97,7 @@ impl LinkedGraph {
             graph: Graph::new(metric, params),
             progress: Mutex::default(),
             watermark: AtomicU32::new(0),
+            marks: Table::sparse(1),
             refilled: AtomicU32::new(0),
             caught_up: AtomicBool::new(false),
         }
@@ -97,12 +105,17 @@ impl LinkedGraph {
 
     /// Hears that a slot holds a new point. Slots that have had no turn yet will come to it; the
     /// others are queued. Only the writer calls this, before it publishes the point.
-    pub fn follow(&self, slot: u32) {
+    pub fn follow(&self, slot: u32) -> Result<()> {
         let mut progress = self.progress();
         if slot < progress.next {
-            progress.refilled.push_back(slot);
+            let (word, bit) = mark_of(slot);
+            self.marks.ensure(word as usize + 1)?;
+            self.marks.get(word).fetch_or(bit, Ordering::Release);
             self.refilled.fetch_add(1, Ordering::Release);
+            *progress.marked.entry(slot).or_default() += 1;
+            progress.refilled.push_back(slot);
         }
+        Ok(())
     }
 
     /// Takes the next slots to link, of an arena of `len` slots. Whoever takes them links them and
@@ -111,9 +124,7 @@ impl LinkedGraph {
         let mut progress = self.progress();
         if !progress.refilled.is_empty() {
             let count = progress.refilled.len().min(CHUNK_SLOTS as usize);
-            let slots: Vec<u32> = progress.refilled.drain(..count).collect();
-            progress.refilled_under_way.extend(&slots);
-            return Some(Claim::Refilled(slots));
+            return Some(Claim::Refilled(progress.refilled.drain(..count).collect()));
         }
         let start = progress.next;
         if start >= len {
@@ -136,11 +147,15 @@ impl LinkedGraph {
                 self.watermark.store(watermark, Ordering::Release);
             }
             Claim::Refilled(slots) => {
-                // A slot can be there twice; each claim of it takes one away.
                 for slot in slots {
-                    let list = &mut progress.refilled_under_way;
-                    if let Some(at) = list.iter().position(|other| other == slot) {
-                        list.swap_remove(at);
+                    let Some(times) = progress.marked.get_mut(slot) else {
+                        continue;
+                    };
+                    *times -= 1;
+                    if *times == 0 {
+                        progress.marked.remove(slot);
+                        let (word, bit) = mark_of(*slot);
+                        self.marks.get(word).fetch_and(!bit, Ordering::Release);
                     }
                 }
                 self.refilled
@@ -156,17 +171,27 @@ impl LinkedGraph {
     /// The slots that may not be linked yet, of an arena of `len` slots.
     #[must_use]
     pub fn tail(&self, len: u32) -> Tail {
-        let refilled = if self.refilled.load(Ordering::Acquire) == 0 {
-            Vec::new()
-        } else {
-            let progress = self.progress();
-            let claimed = progress.refilled_under_way.iter();
-            claimed.chain(&progress.refilled).copied().collect()
-        };
         Tail {
+            refilled: self.refilled(len),
             next: self.watermark.load(Ordering::Acquire).min(len)..len,
-            refilled,
         }
+    }
+
+    /// The marked slots, in order, of an arena of `len` slots.
+    fn refilled(&self, len: u32) -> Vec<u32> {
+        let mut slots = Vec::new();
+        if self.refilled.load(Ordering::Acquire) == 0 {
+            return slots;
+        }
+        let words = (self.marks.capacity() as u32).min(len.div_ceil(u64::BITS));
+        for word in 0..words {
+            let mut bits = self.marks.get(word).load(Ordering::Acquire);
+            while bits != 0 {
+                slots.push(word * u64::BITS + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        slots
     }
 
     /// The number of slots that may not be linked yet, of an arena of `len` slots.
@@ -185,6 +210,11 @@ impl LinkedGraph {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The word that holds the mark of a slot, and the bit.
+fn mark_of(slot: u32) -> (u32, u64) {
+    (slot / u64::BITS, 1 << (slot % u64::BITS))
 }
 
 #[cfg(test)]
@@ -227,8 +257,8 @@ mod tests {
         let linked = linked();
         let first = linked.claim(20).unwrap();
         linked.finish(&first, 20);
-        linked.follow(3);
-        linked.follow(18);
+        linked.follow(3).unwrap();
+        linked.follow(18).unwrap();
         assert_eq!(slots(&linked.tail(20)), [16, 17, 18, 19, 3]);
         assert_eq!(linked.tail_len(20), 5);
         let again = linked.claim(20).unwrap();
@@ -243,9 +273,9 @@ mod tests {
         let linked = linked();
         let all = linked.claim(8).unwrap();
         linked.finish(&all, 8);
-        linked.follow(5);
+        linked.follow(5).unwrap();
         let one = linked.claim(8).unwrap();
-        linked.follow(5);
+        linked.follow(5).unwrap();
         let other = linked.claim(8).unwrap();
         linked.finish(&other, 8);
         assert_eq!(slots(&linked.tail(8)), [5]);

@@ -109,7 +109,7 @@ impl Index {
             odd.push(slot);
         }
         for linked in self.families.iter().filter_map(Family::current) {
-            linked.follow(slot);
+            linked.follow(slot)?;
         }
         self.ids.insert(slot, &self.arena)
     }
