@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { banner } from './banner.js';
 import { readConfig } from './config.js';
+import { collectRarely } from './heap.js';
 import { helpText, parseArguments } from './help.js';
 import { createLogger } from './logger.js';
 import { nodeVersionWarning } from './node-version.js';
@@ -33,6 +34,7 @@ async function run(args: readonly string[]): Promise<void> {
 }
 
 async function serve(): Promise<void> {
+  collectRarely();
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);
   exitOnDefect(logger);

@@ -17,8 +17,8 @@ import { DIMENSION, readVectors } from './vectors.mjs';
 const FACTOR = 3;
 const EXTRA_MS = 5;
 
-/** Room for all that the searching process makes: collecting it takes 10 ms, which would count. */
-const NO_PAUSES = ['--max-semi-space-size=128'];
+/** Room for all that the searching process makes: collecting it takes up to 40 ms, which would count. */
+const NO_PAUSES = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
 
 const BATCH = 10_000;
 const LOAD_STEP = 5_000;

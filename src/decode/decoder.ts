@@ -7,6 +7,9 @@ import { JOBS, type Answer, type JobName } from './jobs.js';
 /** Below, a request is read in less time than others notice. */
 const LARGE_BYTES = 128 * 1024;
 
+/** What gRPC puts before a message, in the same memory. */
+const FRAME_BYTES = 5;
+
 /** What the thread is asked. */
 export interface Task {
   readonly name: JobName;
@@ -84,7 +87,8 @@ export class Decoder {
     this.#worker ??= this.#start();
     const { name, bytes } = waiting.task;
     // Of memory that others use as well, the thread gets a copy.
-    const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+    const rest = bytes.buffer.byteLength - bytes.length;
+    const own = rest <= FRAME_BYTES ? bytes : new Uint8Array(bytes);
     const task: Task = { name, bytes: own };
     this.#worker.postMessage(task, [own.buffer as ArrayBuffer]);
   }

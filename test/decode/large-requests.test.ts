@@ -109,6 +109,24 @@ describe('the thread that reads large requests', () => {
     await decoder.close();
   });
 
+  it('takes the memory of a request, framed or not, and copies what is in memory of others', async () => {
+    const decoder = new Decoder(rules, worker);
+    const bytes = body(10_000);
+    for (const [around, left] of [
+      [0, 0],
+      [5, 0],
+      [64, bytes.length + 64],
+    ] as const) {
+      const memory = new Uint8Array(bytes.length + around);
+      const request = memory.subarray(around);
+      request.set(bytes);
+      const { vectors } = await decoder.decode('httpPoints', request, never);
+      expect(vectors).toHaveLength(20_000);
+      expect(memory).toHaveLength(left);
+    }
+    await decoder.close();
+  });
+
   it('passes over a request whose client has gone before its turn', async () => {
     const decoder = new Decoder(rules, worker);
     const leave: (() => void)[] = [];
