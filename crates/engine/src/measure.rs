@@ -10,8 +10,7 @@ const NEARLY_PARALLEL: f32 = 1e-3;
 #[derive(Clone, Copy, Debug)]
 pub struct Measure<'q> {
     metric: Metric,
-    kernel: distance::Kernel,
-    kernel_of_four: distance::KernelOfFour,
+    sum: distance::Sum,
     query: &'q [f32],
     inverse_norm: f32,
 }
@@ -25,11 +24,9 @@ impl<'q> Measure<'q> {
         } else {
             0.0
         };
-        let (kernel, kernel_of_four) = kernels(metric);
         Measure {
             metric,
-            kernel,
-            kernel_of_four,
+            sum: sum(metric),
             query,
             inverse_norm,
         }
@@ -38,11 +35,9 @@ impl<'q> Measure<'q> {
     /// Prepares the stored point in `slot` as the query: a graph links a point so.
     #[must_use]
     pub fn of_slot(metric: Metric, points: &'q impl Points, slot: u32) -> Self {
-        let (kernel, kernel_of_four) = kernels(metric);
         Measure {
             metric,
-            kernel,
-            kernel_of_four,
+            sum: sum(metric),
             query: points.vector(slot),
             inverse_norm: points.inverse_norm(slot),
         }
@@ -71,14 +66,22 @@ impl<'q> Measure<'q> {
     #[inline]
     #[must_use]
     pub fn rank_of(&self, vector: &[f32], inverse_norm: f32) -> f32 {
-        self.finish((self.kernel)(self.query, vector), vector, inverse_norm)
+        self.finish((self.sum.alone)(self.query, vector), vector, inverse_norm)
+    }
+
+    /// The rank of a vector as [`Measure::rank_of`] gives it, while the next one is fetched.
+    #[inline]
+    #[must_use]
+    pub fn rank_fetching(&self, vector: &[f32], inverse_norm: f32, next: &[f32]) -> f32 {
+        let value = (self.sum.fetching)(self.query, vector, next);
+        self.finish(value, vector, inverse_norm)
     }
 
     /// The ranks of four vectors, each as [`Measure::rank_of`] gives it.
     #[inline]
     #[must_use]
     pub fn ranks_of_four(&self, vectors: [&[f32]; 4], inverse_norms: [f32; 4]) -> [f32; 4] {
-        let mut ranks = (self.kernel_of_four)(self.query, vectors);
+        let mut ranks = (self.sum.of_four)(self.query, vectors);
         for ((rank, vector), inverse_norm) in ranks.iter_mut().zip(vectors).zip(inverse_norms) {
             *rank = self.finish(*rank, vector, inverse_norm);
         }
@@ -145,13 +148,13 @@ impl<'q> Measure<'q> {
     }
 }
 
-fn kernels(metric: Metric) -> (distance::Kernel, distance::KernelOfFour) {
+fn sum(metric: Metric) -> distance::Sum {
     let kernels = distance::kernels();
     match metric {
-        Metric::Euclidean => (kernels.squared_euclidean, kernels.squared_euclidean_of_four),
-        Metric::Manhattan => (kernels.manhattan, kernels.manhattan_of_four),
-        Metric::Hamming => (kernels.hamming, kernels.hamming_of_four),
-        Metric::Cosine => (kernels.dot, kernels.dot_of_four),
+        Metric::Euclidean => kernels.squared_euclidean,
+        Metric::Manhattan => kernels.manhattan,
+        Metric::Hamming => kernels.hamming,
+        Metric::Cosine => kernels.dot,
     }
 }
 

@@ -21,7 +21,7 @@ use std::{
 use vectord_engine::{
     Metric,
     codes::Codes,
-    distance::{self, Kernel, KernelOfFour, Kernels, Level, code_products},
+    distance::{self, Kernels, Level, Sum, code_products},
     graph::{Graph, Params, Scratch},
     measure::Measure,
     points::Points,
@@ -67,15 +67,9 @@ fn what_was_compiled_for_a_level_runs_at_it() {
 
 #[test]
 fn kernels_read_all_of_their_slices_and_nothing_else() {
-    type Pair = (fn(&Kernels) -> Kernel, fn(&Kernels) -> KernelOfFour);
     const HAMMING: usize = 2;
-    let pairs: [Pair; 4] = [
-        (|k| k.squared_euclidean, |k| k.squared_euclidean_of_four),
-        (|k| k.manhattan, |k| k.manhattan_of_four),
-        (|k| k.hamming, |k| k.hamming_of_four),
-        (|k| k.dot, |k| k.dot_of_four),
-    ];
-    let scalar = Kernels::of(Level::Scalar).unwrap();
+    let sums = |k: &Kernels| -> [Sum; 4] { [k.squared_euclidean, k.manhattan, k.hamming, k.dot] };
+    let scalar = sums(Kernels::of(Level::Scalar).unwrap());
     for level in Level::WIDEST_FIRST {
         let Some(kernels) = Kernels::of(level) else {
             continue;
@@ -84,22 +78,18 @@ fn kernels_read_all_of_their_slices_and_nothing_else() {
             let a = whole_numbers(length, 1);
             let others = [2, 3, 4, 5].map(|seed| whole_numbers(length, seed));
             let b = others.each_ref().map(|other| &**other);
-            for (number, (one, four)) in pairs.iter().enumerate() {
+            for (number, (sum, scalar)) in sums(kernels).iter().zip(&scalar).enumerate() {
                 // Miri knows no comparison of 512 bits; the loads are those of the other kernels.
                 if cfg!(miri) && level == Level::Avx512 && number == HAMMING {
                     continue;
                 }
-                let expected = b.map(|b| one(scalar)(&a, b));
-                let alone = b.map(|b| one(kernels)(&a, b));
-                let together = four(kernels)(&a, b);
-                assert_eq!(
-                    alone, expected,
-                    "{level:?}, kernel {number}, {length} values"
-                );
-                assert_eq!(
-                    together, expected,
-                    "{level:?}, kernel {number}, {length} values"
-                );
+                let expected = b.map(|b| (scalar.alone)(&a, b));
+                let alone = b.map(|b| (sum.alone)(&a, b));
+                let fetching = b.map(|b| (sum.fetching)(&a, b, &a));
+                let together = (sum.of_four)(&a, b);
+                for found in [alone, fetching, together] {
+                    assert_eq!(found, expected, "{level:?}, sum {number}, {length} values");
+                }
             }
         }
     }

@@ -79,14 +79,14 @@ struct Counted {
 impl Counted {
     fn new(metric: Metric) -> Self {
         let kernels = distance::kernels();
-        let kernel = match metric {
+        let sum = match metric {
             Metric::Euclidean => kernels.squared_euclidean,
             Metric::Manhattan => kernels.manhattan,
             Metric::Hamming => kernels.hamming,
             Metric::Cosine => kernels.dot,
         };
         Counted {
-            kernel,
+            kernel: sum.alone,
             cosine: metric == Metric::Cosine,
         }
     }

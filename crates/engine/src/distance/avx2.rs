@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_maskload_ps, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_ps,
 };
 
-use super::common_length;
+use super::{common_length, prefetch::prefetch_part};
 
 const LANES: usize = 8;
 /// One sum would wait for the previous addition each time; four keep both arithmetic units busy.
@@ -15,12 +15,16 @@ const SUMS: usize = 4;
 /// Runs `step(sum, a, b)` over `a` and each of the slices in `b`, 8 values at a time, and adds up
 /// the lanes. What comes out for one slice does not depend on how many there are.
 ///
+/// Vectors `ahead` are fetched meanwhile, as far as the slices are long: line by line, so that the
+/// fetching never has to wait for room and never stops.
+///
 /// The lanes past the end read as zero in both slices: `step` must add nothing for two zeros.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn fold<const N: usize>(
+pub(super) fn fold<const N: usize, const M: usize>(
     a: &[f32],
     b: [&[f32]; N],
+    ahead: [&[f32]; M],
     step: impl Fn(__m256, __m256, __m256) -> __m256,
 ) -> [f32; N] {
     let length = common_length(a, &b);
@@ -28,6 +32,9 @@ pub(super) fn fold<const N: usize>(
 
     let mut sums = [[_mm256_setzero_ps(); SUMS]; N];
     for block in (0..whole).step_by(SUMS * LANES) {
+        for vector in ahead {
+            prefetch_part::<{ SUMS * LANES }>(vector, block);
+        }
         for step_in_block in 0..SUMS {
             let at = block + step_in_block * LANES;
             // SAFETY: the step ends within the block, which ends within every slice.
@@ -40,6 +47,9 @@ pub(super) fn fold<const N: usize>(
         }
     }
     if whole < length {
+        for vector in ahead {
+            prefetch_part::<{ SUMS * LANES }>(vector, whole);
+        }
         for step_of_rest in 0..SUMS {
             let at = whole + step_of_rest * LANES;
             let x = load_part(a, at, length);

@@ -29,20 +29,32 @@ pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-pub(super) fn avx512<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::avx512::fold(a, b, |sum, x, y| _mm512_fmadd_ps(x, y, sum))
+pub(super) fn avx512<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::avx512::fold(a, b, ahead, |sum, x, y| _mm512_fmadd_ps(x, y, sum))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn avx2<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::avx2::fold(a, b, |sum, x, y| _mm256_fmadd_ps(x, y, sum))
+pub(super) fn avx2<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::avx2::fold(a, b, ahead, |sum, x, y| _mm256_fmadd_ps(x, y, sum))
 }
 
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-pub(super) fn neon<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::neon::fold(a, b, |sum, x, y| vfmaq_f32(sum, x, y))
+pub(super) fn neon<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::neon::fold(a, b, ahead, |sum, x, y| vfmaq_f32(sum, x, y))
 }
 
 #[cfg(test)]
@@ -52,8 +64,13 @@ mod tests {
     use super::{super::twins, inverse_norm};
 
     #[test]
+    fn what_is_fetched_meanwhile_changes_nothing() {
+        twins::fetching_is_as_alone(|kernels| kernels.dot);
+    }
+
+    #[test]
     fn four_at_once_are_ranked_as_one_alone() {
-        twins::four_are_as_one(|kernels| kernels.dot, |kernels| kernels.dot_of_four);
+        twins::four_are_as_one(|kernels| kernels.dot);
     }
 
     #[test]

@@ -13,8 +13,12 @@ pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-pub(super) fn avx512<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::avx512::fold(a, b, |sum, x, y| {
+pub(super) fn avx512<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::avx512::fold(a, b, ahead, |sum, x, y| {
         let difference = _mm512_sub_ps(x, y);
         _mm512_fmadd_ps(difference, difference, sum)
     })
@@ -22,8 +26,12 @@ pub(super) fn avx512<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn avx2<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::avx2::fold(a, b, |sum, x, y| {
+pub(super) fn avx2<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::avx2::fold(a, b, ahead, |sum, x, y| {
         let difference = _mm256_sub_ps(x, y);
         _mm256_fmadd_ps(difference, difference, sum)
     })
@@ -31,8 +39,12 @@ pub(super) fn avx2<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
 
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-pub(super) fn neon<const N: usize>(a: &[f32], b: [&[f32]; N]) -> [f32; N] {
-    super::neon::fold(a, b, |sum, x, y| {
+pub(super) fn neon<const N: usize, const M: usize>(
+    a: &[f32],
+    b: [&[f32]; N],
+    ahead: [&[f32]; M],
+) -> [f32; N] {
+    super::neon::fold(a, b, ahead, |sum, x, y| {
         let difference = vsubq_f32(x, y);
         vfmaq_f32(sum, difference, difference)
     })
@@ -46,11 +58,13 @@ mod tests {
     use crate::Metric;
 
     #[test]
+    fn what_is_fetched_meanwhile_changes_nothing() {
+        twins::fetching_is_as_alone(|kernels| kernels.squared_euclidean);
+    }
+
+    #[test]
     fn four_at_once_are_ranked_as_one_alone() {
-        twins::four_are_as_one(
-            |kernels| kernels.squared_euclidean,
-            |kernels| kernels.squared_euclidean_of_four,
-        );
+        twins::four_are_as_one(|kernels| kernels.squared_euclidean);
     }
 
     #[test]

@@ -2,36 +2,43 @@
 
 use std::sync::LazyLock;
 
-use super::{cosine, euclidean, hamming, manhattan};
+use super::{cosine, euclidean, hamming, manhattan, prefetch};
 
 /// A kernel over two vectors `[dimension]` of equal length, at any alignment.
 ///
 /// In a release build, slices of different lengths are compared over the shorter length.
 pub type Kernel = fn(&[f32], &[f32]) -> f32;
 
+/// A [`Kernel`] that has a third vector of that length fetched while it goes over the two: line by
+/// line, so that the fetching neither waits for room nor pauses.
+pub type FetchingKernel = fn(&[f32], &[f32], &[f32]) -> f32;
+
 /// A kernel over one vector and four others, which gives for each of them, bit for bit, what the
 /// [`Kernel`] gives. The one vector is loaded once for all, and the four are fetched side by side.
 pub type KernelOfFour = fn(&[f32], [&[f32]; 4]) -> [f32; 4];
+
+/// The kernels of one sum over two vectors.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum {
+    /// For any two vectors.
+    pub alone: Kernel,
+    /// For vectors that are read one after the other.
+    pub fetching: FetchingKernel,
+    /// For one vector and four others.
+    pub of_four: KernelOfFour,
+}
 
 /// The kernels of one level, in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// Squared L2 distance: `Σ (a - b)²`.
-    pub squared_euclidean: Kernel,
+    pub squared_euclidean: Sum,
     /// L1 distance: `Σ |a - b|`.
-    pub manhattan: Kernel,
+    pub manhattan: Sum,
     /// Number of positions that differ, exact up to 2²⁴ dimensions.
-    pub hamming: Kernel,
+    pub hamming: Sum,
     /// Inner product: `Σ a · b`.
-    pub dot: Kernel,
-    /// `squared_euclidean` four times over.
-    pub squared_euclidean_of_four: KernelOfFour,
-    /// `manhattan` four times over.
-    pub manhattan_of_four: KernelOfFour,
-    /// `hamming` four times over.
-    pub hamming_of_four: KernelOfFour,
-    /// `dot` four times over.
-    pub dot_of_four: KernelOfFour,
+    pub dot: Sum,
 }
 
 /// A set of instructions that the kernels have a twin for.
@@ -86,75 +93,72 @@ impl Kernels {
     }
 }
 
+/// The kernels that a scalar function makes.
+macro_rules! scalar {
+    ($function:path) => {
+        Sum {
+            alone: $function,
+            fetching: |a, b, next| {
+                prefetch(next);
+                $function(a, b)
+            },
+            of_four: |a, b| b.map(|b| $function(a, b)),
+        }
+    };
+}
+
+/// The kernels that a SIMD function makes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! simd {
+    ($function:path) => {
+        Sum {
+            // SAFETY: `Kernels::of` alone hands a table out, after it has found what its level
+            // needs.
+            alone: |a, b| unsafe { $function(a, [b], [])[0] },
+            // SAFETY: as above.
+            fetching: |a, b, next| unsafe { $function(a, [b], [next])[0] },
+            // SAFETY: as above.
+            of_four: |a, b| unsafe { $function(a, b, []) },
+        }
+    };
+    ($function:path, in_pairs) => {
+        Sum {
+            // SAFETY: as above.
+            of_four: |a, b| unsafe { in_pairs(b, |b| $function(a, b, [])) },
+            ..simd!($function)
+        }
+    };
+}
+
 static SCALAR: Kernels = Kernels {
-    squared_euclidean: euclidean::scalar,
-    manhattan: manhattan::scalar,
-    hamming: hamming::scalar,
-    dot: cosine::scalar,
-    squared_euclidean_of_four: |a, b| b.map(|b| euclidean::scalar(a, b)),
-    manhattan_of_four: |a, b| b.map(|b| manhattan::scalar(a, b)),
-    hamming_of_four: |a, b| b.map(|b| hamming::scalar(a, b)),
-    dot_of_four: |a, b| b.map(|b| cosine::scalar(a, b)),
+    squared_euclidean: scalar!(euclidean::scalar),
+    manhattan: scalar!(manhattan::scalar),
+    hamming: scalar!(hamming::scalar),
+    dot: scalar!(cosine::scalar),
 };
 
 #[cfg(target_arch = "x86_64")]
 static AVX2: Kernels = Kernels {
-    // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX2 and FMA.
-    squared_euclidean: |a, b| unsafe { euclidean::avx2(a, [b])[0] },
-    // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::avx2(a, [b])[0] },
-    // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::avx2(a, [b])[0] },
-    // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::avx2(a, [b])[0] },
-    // SAFETY: as above.
-    squared_euclidean_of_four: |a, b| unsafe { in_pairs(b, |b| euclidean::avx2(a, b)) },
-    // SAFETY: as above.
-    manhattan_of_four: |a, b| unsafe { in_pairs(b, |b| manhattan::avx2(a, b)) },
-    // SAFETY: as above.
-    hamming_of_four: |a, b| unsafe { in_pairs(b, |b| hamming::avx2(a, b)) },
-    // SAFETY: as above.
-    dot_of_four: |a, b| unsafe { in_pairs(b, |b| cosine::avx2(a, b)) },
+    squared_euclidean: simd!(euclidean::avx2, in_pairs),
+    manhattan: simd!(manhattan::avx2, in_pairs),
+    hamming: simd!(hamming::avx2, in_pairs),
+    dot: simd!(cosine::avx2, in_pairs),
 };
 
 #[cfg(target_arch = "x86_64")]
 static AVX512: Kernels = Kernels {
-    // SAFETY: `Kernels::of` alone hands this table out, after it has found AVX-512F.
-    squared_euclidean: |a, b| unsafe { euclidean::avx512(a, [b])[0] },
-    // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::avx512(a, [b])[0] },
-    // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::avx512(a, [b])[0] },
-    // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::avx512(a, [b])[0] },
-    // SAFETY: as above.
-    squared_euclidean_of_four: |a, b| unsafe { euclidean::avx512(a, b) },
-    // SAFETY: as above.
-    manhattan_of_four: |a, b| unsafe { manhattan::avx512(a, b) },
-    // SAFETY: as above.
-    hamming_of_four: |a, b| unsafe { hamming::avx512(a, b) },
-    // SAFETY: as above.
-    dot_of_four: |a, b| unsafe { cosine::avx512(a, b) },
+    squared_euclidean: simd!(euclidean::avx512),
+    manhattan: simd!(manhattan::avx512),
+    hamming: simd!(hamming::avx512),
+    dot: simd!(cosine::avx512),
 };
 
 #[cfg(target_arch = "aarch64")]
 static NEON: Kernels = Kernels {
-    // SAFETY: `Kernels::of` alone hands this table out, after it has found NEON.
-    squared_euclidean: |a, b| unsafe { euclidean::neon(a, [b])[0] },
-    // SAFETY: as above.
-    manhattan: |a, b| unsafe { manhattan::neon(a, [b])[0] },
-    // SAFETY: as above.
-    hamming: |a, b| unsafe { hamming::neon(a, [b])[0] },
-    // SAFETY: as above.
-    dot: |a, b| unsafe { cosine::neon(a, [b])[0] },
-    // SAFETY: as above.
-    squared_euclidean_of_four: |a, b| unsafe { euclidean::neon(a, b) },
-    // SAFETY: as above.
-    manhattan_of_four: |a, b| unsafe { manhattan::neon(a, b) },
-    // SAFETY: as above.
-    hamming_of_four: |a, b| unsafe { hamming::neon(a, b) },
-    // SAFETY: as above.
-    dot_of_four: |a, b| unsafe { cosine::neon(a, b) },
+    squared_euclidean: simd!(euclidean::neon),
+    manhattan: simd!(manhattan::neon),
+    hamming: simd!(hamming::neon),
+    dot: simd!(cosine::neon),
 };
 
 /// Four as two pairs: sixteen registers hold the sums of two, and would spill those of four.

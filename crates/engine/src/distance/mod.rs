@@ -33,7 +33,7 @@ mod twins;
 
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;
-pub use level::{Kernel, KernelOfFour, Kernels, Level, kernels};
+pub use level::{FetchingKernel, Kernel, KernelOfFour, Kernels, Level, Sum, kernels};
 pub use ordinary::is_ordinary;
 pub use prefetch::prefetch;
 

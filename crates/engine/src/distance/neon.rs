@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::{float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vld1q_f32};
 
-use super::common_length;
+use super::{common_length, prefetch::prefetch_part};
 
 const LANES: usize = 4;
 /// One sum would wait for the previous addition each time; four keep the arithmetic units busy.
@@ -11,12 +11,16 @@ const SUMS: usize = 4;
 /// Runs `step(sum, a, b)` over `a` and each of the slices in `b`, 4 values at a time, and adds up
 /// the lanes. What comes out for one slice does not depend on how many there are.
 ///
+/// Vectors `ahead` are fetched meanwhile, as far as the slices are long: line by line, so that the
+/// fetching never has to wait for room and never stops.
+///
 /// The lanes past the end read as zero in both slices: `step` must add nothing for two zeros.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn fold<const N: usize>(
+pub(super) fn fold<const N: usize, const M: usize>(
     a: &[f32],
     b: [&[f32]; N],
+    ahead: [&[f32]; M],
     step: impl Fn(float32x4_t, float32x4_t, float32x4_t) -> float32x4_t,
 ) -> [f32; N] {
     let length = common_length(a, &b);
@@ -24,6 +28,9 @@ pub(super) fn fold<const N: usize>(
 
     let mut sums = [[vdupq_n_f32(0.0); SUMS]; N];
     for block in (0..whole).step_by(SUMS * LANES) {
+        for vector in ahead {
+            prefetch_part::<{ SUMS * LANES }>(vector, block);
+        }
         for step_in_block in 0..SUMS {
             let at = block + step_in_block * LANES;
             // SAFETY: the step ends within the block, which ends within every slice.
@@ -36,6 +43,9 @@ pub(super) fn fold<const N: usize>(
         }
     }
     if whole < length {
+        for vector in ahead {
+            prefetch_part::<{ SUMS * LANES }>(vector, whole);
+        }
         for step_of_rest in 0..SUMS {
             let at = whole + step_of_rest * LANES;
             let x = load_part(a, at, length);

@@ -7,12 +7,27 @@ const LINE: usize = 64;
 /// Starts to bring values into the cache, on processors where that is worth the instructions.
 #[inline]
 pub fn prefetch<T>(values: &[T]) {
+    prefetch_bytes(values.as_ptr().cast(), size_of_val(values));
+}
+
+/// Starts to bring in `COUNT` values from `at` on. There may be fewer: what lies behind them comes
+/// too, and does no harm.
+#[inline]
+pub(super) fn prefetch_part<const COUNT: usize>(values: &[f32], at: usize) {
+    prefetch_bytes(
+        values.as_ptr().wrapping_add(at).cast(),
+        COUNT * size_of::<f32>(),
+    );
+}
+
+#[inline]
+fn prefetch_bytes(start: *const i8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
-    for line in (0..size_of_val(values)).step_by(LINE) {
+    for line in (0..bytes).step_by(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE is part of x86_64, and the address, which is never read, is that of a slice.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().byte_add(line).cast()) }
+        // SAFETY: SSE is part of x86_64, and the address, whatever lies there, is never read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line)) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = values;
+    let _ = (start, bytes);
 }

@@ -3,7 +3,7 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{Kernel, KernelOfFour, Kernels, Level};
+use super::{Kernels, Level, Sum};
 
 /// The kernels of every level that this processor can run.
 pub(super) fn levels() -> impl Iterator<Item = (Level, &'static Kernels)> {
@@ -27,11 +27,11 @@ pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
 /// Checks every level to the bound that rounding sets: the terms of an n-fold sum, whatever the
 /// order of the additions, are each rounded at most n + 2 times by half of `f32::EPSILON`, in
 /// both twins. `terms` is the sum of their magnitudes.
-pub(super) fn agree(kernel: fn(&Kernels) -> Kernel, a: &[f32], b: &[f32], terms: f64) {
-    let expected = f64::from(kernel(scalar())(a, b));
+pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) {
+    let expected = f64::from((sum(scalar()).alone)(a, b));
     let tolerance = (a.len() + 2) as f64 * f64::from(f32::EPSILON) * terms;
     for (level, kernels) in levels() {
-        let found = f64::from(kernel(kernels)(a, b));
+        let found = f64::from((sum(kernels).alone)(a, b));
         let error = (found - expected).abs();
         assert!(
             error <= tolerance,
@@ -43,7 +43,7 @@ pub(super) fn agree(kernel: fn(&Kernels) -> Kernel, a: &[f32], b: &[f32], terms:
 
 /// Checks every level for equality on small whole numbers: no sum of theirs is ever rounded, so
 /// that a single position left out, or counted twice, shows at any length.
-pub(super) fn agree_exactly_on_whole_numbers(kernel: fn(&Kernels) -> Kernel) {
+pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
     const ODD_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
     const OFFSETS: usize = 17;
     let a = whole_numbers(65_536 + OFFSETS, 0x9e37_79b9);
@@ -54,10 +54,25 @@ pub(super) fn agree_exactly_on_whole_numbers(kernel: fn(&Kernels) -> Kernel) {
                 &a[offset..offset + length],
                 &b[OFFSETS - offset..][..length],
             );
-            let expected = kernel(scalar())(a, b);
+            let expected = (sum(scalar()).alone)(a, b);
             for (level, kernels) in levels() {
-                let found = kernel(kernels)(a, b);
+                let found = (sum(kernels).alone)(a, b);
                 assert_eq!(found, expected, "{level:?}, {length} values from {offset}");
+            }
+        }
+    }
+}
+
+/// Checks that every level's fetching kernel gives what its kernel gives, bit for bit, whatever is
+/// fetched.
+pub(super) fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
+    for length in lengths() {
+        let [a, b, next] = [1, 2, 3].map(|seed| fractions(length, seed));
+        for (level, kernels) in levels() {
+            let expected = (sum(kernels).alone)(&a, &b).to_bits();
+            for next in [&*next, &b, &[]] {
+                let found = (sum(kernels).fetching)(&a, &b, next).to_bits();
+                assert_eq!(found, expected, "{level:?}, {length} values");
             }
         }
     }
@@ -65,34 +80,41 @@ pub(super) fn agree_exactly_on_whole_numbers(kernel: fn(&Kernels) -> Kernel) {
 
 /// Checks that every level's kernel of four gives what its kernel gives, bit for bit, whichever of
 /// the four places a vector has.
-pub(super) fn four_are_as_one(one: fn(&Kernels) -> Kernel, four: fn(&Kernels) -> KernelOfFour) {
-    for length in (0..=130).chain([191, 384, 1000, 1537]) {
-        let vector = |seed| {
-            let whole = whole_numbers(length, seed);
-            whole.iter().map(|x| x / 7.0 + 1e-3).collect::<Vec<_>>()
-        };
-        let (a, b) = (vector(1), [2, 3, 4, 5].map(vector));
+pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
+    for length in lengths() {
+        let [a, b @ ..] = [1, 2, 3, 4, 5].map(|seed| fractions(length, seed));
         let b = [&*b[0], &*b[1], &*b[2], &*b[3]];
         for (level, kernels) in levels() {
-            let expected = b.map(|b| one(kernels)(&a, b).to_bits());
-            let found = four(kernels)(&a, b).map(f32::to_bits);
+            let expected = b.map(|b| (sum(kernels).alone)(&a, b).to_bits());
+            let found = (sum(kernels).of_four)(&a, b).map(f32::to_bits);
             assert_eq!(found, expected, "{level:?}, {length} values");
         }
     }
 }
 
 /// Checks that 0 and -0 count as the same value, in whole steps and in the tail.
-pub(super) fn equal_on_zeros_of_either_sign(kernel: fn(&Kernels) -> Kernel) {
+pub(super) fn equal_on_zeros_of_either_sign(sum: fn(&Kernels) -> Sum) {
     for length in [1, 3, 15, 17, 64, 127, 129] {
         let (plus, minus) = (vec![0.0; length], vec![-0.0; length]);
         for (level, kernels) in levels() {
             assert_eq!(
-                kernel(kernels)(&plus, &minus),
+                (sum(kernels).alone)(&plus, &minus),
                 0.0,
                 "{level:?}, {length} values"
             );
         }
     }
+}
+
+/// Below, at and above each width that a kernel takes at once, and some longer ones.
+fn lengths() -> impl Iterator<Item = usize> {
+    (0..=130).chain([191, 384, 1000, 1537])
+}
+
+/// Values whose sums are rounded, so that the order of the additions shows.
+fn fractions(length: usize, seed: u32) -> Vec<f32> {
+    let whole = whole_numbers(length, seed);
+    whole.iter().map(|x| x / 7.0 + 1e-3).collect()
 }
 
 fn scalar() -> &'static Kernels {

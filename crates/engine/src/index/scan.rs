@@ -1,15 +1,15 @@
 //! The exact scan: the points in order of their slots, each read once for all queries that scan.
 //!
 //! Vectors lie behind each other in the log, but a slot has to be looked up and found visible
-//! first. So a scan works in blocks: it looks up the next one, and has its vectors fetched one by
-//! one while the first query ranks those of the block before, in the order in which they come from
-//! memory. The other queries find the block in the nearest cache, and rank four vectors at a time,
-//! for which they load their own values once.
+//! first. So a scan works in blocks: with each vector that the first query ranks, one of the next
+//! block is looked up, and fetched line by line as the ranking goes over its own, so that memory is
+//! never left waiting. The other queries find the block in the nearest cache, and rank four vectors
+//! at a time, for which they load their own values once.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use super::{arena::Arena, best::Best, best::Candidate};
-use crate::{Result, distance, measure::Measure};
+use crate::{Result, measure::Measure};
 
 /// Vectors in a block at most.
 const MAX_BLOCK: usize = 64;
@@ -61,17 +61,15 @@ impl<'q> Scan<'q> {
 /// Offers every point of `slots` that is in scope, and that single precision can rank, to each of
 /// the scans.
 pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
-    for_each_block(scope, slots, |block, next| {
-        let [first, others @ ..] = &mut *scans else {
-            return;
-        };
-        let measure = first.measure;
-        block.rank_from_memory(&measure, next, |rank, slot| {
-            first.offer(scope.arena, rank, slot);
-        });
-        for scan in others {
+    let [first, others @ ..] = scans else {
+        return;
+    };
+    let measure = first.measure;
+    let take = |rank, slot| first.offer(scope.arena, rank, slot);
+    read(scope, slots, &measure, take, |block| {
+        for scan in &mut *others {
             let measure = scan.measure;
-            block.rank_from_cache(&measure, |rank, slot| scan.offer(scope.arena, rank, slot));
+            block.rank(&measure, |rank, slot| scan.offer(scope.arena, rank, slot));
         }
     });
 }
@@ -80,80 +78,90 @@ pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
 pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) -> Result<Vec<u32>> {
     let mut near = Vec::new();
     let mut outcome = Ok(());
-    for_each_block(scope, slots, |block, next| {
-        block.rank_from_memory(measure, next, |rank, slot| {
-            if rank <= reach && outcome.is_ok() {
-                outcome = super::search::reserve(&mut near, 1);
-                if outcome.is_ok() {
-                    near.push(slot);
-                }
+    let take = |rank, slot| {
+        if rank <= reach && outcome.is_ok() {
+            outcome = super::search::reserve(&mut near, 1);
+            if outcome.is_ok() {
+                near.push(slot);
             }
-        });
-    });
+        }
+    };
+    read(scope, slots, measure, take, |_| ());
     outcome.map(|()| near)
 }
 
-/// Calls `work` with each block of points in scope and the one behind it.
-fn for_each_block(scope: Scope, mut slots: Range<u32>, mut work: impl FnMut(&Block, &Block)) {
-    let mut block = Block::new(scope.dimension);
-    let mut next = Block::new(scope.dimension);
-    block.fill(scope, &mut slots);
+/// Reads the points in scope from memory: gives `take` the rank and the slot of each, and `again`
+/// each block of them, for which it is in the nearest cache.
+fn read(
+    scope: Scope,
+    mut slots: Range<u32>,
+    measure: &Measure,
+    mut take: impl FnMut(f32, u32),
+    mut again: impl FnMut(&Block),
+) {
+    let mut blocks = [const { Block::EMPTY }; 2];
+    let [block, next] = &mut blocks;
+    let (mut block, mut next) = (block, next);
+    let capacity = Block::capacity(scope.dimension);
+    while block.len < capacity && block.add(scope, &mut slots) {}
     while block.len > 0 {
-        next.fill(scope, &mut slots);
-        work(&block, &next);
-        std::mem::swap(&mut block, &mut next);
+        next.len = 0;
+        for at in 0..block.len {
+            let vector = block.vectors[at];
+            // At the end there is nothing to fetch but what is there already.
+            let ahead = if next.add(scope, &mut slots) {
+                next.vectors[at]
+            } else {
+                vector
+            };
+            let rank = measure.rank_fetching(vector, block.inverse_norms[at], ahead);
+            take(rank, block.slots[at]);
+        }
+        again(block);
+        mem::swap(&mut block, &mut next);
     }
 }
 
 /// Some points in scope, looked up.
 struct Block<'a> {
     len: usize,
-    capacity: usize,
     slots: [u32; MAX_BLOCK],
     vectors: [&'a [f32]; MAX_BLOCK],
     inverse_norms: [f32; MAX_BLOCK],
 }
 
 impl<'a> Block<'a> {
-    fn new(dimension: usize) -> Self {
+    const EMPTY: Self = Block {
+        len: 0,
+        slots: [0; MAX_BLOCK],
+        vectors: [&[]; MAX_BLOCK],
+        inverse_norms: [0.0; MAX_BLOCK],
+    };
+
+    /// How many points of this dimension are taken together.
+    fn capacity(dimension: usize) -> usize {
         let fitting = BLOCK_BYTES / (dimension * size_of::<f32>()).max(1);
-        Block {
-            len: 0,
-            capacity: (fitting - fitting % FOUR).clamp(FOUR, MAX_BLOCK),
-            slots: [0; MAX_BLOCK],
-            vectors: [&[]; MAX_BLOCK],
-            inverse_norms: [0.0; MAX_BLOCK],
-        }
+        (fitting - fitting % FOUR).clamp(FOUR, MAX_BLOCK)
     }
 
-    /// Takes the next points that are in scope and that single precision can rank.
-    fn fill(&mut self, scope: Scope<'a>, slots: &mut Range<u32>) {
-        self.len = 0;
-        while self.len < self.capacity
-            && let Some(slot) = slots.next()
-        {
+    /// Takes in the next point that is in scope and that single precision can rank, if there is
+    /// one.
+    #[inline]
+    fn add(&mut self, scope: Scope<'a>, slots: &mut Range<u32>) -> bool {
+        for slot in slots {
             if let Some((vector, inverse_norm)) = scope.arena.ordinary(slot, scope.sequence) {
                 self.slots[self.len] = slot;
                 self.vectors[self.len] = vector;
                 self.inverse_norms[self.len] = inverse_norm;
                 self.len += 1;
+                return true;
             }
         }
-    }
-
-    /// Gives `take` the rank and the slot of each point, and has the next block fetched meanwhile.
-    fn rank_from_memory(&self, measure: &Measure, next: &Block, mut take: impl FnMut(f32, u32)) {
-        for at in 0..self.len {
-            if at < next.len {
-                distance::prefetch(next.vectors[at]);
-            }
-            let rank = measure.rank_of(self.vectors[at], self.inverse_norms[at]);
-            take(rank, self.slots[at]);
-        }
+        false
     }
 
     /// Gives `take` the rank and the slot of each point, which another query has just read.
-    fn rank_from_cache(&self, measure: &Measure, mut take: impl FnMut(f32, u32)) {
+    fn rank(&self, measure: &Measure, mut take: impl FnMut(f32, u32)) {
         let (slots, _) = self.slots[..self.len].as_chunks::<FOUR>();
         let (vectors, _) = self.vectors[..self.len].as_chunks::<FOUR>();
         let (inverse_norms, _) = self.inverse_norms[..self.len].as_chunks::<FOUR>();
