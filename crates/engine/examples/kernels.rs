@@ -60,7 +60,7 @@ fn nanoseconds_of_four(kernel: KernelOfFour, vectors: &[Vec<f32>]) -> f64 {
     let start = Instant::now();
     for four in vectors[1..].as_chunks().0 {
         let [a, b, c, d]: &[Vec<f32>; 4] = four;
-        black_box(kernel(black_box(&vectors[0]), black_box([a, b, c, d])));
+        black_box(kernel(black_box(&vectors[0]), black_box(&[a, b, c, d])));
     }
     start.elapsed().as_secs_f64() * 1e9 / VECTORS as f64
 }

@@ -80,9 +80,9 @@ impl<'q> Measure<'q> {
     /// The ranks of four vectors, each as [`Measure::rank_of`] gives it.
     #[inline]
     #[must_use]
-    pub fn ranks_of_four(&self, vectors: [&[f32]; 4], inverse_norms: [f32; 4]) -> [f32; 4] {
+    pub fn ranks_of_four(&self, vectors: &[&[f32]; 4], inverse_norms: &[f32; 4]) -> [f32; 4] {
         let mut ranks = (self.sum.of_four)(self.query, vectors);
-        for ((rank, vector), inverse_norm) in ranks.iter_mut().zip(vectors).zip(inverse_norms) {
+        for ((rank, vector), &inverse_norm) in ranks.iter_mut().zip(vectors).zip(inverse_norms) {
             *rank = self.finish(*rank, vector, inverse_norm);
         }
         ranks

@@ -86,7 +86,7 @@ fn kernels_read_all_of_their_slices_and_nothing_else() {
                 let expected = b.map(|b| (scalar.alone)(&a, b));
                 let alone = b.map(|b| (sum.alone)(&a, b));
                 let fetching = b.map(|b| (sum.fetching)(&a, b, &a));
-                let together = (sum.of_four)(&a, b);
+                let together = (sum.of_four)(&a, &b);
                 for found in [alone, fetching, together] {
                     assert_eq!(found, expected, "{level:?}, sum {number}, {length} values");
                 }

@@ -15,7 +15,9 @@ pub type FetchingKernel = fn(&[f32], &[f32], &[f32]) -> f32;
 
 /// A kernel over one vector and four others, which gives for each of them, bit for bit, what the
 /// [`Kernel`] gives. The one vector is loaded once for all, and the four are fetched side by side.
-pub type KernelOfFour = fn(&[f32], [&[f32]; 4]) -> [f32; 4];
+/// They are passed by reference: a copy just made would have to leave the processor before it can be
+/// read in larger pieces, which takes as long as ranking short vectors.
+pub type KernelOfFour = fn(&[f32], &[&[f32]; 4]) -> [f32; 4];
 
 /// The kernels of one sum over two vectors.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +120,7 @@ macro_rules! simd {
             // SAFETY: as above.
             fetching: |a, b, next| unsafe { $function(a, [b], [next])[0] },
             // SAFETY: as above.
-            of_four: |a, b| unsafe { $function(a, b, []) },
+            of_four: |a, b| unsafe { $function(a, *b, []) },
         }
     };
     ($function:path, in_pairs) => {
@@ -164,7 +166,7 @@ static NEON: Kernels = Kernels {
 /// Four as two pairs: sixteen registers hold the sums of two, and would spill those of four.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn in_pairs(b: [&[f32]; 4], pair: impl Fn([&[f32]; 2]) -> [f32; 2]) -> [f32; 4] {
+fn in_pairs(b: &[&[f32]; 4], pair: impl Fn([&[f32]; 2]) -> [f32; 2]) -> [f32; 4] {
     let mut results = [0.0; 4];
     for (results, pair_of_b) in results.as_chunks_mut().0.iter_mut().zip(b.as_chunks().0) {
         *results = pair(*pair_of_b);

@@ -86,7 +86,7 @@ pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
         let b = [&*b[0], &*b[1], &*b[2], &*b[3]];
         for (level, kernels) in levels() {
             let expected = b.map(|b| (sum(kernels).alone)(&a, b).to_bits());
-            let found = (sum(kernels).of_four)(&a, b).map(f32::to_bits);
+            let found = (sum(kernels).of_four)(&a, &b).map(f32::to_bits);
             assert_eq!(found, expected, "{level:?}, {length} values");
         }
     }

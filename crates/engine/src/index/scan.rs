@@ -165,9 +165,9 @@ impl<'a> Block<'a> {
         let (slots, _) = self.slots[..self.len].as_chunks::<FOUR>();
         let (vectors, _) = self.vectors[..self.len].as_chunks::<FOUR>();
         let (inverse_norms, _) = self.inverse_norms[..self.len].as_chunks::<FOUR>();
-        for ((&slots, &vectors), &inverse_norms) in slots.iter().zip(vectors).zip(inverse_norms) {
+        for ((slots, vectors), inverse_norms) in slots.iter().zip(vectors).zip(inverse_norms) {
             let ranks = measure.ranks_of_four(vectors, inverse_norms);
-            for (rank, slot) in ranks.into_iter().zip(slots) {
+            for (&rank, &slot) in ranks.iter().zip(slots) {
                 take(rank, slot);
             }
         }
