@@ -2,4 +2,6 @@
 # The exact scan beside a plain read of the same memory, and beside the graph: bench/scan.sh [flags].
 set -eu
 cd "$(dirname "$0")/.."
-exec cargo run --quiet --release --package vectord-engine --example scan -- "$@"
+mkdir -p bench/results
+exec cargo run --quiet --release --package vectord-engine --example scan -- \
+    --json bench/results/scan.json "$@"

@@ -6,6 +6,7 @@ use std::{collections::HashSet, hint::black_box, thread, time::Duration, time::I
 use crate::{
     LIMIT,
     points::{Collection, query},
+    report::{Cell, Row, Table},
     rounds::Samples,
 };
 use vectord_engine::{
@@ -23,8 +24,10 @@ const QUERIES: usize = 200;
 const RECALL: f32 = 0.99;
 
 /// Prints a line for each dimension and number of points, under the Euclidean metric.
-pub fn show() -> Result<()> {
-    println!("\nScan and walk, microseconds a query, Euclidean, {LIMIT} results");
+pub fn show() -> Result<Table> {
+    let title = format!("Scan and walk, microseconds a query, Euclidean, {LIMIT} results");
+    println!("\n{title}");
+    let mut rows = Vec::new();
     println!(
         "{:>5}  {:>7}  {:>16}  {:>22}  {:>16}  taken at {DEFAULT_BREADTH}",
         "dims", "points", "scan", "walk at recall 0.99", "walk at 100"
@@ -36,14 +39,14 @@ pub fn show() -> Result<()> {
         for size in SIZES {
             collection.grow_to(size)?;
             wait_for_graph(&collection.index, &queries[0])?;
-            show_size(&collection.index, size, &queries)?;
+            rows.push(show_size(&collection.index, size, &queries)?);
         }
         linker.stop();
     }
-    Ok(())
+    Ok(Table { title, rows })
 }
 
-fn show_size(index: &Index, size: u64, queries: &[Vec<f32>]) -> Result<()> {
+fn show_size(index: &Index, size: u64, queries: &[Vec<f32>]) -> Result<Row> {
     let exact: Vec<_> = ids_of(index, queries, Plan::Scan, DEFAULT_BREADTH)?;
     let mut breadth = None;
     for ef in BREADTHS.into_iter().filter(|&ef| (ef as u64) < size) {
@@ -67,16 +70,24 @@ fn show_size(index: &Index, size: u64, queries: &[Vec<f32>]) -> Result<()> {
     }
     let view = index.view();
     let taken = view.prepare(request(&queries[0], DEFAULT_BREADTH)).plan();
-    let at_recall = breadth.map_or("not reached".into(), |ef| {
-        format!("{} ef {ef}", walk.show(0))
-    });
+    let at_recall = breadth.map_or("not reached".into(), |_| walk.cell(0));
+    let ef = breadth.map_or("".into(), Cell::from);
     println!(
-        "{:>5}  {size:>7}  {:>16}  {at_recall:>22}  {:>16}  {taken:?}",
+        "{:>5}  {size:>7}  {:>16}  {:>22}  {:>16}  {taken:?}",
         index.dimension(),
-        scan.show(0),
-        wide.show(0),
+        scan.cell(0),
+        format!("{at_recall} ef {ef}"),
+        wide.cell(0),
     );
-    Ok(())
+    Ok(vec![
+        ("dimensions", index.dimension().into()),
+        ("points", (size as usize).into()),
+        ("scan", scan.cell(0)),
+        ("walk at recall 0.99", at_recall),
+        ("its ef", ef),
+        ("walk at ef 100", wide.cell(0)),
+        ("taken at ef 100", Cell::Text(format!("{taken:?}"))),
+    ])
 }
 
 fn request(query: &[f32], ef: usize) -> Request<'_> {

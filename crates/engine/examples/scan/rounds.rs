@@ -1,5 +1,7 @@
 //! What several rounds measured.
 
+use crate::report::Cell;
+
 /// The figures of some rounds.
 pub struct Samples(Vec<f32>);
 
@@ -17,12 +19,9 @@ impl Samples {
         self.0[self.0.len() / 2]
     }
 
-    /// The median, and the least and the most in parentheses.
-    pub fn show(&self, digits: usize) -> String {
+    /// The median, with the least and the most.
+    pub fn cell(&self, digits: usize) -> Cell {
         let (least, most) = (self.0[0], self.0[self.0.len() - 1]);
-        format!(
-            "{:.digits$} ({least:.digits$}-{most:.digits$})",
-            self.median()
-        )
+        Cell::Spread([self.median(), least, most].map(f64::from), digits)
     }
 }
