@@ -6,7 +6,11 @@
 
 use vectord_engine::{Metric, codes::Codes, graph::Params};
 
-use crate::{Set, smaps::Resident};
+use crate::{
+    Set,
+    report::{Cell, Row, Table},
+    smaps::Resident,
+};
 
 /// Bytes in the content of each point.
 pub const CONTENT_BYTES: usize = 64;
@@ -32,7 +36,6 @@ const LINK_BYTES: usize = 4;
 pub struct Memory {
     pub set: Set,
     pub params: Params,
-    pub threads: usize,
     /// After all points were inserted, before any graph.
     pub filled: Resident,
     /// What the graph of each metric added.
@@ -118,9 +121,9 @@ impl Memory {
     pub fn print(&self) {
         let Set { points, dimension } = self.set;
         println!(
-            "\n{points} points of {dimension} values, contents of {CONTENT_BYTES} bytes, M={}, \
-             {} threads: bytes a point",
-            self.params.m, self.threads
+            "\n{points} points of {dimension} values, contents of {CONTENT_BYTES} bytes, M={}: \
+             bytes a point",
+            self.params.m
         );
         for Part { name, bytes } in self.parts() {
             println!(
@@ -130,21 +133,20 @@ impl Memory {
         }
     }
 
-    pub fn json(&self) -> String {
-        let parts: Vec<String> = self
-            .parts()
-            .iter()
-            .map(|part| format!("\"{}\": {:.2}", part.name, part.bytes))
-            .collect();
-        format!(
-            "\"points\": {}, \"dimension\": {}, \"m\": {}, \"threads\": {}, \
-             \"bytes_a_point\": {{{}}}",
-            self.set.points,
-            self.set.dimension,
-            self.params.m,
-            self.threads,
-            parts.join(", ")
-        )
+    pub fn table(&self) -> Table {
+        let Set { points, dimension } = self.set;
+        let row = |part: Part| -> Row {
+            let ratio = part.bytes / self.raw() as f64;
+            vec![
+                ("part", Cell::Text(part.name)),
+                ("bytes a point", Cell::Number(part.bytes, 1)),
+                ("x raw", Cell::Number(ratio, 2)),
+            ]
+        };
+        Table {
+            title: format!("{points} points of {dimension} values"),
+            rows: self.parts().into_iter().map(row).collect(),
+        }
     }
 }
 

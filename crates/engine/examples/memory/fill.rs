@@ -74,7 +74,6 @@ pub fn measure(set: Set) -> Result<Memory> {
     Ok(Memory {
         set,
         params,
-        threads: thread::available_parallelism()?.get(),
         filled,
         graphs,
     })

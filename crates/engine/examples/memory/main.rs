@@ -5,6 +5,10 @@
 
 mod bytes;
 mod fill;
+// What the benchmarks share; not all of it is needed here.
+#[allow(dead_code)]
+#[path = "../report/mod.rs"]
+mod report;
 mod smaps;
 // What the benchmarks share; not all of it is needed here.
 #[allow(dead_code)]
@@ -14,10 +18,12 @@ mod support;
 mod synthetic;
 mod verdicts;
 
-use std::{env, path::PathBuf, process::ExitCode};
+use std::{env, fmt, path::PathBuf, process::ExitCode, thread};
 
-use bytes::Memory;
+use bytes::CONTENT_BYTES;
+use report::Report;
 use support::Result;
+use vectord_engine::graph::Params;
 
 /// Points and dimensions of the sets whose targets are known.
 const SETS: [Set; 2] = [
@@ -41,54 +47,38 @@ struct Set {
     dimension: usize,
 }
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(missed) => {
-            eprintln!("{missed} targets missed");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Returns how many targets were missed.
-fn run() -> Result<usize> {
+fn main() -> Result<ExitCode> {
     let options = Options::parse(env::args().skip(1))?;
-    let mut measured = Vec::new();
+    let (mut tables, mut verdicts) = (Vec::new(), Vec::new());
     for &set in &options.sets {
         let memory = fill::measure(set)?;
         memory.print();
-        let verdicts = verdicts::of(&memory);
-        verdicts::print(&verdicts);
-        measured.push((memory, verdicts));
+        for verdict in verdicts::of(&memory) {
+            verdict.print();
+            verdicts.push(verdict);
+        }
+        tables.push(memory.table());
     }
-    if let Some(path) = &options.json {
-        let sets: Vec<String> = measured
-            .iter()
-            .map(|(memory, verdicts)| format!(" {}", json(memory, verdicts)))
-            .collect();
-        fs_err::write(path, format!("[\n{}\n]\n", sets.join(",\n")))?;
-        println!("\nwritten to {}", path.display());
-    }
-    if options.short {
-        println!("with so few points, the targets say little and decide nothing");
-        return Ok(0);
-    }
-    let all = measured.iter().flat_map(|(_, verdicts)| verdicts);
-    Ok(all.filter(|verdict| !verdict.met()).count())
+    let report = Report {
+        settings: settings()?,
+        tables,
+        verdicts,
+        // With so few points, the targets say little.
+        decides: !options.short,
+    };
+    Ok(report.end(options.json.as_deref())?)
 }
 
-fn json(memory: &Memory, verdicts: &[verdicts::Verdict]) -> String {
-    let verdicts: Vec<String> = verdicts.iter().map(verdicts::Verdict::json).collect();
-    format!(
-        "{{{}, \"verdicts\": [{}]}}",
-        memory.json(),
-        verdicts.join(", ")
-    )
+fn settings() -> Result<Vec<(&'static str, String)>> {
+    let Params { m, ef_construction } = Params::default();
+    Ok(vec![
+        (
+            "graphs",
+            format!("M={m}, ef_construction={ef_construction}"),
+        ),
+        ("threads", thread::available_parallelism()?.to_string()),
+        ("contents", format!("{CONTENT_BYTES} bytes a point")),
+    ])
 }
 
 struct Options {
@@ -120,6 +110,12 @@ impl Options {
             }
         }
         Ok(Options { sets, json, short })
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "{}x{}", self.points, self.dimension)
     }
 }
 

@@ -1,6 +1,9 @@
-//! The targets, and whether they are met.
+//! The targets.
 
-use crate::bytes::Memory;
+use crate::{
+    bytes::Memory,
+    report::{Bound, Cell, Verdict},
+};
 
 /// What each metric after the first may add, in bytes a point.
 const FURTHER_METRIC: f64 = 160.0;
@@ -9,64 +12,30 @@ const FURTHER_METRIC: f64 = 160.0;
 /// raw vectors; and of that, the most that is not mapped from files.
 const TARGETS: [(usize, f64, Option<f64>); 2] = [(128, 1.7, Some(0.7)), (384, 1.4, None)];
 
-pub struct Verdict {
-    what: String,
-    found: f64,
-    most: f64,
-}
-
-impl Verdict {
-    pub fn met(&self) -> bool {
-        self.found <= self.most
-    }
-
-    pub fn json(&self) -> String {
-        format!(
-            "{{\"what\": \"{}\", \"found\": {:.3}, \"at_most\": {}, \"met\": {}}}",
-            self.what,
-            self.found,
-            self.most,
-            self.met()
-        )
-    }
-}
-
 /// The verdicts on one set. Dimensions without a target of their own are held to what a further
 /// metric may take alone.
 pub fn of(memory: &Memory) -> Vec<Verdict> {
     let raw = memory.raw() as f64;
+    let verdict = |what: &str, found, most| Verdict {
+        what: format!("{}: {what}", memory.set),
+        found: Cell::Number(found, 2),
+        bound: Bound::AtMost(most),
+    };
     let mut verdicts = Vec::new();
     for (dimension, all, anonymous) in TARGETS {
         if dimension != memory.set.dimension {
             continue;
         }
-        verdicts.push(Verdict {
-            what: "one metric, all of it, x raw".into(),
-            found: memory.with_one_metric() / raw,
-            most: all,
-        });
-        verdicts.extend(anonymous.map(|most| Verdict {
-            what: "one metric, not mapped from files, x raw".into(),
-            found: memory.anonymous_with_one_metric() / raw,
-            most,
+        let found = memory.with_one_metric() / raw;
+        verdicts.push(verdict("one metric, all of it, x raw", found, all));
+        verdicts.extend(anonymous.map(|most| {
+            let found = memory.anonymous_with_one_metric() / raw;
+            verdict("one metric, not mapped, x raw", found, most)
         }));
     }
     for (metric, bytes) in memory.further_metrics() {
-        verdicts.push(Verdict {
-            what: format!("{metric:?} besides, bytes a point"),
-            found: bytes,
-            most: FURTHER_METRIC,
-        });
+        let what = format!("{metric:?} besides, bytes a point");
+        verdicts.push(verdict(&what, bytes, FURTHER_METRIC));
     }
     verdicts
-}
-
-pub fn print(verdicts: &[Verdict]) {
-    for verdict in verdicts {
-        let met = if verdict.met() { "met" } else { "MISSED" };
-        println!(
-            "  {:44} {:8.2}, at most {}: {met}",
-            verdict.what, verdict.found, verdict.most
-        );
-    }
 }
