@@ -1,22 +1,27 @@
 //! The tables, and what they say of growth.
 
-use std::fmt::Write;
+use crate::{
+    Row,
+    criterion::{self, Growth, MOST_OFF, MOST_POWER},
+    curve::RECALL,
+    report::{self, Bound, Cell, Table, Verdict},
+    support::Result,
+};
 
-use crate::{Row, curve::RECALL, support::Result};
-
-/// The rows of one set.
-pub struct Table {
-    name: &'static str,
-    rows: Vec<Row>,
+/// The rows of a set, and what they say of its growth.
+pub struct Judged {
+    pub table: Table,
+    pub growth: Option<report::Row>,
+    pub verdicts: [Verdict; 2],
 }
 
 /// Measures a set at each size and prints a line for it as soon as it is known.
 pub fn table(
-    name: &'static str,
-    title: &str,
+    name: &str,
+    title: String,
     sizes: &[usize],
     measure: impl Fn(usize) -> Result<Row>,
-) -> Result<Table> {
+) -> Result<Judged> {
     println!("\n{title}");
     println!(
         "{:>9} {:>7} {:>6} {:>12} {:>10} {:>8} {:>11} {:>12} {:>13}",
@@ -38,34 +43,35 @@ pub fn table(
     }
     if let [first, .., last] = &rows[..] {
         compare(first, last);
-        fit(&rows);
     }
     if rows.iter().any(|row| row.at.recall > RECALL) {
         println!(
             "  a recall above {RECALL} is that of the least breadth; it takes no part in the fit"
         );
     }
-    Ok(Table { name, rows })
+    let growth = fit(&rows);
+    let verdicts = judge(name, growth.as_ref());
+    let growth = growth.map(|growth| describe(name, &growth));
+    for (column, cell) in growth.iter().flatten().skip(1) {
+        println!("  {column}: {cell}");
+    }
+    for verdict in &verdicts {
+        verdict.print();
+    }
+    let rows = rows.iter().map(cells).collect();
+    Ok(Judged {
+        table: Table { title, rows },
+        growth,
+        verdicts,
+    })
 }
 
 fn print(row: &Row) {
-    let points = row.points as f64;
-    let bytes = row.bytes.map_or_else(
-        || "?".into(),
-        |bytes| format!("{:.0}", bytes as f64 / points),
-    );
-    println!(
-        "{:>9} {:>7.4} {:>6.1} {:>12.1} {:>10.2} {:>8.0} {:>11.2} {:>12.1} {:>13}",
-        row.points,
-        row.at.recall,
-        row.at.ef,
-        row.at.evaluations,
-        row.at.evaluations / points.log2(),
-        1.0 / row.at.seconds,
-        row.build_cpu,
-        row.build_cpu * 1e6 / points,
-        bytes
-    );
+    let widths = [9, 7, 6, 12, 10, 8, 11, 12, 13];
+    for (width, (_, cell)) in widths.iter().zip(cells(row)) {
+        print!("{cell:>width$} ");
+    }
+    println!();
 }
 
 /// How the cost grew from the fewest points to the most.
@@ -74,69 +80,76 @@ fn compare(first: &Row, last: &Row) {
     let evaluations = last.at.evaluations / first.at.evaluations;
     println!(
         "  {:.0} times the points: log2 N grows {:.2} times, evaluations {evaluations:.2} times, \
-         time {:.2} times; evaluations like N to the power of {:.3}",
+         time {:.2} times",
         most / fewest,
         most.log2() / fewest.log2(),
-        last.at.seconds / first.at.seconds,
-        evaluations.ln() / (most / fewest).ln()
+        last.at.seconds / first.at.seconds
     );
 }
 
-/// The straight line of evaluations over log2 N, by least squares, and how well it fits.
-fn fit(rows: &[Row]) {
+/// What the sizes at equal recall say of growth.
+fn fit(rows: &[Row]) -> Option<Growth> {
     let at: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.at.recall <= RECALL)
-        .map(|row| ((row.points as f64).log2(), row.at.evaluations))
+        .map(|row| (row.points as f64, row.at.evaluations))
         .collect();
-    if at.len() < 3 {
-        println!("  too few sizes at a recall of {RECALL} for a line");
-        return;
-    }
-    let count = at.len() as f64;
-    let middle_x = at.iter().map(|(x, _)| x).sum::<f64>() / count;
-    let middle_y = at.iter().map(|(_, y)| y).sum::<f64>() / count;
-    let products: f64 = at
-        .iter()
-        .map(|(x, y)| (x - middle_x) * (y - middle_y))
-        .sum();
-    let squares: f64 = at.iter().map(|(x, _)| (x - middle_x).powi(2)).sum();
-    let slope = products / squares;
-    let start = middle_y - slope * middle_x;
-    let off = at
-        .iter()
-        .map(|(x, y)| (start + slope * x - y).abs() / y)
-        .fold(0.0, f64::max);
-    println!(
-        "  evaluations = {slope:.1} log2 N {start:+.0}, off by at most {:.1} %",
-        100.0 * off
-    );
+    criterion::growth(&at)
 }
 
-/// The tables as JSON.
-pub fn json(tables: &[Table]) -> String {
-    let mut text = String::from("{\n");
-    for (index, table) in tables.iter().enumerate() {
-        let rows: Vec<String> = table.rows.iter().map(json_row).collect();
-        let comma = if index + 1 < tables.len() { "," } else { "" };
-        let rows = rows.join(",\n  ");
-        writeln!(text, " \"{}\": [\n  {rows}\n ]{comma}", table.name).expect("a string grows");
-    }
-    text + "}\n"
+fn describe(name: &str, growth: &Growth) -> report::Row {
+    let percent = |part: f64| Cell::Number(100.0 * part, 1);
+    let line = format!("{:.1} log2 N {:+.0}", growth.slope, growth.start);
+    vec![
+        ("set", name.into()),
+        ("evaluations by a line", Cell::Text(line)),
+        ("off by at most %", percent(growth.off)),
+        ("by a power of N", Cell::Number(growth.power, 3)),
+        ("that off by at most %", percent(growth.off_power)),
+    ]
 }
 
-fn json_row(row: &Row) -> String {
-    let bytes = row
-        .bytes
-        .map_or_else(|| "null".into(), |bytes| bytes.to_string());
-    format!(
-        "{{\"points\": {}, \"recall\": {}, \"ef\": {:.1}, \"evaluations\": {:.2}, \"qps\": {:.1}, \
-         \"build_cpu_seconds\": {:.3}, \"bytes\": {bytes}}}",
-        row.points,
-        row.at.recall,
-        row.at.ef,
-        row.at.evaluations,
-        1.0 / row.at.seconds,
-        row.build_cpu
-    )
+fn judge(name: &str, growth: Option<&Growth>) -> [Verdict; 2] {
+    let found = |figure: fn(&Growth) -> f64| {
+        growth.map_or("too few sizes".into(), |growth| {
+            Cell::Number(figure(growth), 3)
+        })
+    };
+    [
+        Verdict {
+            what: format!("{name}: off a line over log N"),
+            found: found(|growth| growth.off),
+            bound: Bound::AtMost(MOST_OFF),
+        },
+        Verdict {
+            what: format!("{name}: growth as a power of N"),
+            found: found(|growth| growth.power),
+            bound: Bound::AtMost(MOST_POWER),
+        },
+    ]
+}
+
+fn cells(row: &Row) -> report::Row {
+    let points = row.points as f64;
+    let bytes = row.bytes.map(|bytes| bytes as f64 / points);
+    vec![
+        ("points", row.points.into()),
+        ("recall", Cell::Number(row.at.recall, 4)),
+        ("ef", Cell::Number(row.at.ef, 1)),
+        ("evaluations", Cell::Number(row.at.evaluations, 1)),
+        (
+            "per log2 N",
+            Cell::Number(row.at.evaluations / points.log2(), 2),
+        ),
+        ("QPS", Cell::Number(1.0 / row.at.seconds, 0)),
+        ("build CPU s", Cell::Number(row.build_cpu, 2)),
+        (
+            "us per point",
+            Cell::Number(row.build_cpu * 1e6 / points, 1),
+        ),
+        (
+            "bytes a point",
+            bytes.map_or("?".into(), |bytes| Cell::Number(bytes, 0)),
+        ),
+    ]
 }

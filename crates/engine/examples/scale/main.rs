@@ -3,12 +3,17 @@
 //!
 //! `scale [--data FOLDER] [--short] [--long] [--json FILE]`, with `VECTORD_DATA` as the folder if
 //! none is named; without one there are the synthetic sets alone. `--short` is for a try, `--long`
-//! adds a million points.
+//! adds a million points. Exits with 1 when a target is missed.
 
 #[path = "../peer/cpu.rs"]
 mod cpu;
+mod criterion;
 mod curve;
 mod growth;
+// What the benchmarks share; not all of it is needed here.
+#[allow(dead_code)]
+#[path = "../report/mod.rs"]
+mod report;
 #[allow(dead_code)]
 #[path = "../memory/smaps.rs"]
 mod smaps;
@@ -21,9 +26,12 @@ mod synthetic;
 use std::{
     env,
     path::{Path, PathBuf},
+    process::ExitCode,
 };
 
 use curve::{RECALL, Reading};
+use growth::Judged;
+use report::{Report, Table};
 use smaps::Resident;
 use support::{Result, fill::fill, npy::Npy, recall, vectors::Vectors};
 use synthetic::Family;
@@ -49,6 +57,12 @@ struct Options {
     long: bool,
 }
 
+impl Options {
+    fn sizes(&self) -> &'static [usize] {
+        if self.short { &SHORT_SIZES } else { &SIZES }
+    }
+}
+
 /// What one size shows.
 struct Row {
     points: usize,
@@ -58,49 +72,77 @@ struct Row {
     bytes: Option<u64>,
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let options = options()?;
-    let sizes: &[usize] = if options.short { &SHORT_SIZES } else { &SIZES };
-    let Params { m, ef_construction } = Params::default();
-    println!(
-        "recall@10 of {RECALL}, {METRIC:?}, M={m}, ef_construction={ef_construction}, \
-         {QUERIES} queries; all times are processor time of one thread"
-    );
-    let mut tables = Vec::new();
+    let settings = settings();
+    for (name, value) in &settings {
+        println!("{name}: {value}");
+    }
+    let mut sets = vec![synthetic_sets(&options)?];
+    if let Some(folder) = &options.data {
+        sets.push(sift(folder, &options)?);
+    } else {
+        println!("\nno sift: VECTORD_DATA or --data names the folder of sets");
+    }
+    let (mut tables, mut growths, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+    for set in sets {
+        tables.push(set.table);
+        growths.extend(set.growth);
+        verdicts.extend(set.verdicts);
+    }
+    let title = "Growth of evaluations".into();
+    tables.push(Table {
+        title,
+        rows: growths,
+    });
+    let report = Report {
+        settings,
+        tables,
+        verdicts,
+        decides: !options.short,
+    };
+    Ok(report.end(options.json.as_deref())?)
+}
 
+fn settings() -> Vec<(&'static str, String)> {
+    let Params { m, ef_construction } = Params::default();
+    vec![
+        ("recall@10", RECALL.to_string()),
+        ("metric", format!("{METRIC:?}")),
+        (
+            "graphs",
+            format!("M={m}, ef_construction={ef_construction}"),
+        ),
+        ("queries", QUERIES.to_string()),
+        ("times", "processor time of one thread".into()),
+    ]
+}
+
+fn synthetic_sets(options: &Options) -> Result<Judged> {
     let family = Family::new(DIMENSION);
     let queries = Vectors::new(DIMENSION, family.queries(QUERIES));
     let long = Some(LONG_SIZE).filter(|_| options.long);
+    let sizes: Vec<usize> = options.sizes().iter().copied().chain(long).collect();
     let title = format!(
         "synthetic: {DIMENSION} values, intrinsic dimension {}, {} clusters",
         synthetic::INTRINSIC,
         synthetic::CLUSTERS
     );
-    let sizes_and_long: Vec<usize> = sizes.iter().copied().chain(long).collect();
-    tables.push(growth::table(
-        "synthetic",
-        &title,
-        &sizes_and_long,
-        |points| measure(Vectors::new(DIMENSION, family.points(0, points)), &queries),
-    )?);
+    growth::table("synthetic", title, &sizes, |points| {
+        measure(Vectors::new(DIMENSION, family.points(0, points)), &queries)
+    })
+}
 
-    if let Some(folder) = &options.data {
-        let array = Npy::read(&folder.join("sift_base.u8.npy"))?;
-        let rows = array.data.len() / array.columns;
-        let queries = Vectors::read(&folder.join("sift_query.u8.npy"))?.first(QUERIES);
-        let sizes: Vec<usize> = sizes.iter().copied().filter(|&size| size <= rows).collect();
-        let title = format!("sift: the first of {rows} rows of {} values", array.columns);
-        tables.push(growth::table("sift", &title, &sizes, |points| {
-            measure(first_rows(&array, points), &queries)
-        })?);
-    } else {
-        println!("\nno sift: VECTORD_DATA or --data names the folder of sets");
-    }
-    if let Some(path) = &options.json {
-        fs_err::write(path, growth::json(&tables))?;
-        println!("\nwritten to {}", path.display());
-    }
-    Ok(())
+fn sift(folder: &Path, options: &Options) -> Result<Judged> {
+    let array = Npy::read(&folder.join("sift_base.u8.npy"))?;
+    let rows = array.data.len() / array.columns;
+    let queries = Vectors::read(&folder.join("sift_query.u8.npy"))?.first(QUERIES);
+    let sizes = options.sizes().iter().copied();
+    let sizes: Vec<usize> = sizes.filter(|&size| size <= rows).collect();
+    let title = format!("sift: the first of {rows} rows of {} values", array.columns);
+    growth::table("sift", title, &sizes, |points| {
+        measure(first_rows(&array, points), &queries)
+    })
 }
 
 fn options() -> Result<Options> {
