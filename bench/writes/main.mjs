@@ -1,14 +1,16 @@
 // How long searches take while a batch is inserted and linked, beside how long they take in calm:
 // bench/writes.sh, and bench/README.md says how to read the results.
-import { execFileSync, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServer } from '../../examples/demo/server.mjs';
+import { machine } from '../publish/machine.mjs';
+import { markdown } from '../publish/markdown.mjs';
 import { openInterface } from './interfaces.mjs';
 import { nowMs, untilLinked } from './linking.mjs';
 import { DIMENSION, readVectors } from './vectors.mjs';
@@ -37,7 +39,7 @@ const { values: flags } = parseArgs({
 });
 const [points, rate, runs] = [flags.points, flags.rate, flags.runs].map(Number);
 const data = readVectors(flags.data, points + runs * BATCH);
-const loadAtStart = loadavg()[0].toFixed(1);
+const about = machine();
 const results = [];
 for (const name of flags.interfaces.split(',')) results.push(await measure(name));
 report();
@@ -61,8 +63,8 @@ async function measure(name) {
       rounds.push(await measureRun(name, server, batch));
       console.error(`${name}, run ${run + 1} of ${runs}:`, rounds.at(-1));
     }
-    const share = median(rounds.map(({ writeP99Ms, allowedMs }) => writeP99Ms / allowedMs));
-    return { name, rounds, share, isMet: share <= 1 };
+    const shares = rounds.map(({ writeP99Ms, allowedMs }) => writeP99Ms / allowedMs);
+    return { name, rounds, shares, isMet: median(shares) <= 1 };
   } finally {
     await server.stop();
   }
@@ -106,42 +108,50 @@ async function measureRun(name, { http, grpc, key, pid }, batch) {
 }
 
 function report() {
-  const machine = {
-    processor: `${cpus()[0]?.model}, ${cpus().length} cores`,
-    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
-    system: `${process.platform} ${release()}, Node.js ${process.version}`,
-    load: `load at the start ${loadAtStart}`,
-    commit: execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim(),
+  const rows = results.map(({ name, rounds }) => {
+    const of = (key) =>
+      spread(
+        rounds.map((round) => round[key]),
+        1,
+      );
+    return {
+      interface: name,
+      'calm p50 ms': of('calmP50Ms'),
+      'calm p99 ms': of('calmP99Ms'),
+      'writing p50 ms': of('writeP50Ms'),
+      'writing p99 ms': of('writeP99Ms'),
+      'writing most ms': of('writeMostMs'),
+      'allowed p99 ms': of('allowedMs'),
+      'answered after ms': of('answeredAfterMs'),
+      'linked after ms': of('linkedAfterMs'),
+    };
+  });
+  const verdicts = results.map(({ name, shares, isMet }) => ({
+    what: `${name}: p99 while writing over what is allowed`,
+    found: spread(shares, 2),
+    target: 'at most 1',
+    met: isMet,
+  }));
+  const settings = {
+    data: `${data.name}, ${DIMENSION} values`,
+    points: `${points}, and ${BATCH} more in each run`,
+    searches: `${rate} a second, of all sent until the last point of the batch is linked`,
+    runs: `${runs}, of which the median, the least and the most`,
+    allowed: `${FACTOR} times the p99 in calm and ${EXTRA_MS} ms more`,
   };
-  const setup = { data: data.name, dimension: DIMENSION, points, batch: BATCH, rate };
+  const tables = [{ title: 'Time of searches', rows }];
   mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(
-    `${RESULTS}writes.json`,
-    `${JSON.stringify({ machine, setup, results }, undefined, 2)}\n`,
+  const found = { settings, tables, verdicts, decides: true };
+  writeFileSync(`${RESULTS}writes.json`, `${JSON.stringify(found, undefined, 1)}\n`);
+  console.log(markdown('Searches while a batch is inserted', { machine: about, ...found }));
+}
+
+/** The median of several figures, the least and the most. */
+function spread(values, digits) {
+  const of = { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+  return Object.fromEntries(
+    Object.entries(of).map(([name, value]) => [name, Number(value.toFixed(digits))]),
   );
-  console.log(Object.values(machine).join('; '));
-  console.log(JSON.stringify(setup));
-  console.log(
-    '\n| interface | calm p50 / p99 ms | writing p50 / p99 / most ms | allowed p99 ms ' +
-      '| answered / linked after ms |\n| --- | --- | --- | --- | --- |',
-  );
-  for (const { name, rounds } of results) {
-    const of = (...keys) =>
-      keys.map((key) => median(rounds.map((round) => round[key])).toFixed(1)).join(' / ');
-    console.log(
-      `| ${name} | ${of('calmP50Ms', 'calmP99Ms')} ` +
-        `| ${of('writeP50Ms', 'writeP99Ms', 'writeMostMs')} | ${of('allowedMs')} ` +
-        `| ${of('answeredAfterMs', 'linkedAfterMs')} |`,
-    );
-  }
-  console.log(`\nMedians of ${runs} runs.`);
-  for (const { name, share, rounds, isMet } of results) {
-    const all = rounds.map(({ writeP99Ms, allowedMs }) => (writeP99Ms / allowedMs).toFixed(2));
-    console.log(
-      `${name}: p99 while writing is ${share.toFixed(2)} of what is allowed ` +
-        `(runs: ${all.join(', ')}): ${isMet ? 'met' : 'MISSED'}`,
-    );
-  }
 }
 
 function median(values) {

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Runs scan, scale, memory or writes and publishes what it finds in docs/performance:
+# bench/publish.sh [NAME [flags]], and without a name all four.
+set -eu
+cd "$(dirname "$0")/.."
+[ -d node_modules/prettier ] || npm ci
+exec node bench/publish/main.mjs "$@"
