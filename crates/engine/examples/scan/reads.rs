@@ -61,6 +61,7 @@ impl<'v> Reads<'v> {
 
 /// The ways that this processor has.
 fn ways() -> Vec<Way> {
+    #[allow(unused_mut, reason = "there are more on some processors alone")]
     let mut ways: Vec<Way> = vec![touch, add];
     #[cfg(target_arch = "x86_64")]
     {
