@@ -35,6 +35,9 @@ const TOP: f32 = 255.0;
 /// The middle that [`CodeProducts`] subtracts from one operand.
 const MIDDLE: f32 = 128.0;
 
+/// How many deviations a rank by code is hardly ever off.
+const DEVIATIONS: f32 = 2.0;
+
 /// Codes multiplied together: as many as a point has links, usually.
 const TOGETHER: usize = 32;
 
@@ -169,6 +172,23 @@ impl ByCode<'_> {
         } else {
             self.euclidean(Shape::of(row), product[0])
         }
+    }
+
+    /// How much greater a rank by code may be than that by vector, which is `rank`, and hardly ever
+    /// is, for codes of such steps as that in `slot`. Rounding moves each value by up to half a
+    /// step either way, evenly: the rank by what that has for its mean, and a few deviations.
+    #[must_use]
+    pub fn margin(&self, slot: u32, rank: f32) -> f32 {
+        let shape = Shape::of(self.codes.rows.row(slot));
+        let mut steps = [self.shape.scale, shape.scale];
+        if self.metric == Metric::Cosine {
+            // Ranks are half the squares of distances between vectors of length 1.
+            steps[0] *= self.inverse_norm * f32::sqrt(0.5);
+            steps[1] *= shape.inverse_norm() * f32::sqrt(0.5);
+        }
+        let variance = (steps[0] * steps[0] + steps[1] * steps[1]) / 12.0;
+        let deviation = 2.0 * (rank.max(0.0) * variance).sqrt();
+        self.codes.dimension as f32 * variance + DEVIATIONS * deviation
     }
 
     /// Sets the rank of each neighbour.

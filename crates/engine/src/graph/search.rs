@@ -7,7 +7,12 @@ use super::{
     ranks::{ByVector, Ranks},
     reach::Reach,
 };
-use crate::{Result, codes::Codes, measure::Measure, points::Points};
+use crate::{
+    Result,
+    codes::{ByCode, Codes},
+    measure::Measure,
+    points::Points,
+};
 
 /// Candidates with which a search goes through the layers above the ground.
 const APPROACH: usize = 2;
@@ -103,9 +108,10 @@ impl Graph {
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
             let walked = self.walk(by_code, points, ef, reach, &accept, scratch);
-            scratch.code = code;
             evaluations = walked?;
-            if scratch.rank_again(by_vector, ef, limit) {
+            let is_sure = scratch.rank_again(by_code, by_vector, reach.most, limit);
+            scratch.code = code;
+            if is_sure {
                 return Ok(evaluations);
             }
         }
@@ -323,9 +329,11 @@ impl Scratch {
     /// Puts the `limit` closest candidates of a pool by codes into the results, by the ranks of
     /// their vectors; false if the codes cannot tell the candidates apart.
     ///
-    /// How far codes are off shows in the candidates ranked first; the others are ranked only as
-    /// far as they could be closer. Whether codes can be trusted is asked of the closest alone.
-    fn rank_again<R: Ranks>(&mut self, ranks: R, ef: usize, limit: usize) -> bool {
+    /// How far codes are off shows in the candidates ranked first, which are those whose codes
+    /// flatter them, and follows from the steps of the codes; the others are ranked only as far as
+    /// they could be closer. If that is as far as a pool of this size reaches, closer ones may not be in it.
+    /// Whether codes can be trusted is asked of the closest alone.
+    fn rank_again<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
         let Scratch { pool, results, .. } = self;
         let surely = limit.max(SAMPLE);
         let mut candidates = pool.neighbors();
@@ -333,7 +341,7 @@ impl Scratch {
         results.extend(candidates.by_ref().take(surely));
         let error = Error::of(results, ranks);
         // Those farther away may be of another cluster, from which any code tells them apart.
-        let nearest = pool.neighbors().take(ef.min(surely.saturating_mul(2)));
+        let nearest = pool.neighbors().take(surely.saturating_mul(2));
         if !error.is_small_for(nearest) {
             return false;
         }
@@ -342,7 +350,12 @@ impl Scratch {
         let Some(last) = results.last() else {
             return true;
         };
-        let reach = last.rank + error.differences.most + error.differences.span();
+        let seen = error.differences.most + error.differences.span();
+        let reach = last.rank + seen.max(codes.margin(last.slot, last.rank));
+        let farthest = pool.neighbors().last();
+        if pool.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < reach) {
+            return false;
+        }
         for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= reach) {
             let neighbor = Neighbor {
                 rank: ranks.rank(slot),

@@ -115,12 +115,20 @@ impl MetricCosts {
     pub fn walk(&self, breadth: usize) -> f32 {
         let class = class_of(breadth, BREADTHS);
         // The nearest class that walks have been counted in.
-        let ranks_per_place = (0..BREADTHS)
+        let counted = (0..BREADTHS)
             .flat_map(|away| [class.checked_sub(away), Some(class + away)])
             .flatten()
-            .find_map(|class| self.ranks_per_place.get(class)?.get())
-            .unwrap_or(RANKS_PER_PLACE);
-        self.walked.get().unwrap_or(0.0) * ranks_per_place * breadth as f32
+            .find_map(|class| Some((class, self.ranks_per_place.get(class)?.get()?)));
+        let (places, per_place) = counted.map_or((0, 0.0), |(class, ranks)| (1 << class, ranks));
+        // Where a walk begins takes as many ranks whatever its breadth: a narrow one has many for
+        // each place, of which a wider one takes no more.
+        let alike = if counted.is_some_and(|(counted, _)| counted >= class) {
+            breadth
+        } else {
+            places
+        };
+        let ranks = per_place * alike as f32 + RANKS_PER_PLACE * (breadth - alike) as f32;
+        self.walked.get().unwrap_or(0.0) * ranks
     }
 
     /// Nanoseconds of so many ranks in double precision.
@@ -274,7 +282,16 @@ mod tests {
         costs.note_walk(16, 320, Duration::from_nanos(9_600));
         costs.note_walk(1_024, 8_192, Duration::from_nanos(245_760));
         assert!(near(costs.walk(10), 30.0 * 20.0 * 10.0));
-        assert!(near(costs.walk(4_000), 30.0 * 8.0 * 4_000.0));
+        let wide = 8.0 * 1_024.0 + RANKS_PER_PLACE * (4_000.0 - 1_024.0);
+        assert!(near(costs.walk(4_000), 30.0 * wide));
+    }
+
+    #[test]
+    fn where_the_narrowest_walk_begins_is_not_counted_for_each_place_of_a_wide_one() {
+        let costs = known();
+        let guess = costs.walk(400);
+        costs.note_walk(1, 150, Duration::from_nanos(4_500));
+        assert!(costs.walk(400) < guess * 1.1);
     }
 
     #[test]

@@ -256,7 +256,11 @@ impl<'v, 'q> Prepared<'v, 'q> {
             .enumerate()
             .partition(|(_, search)| search.plan == Plan::Scan);
         let scanning: Vec<&Prepared> = together.iter().map(|(_, search)| search).collect();
+        let start = Instant::now();
         let found = Prepared::scan_together(&scanning)?;
+        if let Some(first) = scanning.first() {
+            first.measure_walk(start.elapsed(), scratch)?;
+        }
         for ((number, _), hits) in together.iter().zip(found) {
             answers[*number] = hits;
         }
@@ -620,6 +624,34 @@ mod tests {
                 search.run(&mut scratch).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn searches_that_scan_together_find_out_that_walks_have_become_cheaper() {
+        let (index, _folder) = index(&vectors(20_000, 16));
+        link_all(&index);
+        let queries = vectors(16, 16);
+        let mut scratch = Scratch::new();
+        let view = index.view();
+        view.prepare(request(&queries[0], 1, 10));
+        // Far more than walks take.
+        let costs = index.costs.of(Metric::Euclidean);
+        for breadth in (0..20).map(|class| 1 << class) {
+            let ranks = 2_000 * breadth as u64;
+            costs.note_walk(breadth, ranks, Duration::from_nanos(30 * ranks));
+        }
+        let prepare = || -> Vec<_> {
+            let prepared = queries
+                .iter()
+                .map(|query| view.prepare(request(query, 1, 10)));
+            prepared.collect()
+        };
+        assert!(prepare().iter().all(|search| search.plan() == Plan::Scan));
+        let walks = (0..20_000).any(|_| {
+            Prepared::run_together(prepare(), &mut scratch).unwrap();
+            prepare()[0].plan() == Plan::Graph
+        });
+        assert!(walks);
     }
 
     #[test]

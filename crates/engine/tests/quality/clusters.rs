@@ -79,6 +79,59 @@ fn clusters_within_which_codes_say_nothing_are_searched_by_vectors() {
     }
 }
 
+/// A query's neighbours are a few points beside it and some of a dense cloud farther off: codes tell
+/// the ones from the others, but not those of the cloud from each other.
+#[test]
+fn neighbours_from_two_places_are_found_where_codes_tell_only_the_places_apart() {
+    const SITES: usize = 4;
+    const BESIDE: usize = 3;
+    for dimension in [64, 384] {
+        let mut random = Random::new(42);
+        let places: Vec<[Vec<f64>; 2]> = (0..SITES)
+            .map(|_| {
+                let place = random.vector(dimension);
+                let away = 2.0 / (dimension as f64).sqrt();
+                let cloud = sets::around(&place, away, &random.vector(dimension));
+                [place, cloud]
+            })
+            .collect();
+        let base = sets::rows(SITES * 1_500, |index| {
+            let [place, cloud] = &places[index % SITES];
+            let (centre, spread) = if index / SITES < BESIDE {
+                (place, 0.03)
+            } else {
+                (cloud, 0.003)
+            };
+            sets::around(centre, spread, &random.vector(dimension))
+        });
+        let queries = sets::rows(100, |index| {
+            sets::around(&places[index % SITES][0], 0.03, &random.vector(dimension))
+        });
+        for metric in [Metric::Euclidean, Metric::Cosine] {
+            let indexed = Indexed::new(metric, base.clone());
+            assert_recall("two places", &indexed, metric, &queries);
+        }
+    }
+}
+
+/// Codes of the copies of one vector are off by as much, and say nothing of other vectors'.
+#[test]
+fn copies_do_not_hide_how_far_codes_are_off() {
+    let kinds = sets::clusters(1_000, 64, 1, 1.0);
+    let set = Set {
+        base: (0..10_000)
+            .map(|index| kinds[index % 1_000].clone())
+            .collect(),
+        queries: sets::clusters(1_200, 64, 1, 1.0).split_off(1_000),
+    };
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let indexed = Indexed::new(metric, set.base.clone());
+        let recall = indexed.recall(metric, &set.queries, &[200], |_| true)[0];
+        println!("copies, {metric:?}, ef 200: {recall:.4}");
+        assert!(recall >= 0.99, "{metric:?}: {recall}");
+    }
+}
+
 fn assert_found_from_elsewhere(clusters: usize) {
     for_far_clusters(clusters, |name, indexed, metric, _| {
         let name = format!("{name}, from elsewhere");
