@@ -36,7 +36,7 @@ const TOP: f32 = 255.0;
 const MIDDLE: f32 = 128.0;
 
 /// How many deviations a rank by code is hardly ever off.
-const DEVIATIONS: f32 = 2.0;
+const DEVIATIONS: f32 = 3.0;
 
 /// Codes multiplied together: as many as a point has links, usually.
 const TOGETHER: usize = 32;

@@ -9,7 +9,8 @@
 //! paper:
 //! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `reach`).
 //! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
-//!   links: thousands of copies of one vector cost one place in the graph and cannot crowd it out.
+//!   links: thousands of copies of one vector cost one place in the graph. In the pool of a search
+//!   each takes a place of its own.
 //! - A full row is thinned out when a link is to be added, and then takes several.
 //! - Points that a search must not return are walked through without taking one of its places.
 //! - Deleted points are taken out in place, and their slots can be used again (see `repair`).

@@ -10,38 +10,58 @@ use crate::{Error, Result, sync::RwLock};
 /// The 16 bytes of a UUID.
 pub type PointId = [u8; 16];
 
+/// Tables of their own, by a part of the hash. One that grows moves all that is in it while nobody
+/// can read it: as one table, two million ids were out of reach for almost a second.
+const PARTS: usize = 256;
+
 /// The slots of the live points by id. The ids themselves are in the arena, by slot.
-#[derive(Default)]
 pub struct IdTable {
-    slots: RwLock<HashTable<u32>>,
+    parts: [RwLock<HashTable<u32>>; PARTS],
+}
+
+impl Default for IdTable {
+    fn default() -> Self {
+        IdTable {
+            parts: std::array::from_fn(|_| RwLock::default()),
+        }
+    }
 }
 
 impl IdTable {
     /// The slot of the live point `id`.
     #[must_use]
     pub fn get(&self, id: &PointId, arena: &Arena) -> Option<u32> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |&slot: &u32| arena.id(slot) == *id;
-        slots.find(hash(id), is_same).copied()
+        let hash = hash(id);
+        let slots = self.part(hash).read();
+        let slots = slots.unwrap_or_else(PoisonError::into_inner);
+        slots.find(hash, |&slot| arena.id(slot) == *id).copied()
     }
 
     /// Enters a point whose id is new.
     pub fn insert(&self, slot: u32, arena: &Arena) -> Result<()> {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let hash_of = |&slot: &u32| hash(&arena.id(slot));
+        let hash = hash_of(&slot);
+        let slots = self.part(hash).write();
+        let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
         slots
             .try_reserve(1, hash_of)
             .map_err(|_| Error::Internal("no memory for an id".into()))?;
-        slots.insert_unique(hash_of(&slot), slot, hash_of);
+        slots.insert_unique(hash, slot, hash_of);
         Ok(())
     }
 
     /// Strikes a point out and says which slot it has.
     pub fn remove(&self, id: &PointId, arena: &Arena) -> Option<u32> {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let hash = hash(id);
+        let slots = self.part(hash).write();
+        let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
         let is_same = |&slot: &u32| arena.id(slot) == *id;
-        let entry = slots.find_entry(hash(id), is_same).ok()?;
-        Some(entry.remove().0)
+        Some(slots.find_entry(hash, is_same).ok()?.remove().0)
+    }
+
+    /// The table for a hash, by bits that the table itself does not go by: those at both ends.
+    fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
+        &self.parts[(hash >> 40) as usize % PARTS]
     }
 }
 

@@ -633,7 +633,8 @@ mod tests {
         let queries = vectors(16, 16);
         let mut scratch = Scratch::new();
         let view = index.view();
-        view.prepare(request(&queries[0], 1, 10));
+        let first = view.prepare(request(&queries[0], 1, 10));
+        assert!(first.cost() > Duration::ZERO);
         // Far more than walks take.
         let costs = index.costs.of(Metric::Euclidean);
         for breadth in (0..20).map(|class| 1 << class) {
