@@ -287,6 +287,10 @@ impl<'v, 'q> Prepared<'v, 'q> {
             }
             return;
         };
+        if !linked.caught_up() {
+            // Answers are exact until then.
+            return;
+        }
         self.walk_cost += costs.scan(linked.tail_len(self.view.slots), 1);
         self.plan = costs.choose(self.request.ef, self.scan_cost, self.walk_cost);
         self.linked = Some(linked);
@@ -624,6 +628,29 @@ mod tests {
                 search.run(&mut scratch).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_graph_is_not_walked_before_it_has_caught_up() {
+        let (index, _folder) = index(&vectors(20_000, 16));
+        let family = index.family(Metric::Euclidean);
+        family.want();
+        let linked = family.current().unwrap();
+        let mut scratch = Scratch::new();
+        while linked.graph.len() < 18_000 {
+            let claim = linked.claim(20_000).unwrap();
+            for slot in claim.slots() {
+                linked
+                    .graph
+                    .insert(&index.arena, slot, &mut scratch)
+                    .unwrap();
+            }
+            linked.finish(&claim, 20_000);
+        }
+        let plan = || index.view().prepare(request(&[0.5; 16], 1, 10)).plan();
+        assert_eq!(plan(), Plan::Scan);
+        link_all(&index);
+        assert_eq!(plan(), Plan::Graph);
     }
 
     #[test]
