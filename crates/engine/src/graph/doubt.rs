@@ -55,10 +55,13 @@ impl Error {
     /// Whether the order of candidates, closest first by code, says anything: it does if ranks
     /// spread much more widely than the differences, those of the candidates by code as well as
     /// those of the sample by vector.
-    pub fn is_small_for(self, candidates: impl ExactSizeIterator<Item = Neighbor>) -> bool {
+    pub fn is_small_for(
+        self,
+        candidates: impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator,
+    ) -> bool {
         let count = candidates.len();
         let mut ranks = candidates.map(|candidate| candidate.rank);
-        let (Some(first), Some(last)) = (ranks.next(), ranks.last()) else {
+        let (Some(first), Some(last)) = (ranks.next(), ranks.next_back()) else {
             return true;
         };
         count <= SAMPLE

@@ -293,7 +293,7 @@ impl Pool {
     }
 
     /// The accepted points, closest first.
-    pub fn neighbors(&self) -> impl ExactSizeIterator<Item = Neighbor> {
+    pub fn neighbors(&self) -> impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator {
         self.accepted.iter().map(|candidate| candidate.neighbor())
     }
 }

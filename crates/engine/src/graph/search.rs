@@ -331,8 +331,8 @@ impl Scratch {
     ///
     /// How far codes are off shows in the candidates ranked first, which are those whose codes
     /// flatter them, and follows from the steps of the codes; the others are ranked only as far as
-    /// they could be closer. If that is as far as a pool of this size reaches, closer ones may not be in it.
-    /// Whether codes can be trusted is asked of the closest alone.
+    /// they could be closer. If that is as far as a full pool, one of `size`, reaches, closer ones
+    /// may not be in it. Whether codes can be trusted is asked of the closest alone.
     fn rank_again<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
         let Scratch { pool, results, .. } = self;
         let surely = limit.max(SAMPLE);
@@ -352,7 +352,7 @@ impl Scratch {
         };
         let seen = error.differences.most + error.differences.span();
         let reach = last.rank + seen.max(codes.margin(last.slot, last.rank));
-        let farthest = pool.neighbors().last();
+        let farthest = pool.neighbors().next_back();
         if pool.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < reach) {
             return false;
         }

@@ -119,15 +119,16 @@ impl MetricCosts {
             .flat_map(|away| [class.checked_sub(away), Some(class + away)])
             .flatten()
             .find_map(|class| Some((class, self.ranks_per_place.get(class)?.get()?)));
-        let (places, per_place) = counted.map_or((0, 0.0), |(class, ranks)| (1 << class, ranks));
-        // Where a walk begins takes as many ranks whatever its breadth: a narrow one has many for
-        // each place, of which a wider one takes no more.
-        let alike = if counted.is_some_and(|(counted, _)| counted >= class) {
-            breadth
-        } else {
-            places
+        let ranks = match counted {
+            None => RANKS_PER_PLACE * breadth as f32,
+            // Where a walk begins takes as many ranks whatever its breadth: a narrow one has many
+            // for each place, of which a wider one takes no more.
+            Some((narrower, per_place)) if narrower < class => {
+                let places = 1 << narrower;
+                per_place * places as f32 + RANKS_PER_PLACE * (breadth - places) as f32
+            }
+            Some((_, per_place)) => per_place * breadth as f32,
         };
-        let ranks = per_place * alike as f32 + RANKS_PER_PLACE * (breadth - alike) as f32;
         self.walked.get().unwrap_or(0.0) * ranks
     }
 
