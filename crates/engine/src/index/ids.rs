@@ -81,7 +81,7 @@ pub(super) fn halves(id: &PointId) -> [u64; 2] {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write};
+    use crate::index::testing::records;
 
     fn id(number: u16) -> PointId {
         let mixed = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
@@ -90,22 +90,9 @@ mod tests {
 
     #[test]
     fn a_slot_is_found_by_its_id_until_it_is_struck_out_and_again_when_it_has_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = OpenOptions {
-            path: folder.path().to_owned(),
-            dimension: Some(1),
-            default_dimension: 1,
-            segment_bytes: DEFAULT_SEGMENT_BYTES,
-        };
-        let mut store = Store::open(&options).unwrap().store;
-        let write = Write::Insert {
-            id: id(0),
-            vector: &[1.0],
-            content_type: 0,
-            content: &[],
-        };
-        let location = store.commit(&[write]).unwrap()[0];
-        let arena = Arena::new(store.segments(), 1);
+        let (segments, locations) = records(&[vec![1.0]]);
+        let location = locations[0];
+        let arena = Arena::new(segments, 1);
         let ids = IdTable::default();
         for number in 0..3_000 {
             let slot = arena.push(id(number), location, 1).unwrap();

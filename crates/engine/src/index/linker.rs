@@ -238,41 +238,16 @@ fn insert_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Metric,
-        graph::Params,
-        store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
-    };
+    use crate::{Metric, index::testing};
 
-    const POINTS: u8 = 50;
+    const POINTS: u32 = 50;
 
     /// An index whose points are in no graph yet, though one is wanted.
-    fn index(folder: &std::path::Path) -> Arc<Index> {
-        let options = OpenOptions {
-            path: folder.to_owned(),
-            dimension: Some(1),
-            default_dimension: 1,
-            segment_bytes: DEFAULT_SEGMENT_BYTES,
-        };
-        let mut store = Store::open(&options).unwrap().store;
-        let index = Index::new(store.segments(), 1, Params::default());
-        let vectors: Vec<[f32; 1]> = (0..POINTS).map(|number| [number.into()]).collect();
-        let writes = vectors
-            .iter()
-            .zip(0..)
-            .map(|(vector, number)| Write::Insert {
-                id: [number; 16],
-                vector,
-                content_type: 0,
-                content: &[],
-            });
-        let locations = store.commit(&writes.collect::<Vec<_>>()).unwrap();
-        for ((number, location), sequence) in (0..POINTS).zip(locations).zip(1..) {
-            index.insert([number; 16], location, sequence).unwrap();
-        }
-        index.publish(POINTS.into());
+    fn index() -> Arc<Index> {
+        let vectors: Vec<Vec<f32>> = (0..POINTS).map(|number| vec![number as f32]).collect();
+        let index = testing::index(&vectors);
         index.want_graph(Metric::Euclidean);
-        Arc::new(index)
+        index
     }
 
     fn linked(index: &Index) -> u32 {
@@ -280,7 +255,7 @@ mod tests {
     }
 
     fn wait_until_all_are_linked(index: &Index) {
-        while linked(index) < POINTS.into() {
+        while linked(index) < POINTS {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -295,8 +270,7 @@ mod tests {
 
     #[test]
     fn the_last_thread_links_nothing_while_there_are_searches() {
-        let folder = tempfile::tempdir().unwrap();
-        let index = index(folder.path());
+        let index = index();
         let running = index.enter();
         let linker = Linker::start_threads(&index, vec![Turn::WhenQuiet]).unwrap();
         thread::sleep(GRACE);
@@ -309,8 +283,7 @@ mod tests {
     #[test]
     fn the_others_link_though_there_are_searches() {
         for turn in [Turn::Always, Turn::GivingWay] {
-            let folder = tempfile::tempdir().unwrap();
-            let index = index(folder.path());
+            let index = index();
             let _running = index.enter();
             let linker = Linker::start_threads(&index, vec![turn]).unwrap();
             wait_until_all_are_linked(&index);

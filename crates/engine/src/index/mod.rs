@@ -15,6 +15,8 @@ pub mod plan;
 mod reclaim;
 mod scan;
 mod search;
+#[cfg(test)]
+mod testing;
 
 use std::sync::{Arc, PoisonError};
 

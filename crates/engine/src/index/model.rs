@@ -10,11 +10,11 @@ use std::{
 
 use shuttle::thread;
 
-use super::{Index, Request, linker};
+use super::{Index, Request, linker, testing};
 use crate::{
     Metric, PointId,
     graph::{Params, Scratch},
-    store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
+    store::{Location, Segments},
 };
 
 /// Schedules that each test tries, unless `VECTORD_MODEL_SCHEDULES` says otherwise.
@@ -368,24 +368,7 @@ fn value(point: u8) -> f32 {
 fn records() -> &'static (Arc<Segments>, Vec<Location>) {
     static RECORDS_ON_DISK: OnceLock<(Arc<Segments>, Vec<Location>)> = OnceLock::new();
     RECORDS_ON_DISK.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let options = OpenOptions {
-            path: folder.path().to_owned(),
-            dimension: Some(1),
-            default_dimension: 1,
-            segment_bytes: DEFAULT_SEGMENT_BYTES,
-        };
-        let mut store = Store::open(&options).unwrap().store;
-        let values: Vec<[f32; 1]> = (0..RECORDS).map(|point| [value(point)]).collect();
-        let writes: Vec<Write> = (0..RECORDS)
-            .map(|point| Write::Insert {
-                id: id(point),
-                vector: &values[usize::from(point)],
-                content_type: 0,
-                content: &[],
-            })
-            .collect();
-        let locations = store.commit(&writes).unwrap();
-        (store.segments(), locations)
+        let vectors: Vec<Vec<f32>> = (0..RECORDS).map(|point| vec![value(point)]).collect();
+        testing::records(&vectors)
     })
 }

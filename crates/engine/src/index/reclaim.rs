@@ -293,3 +293,93 @@ fn attempt<T>(family: &Family, work: impl FnOnce() -> Result<T>) -> Option<T> {
     family.fail(failure.to_string());
     None
 }
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use super::*;
+    use crate::{
+        Metric,
+        index::{
+            linker::{Turn, work},
+            testing::{self, id},
+        },
+    };
+
+    /// An index of which all points are linked: each vector by so many points.
+    fn linked(vectors: u16, copies: usize) -> Arc<Index> {
+        let vectors = (0..vectors).map(|value| vec![value.into()]);
+        let vectors: Vec<Vec<f32>> = vectors.flat_map(|vector| vec![vector; copies]).collect();
+        let index = testing::index(&vectors);
+        index.want_graph(Metric::Euclidean);
+        let mut scratch = Scratch::new();
+        while work(&index, Turn::Always, &mut scratch) {}
+        index
+    }
+
+    fn delete(index: &Index, numbers: impl Iterator<Item = usize>) {
+        let first = index.arena.visible() + 1;
+        let sequences = numbers.zip(first..).map(|(number, sequence)| {
+            assert!(index.delete(&id(number), sequence));
+            sequence
+        });
+        index.publish(sequences.last().unwrap());
+    }
+
+    /// Goes on with the round as far as there is anything to do, and says whether there was.
+    fn go_on(index: &Index) -> bool {
+        let mut scratch = Scratch::new();
+        let pieces = (0..1_000).find(|_| !index.reclaim(true, &mut scratch));
+        pieces.expect("round follows upon round for nothing") > 0
+    }
+
+    #[test]
+    fn a_round_waits_three_times_for_those_who_read() {
+        let index = linked(200, 1);
+        let linked = index.families[0].current().unwrap();
+        delete(&index, 1..=100);
+
+        let first = index.epochs.pin();
+        assert!(go_on(&index), "a round is due");
+        assert_eq!(
+            linked.graph.len(),
+            200,
+            "somebody may not know of the deletes"
+        );
+
+        let second = index.epochs.pin();
+        drop(first);
+        assert!(go_on(&index));
+        assert_eq!(linked.graph.len(), 100);
+        assert!(
+            matches!(index.reclaim.round().step, Step::Part { .. }),
+            "somebody may be linking to what leaves"
+        );
+
+        let third = index.epochs.pin();
+        drop(second);
+        assert!(go_on(&index));
+        assert!(
+            (0..100).all(|slot| linked.graph.contains(slot)),
+            "somebody may stand there"
+        );
+        assert_eq!(index.arena.free_len(), 0);
+
+        drop(third);
+        assert!(go_on(&index));
+        assert!(!(0..100).any(|slot| linked.graph.contains(slot)));
+        assert_eq!(index.arena.free_len(), 100);
+        linked.graph.assert_sound();
+    }
+
+    #[test]
+    fn no_round_begins_for_the_first_of_copies_alone() {
+        let index = linked(100, 2);
+        delete(&index, (1..=200).step_by(2));
+        assert!(go_on(&index));
+        assert_eq!(index.arena.free_len(), 0, "each carries a copy");
+        delete(&index, (2..=200).step_by(2));
+        assert!(go_on(&index));
+        assert_eq!(index.arena.free_len(), 200);
+    }
+}

@@ -533,40 +533,10 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::{
-        graph::Params,
-        index::Linker,
-        store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
+    use crate::index::{
+        Linker,
+        testing::{id, index},
     };
-
-    /// An index over vectors, whose ids and sequences count from 1.
-    fn index(vectors: &[Vec<f32>]) -> (Arc<Index>, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
-        let dimension = vectors[0].len() as u32;
-        let options = OpenOptions {
-            path: folder.path().to_owned(),
-            dimension: Some(dimension),
-            default_dimension: 1,
-            segment_bytes: DEFAULT_SEGMENT_BYTES,
-        };
-        let mut store = Store::open(&options).unwrap().store;
-        let index = Arc::new(Index::new(store.segments(), dimension, Params::default()));
-        let ids = (1..=vectors.len() as u128).map(u128::to_be_bytes);
-        let write = |(id, vector)| Write::Insert {
-            id,
-            vector,
-            content_type: 0,
-            content: &[],
-        };
-        let pairs = ids.clone().zip(vectors.iter().map(Vec::as_slice));
-        let writes: Vec<Write> = pairs.map(write).collect();
-        let locations = store.commit(&writes).unwrap();
-        for ((id, location), sequence) in ids.zip(locations).zip(1..) {
-            index.insert(id, location, sequence).unwrap();
-        }
-        index.publish(vectors.len() as u64);
-        (index, folder)
-    }
 
     fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
         let mut state = 1_u32;
@@ -599,14 +569,14 @@ mod tests {
 
     #[test]
     fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points() {
-        let (index, _folder) = index(&[vec![1.0], vec![1.0], vec![1.0]]);
+        let index = index(&[vec![1.0], vec![1.0], vec![1.0]]);
         let search = || {
             let mut scratch = Scratch::new();
             let hits = index.search(request(&[0.0], usize::MAX, 1), &mut scratch);
             let number = |hit: &Hit| u128::from_be_bytes(hit.id);
             hits.unwrap().iter().map(number).collect::<Vec<_>>()
         };
-        assert!(index.delete(&1_u128.to_be_bytes(), 4));
+        assert!(index.delete(&id(1), 4));
         assert_eq!(search(), [1, 2, 3]);
         index.publish(4);
         assert_eq!(search(), [2, 3]);
@@ -617,7 +587,7 @@ mod tests {
         for (count, dimension, ef, expected) in
             [(200, 64, 100, Plan::Scan), (20_000, 16, 10, Plan::Graph)]
         {
-            let (index, _folder) = index(&vectors(count, dimension));
+            let index = index(&vectors(count, dimension));
             link_all(&index);
             let mut scratch = Scratch::new();
             for query in vectors(50, dimension) {
@@ -632,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_graph_is_not_walked_before_it_has_caught_up() {
-        let (index, _folder) = index(&vectors(20_000, 16));
+        let index = index(&vectors(20_000, 16));
         let family = index.family(Metric::Euclidean);
         family.want();
         let linked = family.current().unwrap();
@@ -655,18 +625,17 @@ mod tests {
 
     #[test]
     fn searches_that_scan_together_find_out_that_walks_have_become_cheaper() {
-        let (index, _folder) = index(&vectors(20_000, 16));
+        let index = index(&vectors(20_000, 16));
         link_all(&index);
         let queries = vectors(16, 16);
         let mut scratch = Scratch::new();
         let view = index.view();
         let first = view.prepare(request(&queries[0], 1, 10));
         assert!(first.cost() > Duration::ZERO);
-        // Far more than walks take.
         let costs = index.costs.of(Metric::Euclidean);
-        for breadth in (0..20).map(|class| 1 << class) {
-            let ranks = 2_000 * breadth as u64;
-            costs.note_walk(breadth, ranks, Duration::from_nanos(30 * ranks));
+        // Far more than walks take, and more than a scan.
+        while costs.walk(10) < 2.0 * costs.scan(20_000, 1) {
+            costs.note_walk(10, 20_000, Duration::from_secs(1));
         }
         let prepare = || -> Vec<_> {
             let prepared = queries
@@ -685,7 +654,7 @@ mod tests {
     #[test]
     fn a_graph_is_begun_once_walking_would_pay() {
         let wants = |count| {
-            let (index, _folder) = index(&vectors(count, 16));
+            let index = index(&vectors(count, 16));
             let query = [0.5; 16];
             assert_eq!(
                 index.view().prepare(request(&query, 1, 20)).plan(),
@@ -700,7 +669,7 @@ mod tests {
 
     #[test]
     fn a_breadth_of_all_points_is_scanned_and_exact() {
-        let (index, _folder) = index(&vectors(3_000, 8));
+        let index = index(&vectors(3_000, 8));
         link_all(&index);
         let view = index.view();
         for query in vectors(20, 8) {
@@ -715,7 +684,7 @@ mod tests {
 
     #[test]
     fn each_way_gives_the_same_answer_every_time() {
-        let (index, _folder) = index(&vectors(5_000, 8));
+        let index = index(&vectors(5_000, 8));
         link_all(&index);
         let queries = vectors(40, 8);
         let mut scratch = Scratch::new();

@@ -1,0 +1,52 @@
+//! Points for the tests of this module: records in a log, and an index over them.
+#![cfg_attr(
+    vectord_shuttle,
+    allow(dead_code, reason = "the model takes the records alone")
+)]
+
+use std::sync::Arc;
+
+use super::{Index, PointId};
+use crate::{
+    graph::Params,
+    store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
+};
+
+/// Vectors as records of one log, and where each is. The folder goes at once; what is mapped of it
+/// stays.
+pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
+    let folder = tempfile::tempdir().unwrap();
+    let dimension = vectors[0].len() as u32;
+    let options = OpenOptions {
+        path: folder.path().to_owned(),
+        dimension: Some(dimension),
+        default_dimension: dimension,
+        segment_bytes: DEFAULT_SEGMENT_BYTES,
+    };
+    let mut store = Store::open(&options).unwrap().store;
+    let write = |vector| Write::Insert {
+        id: [0; 16],
+        vector,
+        content_type: 0,
+        content: &[],
+    };
+    let writes: Vec<Write> = vectors.iter().map(Vec::as_slice).map(write).collect();
+    let locations = store.commit(&writes).unwrap();
+    (store.segments(), locations)
+}
+
+/// The id of a point by its number.
+pub fn id(number: usize) -> PointId {
+    (number as u128).to_be_bytes()
+}
+
+/// An index over vectors, whose numbers and sequences count from 1.
+pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
+    let (segments, locations) = records(vectors);
+    let index = Index::new(segments, vectors[0].len() as u32, Params::default());
+    for (number, location) in (1..).zip(locations) {
+        index.insert(id(number), location, number as u64).unwrap();
+    }
+    index.publish(vectors.len() as u64);
+    Arc::new(index)
+}
