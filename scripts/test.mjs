@@ -11,20 +11,18 @@ const totals = { passed: 0, failed: 0, skipped: 0 };
 
 if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
 await run('node', ['test/support/install.mjs']);
-await cargoTests();
+await cargoTests('cargo', ['test', '--workspace', '--locked', '--no-fail-fast']);
+// Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
+process.env.VECTORD_MODEL_SCHEDULES ??= '100';
+await cargoTests('node', ['scripts/test-model.mjs']);
 await vitestTests();
 await benchmarkTests();
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
 
-async function cargoTests() {
-  const { code, output } = await run('cargo', [
-    'test',
-    '--workspace',
-    '--locked',
-    '--no-fail-fast',
-  ]);
+async function cargoTests(command, args) {
+  const { code, output } = await run(command, args);
   const results = output.matchAll(/^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored/gm);
   let failed = 0;
   for (const [, passes, failures, ignores] of results) {

@@ -10,7 +10,7 @@ use std::{
 
 use shuttle::thread;
 
-use super::{Index, Request, linker, testing};
+use super::{Hit, Index, Request, linker, testing};
 use crate::{
     Metric, PointId,
     graph::{Params, Scratch},
@@ -287,10 +287,10 @@ fn walk(
     let linked = index.families[0].current().unwrap();
     let search = view.prepare(request(&query));
     let hits = search.walk(&linked, scratch).unwrap();
-    let found: BTreeSet<u8> = hits.iter().map(|hit| hit.id[0]).collect();
+    let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");
     for hit in &hits {
-        let distance = f64::from(value(hit.id[0]) - query[0]);
+        let distance = f64::from(value(point(hit)) - query[0]);
         assert_eq!(hit.rank, distance * distance, "the vector of another point");
     }
     let there = script.view(view.sequence);
@@ -319,7 +319,7 @@ fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
     let query = [value(query)];
     let hits = index.search(request(&query), scratch).unwrap();
     let after = index.arena.visible();
-    let found: BTreeSet<u8> = hits.iter().map(|hit| hit.id[0]).collect();
+    let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");
     let mut views = (before..=after).map(|sequence| script.view(sequence));
     assert!(views.any(|view| view == found), "{found:?} was never all");
@@ -356,7 +356,11 @@ fn check_end(index: &Index, script: &Script) {
 }
 
 fn id(point: u8) -> PointId {
-    [point; 16]
+    testing::id(usize::from(point) + 1)
+}
+
+fn point(hit: &Hit) -> u8 {
+    hit.id[15] - 1
 }
 
 fn value(point: u8) -> f32 {

@@ -1,7 +1,7 @@
 //! Points for the tests of this module: records in a log, and an index over them.
 #![cfg_attr(
     vectord_shuttle,
-    allow(dead_code, reason = "the model takes the records alone")
+    allow(dead_code, reason = "the model begins without points")
 )]
 
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::{
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 
-/// Vectors as records of one log, and where each is. The folder goes at once; what is mapped of it
-/// stays.
+/// Vectors as records of one log, whose points are numbered from 1, and where each is. The folder
+/// goes at once; what is mapped of it stays.
 pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
     let folder = tempfile::tempdir().unwrap();
     let dimension = vectors[0].len() as u32;
@@ -24,13 +24,14 @@ pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
         segment_bytes: DEFAULT_SEGMENT_BYTES,
     };
     let mut store = Store::open(&options).unwrap().store;
-    let write = |vector| Write::Insert {
-        id: [0; 16],
+    let write = |(number, vector)| Write::Insert {
+        id: id(number),
         vector,
         content_type: 0,
         content: &[],
     };
-    let writes: Vec<Write> = vectors.iter().map(Vec::as_slice).map(write).collect();
+    let vectors = vectors.iter().map(Vec::as_slice);
+    let writes: Vec<Write> = (1..).zip(vectors).map(write).collect();
     let locations = store.commit(&writes).unwrap();
     (store.segments(), locations)
 }
@@ -40,7 +41,7 @@ pub fn id(number: usize) -> PointId {
     (number as u128).to_be_bytes()
 }
 
-/// An index over vectors, whose numbers and sequences count from 1.
+/// An index over vectors, whose sequences are their numbers.
 pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
     let (segments, locations) = records(vectors);
     let index = Index::new(segments, vectors[0].len() as u32, Params::default());
