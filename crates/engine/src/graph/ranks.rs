@@ -13,8 +13,9 @@ use crate::{
 
 /// Ranks of stored points against one query.
 pub(super) trait Ranks: Copy {
-    /// Candidates that a walk expands together: more take a few ranks more, and less time for each
-    /// where what ranking reads is fetched faster for many than for few.
+    /// Candidates that a walk expands together, like the beam of `DiskANN` (Subramanya et al., 2019):
+    /// more take a few ranks more, and less time for each where what ranking reads is fetched
+    /// faster for many than for few.
     const ABREAST: usize;
 
     /// The rank of the point in `slot`; one that is not a number counts as infinitely far.

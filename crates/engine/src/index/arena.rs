@@ -54,6 +54,8 @@ pub struct Arena {
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
+    /// `live` when `visible` became what it is.
+    visible_live: AtomicU64,
     /// Slots to use again, the next one last.
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
@@ -73,6 +75,7 @@ impl Arena {
             len: AtomicU32::new(0),
             live: AtomicU64::new(0),
             visible: AtomicU64::new(0),
+            visible_live: AtomicU64::new(0),
             free: Mutex::default(),
             free_len: AtomicU32::new(0),
             has_reused: AtomicBool::new(false),
@@ -229,6 +232,7 @@ impl Arena {
 
     /// Lets searches that start from now on see everything up to `sequence`.
     pub fn publish(&self, sequence: u64) {
+        self.visible_live.store(self.live(), Ordering::Relaxed);
         self.visible.store(sequence, Ordering::Release);
     }
 
@@ -244,10 +248,16 @@ impl Arena {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Points that are not deleted.
+    /// Points that are not deleted, as the writer counts them: ahead of what is visible.
     #[must_use]
     pub fn live(&self) -> u64 {
         self.live.load(Ordering::Relaxed)
+    }
+
+    /// Points that a search that starts now sees.
+    #[must_use]
+    pub fn visible_live(&self) -> u64 {
+        self.visible_live.load(Ordering::Relaxed)
     }
 
     /// Whether a view taken at `sequence` contains the point in `slot`.

@@ -119,7 +119,7 @@ impl View<'_> {
         if !is_ordinary {
             prepared.plan = Plan::Exact;
             prepared.scan_cost = costs.exact(self.slots as usize);
-        } else if (request.ef as u64) < index.live() {
+        } else if (request.ef as u64) < index.arena.visible_live() {
             prepared.consider_graph(costs);
         }
         prepared
@@ -671,6 +671,10 @@ mod tests {
     fn a_breadth_of_all_points_is_scanned_and_exact() {
         let index = index(&vectors(3_000, 8));
         link_all(&index);
+        // One more is on its way, which no search sees yet.
+        index
+            .insert(id(3_001), index.arena.location(0), 3_001)
+            .unwrap();
         let view = index.view();
         for query in vectors(20, 8) {
             let mut scratch = Scratch::new();
