@@ -110,22 +110,23 @@ mod modelled {
     }
 }
 
-/// Bytes of the mappings within a range of addresses that are in the memory of this process.
+/// Bytes within a range of addresses that are in the memory of this process.
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 pub fn resident(addresses: &std::ops::Range<usize>) -> usize {
-    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-    let mut is_within = false;
-    let mut kilobytes = 0;
-    for line in maps.lines() {
-        let (first, _) = line.split_once(' ').unwrap();
-        if let Some((start, end)) = first.split_once('-') {
-            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap());
-            is_within = addresses.start <= start && end <= addresses.end;
-        } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| is_within) {
-            let size = size.trim().strip_suffix(" kB").unwrap();
-            kilobytes += size.parse::<usize>().unwrap();
-        }
-    }
-    kilobytes << 10
+    use std::os::unix::fs::FileExt;
+
+    const ENTRY: usize = size_of::<u64>();
+    /// Of what the system tells of a page: whether it is there.
+    const PRESENT: u64 = 1 << 63;
+
+    let page = rustix::param::page_size();
+    let pages = addresses.start / page..addresses.end.div_ceil(page);
+    let mut entries = vec![0; pages.len() * ENTRY];
+    let map = std::fs::File::open("/proc/self/pagemap").unwrap();
+    map.read_exact_at(&mut entries, (pages.start * ENTRY) as u64)
+        .unwrap();
+    let (entries, _) = entries.as_chunks::<ENTRY>();
+    let is_present = |&&entry: &&[u8; ENTRY]| u64::from_ne_bytes(entry) & PRESENT != 0;
+    entries.iter().filter(is_present).count() * page
 }
