@@ -4,13 +4,13 @@
 
 #[cfg(not(vectord_shuttle))]
 pub use std::{
-    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic},
+    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic},
     thread::yield_now,
 };
 
 #[cfg(vectord_shuttle)]
 pub use shuttle::{
-    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic},
+    sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic},
     thread::yield_now,
 };
 

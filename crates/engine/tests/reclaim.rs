@@ -213,7 +213,7 @@ fn delete_half(points: &mut Slots, random: &mut Random) {
 }
 
 /// Breadths at which graphs are compared.
-const BREADTHS: [usize; 2] = [50, 100];
+const BREADTHS: [usize; 3] = [20, 50, 100];
 
 /// What a graph may lack in recall against a fresh build.
 const SLACK: f64 = 0.005;

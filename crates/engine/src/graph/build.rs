@@ -139,6 +139,7 @@ impl Graph {
     /// becomes its parent in a tree whose links are never given up, in both directions: whatever
     /// the data, every point can be reached from every other.
     fn join_tree<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) -> Result<()> {
+        let _shared = self.links.share_tree();
         self.list_links(slot, 0, scratch);
         let mut parent = None;
         for index in 0..scratch.owners.len() {

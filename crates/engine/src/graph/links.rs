@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use crate::{
     Result, distance,
     sync::{
-        Mutex, MutexGuard,
+        Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{
             AtomicU8, AtomicU32,
             Ordering::{Acquire, Relaxed, Release},
@@ -97,6 +97,9 @@ pub(super) struct Links {
     /// beside it what else there is to say of it.
     levels: Table<AtomicU8>,
     stripes: Box<[Mutex<()>]>,
+    /// Held together by those who add points to the tree of kept links, alone by who takes one out:
+    /// then every point that can be reached is in it.
+    tree: RwLock<()>,
 }
 
 const NEXT_TWIN: usize = 0;
@@ -123,6 +126,7 @@ impl Links {
             twins: Table::sparse(2),
             levels: Table::new(1),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            tree: RwLock::new(()),
         }
     }
 
@@ -274,6 +278,16 @@ impl Links {
         self.stripes[slot as usize % STRIPES]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets points be added to the tree of kept links, but none be taken out of it.
+    pub fn share_tree(&self) -> RwLockReadGuard<'_, ()> {
+        self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps others from the tree of kept links.
+    pub fn hold_tree(&self) -> RwLockWriteGuard<'_, ()> {
+        self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The highest layer of a point whose insertion is finished.

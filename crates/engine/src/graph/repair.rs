@@ -41,6 +41,9 @@ use crate::{
 /// thread must have changed the graph under it.
 const ATTEMPTS: usize = 10_000;
 
+/// A part of the tree of at most so many points is looked through for its shortest link to another.
+const SMALL_PART: usize = if cfg!(vectord_shuttle) { 2 } else { 32 };
+
 /// How insertions get along with points that are deleted or leave.
 impl Graph {
     /// Links a point to what is there, or makes it the first point if everything is leaving.
@@ -215,10 +218,14 @@ impl Graph {
     /// The second step, by one thread at a time: takes points that are leaving out of the tree.
     /// All that leave must go through this, in as many calls as one likes.
     ///
-    /// Without such a point, what it was linked to for good is in several parts. They are joined
-    /// one by one to that of the nearest, the heir: each becomes the child of a point that is
-    /// joined already, or of one further on there. The walk along the tree that begins at such a
-    /// point never enters the one that leaves, so it cannot come to a part not joined yet.
+    /// Without such a point, what it was linked to for good is in several parts. Most are small, a
+    /// point with its few children: these are joined by their shortest link to a point of any other
+    /// part. The others are joined one by one to that of the nearest, the heir: each becomes the
+    /// child of a point that is joined already, or of one further on there. The walk along the tree
+    /// that begins at such a point never enters the one that leaves, so it cannot come to a part
+    /// not joined yet.
+    ///
+    /// Links that are never given up should be short: they take the place of others.
     pub fn heal<P: Points>(
         &self,
         points: &P,
@@ -227,6 +234,7 @@ impl Graph {
     ) -> Result<()> {
         let mut orphans = Vec::new();
         for &slot in leaving {
+            let _whole = self.links.hold_tree();
             let space = self.vectors(points);
             let ranks = space.of(slot);
             orphans.clear();
@@ -236,9 +244,70 @@ impl Graph {
                 (self.links.is_leaving(neighbor), ranked)
             }));
             orphans.sort_unstable();
+            let mut index = orphans.len();
+            while index > 0 {
+                index -= 1;
+                if self.join_elsewhere(space, slot, orphans[index].1.slot, scratch)? {
+                    orphans.remove(index);
+                }
+            }
             self.inherit(space, slot, &orphans, scratch)?;
         }
         Ok(())
+    }
+
+    /// Joins the part of the tree that the point `leaver` leaves behind at `orphan` to another by
+    /// the shortest of its links, if the part is small and has such a link. Every part but one can
+    /// go that way: parts that are joined are one from then on, and the last has no other.
+    fn join_elsewhere<S: Space>(
+        &self,
+        space: S,
+        leaver: u32,
+        orphan: u32,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        if !self.list_small_part(leaver, orphan, scratch)? {
+            return Ok(false);
+        }
+        let members = &scratch.owners;
+        let has_room = |slot| self.links.kept(slot).count() <= self.params.m;
+        let stays = |slot| self.links.standing(slot).is_some() && has_room(slot);
+        let links = members.iter().filter(|&&member| stays(member));
+        let links = links.flat_map(|&member| {
+            let ranks = space.of(member);
+            let outside = self.links.of(member, 0);
+            let outside = outside.filter(|other| !members.contains(other) && stays(*other));
+            outside.map(move |other| (ranked(&ranks, other), member))
+        });
+        let Some((other, member)) = links.min() else {
+            return Ok(false);
+        };
+        self.add_link(space, other.slot, Link::kept(member), 0, scratch);
+        self.add_link(space, member, Link::kept(other.slot), 0, scratch);
+        self.swap_kept(orphan, leaver, None);
+        Ok(true)
+    }
+
+    /// Leaves in `scratch.owners` the points that the tree leads to from `orphan` without `leaver`;
+    /// false if they are many.
+    fn list_small_part(&self, leaver: u32, orphan: u32, scratch: &mut Scratch) -> Result<bool> {
+        let Scratch {
+            visited, owners, ..
+        } = scratch;
+        visited.begin(self.links.capacity())?;
+        visited.insert(leaver);
+        visited.insert(orphan);
+        owners.clear();
+        owners.push(orphan);
+        let mut next = 0;
+        while let Some(&member) = owners.get(next) {
+            next += 1;
+            owners.extend(self.links.kept(member).filter(|&slot| visited.insert(slot)));
+            if owners.len() > SMALL_PART {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Joins what a point that is leaving was linked to for good, the heir first.
