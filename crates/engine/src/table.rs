@@ -148,6 +148,13 @@ impl<T: Sync + Zeroed> Table<T> {
     }
 }
 
+/// In a table of words, one bit for each index: the word that holds that of `index`, and the bit.
+#[inline]
+#[must_use]
+pub const fn bit_of(index: u32) -> (u32, u64) {
+    (index / u64::BITS, 1 << (index % u64::BITS))
+}
+
 impl<T> fmt::Debug for Table<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         write!(formatter, "Table of rows of {}", self.width)

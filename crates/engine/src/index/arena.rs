@@ -13,7 +13,7 @@ use crate::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
-    table::Table,
+    table::{Table, bit_of},
 };
 
 // A slot is a row of four words; a search touches the first two for each rank and the last two
@@ -60,6 +60,11 @@ pub struct Arena {
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
     has_reused: AtomicBool,
+    /// A bit for each slot whose point every view contains: a walk asks that of each candidate,
+    /// and finds bits in the cache, rows seldom.
+    settled: Table<AtomicU64>,
+    /// Is held while a bit of `settled` changes.
+    settling: Mutex<()>,
 }
 
 impl Arena {
@@ -79,6 +84,8 @@ impl Arena {
             free: Mutex::default(),
             free_len: AtomicU32::new(0),
             has_reused: AtomicBool::new(false),
+            settled: Table::new(1),
+            settling: Mutex::default(),
         }
     }
 
@@ -126,6 +133,7 @@ impl Arena {
         let slot = self.len.load(Ordering::Relaxed);
         self.rows.ensure(slot as usize + 1)?;
         self.ids.ensure(slot as usize + 1)?;
+        self.settled.ensure(bit_of(slot).0 as usize + 1)?;
         self.code(slot, vector)?;
         self.name(slot, id);
         let row = self.row(slot);
@@ -227,7 +235,34 @@ impl Arena {
     /// calls this, once for a point.
     pub fn delete(&self, slot: u32, sequence: u64) {
         self.row(slot)[DELETED].store(sequence, Ordering::Release);
+        let (word, bit) = bit_of(slot);
+        let settling = self.settling();
+        self.settled.get(word).fetch_and(!bit, Ordering::Relaxed);
+        drop(settling);
         self.live.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Notes that every view that there is or will be contains the points in these slots that were
+    /// inserted up to `sequence`, but for those deleted meanwhile.
+    ///
+    /// The lock keeps a delete from coming between the look at the row and the bit: one that is not
+    /// seen here takes the bit back before it is published.
+    pub fn settle(&self, slots: &[u32], sequence: u64) {
+        let _settling = self.settling();
+        for &slot in slots {
+            let row = self.row(slot);
+            // In this order: of a slot filled again, whoever finds the deletion gone finds its new
+            // sequence.
+            let is_deleted = row[DELETED].load(Ordering::Acquire) != 0;
+            if !is_deleted && row[SEQUENCE].load(Ordering::Relaxed) <= sequence {
+                let (word, bit) = bit_of(slot);
+                self.settled.get(word).fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn settling(&self) -> MutexGuard<'_, ()> {
+        self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets searches that start from now on see everything up to `sequence`.
@@ -260,10 +295,14 @@ impl Arena {
         self.visible_live.load(Ordering::Relaxed)
     }
 
-    /// Whether a view taken at `sequence` contains the point in `slot`.
+    /// Whether a view taken at `sequence`, whose pin is held, contains the point in `slot`.
     #[inline]
     #[must_use]
     pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
+        let (word, bit) = bit_of(slot);
+        if self.settled.get(word).load(Ordering::Relaxed) & bit != 0 {
+            return true;
+        }
         let row = self.row(slot);
         let deleted = row[DELETED].load(Ordering::Acquire);
         row[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)

@@ -14,7 +14,7 @@ use crate::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
-    table::Table,
+    table::{Table, bit_of},
 };
 
 /// Slots that a thread takes at a time: few, so that the tail behind a running insert stays short.
@@ -108,7 +108,7 @@ impl LinkedGraph {
     pub fn follow(&self, slot: u32) -> Result<()> {
         let mut progress = self.progress();
         if slot < progress.next {
-            let (word, bit) = mark_of(slot);
+            let (word, bit) = bit_of(slot);
             self.marks.ensure(word as usize + 1)?;
             self.marks.get(word).fetch_or(bit, Ordering::Release);
             self.refilled.fetch_add(1, Ordering::Release);
@@ -154,7 +154,7 @@ impl LinkedGraph {
                     *times -= 1;
                     if *times == 0 {
                         progress.marked.remove(slot);
-                        let (word, bit) = mark_of(*slot);
+                        let (word, bit) = bit_of(*slot);
                         self.marks.get(word).fetch_and(!bit, Ordering::Release);
                     }
                 }
@@ -210,11 +210,6 @@ impl LinkedGraph {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The word that holds the mark of a slot, and the bit.
-fn mark_of(slot: u32) -> (u32, u64) {
-    (slot / u64::BITS, 1 << (slot % u64::BITS))
 }
 
 #[cfg(test)]

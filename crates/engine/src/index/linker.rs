@@ -22,9 +22,9 @@ const MAX_TAIL_SLOTS: u32 = 20_000;
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// While slots are being given back, a thread looks again after this time whether a search that
-/// that waits for has ended.
-const RECLAIM_WAIT: Duration = Duration::from_millis(1);
+/// While slots are being given back or points settle, a thread looks again after this time whether a
+/// search that that waits for has ended.
+const EPOCH_WAIT: Duration = Duration::from_millis(1);
 
 /// Wakes the linking threads when there is work.
 #[derive(Default)]
@@ -161,27 +161,28 @@ fn run(index: &Index, turn: Turn) {
             continue;
         }
         if !work(index, turn, &mut scratch) {
-            let is_reclaiming = index.reclaim.is_under_way();
-            if !is_reclaiming {
+            let waits_for_epoch = index.reclaim.is_under_way() || index.settling.is_under_way();
+            if !waits_for_epoch {
                 // It may be long before there is more to do.
                 scratch = Scratch::new();
             }
             index
                 .linker
-                .wait(if is_reclaiming { RECLAIM_WAIT } else { WAIT });
+                .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
         }
     }
 }
 
-/// Links the slots of one claim and does one piece of giving slots back, and says whether there was
-/// anything to do: neither waits until the other is through.
+/// Links the slots of one claim, notes which points all searches see, and does one piece of giving
+/// slots back. Says whether there was anything to do: none waits until the others are through.
 pub(super) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
     if let Some((family, linked, slots)) = claim {
         link(index, turn, family, &linked, &slots, scratch);
     }
-    index.reclaim(!has_claim, scratch) || has_claim
+    let has_settled = index.settle();
+    index.reclaim(!has_claim, scratch) || has_settled || has_claim
 }
 
 fn claim(index: &Index) -> Option<(&Family, Arc<LinkedGraph>, Claim)> {
@@ -213,6 +214,7 @@ fn link(
         family.fail(reason);
     }
     linked.finish(slots, index.arena.slots());
+    index.gather(slots.slots());
     index.linker.wake();
 }
 

@@ -15,6 +15,7 @@ pub mod plan;
 mod reclaim;
 mod scan;
 mod search;
+mod settle;
 #[cfg(test)]
 mod testing;
 
@@ -67,6 +68,7 @@ pub struct Index {
     costs: Costs,
     epochs: Epochs,
     reclaim: reclaim::Reclaim,
+    settling: settle::Settling,
     dimension: usize,
 }
 
@@ -85,6 +87,7 @@ impl Index {
             costs: Costs::default(),
             epochs: Epochs::new(READERS),
             reclaim: reclaim::Reclaim::default(),
+            settling: settle::Settling::default(),
             dimension: dimension as usize,
         }
     }

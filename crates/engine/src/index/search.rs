@@ -55,6 +55,8 @@ pub struct View<'i> {
     _pin: Pin<'i>,
     pub(super) sequence: u64,
     slots: u32,
+    /// Points that it contains.
+    live: u64,
 }
 
 /// A search that knows its way and what that costs, ready to run.
@@ -83,6 +85,7 @@ impl Index {
             _pin: pin,
             sequence,
             slots: self.arena.slots(),
+            live: self.arena.visible_live(),
         }
     }
 
@@ -119,7 +122,7 @@ impl View<'_> {
         if !is_ordinary {
             prepared.plan = Plan::Exact;
             prepared.scan_cost = costs.exact(self.slots as usize);
-        } else if (request.ef as u64) < index.arena.visible_live() {
+        } else if (request.ef as u64) < self.live {
             prepared.consider_graph(costs);
         }
         prepared

@@ -1,0 +1,89 @@
+//! Which points every search sees, so that walks need not look at the row of each.
+//!
+//! A point that a linking thread has linked is settled once no view is left from before its insert.
+//! The threads gather such points, wait for an epoch, and note them in the arena.
+
+use std::sync::PoisonError;
+
+use super::Index;
+use crate::{
+    points::Points,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// The points on their way.
+#[derive(Default)]
+pub(super) struct Settling {
+    gathered: Mutex<Gathered>,
+    is_under_way: AtomicBool,
+}
+
+#[derive(Default)]
+struct Gathered {
+    /// Slots linked since the wait began.
+    fresh: Vec<u32>,
+    /// Slots that wait for an epoch.
+    waiting: Vec<u32>,
+    epoch: u64,
+    /// Every view taken after the wait contains everything up to here.
+    sequence: u64,
+}
+
+impl Settling {
+    /// Whether points wait for an epoch: no signal says when it has passed.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.is_under_way.load(Ordering::Relaxed)
+    }
+}
+
+impl Index {
+    /// Hears which slots were linked.
+    pub(super) fn gather(&self, slots: impl Iterator<Item = u32>) {
+        let gathered = self.settling.gathered.lock();
+        let fresh = &mut gathered.unwrap_or_else(PoisonError::into_inner).fresh;
+        for slot in slots {
+            // Without memory, walks look at the row, as they do for every point at first.
+            if fresh.try_reserve(1).is_err() {
+                return;
+            }
+            fresh.push(slot);
+        }
+        self.settling.is_under_way.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes the points for which the wait is over, and begins the next wait. Says whether there
+    /// was anything to do.
+    pub(super) fn settle(&self) -> bool {
+        if !self.settling.is_under_way() {
+            return false;
+        }
+        let gathered = self.settling.gathered.lock();
+        let gathered = &mut *gathered.unwrap_or_else(PoisonError::into_inner);
+        let has_waited = !gathered.waiting.is_empty();
+        if has_waited {
+            if !self.epochs.has_passed(gathered.epoch) {
+                return false;
+            }
+            self.arena.settle(&gathered.waiting, gathered.sequence);
+            gathered.waiting.clear();
+        }
+        let visible = self.arena.visible();
+        let Gathered { fresh, waiting, .. } = gathered;
+        // What takes the slots of these is linked and gathered in its turn.
+        fresh.retain(|&slot| !self.arena.is_gone(slot));
+        waiting.extend(fresh.extract_if(.., |slot| self.arena.sequence(*slot) <= visible));
+        let is_under_way = !(waiting.is_empty() && fresh.is_empty());
+        self.settling
+            .is_under_way
+            .store(is_under_way, Ordering::Relaxed);
+        if waiting.is_empty() {
+            return has_waited;
+        }
+        gathered.sequence = visible;
+        gathered.epoch = self.epochs.advance();
+        true
+    }
+}
