@@ -5,7 +5,16 @@
 //! so nothing here overflows or underflows. The order of the additions is fixed and the same at
 //! every SIMD level: equal vectors have equal distances on every processor.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the processor feature"
+)]
+
+use super::kernels;
 use crate::Metric;
+
+/// A kernel of [`distance`]: every level gives the same, bit for bit.
+pub type ExactKernel = fn(Metric, &[f32], &[f32]) -> f64;
 
 /// Independent running sums: enough for the compiler to use the vector unit.
 const LANES: usize = 8;
@@ -19,6 +28,12 @@ const NEARLY_PARALLEL: f64 = 0.9;
 /// positions that differ. Cosine: `1 - cos`, between 0 and 2, and 1 where a vector is zero.
 #[must_use]
 pub fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
+    (kernels().exact)(metric, a, b)
+}
+
+/// What every level computes; the wider its lanes, the fewer the steps.
+#[inline(always)]
+pub(super) fn scalar(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     match metric {
         Metric::Euclidean => sum(a, b, |x, y| (x - y) * (x - y)),
         Metric::Manhattan => sum(a, b, |x, y| (x - y).abs()),
@@ -27,13 +42,28 @@ pub fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     }
 }
 
+/// [`scalar`], compiled for four lanes.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+pub(super) fn avx2(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
+    scalar(metric, a, b)
+}
+
+/// [`scalar`], compiled for eight lanes.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+pub(super) fn avx512(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
+    scalar(metric, a, b)
+}
+
 /// The L2 norm of a vector.
 pub(super) fn norm(vector: &[f32]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
+#[inline(always)]
 fn one_minus_cosine(a: &[f32], b: &[f32]) -> f64 {
-    let (ab, aa, bb) = (dot(a, b), dot(a, a), dot(b, b));
+    let [ab, aa, bb] = sums(a, b, |x, y| [x * y, x * x, y * y]);
     if aa == 0.0 || bb == 0.0 {
         return 1.0;
     }
@@ -52,24 +82,37 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     sum(a, b, |x, y| x * y)
 }
 
-/// Adds up `term(a, b)`, position `i` in lane `i % LANES`, the lanes in pairs at the end.
+#[inline(always)]
 fn sum(a: &[f32], b: &[f32], term: impl Fn(f64, f64) -> f64) -> f64 {
+    let [sum] = sums(a, b, |x, y| [term(x, y)]);
+    sum
+}
+
+/// Adds up each of the `terms(a, b)`, position `i` in lane `i % LANES`, the lanes in pairs at the
+/// end.
+#[inline(always)]
+fn sums<const N: usize>(a: &[f32], b: &[f32], terms: impl Fn(f64, f64) -> [f64; N]) -> [f64; N] {
     debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
     let length = a.len().min(b.len());
     let (steps_a, tail_a) = a[..length].as_chunks::<LANES>();
     let (steps_b, tail_b) = b[..length].as_chunks::<LANES>();
 
-    let mut lanes = [0.0; LANES];
+    let mut lanes = [[0.0; LANES]; N];
     for (x, y) in steps_a.iter().zip(steps_b) {
         for lane in 0..LANES {
-            lanes[lane] += term(f64::from(x[lane]), f64::from(y[lane]));
+            let terms = terms(f64::from(x[lane]), f64::from(y[lane]));
+            for (lanes, term) in lanes.iter_mut().zip(terms) {
+                lanes[lane] += term;
+            }
         }
     }
-    for (lane, (&x, &y)) in lanes.iter_mut().zip(tail_a.iter().zip(tail_b)) {
-        *lane += term(f64::from(x), f64::from(y));
+    for (lane, (&x, &y)) in tail_a.iter().zip(tail_b).enumerate() {
+        let terms = terms(f64::from(x), f64::from(y));
+        for (lanes, term) in lanes.iter_mut().zip(terms) {
+            lanes[lane] += term;
+        }
     }
-    let [s0, s1, s2, s3, s4, s5, s6, s7] = lanes;
-    ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+    lanes.map(|[s0, s1, s2, s3, s4, s5, s6, s7]| ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)))
 }
 
 #[cfg(test)]
@@ -77,6 +120,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
+    use crate::distance::{Kernels, Level};
 
     /// Two vectors of one length, of any finite values at all.
     fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
@@ -116,6 +160,18 @@ mod tests {
                 let (found, expected) = (distance(metric, &a, &b), naive(metric, &a, &b));
                 let scale = if metric == Metric::Cosine { 1.0 } else { expected };
                 prop_assert!((found - expected).abs() <= 1e-13 * scale, "{metric:?}: {found}");
+            }
+        }
+
+        #[test]
+        fn every_level_gives_the_same_to_the_last_bit((a, b) in pair()) {
+            for level in Level::WIDEST_FIRST {
+                let Some(kernels) = Kernels::of(level) else { continue };
+                for metric in Metric::ALL {
+                    let found = (kernels.exact)(metric, &a, &b);
+                    let expected = scalar(metric, &a, &b);
+                    prop_assert_eq!(found.to_bits(), expected.to_bits(), "{:?}", level);
+                }
             }
         }
 

@@ -2,7 +2,11 @@
 
 use std::sync::LazyLock;
 
-use super::{cosine, euclidean, hamming, manhattan, prefetch};
+use super::{
+    cosine, euclidean,
+    exact::{self, ExactKernel},
+    hamming, manhattan, prefetch,
+};
 
 /// A kernel over two vectors `[dimension]` of equal length, at any alignment.
 ///
@@ -30,7 +34,7 @@ pub struct Sum {
     pub of_four: KernelOfFour,
 }
 
-/// The kernels of one level, in single precision.
+/// The kernels of one level: in single precision, but for the exact one.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// Squared L2 distance: `Σ (a - b)²`.
@@ -41,6 +45,8 @@ pub struct Kernels {
     pub hamming: Sum,
     /// Inner product: `Σ a · b`.
     pub dot: Sum,
+    /// The rank under a metric in double precision.
+    pub exact: ExactKernel,
 }
 
 /// A set of instructions that the kernels have a twin for.
@@ -137,6 +143,7 @@ static SCALAR: Kernels = Kernels {
     manhattan: scalar!(manhattan::scalar),
     hamming: scalar!(hamming::scalar),
     dot: scalar!(cosine::scalar),
+    exact: |metric, a, b| exact::scalar(metric, a, b),
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -145,6 +152,8 @@ static AVX2: Kernels = Kernels {
     manhattan: simd!(manhattan::avx2, in_pairs),
     hamming: simd!(hamming::avx2, in_pairs),
     dot: simd!(cosine::avx2, in_pairs),
+    // SAFETY: as above.
+    exact: |metric, a, b| unsafe { exact::avx2(metric, a, b) },
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -153,6 +162,8 @@ static AVX512: Kernels = Kernels {
     manhattan: simd!(manhattan::avx512),
     hamming: simd!(hamming::avx512),
     dot: simd!(cosine::avx512),
+    // SAFETY: as above.
+    exact: |metric, a, b| unsafe { exact::avx512(metric, a, b) },
 };
 
 #[cfg(target_arch = "aarch64")]
@@ -161,6 +172,8 @@ static NEON: Kernels = Kernels {
     manhattan: simd!(manhattan::neon),
     hamming: simd!(hamming::neon),
     dot: simd!(cosine::neon),
+    // Every processor of the architecture has two lanes.
+    exact: |metric, a, b| exact::scalar(metric, a, b),
 };
 
 /// Four as two pairs: sixteen registers hold the sums of two, and would spill those of four.
