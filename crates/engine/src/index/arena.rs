@@ -339,6 +339,12 @@ impl Arena {
         bytemuck::cast([0, 1].map(|half: usize| words[half].load(Ordering::Relaxed)))
     }
 
+    /// Starts to bring the id of the point in `slot` into the cache.
+    #[inline]
+    pub fn prefetch_id(&self, slot: u32) {
+        distance::prefetch(self.ids.row(slot));
+    }
+
     /// The sequence number that inserted the point in `slot`.
     #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {

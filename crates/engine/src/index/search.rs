@@ -451,7 +451,11 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let start = Instant::now();
         let mut ranked: Vec<(f64, u32)> = Vec::new();
         reserve(&mut ranked, count)?;
-        let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
+        let rank = |slot| {
+            // Looked up at the end, by when it will have come.
+            arena.prefetch_id(slot);
+            (exact_rank(&self.request, arena.vector(slot)), slot)
+        };
         ranked.extend(slots.into_iter().map(rank));
         if count > 0 {
             self.costs().note_exact(count, start.elapsed());
