@@ -16,17 +16,12 @@ use crate::{
     table::{Table, bit_of},
 };
 
-// A slot is a row of four words; a search touches the first two for each rank and the last two
-// for each candidate, so they share a cache line.
-const ROW: usize = 4;
-/// Segment number in the upper half, offset of the vector in units of 64 bytes in the lower.
-const VECTOR: usize = 0;
-/// Offset of the record in the upper half, bits of the inverse norm in the lower.
-const RECORD_AND_NORM: usize = 1;
+/// Words of a slot's life.
+const LIFE: usize = 2;
 /// Sequence number of the insert: from here on the point is visible.
-const SEQUENCE: usize = 2;
+const SEQUENCE: usize = 0;
 /// Sequence number of the delete, 0 while the point lives.
-const DELETED: usize = 3;
+const DELETED: usize = 1;
 
 /// Words in an id.
 const ID: usize = 2;
@@ -44,7 +39,13 @@ const ODD: f32 = f32::NAN;
 /// holds a pin of an epoch from before it takes its view until it is done with what it found.
 pub struct Arena {
     segments: Arc<Segments>,
-    rows: Table<AtomicU64>,
+    /// Segment number in the upper half, offset of the vector in units of 64 bytes in the lower. A
+    /// walk by vectors asks for these all over the table: by themselves, many stay in the cache.
+    vectors: Table<AtomicU64>,
+    /// Offset of the record in the upper half, bits of the inverse norm in the lower.
+    records: Table<AtomicU64>,
+    /// When each point came and went.
+    lives: Table<AtomicU64>,
     /// The ids: also in the records, but these lie far apart and are seldom in memory.
     ids: Table<AtomicU64>,
     /// The codes of the vectors, where walks go by them.
@@ -61,7 +62,7 @@ pub struct Arena {
     free_len: AtomicU32,
     has_reused: AtomicBool,
     /// A bit for each slot whose point every view contains: a walk asks that of each candidate,
-    /// and finds bits in the cache, rows seldom.
+    /// and finds bits in the cache, lives seldom.
     settled: Table<AtomicU64>,
     /// Is held while a bit of `settled` changes.
     settling: Mutex<()>,
@@ -73,7 +74,9 @@ impl Arena {
     pub fn new(segments: Arc<Segments>, dimension: usize) -> Self {
         Arena {
             segments,
-            rows: Table::new(ROW),
+            vectors: Table::new(1),
+            records: Table::new(1),
+            lives: Table::new(LIFE),
             ids: Table::new(ID),
             codes: Codes::pay(dimension).then(|| Codes::new(dimension)),
             passed: AtomicU64::new(0),
@@ -131,15 +134,14 @@ impl Arena {
 
     fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
         let slot = self.len.load(Ordering::Relaxed);
-        self.rows.ensure(slot as usize + 1)?;
-        self.ids.ensure(slot as usize + 1)?;
+        for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
+            table.ensure(slot as usize + 1)?;
+        }
         self.settled.ensure(bit_of(slot).0 as usize + 1)?;
         self.code(slot, vector)?;
         self.name(slot, id);
-        let row = self.row(slot);
-        row[VECTOR].store(words[0], Ordering::Relaxed);
-        row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
-        row[SEQUENCE].store(sequence, Ordering::Relaxed);
+        self.place(slot, words);
+        self.life(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
         self.len.store(slot + 1, Ordering::Release);
         Ok(slot)
     }
@@ -148,18 +150,23 @@ impl Arena {
     ///
     /// No reader takes it for part of a view older than `sequence`. Such a view is not older than
     /// the deletion of the slot's last point: readers with older views had gone before the slot was
-    /// freed. A reader that still finds that deletion in the row holds the slot for deleted. One
+    /// freed. A reader that still finds that deletion holds the slot for deleted. One
     /// that finds 0 there has synchronized with the store of that 0, the last of the four, and so
     /// finds `sequence`, which is beyond its view. And one whose view contains `sequence` has
     /// synchronized with `publish`, which follows all four, and the id.
     fn reuse(&self, slot: u32, id: PointId, words: [u64; 2], sequence: u64) {
         self.has_reused.store(true, Ordering::Relaxed);
         self.name(slot, id);
-        let row = self.row(slot);
-        row[SEQUENCE].store(sequence, Ordering::Relaxed);
-        row[VECTOR].store(words[0], Ordering::Relaxed);
-        row[RECORD_AND_NORM].store(words[1], Ordering::Relaxed);
-        row[DELETED].store(0, Ordering::Release);
+        self.place(slot, words);
+        let life = self.life(slot);
+        life[SEQUENCE].store(sequence, Ordering::Relaxed);
+        life[DELETED].store(0, Ordering::Release);
+    }
+
+    /// Stores where the vector and the record of a point lie, and its norm.
+    fn place(&self, slot: u32, [vector, record]: [u64; 2]) {
+        self.vectors.get(slot).store(vector, Ordering::Relaxed);
+        self.records.get(slot).store(record, Ordering::Relaxed);
     }
 
     /// Stores the id of a point, before anybody can learn of its slot.
@@ -190,10 +197,10 @@ impl Arena {
         let visible = self.visible();
         let mut dead = Vec::new();
         for slot in 0..self.slots() {
-            let row = self.row(slot);
-            let deleted = row[DELETED].load(Ordering::Acquire);
+            let life = self.life(slot);
+            let deleted = life[DELETED].load(Ordering::Acquire);
             // In a slot that is free or just being filled again, the insert is the later one.
-            let inserted = row[SEQUENCE].load(Ordering::Relaxed);
+            let inserted = life[SEQUENCE].load(Ordering::Relaxed);
             if inserted < deleted && deleted <= visible {
                 dead.try_reserve(1).map_err(|_| no_memory())?;
                 dead.push(slot);
@@ -207,7 +214,7 @@ impl Arena {
         let mut free = self.free();
         free.try_reserve(slots.len()).map_err(|_| no_memory())?;
         for &slot in slots.iter().rev() {
-            self.row(slot)[SEQUENCE].store(FREE, Ordering::Relaxed);
+            self.life(slot)[SEQUENCE].store(FREE, Ordering::Relaxed);
             free.push(slot);
         }
         self.free_len
@@ -234,7 +241,7 @@ impl Arena {
     /// Hides the point in `slot` from every view taken at `sequence` or later. Only the writer
     /// calls this, once for a point.
     pub fn delete(&self, slot: u32, sequence: u64) {
-        self.row(slot)[DELETED].store(sequence, Ordering::Release);
+        self.life(slot)[DELETED].store(sequence, Ordering::Release);
         let (word, bit) = bit_of(slot);
         let settling = self.settling();
         self.settled.get(word).fetch_and(!bit, Ordering::Relaxed);
@@ -245,16 +252,16 @@ impl Arena {
     /// Notes that every view that there is or will be contains the points in these slots that were
     /// inserted up to `sequence`, but for those deleted meanwhile.
     ///
-    /// The lock keeps a delete from coming between the look at the row and the bit: one that is not
+    /// The lock keeps a delete from coming between the look at the life and the bit: one that is not
     /// seen here takes the bit back before it is published.
     pub fn settle(&self, slots: &[u32], sequence: u64) {
         let _settling = self.settling();
         for &slot in slots {
-            let row = self.row(slot);
+            let life = self.life(slot);
             // In this order: of a slot filled again, whoever finds the deletion gone finds its new
             // sequence.
-            let is_deleted = row[DELETED].load(Ordering::Acquire) != 0;
-            if !is_deleted && row[SEQUENCE].load(Ordering::Relaxed) <= sequence {
+            let is_deleted = life[DELETED].load(Ordering::Acquire) != 0;
+            if !is_deleted && life[SEQUENCE].load(Ordering::Relaxed) <= sequence {
                 let (word, bit) = bit_of(slot);
                 self.settled.get(word).fetch_or(bit, Ordering::Relaxed);
             }
@@ -303,9 +310,9 @@ impl Arena {
         if self.settled.get(word).load(Ordering::Relaxed) & bit != 0 {
             return true;
         }
-        let row = self.row(slot);
-        let deleted = row[DELETED].load(Ordering::Acquire);
-        row[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
+        let life = self.life(slot);
+        let deleted = life[DELETED].load(Ordering::Acquire);
+        life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
     }
 
     /// Whether the vector in `slot` is left to the double-precision kernels.
@@ -316,20 +323,18 @@ impl Arena {
     }
 
     /// The vector in `slot` and its inverse norm, if a view taken at `sequence` contains the point
-    /// and single precision can rank it: what a scan asks of every slot, with one look at its row.
+    /// and single precision can rank it: what a scan asks of every slot.
     #[inline]
     #[must_use]
     pub fn ordinary(&self, slot: u32, sequence: u64) -> Option<(&[f32], f32)> {
-        let row = self.row(slot);
-        let deleted = row[DELETED].load(Ordering::Acquire);
-        let is_visible = row[SEQUENCE].load(Ordering::Relaxed) <= sequence
-            && (deleted == 0 || deleted > sequence);
-        let inverse_norm = f32::from_bits(unpack(row[RECORD_AND_NORM].load(Ordering::Relaxed)).1);
-        if !is_visible || inverse_norm.is_nan() {
+        if !self.is_visible(slot, sequence) {
             return None;
         }
-        let (segment, vector) = unpack(row[VECTOR].load(Ordering::Relaxed));
-        Some((self.segments.vector(segment, vector), inverse_norm))
+        let inverse_norm = self.inverse_norm(slot);
+        if inverse_norm.is_nan() {
+            return None;
+        }
+        Some((self.vector(slot), inverse_norm))
     }
 
     /// The id of the point in `slot`.
@@ -339,24 +344,25 @@ impl Arena {
         bytemuck::cast([0, 1].map(|half: usize| words[half].load(Ordering::Relaxed)))
     }
 
-    /// Starts to bring the id of the point in `slot` into the cache.
+    /// Starts to bring what an answer needs of the point in `slot` into the cache, besides its
+    /// vector.
     #[inline]
-    pub fn prefetch_id(&self, slot: u32) {
+    pub fn prefetch_hit(&self, slot: u32) {
+        distance::prefetch(self.life(slot));
         distance::prefetch(self.ids.row(slot));
     }
 
     /// The sequence number that inserted the point in `slot`.
     #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {
-        self.row(slot)[SEQUENCE].load(Ordering::Relaxed)
+        self.life(slot)[SEQUENCE].load(Ordering::Relaxed)
     }
 
     /// Where the record of the point in `slot` lies.
     #[must_use]
     pub fn location(&self, slot: u32) -> Location {
-        let row = self.row(slot);
-        let (segment, vector) = unpack(row[VECTOR].load(Ordering::Relaxed));
-        let (record, _) = unpack(row[RECORD_AND_NORM].load(Ordering::Relaxed));
+        let (segment, vector) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
+        let (record, _) = unpack(self.records.get(slot).load(Ordering::Relaxed));
         Location {
             segment,
             record,
@@ -371,15 +377,15 @@ impl Arena {
     }
 
     #[inline]
-    fn row(&self, slot: u32) -> &[AtomicU64] {
-        self.rows.row(slot)
+    fn life(&self, slot: u32) -> &[AtomicU64] {
+        self.lives.row(slot)
     }
 }
 
 impl Points for Arena {
     #[inline]
     fn vector(&self, slot: u32) -> &[f32] {
-        let (segment, vector) = unpack(self.row(slot)[VECTOR].load(Ordering::Relaxed));
+        let (segment, vector) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
         self.segments.vector(segment, vector)
     }
 
@@ -394,12 +400,12 @@ impl Points for Arena {
 
     #[inline]
     fn is_gone(&self, slot: u32) -> bool {
-        self.row(slot)[DELETED].load(Ordering::Relaxed) != 0
+        self.life(slot)[DELETED].load(Ordering::Relaxed) != 0
     }
 
     #[inline]
     fn inverse_norm(&self, slot: u32) -> f32 {
-        f32::from_bits(unpack(self.row(slot)[RECORD_AND_NORM].load(Ordering::Relaxed)).1)
+        f32::from_bits(unpack(self.records.get(slot).load(Ordering::Relaxed)).1)
     }
 }
 

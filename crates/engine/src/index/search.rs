@@ -350,6 +350,9 @@ impl<'v, 'q> Prepared<'v, 'q> {
             return Ok(Vec::new());
         }
         let found = scratch.results().iter();
+        for neighbor in found.clone() {
+            arena.prefetch_hit(neighbor.slot);
+        }
         for &Neighbor { rank, slot } in found.filter(|found| !tail.contains(found.slot)) {
             best.offer(candidate(rank, slot));
         }
@@ -451,11 +454,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let start = Instant::now();
         let mut ranked: Vec<(f64, u32)> = Vec::new();
         reserve(&mut ranked, count)?;
-        let rank = |slot| {
-            // Looked up at the end, by when it will have come.
-            arena.prefetch_id(slot);
-            (exact_rank(&self.request, arena.vector(slot)), slot)
-        };
+        let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
         ranked.extend(slots.into_iter().map(rank));
         if count > 0 {
             self.costs().note_exact(count, start.elapsed());

@@ -1,4 +1,4 @@
-//! Which points every search sees, so that walks need not look at the row of each.
+//! Which points every search sees, so that walks need not look when each came and went.
 //!
 //! A point that a linking thread has linked is settled once no view is left from before its insert.
 //! The threads gather such points, wait for an epoch, and note them in the arena.
@@ -45,7 +45,7 @@ impl Index {
         let gathered = self.settling.gathered.lock();
         let fresh = &mut gathered.unwrap_or_else(PoisonError::into_inner).fresh;
         for slot in slots {
-            // Without memory, walks look at the row, as they do for every point at first.
+            // Without memory, searches look closer, as they do for every point at first.
             if fresh.try_reserve(1).is_err() {
                 return;
             }
