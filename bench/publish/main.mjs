@@ -13,6 +13,7 @@ const PUBLISHED = `${ROOT}docs/performance/`;
 const BENCHMARKS = {
   scan: { title: 'The exact scan beside a plain read of memory', flags: [] },
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
+  engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   memory: { title: 'Where the bytes of a point are', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };

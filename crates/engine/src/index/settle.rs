@@ -87,3 +87,77 @@ impl Index {
         true
     }
 }
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        Metric,
+        graph::Scratch,
+        index::{
+            linker::{Turn, work},
+            testing::{self, id},
+        },
+    };
+
+    const POINTS: u32 = 10;
+
+    fn index() -> Arc<Index> {
+        let vectors: Vec<Vec<f32>> = (0..POINTS).map(|value| vec![value as f32]).collect();
+        let index = testing::index(&vectors);
+        index.want_graph(Metric::Euclidean);
+        index
+    }
+
+    fn work_on(index: &Index) {
+        let mut scratch = Scratch::new();
+        while work(index, Turn::Always, &mut scratch) {}
+    }
+
+    /// The view of 0 contains only what is taken to be in every view.
+    fn is_settled(index: &Index, slot: u32) -> bool {
+        index.arena.is_visible(slot, 0)
+    }
+
+    #[test]
+    fn points_settle_once_no_view_is_left_from_before_they_were_linked() {
+        let index = index();
+        let before = index.epochs.pin();
+        work_on(&index);
+        assert!(!(0..POINTS).any(|slot| is_settled(&index, slot)));
+        drop(before);
+        work_on(&index);
+        assert!((0..POINTS).all(|slot| is_settled(&index, slot)));
+        assert!(!index.settling.is_under_way());
+    }
+
+    #[test]
+    fn a_point_settles_only_after_it_is_published() {
+        let index = index();
+        let next = u64::from(POINTS) + 1;
+        let location = index.arena.location(0);
+        index.insert(id(next as usize), location, next).unwrap();
+        work_on(&index);
+        assert!(index.settling.is_under_way());
+        assert!(!is_settled(&index, POINTS));
+        index.publish(next);
+        work_on(&index);
+        assert!(is_settled(&index, POINTS));
+    }
+
+    #[test]
+    fn a_settled_point_is_hidden_from_views_after_its_delete() {
+        let index = index();
+        work_on(&index);
+        let next = u64::from(POINTS) + 1;
+        assert!(index.delete(&id(4), next));
+        assert!(index.arena.is_visible(3, next - 1));
+        assert!(!index.arena.is_visible(3, next));
+        index.publish(next);
+        work_on(&index);
+        assert!(!is_settled(&index, 3));
+    }
+}
