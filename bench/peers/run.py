@@ -13,6 +13,7 @@ from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from report import table
 from sets import CASES, Set
+from turns import in_turn
 from verdicts import OWN, builders, verdicts
 
 RESULTS = ROOT / "bench" / "results"
@@ -164,7 +165,7 @@ def build_all(data, options, left_out):
     running = {}
     for turn in range(options.builds):
         last = turn == options.builds - 1
-        for peer in rotated([peer for peer in wanted if last or peer.name in repeated], turn):
+        for peer in in_turn([peer for peer in wanted if last or peer.name in repeated], turn):
             if peer.name in left_out:
                 continue
             try:
@@ -214,7 +215,7 @@ def search_all(running, rounds):
     """A curve of every index in every round."""
     curves = {name: [] for name in running}
     for turn in range(rounds):
-        for name in rotated(list(running), turn):
+        for name in in_turn(list(running), turn):
             process = running[name]
             curves[name].append([process.search(ef) for ef in process.breadths])
         print(f"  round {turn + 1} of {rounds}", flush=True)
@@ -252,12 +253,6 @@ def evaluate(builds, rounds, baseline_builds, baseline_rounds):
 
 def quotient(value, other):
     return None if value is None or other is None else value / other
-
-
-def rotated(items, turn):
-    """The items from another first one each turn, so that none always follows the same other."""
-    start = turn % max(len(items), 1)
-    return items[start:] + items[:start]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,25 @@
+"""python -m unittest discover bench/peers"""
+
+from collections import Counter
+from unittest import TestCase
+
+from turns import in_turn
+
+
+class TurnsTest(TestCase):
+    def test_each_is_first_and_follows_each_other_one_equally_often(self):
+        for count in range(2, 10):
+            items = list(range(count))
+            times = 1 + count % 2
+            orders = [in_turn(items, turn) for turn in range(times * count)]
+            for order in orders:
+                self.assertEqual(sorted(order), items)
+            firsts = Counter(order[0] for order in orders)
+            self.assertEqual(firsts, dict.fromkeys(items, times))
+            steps = Counter(step for order in orders for step in zip(order, order[1:]))
+            expected = {(a, b): times for a in items for b in items if a != b}
+            self.assertEqual(steps, expected)
+
+    def test_none_and_one_have_one_order(self):
+        self.assertEqual(in_turn([], 3), [])
+        self.assertEqual(in_turn(["one"], 3), ["one"])

@@ -1,0 +1,14 @@
+"""In which order the indexes take turns."""
+
+
+def in_turn(items, turn):
+    """The items in the order of this turn. In as many turns as there are items, or twice as many if
+    their number is odd, each is first equally often and follows each other one equally often
+    (Williams, 1949): whatever one leaves behind in caches and memory, it leaves to all.
+    """
+    count = len(items)
+    # 0, 1, -1, 2, -2 and so on: of an even number, no step from one to the next comes twice.
+    places = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
+    order = [items[(turn + place) % count] for place in places]
+    # Of an odd number, half of the steps come twice and the reverse has the others.
+    return order[::-1] if count % 2 and turn // count % 2 else order
