@@ -65,8 +65,7 @@ export const SETTINGS = {
   ),
   warmMetrics: metrics(
     'WARM_METRICS',
-    'Similarities whose graphs are kept from the start on, not from the first search on; ' +
-      'manhattan shares that of euclidean',
+    'Similarities whose graphs are kept from the start on, not from the first search on',
   ),
   httpHost: host('HTTP_HOST', 'Address that the HTTP interface listens on'),
   httpPort: port('HTTP_PORT', 3000, 'Port of the HTTP interface; 0 picks a free one'),

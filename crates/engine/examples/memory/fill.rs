@@ -65,7 +65,12 @@ pub fn measure(set: Set) -> Result<Memory> {
     insert(&engine, &family, set)?;
     let filled = Resident::now(&folder.0)?.since(before);
     let mut graphs = Vec::new();
-    for metric in [Metric::Euclidean, Metric::Cosine, Metric::Hamming] {
+    for metric in [
+        Metric::Euclidean,
+        Metric::Cosine,
+        Metric::Manhattan,
+        Metric::Hamming,
+    ] {
         let before = Resident::now(&folder.0)?;
         link(&engine, metric, &queries, set)?;
         graphs.push((metric, Resident::now(&folder.0)?.since(before)));

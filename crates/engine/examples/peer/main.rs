@@ -61,16 +61,14 @@ fn main() -> Result<()> {
 
 /// What vectord ranks by.
 fn ranked_by(metric: Metric, base: &Vectors) -> &'static str {
-    if !Codes::pay(base.vector(0).len()) || !Codes::suit(graph_metric(metric)) {
+    if !Codes::pay(base.vector(0).len()) || !Codes::suit(metric) {
         "f32"
-    } else if Codes::suit(metric) {
-        "8-bit codes, ranked again in f32"
     } else {
-        "linked by 8-bit codes, searched in f32"
+        "8-bit codes, ranked again in f32"
     }
 }
 
-/// The graph that the service would walk.
+/// The graph of the service.
 struct Own {
     metric: Metric,
     base: Vectors,
@@ -83,7 +81,7 @@ impl Own {
         Own {
             metric,
             base,
-            graph: Graph::new(graph_metric(metric), params),
+            graph: Graph::new(metric, params),
             scratch: Scratch::new(),
         }
     }
@@ -138,14 +136,6 @@ fn metric_of(name: &str) -> Result<Metric> {
     metrics
         .find(|metric| format!("{metric:?}") == name)
         .ok_or_else(|| format!("metric {name}: expected one of {:?}", Metric::ALL).into())
-}
-
-/// The metric of the graph that the service walks under `metric`.
-fn graph_metric(metric: Metric) -> Metric {
-    match metric {
-        Metric::Manhattan => Metric::Euclidean,
-        own => own,
-    }
 }
 
 /// Obeys the commands of standard input until it ends.

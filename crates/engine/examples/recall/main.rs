@@ -62,49 +62,41 @@ fn run(options: &Options) -> Result<usize> {
     Ok(missed)
 }
 
-/// Builds the graph of a case, and a graph of the reference for every metric if it is wanted, and
-/// searches them. Returns how many targets the engine's graph missed.
+/// Builds the graph of a case, and that of the reference if it is wanted, and searches them. Returns
+/// how many targets the engine's graph missed.
 fn measure(case: &Case, set: &Set, with_reference: bool) -> Result<usize> {
-    let base = &set.base;
+    let (base, metric) = (&set.base, case.metric);
     let params = Params::default();
-    let graph = Graph::new(case.graph, params);
-    let references: Vec<Reference> = case
-        .searches
-        .iter()
-        .filter(|_| with_reference)
-        .map(|&(metric, _)| Reference::new(metric, params, base))
-        .collect();
+    let graph = Graph::new(metric, params);
+    let reference = with_reference.then(|| Reference::new(metric, params, base));
     let mut builds: Vec<Fill> = vec![Box::new(|slots| {
         Ok(fill(&graph, base, slots, BUILD_THREADS)?)
     })];
-    for reference in &references {
+    if let Some(reference) = &reference {
         builds.push(Box::new(|slots| Ok(reference.fill(slots, BUILD_THREADS)?)));
     }
     let seconds = contest::build(base.len(), &builds)?;
 
     let mut missed = 0;
-    for (index, &(metric, name)) in case.searches.iter().enumerate() {
-        let bounds = set.bounds(metric, name)?;
-        let reference = references.get(index);
-        for target in case.targets {
-            let mut searches = vec![search_graph(&graph, set, metric, target.ef)];
-            if let Some(reference) = reference {
-                searches.push(Box::new(|query| Ok(reference.search(query, target.ef))));
-            }
-            let outcomes = contest::search(set, metric, &bounds, &mut searches)?;
-            let hit = meets(target, set, &outcomes[0]);
-            missed += usize::from(!hit);
-            let row = table::Row {
-                set: case.set,
-                metric,
-                points: base.len(),
-                ef: target.ef,
-            };
-            row.engine(seconds[0], &outcomes[0], hit);
-            if let [ours, theirs] = &outcomes[..] {
-                row.reference(seconds[1 + index], theirs);
-                table::ratio(seconds[0] / seconds[1 + index], ours, theirs);
-            }
+    let bounds = set.bounds(metric, case.answers)?;
+    for target in case.targets {
+        let mut searches = vec![search_graph(&graph, set, metric, target.ef)];
+        if let Some(reference) = &reference {
+            searches.push(Box::new(|query| Ok(reference.search(query, target.ef))));
+        }
+        let outcomes = contest::search(set, metric, &bounds, &mut searches)?;
+        let hit = meets(target, set, &outcomes[0]);
+        missed += usize::from(!hit);
+        let row = table::Row {
+            set: case.set,
+            metric,
+            points: base.len(),
+            ef: target.ef,
+        };
+        row.engine(seconds[0], &outcomes[0], hit);
+        if let [ours, theirs] = &outcomes[..] {
+            row.reference(seconds[1], theirs);
+            table::ratio(seconds[0] / seconds[1], ours, theirs);
         }
     }
     Ok(missed)

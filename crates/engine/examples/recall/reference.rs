@@ -1,7 +1,7 @@
 //! `hnsw_rs`, the independent HNSW that the engine's graph is compared with.
 //!
 //! It runs with the engine's distance kernels, so that what differs is the index and not the
-//! arithmetic, and with a graph of its own for every metric, as it fixes the metric of a graph.
+//! arithmetic.
 
 use std::{borrow::Cow, cell::Cell, ops::Range};
 

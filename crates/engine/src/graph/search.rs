@@ -80,9 +80,9 @@ impl<R: Ranks> Target<R> {
 impl Graph {
     /// Leaves the up to `limit` closest points that `accept` lets pass in [`Scratch::results`],
     /// found by a walk of breadth `ef`, and says how many ranks it took. `measure` is of the graph's
-    /// metric, or Manhattan on a Euclidean graph. Points whose insertion has not finished may be
-    /// missing; decide which points those are with [`Graph::contains`] before the search, not after
-    /// it. Where too many points do not pass, the search gives up and [says so](Scratch::gave_up).
+    /// metric. Points whose insertion has not finished may be missing; decide which points those
+    /// are with [`Graph::contains`] before the search, not after it. Where too many points do not
+    /// pass, the search gives up and [says so](Scratch::gave_up).
     ///
     /// Where there are codes, the walk goes by them, and the ranks of the results are still those
     /// of the vectors.

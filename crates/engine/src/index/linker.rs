@@ -10,8 +10,8 @@ use std::{
 use super::{
     Index,
     activity::{Activity, GRACE},
-    family::Family,
     linked::{Claim, LinkedGraph},
+    metric_graph::MetricGraph,
 };
 use crate::{Error, Result, graph::Scratch};
 
@@ -148,7 +148,7 @@ impl Index {
         let is_full = |linked: Arc<LinkedGraph>| {
             linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
         };
-        let mut graphs = self.families.iter().filter_map(Family::current);
+        let mut graphs = self.graphs.iter().filter_map(MetricGraph::current);
         self.linker.is_stopped() || !graphs.any(is_full)
     }
 }
@@ -178,26 +178,26 @@ fn run(index: &Index, turn: Turn) {
 pub(super) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
-    if let Some((family, linked, slots)) = claim {
-        link(index, turn, family, &linked, &slots, scratch);
+    if let Some((graph, linked, slots)) = claim {
+        link(index, turn, graph, &linked, &slots, scratch);
     }
     let has_settled = index.settle();
     index.reclaim(!has_claim, scratch) || has_settled || has_claim
 }
 
-fn claim(index: &Index) -> Option<(&Family, Arc<LinkedGraph>, Claim)> {
+fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
     let len = index.arena.slots();
-    index.families.iter().find_map(|family| {
-        let linked = family.current()?;
+    index.graphs.iter().find_map(|graph| {
+        let linked = graph.current()?;
         let slots = linked.claim(len)?;
-        Some((family, linked, slots))
+        Some((graph, linked, slots))
     })
 }
 
 fn link(
     index: &Index,
     turn: Turn,
-    family: &Family,
+    graph: &MetricGraph,
     linked: &LinkedGraph,
     slots: &Claim,
     scratch: &mut Scratch,
@@ -211,7 +211,7 @@ fn link(
         Err(_) => Some(Error::Internal("linking a point panicked".into()).to_string()),
     };
     if let Some(reason) = failure {
-        family.fail(reason);
+        graph.fail(reason);
     }
     linked.finish(slots, index.arena.slots());
     index.gather(slots.slots());

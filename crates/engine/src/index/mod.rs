@@ -4,10 +4,10 @@
 mod activity;
 mod arena;
 mod best;
-mod family;
 mod ids;
 mod linked;
 mod linker;
+mod metric_graph;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]
 mod model;
@@ -34,8 +34,8 @@ use crate::{
     sync::{RwLock, RwLockReadGuard},
 };
 use activity::{Activity, Running};
-use family::Family;
 use ids::IdTable;
+use metric_graph::MetricGraph;
 use plan::Costs;
 
 /// Threads that read at one time without waiting for each other, with room to spare.
@@ -62,7 +62,8 @@ pub struct Index {
     ids: IdTable,
     /// Slots whose vectors the single-precision kernels cannot be trusted with.
     odd: RwLock<Vec<u32>>,
-    families: [Family; 3],
+    /// By the numbers of their metrics.
+    graphs: [MetricGraph; 4],
     activity: Activity,
     linker: linker::Signal,
     costs: Costs,
@@ -76,12 +77,11 @@ impl Index {
     /// An empty index over the segments of a store of this dimension.
     #[must_use]
     pub fn new(segments: Arc<Segments>, dimension: u32, params: Params) -> Self {
-        let family = |metric| Family::new(metric, params);
         Index {
             arena: Arena::new(segments, dimension as usize),
             ids: IdTable::default(),
             odd: RwLock::default(),
-            families: [Metric::Euclidean, Metric::Hamming, Metric::Cosine].map(family),
+            graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
             activity: Activity::new(),
             linker: linker::Signal::default(),
             costs: Costs::default(),
@@ -113,7 +113,7 @@ impl Index {
                 .map_err(|_| Error::Internal("no memory for a slot".into()))?;
             odd.push(slot);
         }
-        for linked in self.families.iter().filter_map(Family::current) {
+        for linked in self.graphs.iter().filter_map(MetricGraph::current) {
             linked.follow(slot)?;
         }
         self.ids.insert(slot, &self.arena)
@@ -159,7 +159,7 @@ impl Index {
 
     /// Begins the graph that answers searches under `metric`, unless it is there or has failed.
     pub fn want_graph(&self, metric: Metric) {
-        if self.family(metric).want() {
+        if self.graph(metric).want() {
             self.linker.wake();
         }
     }
@@ -174,11 +174,11 @@ impl Index {
     #[must_use]
     pub fn graphs(&self) -> Vec<GraphStatus> {
         let slots = self.arena.slots();
-        let status = |family: &Family| {
-            let current = family.current();
-            let failure = family.failure();
+        let status = |graph: &MetricGraph| {
+            let current = graph.current();
+            let failure = graph.failure();
             (current.is_some() || failure.is_some()).then(|| GraphStatus {
-                metric: family.metric(),
+                metric: graph.metric(),
                 linked: current
                     .as_ref()
                     .map_or(0, |linked| slots.saturating_sub(linked.tail_len(slots))),
@@ -187,17 +187,11 @@ impl Index {
                 failure,
             })
         };
-        self.families.iter().filter_map(status).collect()
+        self.graphs.iter().filter_map(status).collect()
     }
 
-    /// The family whose graph answers searches under `metric`. Manhattan is walked on the
-    /// Euclidean graph: measured, it takes no more ranks there than on a graph of its own.
-    fn family(&self, metric: Metric) -> &Family {
-        match metric {
-            Metric::Euclidean | Metric::Manhattan => &self.families[0],
-            Metric::Hamming => &self.families[1],
-            Metric::Cosine => &self.families[2],
-        }
+    fn graph(&self, metric: Metric) -> &MetricGraph {
+        &self.graphs[metric as usize]
     }
 
     fn odd(&self) -> RwLockReadGuard<'_, Vec<u32>> {

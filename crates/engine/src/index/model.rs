@@ -204,7 +204,7 @@ fn begin(script: &Script) -> Arc<Index> {
         ef_construction: 3,
     };
     let index = Arc::new(Index::new(Arc::clone(segments), 1, params));
-    assert!(index.families[0].want());
+    assert!(index.graph(Metric::Euclidean).want());
     for (&point, sequence) in script.first.iter().zip(1..) {
         write(&index, Insert(point), sequence);
     }
@@ -284,7 +284,7 @@ fn walk(
 ) -> (BTreeSet<u8>, BTreeSet<u8>) {
     let query = [value(query)];
     let view = index.view();
-    let linked = index.families[0].current().unwrap();
+    let linked = index.graph(Metric::Euclidean).current().unwrap();
     let search = view.prepare(request(&query));
     let hits = search.walk(&linked, scratch).unwrap();
     let found: BTreeSet<u8> = hits.iter().map(point).collect();
@@ -347,7 +347,10 @@ fn check_end(index: &Index, script: &Script) {
         assert_eq!(found, there);
         look_up(index, script, query);
     }
-    let linked = index.families[0].current().expect("the graph failed");
+    let linked = index
+        .graph(Metric::Euclidean)
+        .current()
+        .expect("the graph failed");
     assert_eq!(linked.tail_len(index.arena.slots()), 0);
     linked.graph.assert_sound();
     // The first of several copies may have to stay for the others.

@@ -15,9 +15,9 @@ use std::{
     sync::{Arc, PoisonError, TryLockError},
 };
 
-use super::{Index, family::Family, linked::LinkedGraph};
+use super::{Index, linked::LinkedGraph, metric_graph::MetricGraph};
 use crate::{
-    Error, Result,
+    Error, Metric, Result,
     graph::Scratch,
     sync::{
         Mutex, MutexGuard,
@@ -85,7 +85,7 @@ enum Step {
 
 /// What a round does to one graph.
 struct Repair {
-    family: usize,
+    metric: Metric,
     linked: Arc<LinkedGraph>,
     leaving: Vec<u32>,
 }
@@ -158,15 +158,15 @@ impl Index {
     }
 
     fn withdraw(&self, round: &mut Round) -> bool {
-        for (number, family) in self.families.iter().enumerate() {
-            let Some(linked) = family.current() else {
+        for graph in &self.graphs {
+            let Some(linked) = graph.current() else {
                 continue;
             };
             let withdraw = || linked.graph.withdraw(&round.dead);
-            let leaving = attempt(family, withdraw).unwrap_or_default();
+            let leaving = attempt(graph, withdraw).unwrap_or_default();
             if !leaving.is_empty() {
                 round.repairs.push(Arc::new(Repair {
-                    family: number,
+                    metric: graph.metric(),
                     linked,
                     leaving,
                 }));
@@ -192,7 +192,7 @@ impl Index {
         };
         let end = repair.leaving.len().min(next + HEAL_CHUNK);
         let graph = &repair.linked.graph;
-        let healed = attempt(&self.families[repair.family], || {
+        let healed = attempt(self.graph(repair.metric), || {
             graph.heal(&self.arena, &repair.leaving[next..end], scratch)
         });
         if end < repair.leaving.len() && healed.is_some() {
@@ -221,7 +221,7 @@ impl Index {
             return false;
         };
         drop(round);
-        attempt(&self.families[repair.family], || {
+        attempt(self.graph(repair.metric), || {
             repair.linked.graph.mend_rows(&self.arena, rows, scratch)
         });
         let mut round = self.reclaim.round();
@@ -244,7 +244,11 @@ impl Index {
         for repair in &round.repairs {
             repair.linked.graph.forget(&repair.leaving);
         }
-        let graphs: Vec<_> = self.families.iter().filter_map(Family::current).collect();
+        let graphs: Vec<_> = self
+            .graphs
+            .iter()
+            .filter_map(MetricGraph::current)
+            .collect();
         let mut freed = std::mem::take(&mut round.dead);
         let dead = freed.len();
         freed.retain(|&slot| !graphs.iter().any(|linked| linked.graph.contains(slot)));
@@ -283,14 +287,14 @@ fn claim_rows(round: &mut Round, number: usize, next: u32) -> Option<(Arc<Repair
     Some((repair, next..end))
 }
 
-/// Works on the graph of a family, which gives it up for good if that fails.
-fn attempt<T>(family: &Family, work: impl FnOnce() -> Result<T>) -> Option<T> {
+/// Works on a graph, which is given up for good if that fails.
+fn attempt<T>(graph: &MetricGraph, work: impl FnOnce() -> Result<T>) -> Option<T> {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return Some(done),
         Ok(Err(error)) => error,
         Err(_) => Error::Internal("repairing a graph panicked".into()),
     };
-    family.fail(failure.to_string());
+    graph.fail(failure.to_string());
     None
 }
 
@@ -298,12 +302,9 @@ fn attempt<T>(family: &Family, work: impl FnOnce() -> Result<T>) -> Option<T> {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::{
-        Metric,
-        index::{
-            linker::{Turn, work},
-            testing::{self, id},
-        },
+    use crate::index::{
+        linker::{Turn, work},
+        testing::{self, id},
     };
 
     /// An index of which all points are linked: each vector by so many points.
@@ -336,7 +337,7 @@ mod tests {
     #[test]
     fn a_round_waits_three_times_for_those_who_read() {
         let index = linked(200, 1);
-        let linked = index.families[0].current().unwrap();
+        let linked = index.graph(Metric::Euclidean).current().unwrap();
         delete(&index, 1..=100);
 
         let first = index.epochs.pin();

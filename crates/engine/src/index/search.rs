@@ -283,8 +283,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
 
     fn consider_graph(&mut self, costs: &MetricCosts) {
         let index = self.view.index;
-        let family = index.family(self.request.metric);
-        let Some(linked) = family.current() else {
+        let Some(linked) = index.graph(self.request.metric).current() else {
             if self.walk_cost < self.scan_cost {
                 index.want_graph(self.request.metric);
             }
@@ -564,10 +563,10 @@ mod tests {
     }
 
     fn link_all(index: &Arc<Index>) {
-        let family = index.family(Metric::Euclidean);
-        family.want();
+        let graph = index.graph(Metric::Euclidean);
+        graph.want();
         let linker = Linker::start(index, 2).unwrap();
-        while family.current().unwrap().tail_len(index.arena.slots()) > 0 {
+        while graph.current().unwrap().tail_len(index.arena.slots()) > 0 {
             std::thread::yield_now();
         }
         linker.stop();
@@ -609,9 +608,9 @@ mod tests {
     #[test]
     fn a_graph_is_not_walked_before_it_has_caught_up() {
         let index = index(&vectors(20_000, 16));
-        let family = index.family(Metric::Euclidean);
-        family.want();
-        let linked = family.current().unwrap();
+        let graph = index.graph(Metric::Euclidean);
+        graph.want();
+        let linked = graph.current().unwrap();
         let mut scratch = Scratch::new();
         while linked.graph.len() < 18_000 {
             let claim = linked.claim(20_000).unwrap();

@@ -114,6 +114,32 @@ fn neighbours_from_two_places_are_found_where_codes_tell_only_the_places_apart()
     }
 }
 
+/// What lies near under Manhattan may be far under Euclidean: one large difference against small
+/// ones that add up. A graph of Euclidean finds hardly any of it.
+#[test]
+fn neighbours_that_differ_in_one_value_alone_are_found_by_the_sum_of_differences() {
+    const DIMENSION: usize = 128;
+    for spiked in [0.02, 0.2] {
+        let mut random = Random::new(43);
+        let centre = random.vector(DIMENSION);
+        let base = sets::rows(8_000, |_| {
+            let is_spiked = random.uniform() < spiked;
+            let spread = if is_spiked { 0.001 } else { 0.1 };
+            let mut row = sets::around(&centre, spread, &random.vector(DIMENSION));
+            if is_spiked {
+                row[random.below(DIMENSION)] += 5.0 * (0.8 + 0.4 * random.uniform());
+            }
+            row
+        });
+        let queries = sets::rows(100, |_| {
+            sets::around(&centre, 0.002, &random.vector(DIMENSION))
+        });
+        let indexed = Indexed::new(Metric::Manhattan, base);
+        let name = format!("{spiked} in one value");
+        assert_recall(&name, &indexed, Metric::Manhattan, &queries);
+    }
+}
+
 /// Codes of the copies of one vector are off by as much, and say nothing of other vectors'.
 #[test]
 fn copies_do_not_hide_how_far_codes_are_off() {

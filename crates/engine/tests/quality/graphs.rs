@@ -33,7 +33,7 @@ impl Indexed {
         let vectors = Vectors::new(rows[0].len(), rows.concat())
             .with_codes()
             .expect("memory");
-        let graph = Graph::new(graph_of(metric), PARAMS);
+        let graph = Graph::new(metric, PARAMS);
         fill(&graph, &vectors, 0..vectors.len(), 1).expect("memory");
         Indexed {
             rows,
@@ -103,14 +103,6 @@ impl Indexed {
                 "{metric:?} from {slot}"
             );
         }
-    }
-}
-
-/// The metric of the graph that answers a metric.
-fn graph_of(metric: Metric) -> Metric {
-    match metric {
-        Metric::Manhattan => Metric::Euclidean,
-        own => own,
     }
 }
 

@@ -1,13 +1,13 @@
-//! The metrics that share a graph, and the life of that graph: begun when a metric is first asked
-//! for, kept up from then on.
+//! The life of the graph of a metric: begun when the metric is first asked for, kept up from then
+//! on.
 
 use std::sync::{Arc, PoisonError};
 
 use super::linked::LinkedGraph;
 use crate::{Metric, graph::Params, sync::RwLock};
 
-/// One graph for one or more metrics.
-pub struct Family {
+/// The graph that answers searches under a metric, or none yet.
+pub struct MetricGraph {
     metric: Metric,
     params: Params,
     state: RwLock<State>,
@@ -19,24 +19,24 @@ struct State {
     failure: Option<String>,
 }
 
-impl Family {
-    /// A family without a graph, whose graph will be built under `metric`.
+impl MetricGraph {
+    /// No graph yet; it will be built under `metric`.
     #[must_use]
     pub fn new(metric: Metric, params: Params) -> Self {
-        Family {
+        MetricGraph {
             metric,
             params,
             state: RwLock::default(),
         }
     }
 
-    /// The metric under which the graph is built.
+    /// The metric.
     #[must_use]
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// The graph to search, if the family has one.
+    /// The graph to search, if there is one.
     #[must_use]
     pub fn current(&self) -> Option<Arc<LinkedGraph>> {
         self.state
@@ -46,7 +46,7 @@ impl Family {
             .clone()
     }
 
-    /// Begins the graph if there is none; true if it did. A family that failed stays without one.
+    /// Begins the graph if there is none; true if it did. One that failed is not begun again.
     pub fn want(&self) -> bool {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.current.is_some() || state.failure.is_some() {
@@ -65,7 +65,7 @@ impl Family {
         };
     }
 
-    /// Why the family has no graph, if it failed.
+    /// Why there is no graph, if it failed.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.state
