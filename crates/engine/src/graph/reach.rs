@@ -46,6 +46,7 @@ impl Reach {
         let factor = match metric {
             // Ranks are squares of distances.
             Metric::Euclidean | Metric::Cosine => farther * farther,
+            // Ranks are distances: of the square, walks at equal recall take more ranks.
             Metric::Manhattan => farther,
             // Counts of positions lie so close together that they say nothing of this.
             Metric::Hamming => {
