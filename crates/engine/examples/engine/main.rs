@@ -13,6 +13,8 @@ mod cpu;
 #[allow(dead_code)]
 #[path = "../report/mod.rs"]
 mod report;
+#[path = "../scan/rounds.rs"]
+mod rounds;
 #[allow(dead_code)]
 #[path = "../../tests/support/mod.rs"]
 mod support;
@@ -28,6 +30,7 @@ use std::{
 };
 
 use report::{Bound, Cell, Report, Row, Table, Verdict};
+use rounds::Samples;
 use support::{Result, fill::fill, vectors::Vectors};
 use vectord_engine::{
     Metric,
@@ -138,7 +141,7 @@ fn compare(
     let mut scratch = Scratch::new();
     let mut rows = Vec::new();
     for ef in BREADTHS {
-        let [mut alone, mut whole, mut ratio] = [const { Vec::new() }; 3];
+        let [mut alone, mut whole, mut ratio] = [const { Samples::new() }; 3];
         for round in 0..=ROUNDS {
             let start = cpu::seconds();
             for query in (0..queries.len()).map(|query| queries.vector(query)) {
@@ -160,9 +163,9 @@ fn compare(
             // The first round brings caches and costs up.
             if round > 0 {
                 let microseconds = 1e6 / f64::from(queries.len());
-                alone.push((between - start) * microseconds);
-                whole.push((end - between) * microseconds);
-                ratio.push((end - between) / (between - start));
+                alone.add(((between - start) * microseconds) as f32);
+                whole.add(((end - between) * microseconds) as f32);
+                ratio.add(((end - between) / (between - start)) as f32);
             }
         }
         let row: Row = vec![
@@ -170,9 +173,9 @@ fn compare(
             ("metric", Cell::Text(format!("{metric:?}"))),
             ("points", (base.len() as usize).into()),
             ("ef", ef.into()),
-            ("bare graph us", spread(alone, 1)),
-            ("engine us", spread(whole, 1)),
-            ("engine / bare", spread(ratio, 2)),
+            ("bare graph us", alone.cell(1)),
+            ("engine us", whole.cell(1)),
+            ("engine / bare", ratio.cell(2)),
         ];
         let cells = row.iter().map(|(name, cell)| format!("{name} {cell}"));
         println!("{}", cells.collect::<Vec<_>>().join(", "));
@@ -220,11 +223,4 @@ fn engine(folder: &Path, metric: Metric, base: &Vectors) -> Result<Arc<Index>> {
     thread::sleep(Duration::from_millis(500));
     linker.stop();
     Ok(index)
-}
-
-/// The median, the least and the most.
-fn spread(mut samples: Vec<f64>, digits: usize) -> Cell {
-    samples.sort_unstable_by(f64::total_cmp);
-    let last = samples.len() - 1;
-    Cell::Spread([samples[last / 2], samples[0], samples[last]], digits)
 }
