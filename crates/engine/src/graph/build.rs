@@ -168,11 +168,16 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> bool {
         let _lock = self.links.lock(owner);
-        let has_room = self.links.kept(owner).count() <= self.params.m;
+        let has_room = self.has_room(owner);
         if has_room {
             self.place(space, owner, Link::kept(child), 0, scratch);
         }
         has_room
+    }
+
+    /// Whether a point may have another child.
+    pub(super) fn has_room(&self, owner: u32) -> bool {
+        self.links.kept(owner).count() <= self.params.m
     }
 
     /// Links the point's neighbours in an upper layer back to it.

@@ -244,9 +244,7 @@ impl Graph {
                 (self.links.is_leaving(neighbor), ranked)
             }));
             orphans.sort_unstable();
-            let mut index = orphans.len();
-            while index > 0 {
-                index -= 1;
+            for index in (0..orphans.len()).rev() {
                 if self.join_elsewhere(space, slot, orphans[index].1.slot, scratch)? {
                     orphans.remove(index);
                 }
@@ -270,8 +268,7 @@ impl Graph {
             return Ok(false);
         }
         let members = &scratch.owners;
-        let has_room = |slot| self.links.kept(slot).count() <= self.params.m;
-        let stays = |slot| self.links.standing(slot).is_some() && has_room(slot);
+        let stays = |slot| self.links.standing(slot).is_some() && self.has_room(slot);
         let links = members.iter().filter(|&&member| stays(member));
         let links = links.flat_map(|&member| {
             let ranks = space.of(member);

@@ -63,7 +63,7 @@ pub struct Index {
     /// Slots whose vectors the single-precision kernels cannot be trusted with.
     odd: RwLock<Vec<u32>>,
     /// By the numbers of their metrics.
-    graphs: [MetricGraph; 4],
+    graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
     linker: linker::Signal,
     costs: Costs,
