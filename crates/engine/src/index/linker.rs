@@ -240,17 +240,9 @@ fn insert_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Metric, index::testing};
+    use crate::index::testing::line;
 
     const POINTS: u32 = 50;
-
-    /// An index whose points are in no graph yet, though one is wanted.
-    fn index() -> Arc<Index> {
-        let vectors: Vec<Vec<f32>> = (0..POINTS).map(|number| vec![number as f32]).collect();
-        let index = testing::index(&vectors);
-        index.want_graph(Metric::Euclidean);
-        index
-    }
 
     fn linked(index: &Index) -> u32 {
         index.graphs()[0].linked
@@ -272,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_last_thread_links_nothing_while_there_are_searches() {
-        let index = index();
+        let index = line(POINTS);
         let running = index.enter();
         let linker = Linker::start_threads(&index, vec![Turn::WhenQuiet]).unwrap();
         thread::sleep(GRACE);
@@ -285,7 +277,7 @@ mod tests {
     #[test]
     fn the_others_link_though_there_are_searches() {
         for turn in [Turn::Always, Turn::GivingWay] {
-            let index = index();
+            let index = line(POINTS);
             let _running = index.enter();
             let linker = Linker::start_threads(&index, vec![turn]).unwrap();
             wait_until_all_are_linked(&index);

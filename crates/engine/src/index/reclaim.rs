@@ -302,10 +302,7 @@ fn attempt<T>(graph: &MetricGraph, work: impl FnOnce() -> Result<T>) -> Option<T
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::index::{
-        linker::{Turn, work},
-        testing::{self, id},
-    };
+    use crate::index::testing::{self, id};
 
     /// An index of which all points are linked: each vector by so many points.
     fn linked(vectors: u16, copies: usize) -> Arc<Index> {
@@ -313,8 +310,7 @@ mod tests {
         let vectors: Vec<Vec<f32>> = vectors.flat_map(|vector| vec![vector; copies]).collect();
         let index = testing::index(&vectors);
         index.want_graph(Metric::Euclidean);
-        let mut scratch = Scratch::new();
-        while work(&index, Turn::Always, &mut scratch) {}
+        testing::work_on(&index);
         index
     }
 

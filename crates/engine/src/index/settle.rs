@@ -91,31 +91,10 @@ impl Index {
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::{
-        Metric,
-        graph::Scratch,
-        index::{
-            linker::{Turn, work},
-            testing::{self, id},
-        },
-    };
+    use crate::index::testing::{id, line, work_on};
 
     const POINTS: u32 = 10;
-
-    fn index() -> Arc<Index> {
-        let vectors: Vec<Vec<f32>> = (0..POINTS).map(|value| vec![value as f32]).collect();
-        let index = testing::index(&vectors);
-        index.want_graph(Metric::Euclidean);
-        index
-    }
-
-    fn work_on(index: &Index) {
-        let mut scratch = Scratch::new();
-        while work(index, Turn::Always, &mut scratch) {}
-    }
 
     /// The view of 0 contains only what is taken to be in every view.
     fn is_settled(index: &Index, slot: u32) -> bool {
@@ -124,7 +103,7 @@ mod tests {
 
     #[test]
     fn points_settle_once_no_view_is_left_from_before_they_were_linked() {
-        let index = index();
+        let index = line(POINTS);
         let before = index.epochs.pin();
         work_on(&index);
         assert!(!(0..POINTS).any(|slot| is_settled(&index, slot)));
@@ -136,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_point_settles_only_after_it_is_published() {
-        let index = index();
+        let index = line(POINTS);
         let next = u64::from(POINTS) + 1;
         let location = index.arena.location(0);
         index.insert(id(next as usize), location, next).unwrap();
@@ -150,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_settled_point_is_hidden_from_views_after_its_delete() {
-        let index = index();
+        let index = line(POINTS);
         work_on(&index);
         let next = u64::from(POINTS) + 1;
         assert!(index.delete(&id(4), next));

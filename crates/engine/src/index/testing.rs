@@ -6,9 +6,13 @@
 
 use std::sync::Arc;
 
-use super::{Index, PointId};
+use super::{
+    Index, PointId,
+    linker::{Turn, work},
+};
 use crate::{
-    graph::Params,
+    Metric,
+    graph::{Params, Scratch},
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 
@@ -50,4 +54,18 @@ pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
     }
     index.publish(vectors.len() as u64);
     Arc::new(index)
+}
+
+/// An index over the values 0, 1, 2 and so on, which are in no graph yet, though one is wanted.
+pub fn line(points: u32) -> Arc<Index> {
+    let vectors: Vec<Vec<f32>> = (0..points).map(|value| vec![value as f32]).collect();
+    let index = index(&vectors);
+    index.want_graph(Metric::Euclidean);
+    index
+}
+
+/// Does what there is for a linking thread to do.
+pub fn work_on(index: &Index) {
+    let mut scratch = Scratch::new();
+    while work(index, Turn::Always, &mut scratch) {}
 }
