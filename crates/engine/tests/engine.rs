@@ -517,7 +517,7 @@ fn a_heavy_search_is_declined_on_the_calling_thread() {
         ef: 1_000_000,
     };
     let (ordinary, odd) = (vec![0.0; 1024], vec![1e30; 1024]);
-    insert(&engine, &clustered(10, 1024)).unwrap();
+    insert(&engine, &clustered(1, 1024)).unwrap();
     for vector in [&ordinary, &odd] {
         let answer = engine.search(vector, &query(Metric::Cosine)).unwrap();
         assert_eq!(answer.unwrap().len(), 1);

@@ -55,7 +55,7 @@ pub struct Arena {
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
-    /// `live` when `visible` became what it is.
+    /// `live` when `visible` became what it is, or less.
     visible_live: AtomicU64,
     /// Slots to use again, the next one last.
     free: Mutex<Vec<u32>>,
@@ -274,8 +274,11 @@ impl Arena {
 
     /// Lets searches that start from now on see everything up to `sequence`.
     pub fn publish(&self, sequence: u64) {
-        self.visible_live.store(self.live(), Ordering::Relaxed);
+        let (before, live) = (self.visible_live.load(Ordering::Relaxed), self.live());
+        // Between the two there are as many as before or as now.
+        self.visible_live.store(live.min(before), Ordering::Relaxed);
         self.visible.store(sequence, Ordering::Release);
+        self.visible_live.store(live, Ordering::Release);
     }
 
     /// The sequence number up to which a search that starts now may look.
@@ -296,10 +299,18 @@ impl Arena {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// Points that a search that starts now sees.
+    /// The sequence number up to which a search that starts now may look, and how many points it
+    /// sees: a number that may be too small for a moment, never too large.
     #[must_use]
-    pub fn visible_live(&self) -> u64 {
-        self.visible_live.load(Ordering::Relaxed)
+    pub fn visible_points(&self) -> (u64, u64) {
+        loop {
+            let sequence = self.visible();
+            let live = self.visible_live.load(Ordering::Acquire);
+            // Who finds the number of a later sequence finds that sequence too.
+            if self.visible() == sequence {
+                return (sequence, live);
+            }
+        }
     }
 
     /// Whether a view taken at `sequence`, whose pin is held, contains the point in `slot`.

@@ -116,6 +116,28 @@ fn a_graph_that_is_emptied_and_filled_again_stays_whole() {
 }
 
 #[test]
+fn a_view_never_counts_more_points_than_it_contains() {
+    let script = &COMING_AND_GOING;
+    let count = move || {
+        let index = begin(script);
+        let reader = spawn(&index, move |index, _| {
+            while index.arena.visible() < script.end() {
+                let view = index.view();
+                assert!(view.live as usize <= script.view(view.sequence).len());
+            }
+        });
+        let writer = spawn(&index, move |index, _| {
+            for (&step, sequence) in script.steps.iter().zip(script.first.len() as u64 + 1..) {
+                write(index, step, sequence);
+            }
+        });
+        reader.join().unwrap();
+        writer.join().unwrap();
+    };
+    shuttle::check_random(count, schedules());
+}
+
+#[test]
 fn a_look_up_that_is_held_up_anywhere_finds_its_point_or_none() {
     check_held_up(|index, script, _| look_up(index, script, 1));
 }

@@ -40,7 +40,7 @@ const IDLE_DEAD_SHARE: u64 = 20;
 /// With nothing else to do, a round begins for so many.
 const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
 
-/// Points that are taken out of the tree in one piece: a fraction of a millisecond.
+/// Points that are taken out of the tree in one piece: some milliseconds at most.
 const HEAL_CHUNK: usize = 128;
 
 /// Rows that are mended in one piece: a few milliseconds at most.

@@ -55,8 +55,8 @@ pub struct View<'i> {
     _pin: Pin<'i>,
     pub(super) sequence: u64,
     slots: u32,
-    /// Points that it contains.
-    live: u64,
+    /// Points that it contains, or fewer.
+    pub(super) live: u64,
 }
 
 /// A search that knows its way and what that costs, ready to run.
@@ -78,14 +78,14 @@ impl Index {
     pub fn view(&self) -> View<'_> {
         let (running, pin) = (self.enter(), self.epochs.pin());
         // The sequence first: every point that it contains then has its slot.
-        let sequence = self.arena.visible();
+        let (sequence, live) = self.arena.visible_points();
         View {
             index: self,
             _running: running,
             _pin: pin,
             sequence,
             slots: self.arena.slots(),
-            live: self.arena.visible_live(),
+            live,
         }
     }
 

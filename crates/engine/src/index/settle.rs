@@ -128,6 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn a_point_that_has_got_the_slot_meanwhile_does_not_settle() {
+        let index = line(POINTS);
+        let sequence = index.arena.sequence(4);
+        index.arena.settle(&[4], sequence - 1);
+        assert!(!is_settled(&index, 4));
+        index.arena.settle(&[4], sequence);
+        assert!(is_settled(&index, 4));
+    }
+
+    #[test]
     fn a_settled_point_is_hidden_from_views_after_its_delete() {
         let index = line(POINTS);
         work_on(&index);
