@@ -103,6 +103,11 @@ impl Codes {
         matches!(metric, Metric::Euclidean | Metric::Cosine)
     }
 
+    /// Makes room for the codes of the slots below `slots`.
+    pub fn reserve(&self, slots: usize) -> Result<()> {
+        self.rows.ensure(slots)
+    }
+
     /// Stores the code of the vector in `slot`. One thread at a time calls this, before any other
     /// learns of the slot.
     pub fn store(&self, slot: u32, vector: &[f32]) -> Result<()> {

@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     path::PathBuf,
     slice,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     thread,
     time::Duration,
 };
@@ -15,6 +15,7 @@ use crate::{
     budget::Budget,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
+    snapshotter::Snapshotter,
     store::{OpenOptions, Segments, Store, StoredPoint},
     workers::Workers,
     writer::{Batch, Done, Writer},
@@ -90,6 +91,8 @@ pub struct Status {
     pub failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
+    /// Why the last attempt to write a snapshot failed, if it did: the next start will take longer.
+    pub snapshot_failure: Option<String>,
 }
 
 /// A data folder, opened.
@@ -102,6 +105,7 @@ pub struct Engine {
     writer: Writer,
     workers: Workers,
     linker: Mutex<Option<Linker>>,
+    snapshotter: Mutex<Option<Snapshotter>>,
     closed: RwLock<bool>,
 }
 
@@ -125,10 +129,11 @@ impl Engine {
             opened.dimension,
             options.graph,
         ));
-        for point in &opened.points {
-            index.insert(point.id, point.location, point.sequence)?;
-        }
-        index.publish(opened.last_sequence);
+        let snapshots = opened.store.snapshots();
+        let last = opened.last_sequence;
+        let mut notes = opened.notes;
+        notes.extend(index.restore(&opened.points, &opened.dead, last, &snapshots)?);
+        drop((opened.points, opened.dead));
         for &metric in &options.warm_metrics {
             index.want_graph(metric);
         }
@@ -137,7 +142,8 @@ impl Engine {
         Ok(Engine {
             dimension: opened.dimension,
             dimension_source,
-            notes: opened.notes,
+            notes,
+            snapshotter: Mutex::new(Some(Snapshotter::start(Arc::clone(&index), snapshots)?)),
             linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
             writer: Writer::start(opened.store, Arc::clone(&index), budget)?,
@@ -232,6 +238,9 @@ impl Engine {
             dead: self.index.dead(),
             failure: self.writer.failure(),
             graphs: self.index.graphs(),
+            snapshot_failure: lock(&self.snapshotter)
+                .as_ref()
+                .and_then(Snapshotter::failure),
         }
     }
 
@@ -240,14 +249,12 @@ impl Engine {
     pub fn close(&self) -> Result<()> {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.workers.stop();
-        let linker = self
-            .linker
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
         // Before the writer, which would otherwise wait for a long tail to be linked.
-        if let Some(linker) = linker {
+        if let Some(linker) = lock(&self.linker).take() {
             linker.stop();
+        }
+        if let Some(snapshotter) = lock(&self.snapshotter).take() {
+            snapshotter.stop();
         }
         self.writer.close()
     }
@@ -302,6 +309,10 @@ impl Drop for Engine {
         // Nobody is left to hear of a failure; recovery at the next start makes up for it.
         drop(self.close());
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The binding hands over arrays that fit each other; anything else is a fault of the binding.

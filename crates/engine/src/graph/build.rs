@@ -11,7 +11,7 @@ use super::{
 use crate::{Error, Result, codes::Codes, points::Points, sync::atomic::Ordering::AcqRel};
 
 /// No point rises above this layer; with `m` = 16 one in 10^22 would.
-const MAX_LEVEL: u8 = 15;
+pub(super) const MAX_LEVEL: u8 = 15;
 
 /// One in so many places of a full row is freed when a link is to be added. Measured against
 /// giving up one link at a time, an eighth takes 15 % less CPU to build and as many ranks to search

@@ -315,6 +315,40 @@ impl Links {
         self.levels.get(slot).load(Acquire) & LEAVING != 0
     }
 
+    /// What is to be saved of a point besides its links: nothing, or 1 + its highest layer, marked
+    /// if it is a twin.
+    pub fn saved_state(&self, slot: u32) -> u8 {
+        match self.state(slot) {
+            state if state & LEVEL == BUSY => 0,
+            state => state & (LEVEL | TWIN),
+        }
+    }
+
+    /// The highest layer of a point, and whether it is a twin, from what was saved.
+    pub fn read_state(state: u8) -> Option<(u8, bool)> {
+        let level = (state & LEVEL).checked_sub(1)?;
+        let is_known = state & !(LEVEL | TWIN) == 0 && state & LEVEL != BUSY;
+        is_known.then_some((level, state & TWIN != 0))
+    }
+
+    /// The point to which a place of a row leads, from what is stored in it.
+    pub fn slot_of(stored: u32) -> Option<u32> {
+        (stored & !MARK).checked_sub(1)
+    }
+
+    /// What is stored of the twins of a point.
+    pub fn twin_words(&self, slot: u32) -> [u32; 2] {
+        let row = self.twins.row(slot);
+        [NEXT_TWIN, LAST_TWIN].map(|place| row[place].load(Relaxed))
+    }
+
+    /// Stores what was saved of the twins of a point.
+    pub fn set_twin_words(&self, slot: u32, words: [u32; 2]) {
+        for (place, word) in self.twins.row(slot).iter().zip(words) {
+            place.store(word, Release);
+        }
+    }
+
     /// Marks the insertion of a point as finished.
     pub fn finish(&self, slot: u32, level: u8, is_twin: bool) {
         let twin = if is_twin { TWIN } else { 0 };

@@ -24,6 +24,7 @@ mod pool;
 mod ranks;
 mod reach;
 mod repair;
+mod save;
 mod search;
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]

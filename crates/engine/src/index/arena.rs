@@ -8,10 +8,10 @@ use crate::{
     codes::Codes,
     distance,
     points::Points,
-    store::{BLOCK, Location, Segments},
+    store::{BLOCK, LivePoint, Location, Segments},
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     table::{Table, bit_of},
 };
@@ -32,6 +32,38 @@ const FREE: u64 = u64::MAX;
 /// Stands in the place of an inverse norm when the vector is outside the range in which the
 /// single-precision kernels can be trusted.
 const ODD: f32 = f32::NAN;
+
+/// What a slot holds when an index begins with points from before.
+#[derive(Clone, Copy, Debug)]
+pub enum Slot {
+    /// Nothing.
+    Free,
+    /// A point.
+    Live(LivePoint),
+    /// A point that was deleted at a sequence and is still in a graph.
+    Dead(LivePoint, u64),
+}
+
+impl Slot {
+    /// Where the point is, if there is one.
+    pub fn location(&self) -> Option<Location> {
+        match self {
+            Slot::Free => None,
+            Slot::Live(point) | Slot::Dead(point, _) => Some(point.location),
+        }
+    }
+}
+
+/// What was found on restoring slots.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// How many hold a live point.
+    pub live: u64,
+    /// Those left to the double-precision kernels.
+    pub odd: Vec<u32>,
+    /// Those that hold nothing.
+    pub free: Vec<u32>,
+}
 
 /// Points by slot, written by one thread and read by any number without a lock.
 ///
@@ -60,7 +92,6 @@ pub struct Arena {
     /// Slots to use again, the next one last.
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
-    has_reused: AtomicBool,
     /// A bit for each slot whose point every view contains: a walk asks that of each candidate,
     /// and finds bits in the cache, lives seldom.
     settled: Table<AtomicU64>,
@@ -86,7 +117,6 @@ impl Arena {
             visible_live: AtomicU64::new(0),
             free: Mutex::default(),
             free_len: AtomicU32::new(0),
-            has_reused: AtomicBool::new(false),
             settled: Table::new(1),
             settling: Mutex::default(),
         }
@@ -95,17 +125,12 @@ impl Arena {
     /// Puts the point `id` that `sequence` inserted into a slot, a free one if there is any. It stays
     /// hidden until `publish` reaches its sequence. Only the writer calls this.
     pub fn push(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
-        let vector = self.segments.vector(location.segment, location.vector);
-        let norm = if distance::is_ordinary(vector) {
-            distance::inverse_norm(vector)
-        } else {
-            ODD
-        };
-        self.pass(location, vector);
-        let words = [
-            pack(location.segment, location.vector),
-            pack(location.record, norm.to_bits()),
-        ];
+        let vector = self.vector_at(location);
+        let passed = self
+            .passed
+            .swap(end_of(location, vector), Ordering::Relaxed);
+        self.pass(passed, location);
+        let words = words_of(location, vector);
         let slot = match self.take_free() {
             Some(slot) => {
                 self.code(slot, vector)?;
@@ -118,18 +143,79 @@ impl Arena {
         Ok(slot)
     }
 
-    /// Lets go of what lies between a vector and the one pushed before. To read a vector brings in
-    /// what is around it, but of headers and contents nothing is read until somebody asks for it.
-    fn pass(&self, location: Location, vector: &[f32]) {
-        let end = location.vector + size_of_val(vector).div_ceil(BLOCK) as u32;
-        let passed = pack(location.segment, end);
-        let (segment, from) = unpack(self.passed.swap(passed, Ordering::Relaxed));
+    fn vector_at(&self, location: Location) -> &[f32] {
+        self.segments.vector(location.segment, location.vector)
+    }
+
+    /// Lets go of what lies between a vector and the end of the one read before. To read a vector
+    /// brings in what is around it, but of headers and contents nothing is read until somebody asks
+    /// for it.
+    fn pass(&self, passed: u64, location: Location) {
+        let (segment, from) = unpack(passed);
         if segment == location.segment {
             self.segments.let_go(segment, from, location.vector);
         } else {
             self.segments.let_go(segment, from, u32::MAX);
             self.segments.let_go(location.segment, 0, location.vector);
         }
+    }
+
+    /// Makes room for so many slots at once, which is faster than one by one.
+    pub fn reserve(&self, slots: u32) -> Result<()> {
+        let slots = slots as usize;
+        for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
+            table.ensure(slots)?;
+        }
+        self.settled.ensure(slots.div_ceil(u64::BITS as usize))?;
+        self.codes
+            .as_ref()
+            .map_or(Ok(()), |codes| codes.reserve(slots))
+    }
+
+    /// Puts points into slots of which nobody has heard yet and for which there is room. Several
+    /// threads may do so, each with slots of its own. A slot that holds nothing gets the vector at
+    /// `stand_in`: no search finds it, but what takes samples of all slots may read it.
+    pub fn restore(&self, first: u32, slots: &[Slot], stand_in: Location) -> Result<Restored> {
+        let mut restored = Restored::default();
+        let mut passed = None;
+        for (slot, content) in (first..).zip(slots) {
+            let (point, is_live) = match content {
+                Slot::Live(point) => (point, true),
+                Slot::Dead(point, _) => (point, false),
+                Slot::Free => {
+                    self.place(slot, words_of(stand_in, self.vector_at(stand_in)));
+                    restored.free.push(slot);
+                    continue;
+                }
+            };
+            let vector = self.vector_at(point.location);
+            if let Some(passed) = passed.replace(end_of(point.location, vector)) {
+                self.pass(passed, point.location);
+            }
+            self.code(slot, vector)?;
+            self.name(slot, point.id);
+            self.place(slot, words_of(point.location, vector));
+            let life = self.life(slot);
+            life[SEQUENCE].store(point.sequence, Ordering::Relaxed);
+            if let Slot::Dead(_, deleted) = content {
+                life[DELETED].store(*deleted, Ordering::Relaxed);
+            }
+            if self.is_odd(slot) {
+                restored.odd.push(slot);
+            }
+            if is_live {
+                restored.live += 1;
+                let (word, bit) = bit_of(slot);
+                self.settled.get(word).fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+        Ok(restored)
+    }
+
+    /// Makes the slots below `len`, which hold `live` points, those in use.
+    pub fn finish_restore(&self, len: u32, live: u64) {
+        self.live.store(live, Ordering::Relaxed);
+        self.len.store(len, Ordering::Release);
     }
 
     fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
@@ -155,7 +241,6 @@ impl Arena {
     /// finds `sequence`, which is beyond its view. And one whose view contains `sequence` has
     /// synchronized with `publish`, which follows all four, and the id.
     fn reuse(&self, slot: u32, id: PointId, words: [u64; 2], sequence: u64) {
-        self.has_reused.store(true, Ordering::Relaxed);
         self.name(slot, id);
         self.place(slot, words);
         let life = self.life(slot);
@@ -226,12 +311,6 @@ impl Arena {
     #[must_use]
     pub fn free_len(&self) -> u32 {
         self.free_len.load(Ordering::Relaxed)
-    }
-
-    /// Whether a slot was ever used again: as long as none was, slots are in the order of insertion.
-    #[must_use]
-    pub fn has_reused(&self) -> bool {
-        self.has_reused.load(Ordering::Relaxed)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<u32>> {
@@ -422,6 +501,25 @@ impl Points for Arena {
 
 fn no_memory() -> Error {
     Error::Internal("no memory for a list of slots".into())
+}
+
+/// Segment and block at which a vector ends.
+fn end_of(location: Location, vector: &[f32]) -> u64 {
+    let blocks = size_of_val(vector).div_ceil(BLOCK) as u32;
+    pack(location.segment, location.vector + blocks)
+}
+
+/// What the tables say of where a point lies, and of its norm.
+fn words_of(location: Location, vector: &[f32]) -> [u64; 2] {
+    let norm = if distance::is_ordinary(vector) {
+        distance::inverse_norm(vector)
+    } else {
+        ODD
+    };
+    [
+        pack(location.segment, location.vector),
+        pack(location.record, norm.to_bits()),
+    ]
 }
 
 fn pack(upper: u32, lower: u32) -> u64 {

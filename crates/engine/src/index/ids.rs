@@ -1,11 +1,11 @@
 //! From the id of a point to its slot.
 
-use std::sync::PoisonError;
+use std::{sync::PoisonError, thread};
 
-use hashbrown::HashTable;
+use hashbrown::{HashTable, TryReserveError};
 
 use super::Arena;
-use crate::{Error, Result, sync::RwLock};
+use crate::{Error, Result, parallel, sync::RwLock};
 
 /// The 16 bytes of a UUID.
 pub type PointId = [u8; 16];
@@ -43,11 +43,50 @@ impl IdTable {
         let hash = hash_of(&slot);
         let slots = self.part(hash).write();
         let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
-        slots
-            .try_reserve(1, hash_of)
-            .map_err(|_| Error::Internal("no memory for an id".into()))?;
+        slots.try_reserve(1, hash_of).map_err(no_memory)?;
         slots.insert_unique(hash, slot, hash_of);
         Ok(())
+    }
+
+    /// Enters the live points among the slots below `len`, whose ids are all new. What this needs to
+    /// be told of a slot is whether its point lives.
+    pub fn restore(
+        &self,
+        len: u32,
+        arena: &Arena,
+        is_live: impl Fn(u32) -> bool + Sync,
+    ) -> Result<()> {
+        let hash_of = |&slot: &u32| hash(&arena.id(slot));
+        let expected = len as usize / PARTS;
+        let room = expected + 4 * expected.isqrt() + 1;
+        let shares = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(PARTS);
+        let shares: Vec<usize> = (0..shares).collect();
+        let entered = parallel::map(&shares, |&share| {
+            let mut parts: Vec<_> = (share..PARTS)
+                .step_by(shares.len())
+                .map(|part| {
+                    self.parts[part]
+                        .write()
+                        .unwrap_or_else(PoisonError::into_inner)
+                })
+                .collect();
+            for part in &mut parts {
+                part.try_reserve(room, hash_of).map_err(no_memory)?;
+            }
+            for slot in (0..len).filter(|&slot| is_live(slot)) {
+                let hash = hash_of(&slot);
+                let part = part_of(hash);
+                if part % shares.len() == share {
+                    let part = &mut parts[part / shares.len()];
+                    part.try_reserve(1, hash_of).map_err(no_memory)?;
+                    part.insert_unique(hash, slot, hash_of);
+                }
+            }
+            Ok(())
+        });
+        entered.into_iter().collect()
     }
 
     /// Strikes a point out and says which slot it has.
@@ -61,8 +100,16 @@ impl IdTable {
 
     /// The table for a hash, by bits that the table itself does not go by: those at both ends.
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
-        &self.parts[(hash >> 40) as usize % PARTS]
+        &self.parts[part_of(hash)]
     }
+}
+
+fn part_of(hash: u64) -> usize {
+    (hash >> 40) as usize % PARTS
+}
+
+fn no_memory(_: TryReserveError) -> Error {
+    Error::Internal("no memory for an id".into())
 }
 
 /// Folds an id into a hash. The service draws ids at random, so they need no mixing, and no client

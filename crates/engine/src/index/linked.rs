@@ -48,6 +48,15 @@ struct Progress {
     marked: HashMap<u32, u32>,
 }
 
+/// How far a graph has come while nobody links.
+#[derive(Clone, Copy, Debug)]
+pub struct Progressed {
+    /// The first slot that has not had its turn.
+    pub next: u32,
+    /// Whether the graph has once been as good as complete.
+    pub caught_up: bool,
+}
+
 /// Slots that a thread has taken to link.
 pub enum Claim {
     /// The next ones in turn.
@@ -93,13 +102,37 @@ impl LinkedGraph {
     /// An empty graph that will follow an arena.
     #[must_use]
     pub fn new(metric: Metric, params: Params) -> Self {
+        let progressed = Progressed {
+            next: 0,
+            caught_up: false,
+        };
+        LinkedGraph::restored(Graph::new(metric, params), progressed)
+    }
+
+    /// A graph from before, whose links are of an arena that is restored the same.
+    #[must_use]
+    pub fn restored(graph: Graph, progressed: Progressed) -> Self {
+        let Progressed { next, caught_up } = progressed;
+        let progress = Progress {
+            next,
+            ..Progress::default()
+        };
         LinkedGraph {
-            graph: Graph::new(metric, params),
-            progress: Mutex::default(),
-            watermark: AtomicU32::new(0),
+            graph,
+            progress: Mutex::new(progress),
+            watermark: AtomicU32::new(next),
             marks: Table::sparse(1),
             refilled: AtomicU32::new(0),
-            caught_up: AtomicBool::new(false),
+            caught_up: AtomicBool::new(caught_up),
+        }
+    }
+
+    /// How far the graph has come. Nobody links at this time.
+    #[must_use]
+    pub fn progressed(&self) -> Progressed {
+        Progressed {
+            next: self.progress().next,
+            caught_up: self.caught_up(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -26,12 +26,35 @@ const WAIT: Duration = Duration::from_millis(200);
 /// search that that waits for has ended.
 const EPOCH_WAIT: Duration = Duration::from_millis(1);
 
-/// Wakes the linking threads when there is work.
+/// Wakes the linking threads when there is work, and makes them pause.
 #[derive(Default)]
 pub(super) struct Signal {
-    stopped: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
-    ended: Condvar,
+    /// The threads shall end or pause, or need not pause any more.
+    called: Condvar,
+    /// Another thread has paused or ended.
+    parked: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_stopped: bool,
+    is_pausing: bool,
+    /// Threads that have not ended.
+    running: usize,
+    /// Those of them that pause.
+    parked: usize,
+}
+
+/// As long as this lives, nothing is linked and no slot is given back.
+pub struct Pause<'s>(&'s Signal);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_pausing = false;
+        self.0.called.notify_all();
+    }
 }
 
 impl Signal {
@@ -39,31 +62,79 @@ impl Signal {
         self.changed.notify_all();
     }
 
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn stop(&self) {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.state().is_stopped = true;
         self.changed.notify_all();
-        self.ended.notify_all();
+        self.called.notify_all();
     }
 
     fn is_stopped(&self) -> bool {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state().is_stopped
+    }
+
+    /// Whether a pause is wanted: then no round of giving slots back begins.
+    pub(super) fn is_pausing(&self) -> bool {
+        self.state().is_pausing
+    }
+
+    /// Has the threads pause, each after what it is at; a round of giving slots back is finished
+    /// before. One pause at a time.
+    fn pause(&self) -> Pause<'_> {
+        let mut state = self.state();
+        state.is_pausing = true;
+        self.changed.notify_all();
+        self.called.notify_all();
+        while state.parked < state.running {
+            state = self
+                .parked
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        Pause(self)
+    }
+
+    /// Pauses for as long as is wanted.
+    fn park(&self) {
+        let mut state = self.state();
+        state.parked += 1;
+        self.parked.notify_all();
+        while state.is_pausing && !state.is_stopped {
+            state = self
+                .called
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.parked -= 1;
     }
 
     /// Waits for a change, or a little while.
     fn wait(&self, time: Duration) {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*stopped {
-            drop(self.changed.wait_timeout(stopped, time));
+        let state = self.state();
+        if !state.is_stopped {
+            drop(self.changed.wait_timeout(state, time));
         }
     }
 
-    /// Waits that long, or until the threads should end: whoever has to leave the work to others
-    /// need not hear of each claim that they finish.
+    /// Waits that long, or until the threads should end or pause: whoever has to leave the work to
+    /// others need not hear of each claim that they finish.
     fn rest(&self, time: Duration) {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*stopped {
-            drop(self.ended.wait_timeout(stopped, time));
+        let state = self.state();
+        if !state.is_stopped && !state.is_pausing {
+            drop(self.called.wait_timeout(state, time));
         }
+    }
+
+    fn begin_thread(&self) {
+        self.state().running += 1;
+    }
+
+    fn end_thread(&self) {
+        self.state().running -= 1;
+        self.parked.notify_all();
     }
 }
 
@@ -120,10 +191,12 @@ impl Linker {
 
     fn start_threads(index: &Arc<Index>, turns: Vec<Turn>) -> Result<Linker> {
         let spawn = |(number, turn)| {
-            let index = Arc::clone(index);
+            let linking = Arc::clone(index);
+            index.linker.begin_thread();
             thread::Builder::new()
                 .name(format!("link-{number}"))
-                .spawn(move || run(&index, turn))
+                .spawn(move || run(&linking, turn))
+                .inspect_err(|_| index.linker.end_thread())
         };
         let threads = turns.into_iter().enumerate().map(spawn);
         Ok(Linker {
@@ -143,6 +216,11 @@ impl Linker {
 }
 
 impl Index {
+    /// Has the linking threads pause until what this returns is dropped.
+    pub fn pause_linking(&self) -> Pause<'_> {
+        self.linker.pause()
+    }
+
     /// Whether no graph that had caught up has fallen too far behind to take more points.
     pub fn has_room(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
@@ -156,6 +234,10 @@ impl Index {
 fn run(index: &Index, turn: Turn) {
     let mut scratch = Scratch::new();
     while !index.linker.is_stopped() {
+        if index.linker.is_pausing() && !index.reclaim.is_under_way() {
+            index.linker.park();
+            continue;
+        }
         if !turn.has_come(&index.activity) {
             index.linker.rest(GRACE);
             continue;
@@ -171,6 +253,7 @@ fn run(index: &Index, turn: Turn) {
                 .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
         }
     }
+    index.linker.end_thread();
 }
 
 /// Links the slots of one claim, notes which points all searches see, and does one piece of giving

@@ -56,6 +56,12 @@ impl MetricGraph {
         true
     }
 
+    /// Takes over a graph from before, as the one to search and keep up.
+    pub fn adopt(&self, linked: Arc<LinkedGraph>) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.current = Some(linked);
+    }
+
     /// Gives up the graph for good: searches scan from now on.
     pub fn fail(&self, reason: String) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);

@@ -13,9 +13,11 @@ mod metric_graph;
 mod model;
 pub mod plan;
 mod reclaim;
+mod restore;
 mod scan;
 mod search;
 mod settle;
+mod snapshot;
 #[cfg(test)]
 mod testing;
 
@@ -25,13 +27,17 @@ pub use arena::Arena;
 pub use ids::PointId;
 pub use linker::Linker;
 pub use search::{Hit, Prepared, Request, View};
+pub use snapshot::Saved;
 
 use crate::{
     Error, Metric, Result,
     epoch::Epochs,
     graph::Params,
     store::{Location, Segments},
-    sync::{RwLock, RwLockReadGuard},
+    sync::{
+        RwLock, RwLockReadGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use activity::{Activity, Running};
 use ids::IdTable;
@@ -70,6 +76,9 @@ pub struct Index {
     epochs: Epochs,
     reclaim: reclaim::Reclaim,
     settling: settle::Settling,
+    /// Inserts and deletes since the index began.
+    written: AtomicU64,
+    params: Params,
     dimension: usize,
 }
 
@@ -88,6 +97,8 @@ impl Index {
             epochs: Epochs::new(READERS),
             reclaim: reclaim::Reclaim::default(),
             settling: settle::Settling::default(),
+            written: AtomicU64::new(0),
+            params,
             dimension: dimension as usize,
         }
     }
@@ -106,6 +117,7 @@ impl Index {
 
     /// Appends a point; `publish` makes it visible. Only the writer calls this.
     pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
+        self.written.fetch_add(1, Ordering::Relaxed);
         let slot = self.arena.push(id, location, sequence)?;
         if self.arena.is_odd(slot) {
             let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
@@ -125,6 +137,7 @@ impl Index {
         let Some(slot) = self.ids.remove(id, &self.arena) else {
             return false;
         };
+        self.written.fetch_add(1, Ordering::Relaxed);
         self.arena.delete(slot, sequence);
         true
     }
@@ -162,6 +175,14 @@ impl Index {
         if self.graph(metric).want() {
             self.linker.wake();
         }
+    }
+
+    /// Points written, deleted and linked, in all: what grows by how much a snapshot is out of date.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        let graphs = self.graphs.iter().filter_map(MetricGraph::current);
+        let linked = graphs.map(|linked| u64::from(linked.progressed().next));
+        self.written.load(Ordering::Relaxed) + linked.sum::<u64>()
     }
 
     /// Points that are not deleted.

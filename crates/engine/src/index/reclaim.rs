@@ -147,6 +147,9 @@ impl Index {
     }
 
     fn is_round_due(&self, is_idle: bool) -> bool {
+        if self.linker.is_pausing() {
+            return false;
+        }
         let (floor, share) = if is_idle {
             (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE)
         } else {

@@ -30,7 +30,7 @@ pub trait Io: Send + Sync {
 }
 
 /// The calls on an open file.
-pub trait IoFile: Send {
+pub trait IoFile: Send + Sync {
     /// Its size in bytes.
     fn size(&self) -> io::Result<u64>;
     /// Reads at an offset; may read less than asked.

@@ -60,6 +60,24 @@ impl Mapping {
         })
     }
 
+    /// Brings what lies between two offsets into the memory of this process, before it is read.
+    /// False where the system cannot do that, or cannot read the file there.
+    pub fn bring_in(&self, from: u64, to: u64) -> bool {
+        let from = from / PAGE as u64 * PAGE as u64;
+        let to = to.min(self.memory.len() as u64);
+        #[cfg(target_os = "linux")]
+        return self
+            .memory
+            .advise_range(
+                memmap2::Advice::PopulateRead,
+                from as usize,
+                to.saturating_sub(from) as usize,
+            )
+            .is_ok();
+        #[cfg(not(target_os = "linux"))]
+        return to <= from;
+    }
+
     /// Takes what lies between two offsets, as far as it is whole pages, out of the memory of this
     /// process: who brings a page in, brings in those around it, wanted or not. Reading brings it
     /// back from the cache of the system, or from the file.

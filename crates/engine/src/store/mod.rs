@@ -12,6 +12,7 @@ mod mapping;
 mod reader;
 mod recovery;
 mod segment;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
 use recovery::Found;
 use segment::Segment;
+pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct Opened {
     pub store: Store,
     /// The live points in the order of their sequence.
     pub points: Vec<LivePoint>,
+    /// Deleted points whose records are still there, in the order of their sequence.
+    pub dead: Vec<LivePoint>,
     /// The dimension of every vector.
     pub dimension: u32,
     /// Whether stored points pin the dimension.
@@ -60,7 +64,7 @@ pub struct Opened {
     pub notes: Vec<String>,
 }
 
-/// A point that was inserted and not deleted.
+/// A point in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LivePoint {
     /// The point's id.
@@ -125,7 +129,7 @@ pub struct Store {
     failure: Option<String>,
     /// Holds the group being written; kept for the next one.
     buffer: Vec<u8>,
-    _lock: Lock,
+    lock: Arc<Lock>,
 }
 
 /// A buffer that one large batch has grown beyond this is given back.
@@ -155,29 +159,33 @@ impl Store {
             },
         };
         let segments = Arc::new(Segments::new(manifest.dimension));
-        for segment in &found.segments {
-            segments.add(segment, segment.map()?);
+        let mut active = None;
+        for (segment, mapping) in found.segments {
+            segments.add(&segment, mapping);
+            active = Some(segment);
         }
         let mut store = Store {
             io,
             folder: folder.clone(),
             segment_bytes: options.segment_bytes,
             manifest,
-            active: found.segments.pop(),
+            active,
             segments,
             last_sequence: found.replay.last_sequence,
             proven: found.replay.proven,
             failure: None,
             buffer: Vec::new(),
-            _lock: lock,
+            lock: Arc::new(lock),
         };
         match store.prove() {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
             other => other?,
         }
+        let (points, dead) = found.replay.into_points();
         Ok(Opened {
             dimension: store.manifest.dimension,
-            points: found.replay.into_points(),
+            points,
+            dead,
             last_sequence: store.last_sequence,
             store,
             remembered,
@@ -189,6 +197,13 @@ impl Store {
     #[must_use]
     pub fn segments(&self) -> Arc<Segments> {
         Arc::clone(&self.segments)
+    }
+
+    /// The snapshots of this store. As long as this lives, the folder stays locked.
+    #[must_use]
+    pub fn snapshots(&self) -> Snapshots {
+        let (io, lock) = (Arc::clone(&self.io), Arc::clone(&self.lock));
+        Snapshots::new(io, &self.folder, lock, self.manifest.store)
     }
 
     /// Makes the writes durable as one group, all or nothing, and publishes it. Returns where each

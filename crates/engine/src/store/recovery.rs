@@ -10,20 +10,24 @@ use std::{
 
 use super::{
     LivePoint,
-    format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader},
+    format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, align},
     group::{self, Depth},
     io::{self, Io, remove_if_there},
     manifest::{self, Entry, Manifest},
+    mapping::Mapping,
     segment::{self, Segment},
 };
-use crate::Result;
+use crate::{Result, parallel};
+
+/// A sealed segment is brought into memory in pieces of at least so many bytes.
+const AHEAD_BYTES: u64 = 1 << 20;
 
 /// What a data folder holds.
 pub struct Found {
     /// Nothing if no segment was ever begun.
     pub manifest: Option<Manifest>,
     /// The segments of the manifest, each with its end.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<(Segment, Mapping)>,
     pub replay: Replay,
     /// The end of the bytes that an interrupted write left behind the last group.
     torn: Option<u64>,
@@ -34,7 +38,10 @@ pub struct Found {
 /// The state that the log leads to.
 #[derive(Default)]
 pub struct Replay {
-    live: HashMap<[u8; 16], LivePoint>,
+    /// Every point whose insert is in the log, by ascending sequence.
+    points: Vec<LivePoint>,
+    /// The sequence of the last delete of each id.
+    deletes: HashMap<[u8; 16], u64>,
     /// The sequence of the last record; 0 if there is none.
     pub last_sequence: u64,
     /// Offset of the last group in its segment.
@@ -85,7 +92,7 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
             path.display()
         ));
     }
-    let (Some(manifest), Some(last)) = (&found.manifest, found.segments.last()) else {
+    let (Some(manifest), Some((last, _))) = (&found.manifest, found.segments.last()) else {
         io::sync_way_to(io, folder);
         return Ok(notes);
     };
@@ -111,7 +118,7 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
         // first, so that a crash in between leaves an orphan.
         io.remove(&manifest::path(folder))?;
         io.sync_folder(folder)?;
-        for segment in found.segments.drain(..) {
+        for (segment, _) in found.segments.drain(..) {
             io.remove(&segment.path)?;
         }
         found.manifest = None;
@@ -122,133 +129,223 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
 
 impl Found {
     fn read_segments(&mut self, io: &dyn Io, folder: &Path, manifest: &Manifest) -> Result<()> {
-        let mut buffer = Vec::new();
-        for (index, entry) in manifest.segments.iter().enumerate() {
-            let mut segment = Segment::open(io, folder, entry.number)?;
-            let header = &segment.header;
+        for entry in &manifest.segments {
+            let segment = Segment::open(io, folder, entry.number)?;
             entry
-                .check(manifest, header)
+                .check(manifest, &segment.header)
                 .map_err(|flaw| flaw.refuse(&segment.path))?;
-            let sealed = index + 1 < manifest.segments.len();
-            let read = if sealed {
-                let bytes = segment.load(&mut buffer, 0, entry.end)?;
-                self.replay
-                    .sealed(header, bytes, entry)
-                    .map(|()| (entry.end, None))
-            } else {
-                let bytes = segment.load(&mut buffer, 0, header.capacity)?;
-                self.replay.active(header, bytes, entry)
-            };
-            (segment.end, self.torn) = read.map_err(|flaw| flaw.refuse(&segment.path))?;
-            self.segments.push(segment);
+            let mapping = segment.map()?;
+            self.segments.push((segment, mapping));
+        }
+        let Some((active, sealed)) = manifest.segments.split_last() else {
+            return Ok(());
+        };
+        let sealed: Vec<_> = self.segments.iter().zip(sealed).collect();
+        let walked = parallel::map(&sealed, |((segment, mapping), entry)| {
+            read_sealed(segment, mapping, entry)
+        });
+        for walked in walked {
+            self.replay.apply(walked?);
+        }
+        for ((segment, _), entry) in self.segments.iter_mut().zip(&manifest.segments) {
+            segment.end = entry.end;
+        }
+        if let Some((segment, mapping)) = self.segments.last_mut() {
+            let mut buffer = Vec::new();
+            let bytes = segment.load(&mut buffer, 0, segment.header.capacity)?;
+            let (walked, torn) = read_active(&segment.header, bytes, active)
+                .map_err(|flaw| flaw.refuse(&segment.path))?;
+            segment.end = walked.end;
+            mapping.publish(walked.end);
+            self.torn = torn;
+            self.replay.apply(walked);
         }
         Ok(())
     }
 }
 
 impl Replay {
-    /// The live points in the order of their sequence.
-    pub fn into_points(self) -> Vec<LivePoint> {
-        let mut points: Vec<LivePoint> = self.live.into_values().collect();
-        points.sort_unstable_by_key(|point| point.sequence);
-        points
-    }
-
-    /// Replays a sealed segment, of which every byte was durable before it was sealed.
-    fn sealed(&mut self, header: &SegmentHeader, bytes: &[u8], entry: &Entry) -> Result<(), Flaw> {
-        let (end, flaw) = self.walk(header, bytes, Depth::Headers);
-        if let Some(flaw) = flaw {
-            return Err(flaw);
+    /// The live points, and those of which only the insert is in the log besides; both by ascending
+    /// sequence.
+    pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>) {
+        let Replay {
+            points, deletes, ..
+        } = self;
+        if deletes.is_empty() {
+            return (points, Vec::new());
         }
-        if self.last_sequence != entry.last_sequence {
-            let (found, expected) = (self.last_sequence, entry.last_sequence);
-            return Err(Flaw::new(
-                end,
-                format!("ends at sequence {found}, expected {expected}"),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Replays the segment that was being written. Returns the end of its groups and, if there is
-    /// a torn tail behind them, the end of that.
-    fn active(
-        &mut self,
-        header: &SegmentHeader,
-        bytes: &[u8],
-        entry: &Entry,
-    ) -> Result<(u64, Option<u64>), Flaw> {
-        let (end, flaw) = self.walk(header, bytes, Depth::Everything);
-        let Some(flaw) = flaw else {
-            return Ok((end, None));
+        let is_live = |point: &LivePoint| {
+            let deleted = deletes.get(&point.id);
+            deleted.is_none_or(|&deleted| deleted < point.sequence)
         };
-        let (offset, reason) = match flaw {
-            newer @ Flaw::Newer { .. } => return Err(newer),
-            Flaw::Broken { offset, reason } => (offset, reason),
-        };
-        let lost = self.last_sequence + 1;
-        if end < entry.end {
-            let proof = format!("MANIFEST proves that sequence {lost} was on disk");
-            return Err(Flaw::new(offset, format!("{reason}; {proof}")));
-        }
-        let Some(dirty) = dirty_end(bytes, end) else {
-            return Ok((end, None));
-        };
-        if let Some(group) = later_proof(header, &bytes[..dirty as usize], end, lost) {
-            let (at, proven) = (group.position, group.durable);
-            let proof = format!("the group at byte {at} proves that sequence {lost} was on disk");
-            let all = format!("{reason}; {proof}, as were all up to {proven}");
-            return Err(Flaw::new(offset, all));
-        }
-        Ok((end, Some(dirty)))
+        points.into_iter().partition(is_live)
     }
 
-    /// Replays groups from the start of a segment to the end of `bytes` or the first flaw; returns
-    /// where the sound groups end.
-    fn walk(&mut self, header: &SegmentHeader, bytes: &[u8], depth: Depth) -> (u64, Option<Flaw>) {
-        let mut position = PAGE as u64;
-        let mut records = Vec::new();
-        while position < bytes.len() as u64 {
-            let group = match group::decode(header, bytes, position, depth, &mut records) {
-                Ok(group) => group,
-                Err(flaw) => return (position, Some(flaw)),
-            };
-            let expected = self.last_sequence + 1;
-            if group.first_sequence != expected {
-                let found = group.first_sequence;
-                let reason = format!("a group with sequence {found}, expected {expected}");
-                return (position, Some(Flaw::new(position, reason)));
-            }
-            self.apply(header.number, position, &records);
-            self.last_group = position;
-            position += group.length;
+    fn apply(&mut self, walked: Walked) {
+        if self.points.is_empty() {
+            self.points = walked.points;
+        } else {
+            self.points.extend(walked.points);
         }
-        (position, None)
+        self.deletes.extend(walked.deletes);
+        if let Some(last) = walked.last {
+            self.last_sequence = last.sequence;
+            self.last_group = last.group;
+            self.proven = last.op == Op::Noop;
+        }
+    }
+}
+
+/// What the groups of one segment say.
+#[derive(Default)]
+struct Walked {
+    points: Vec<LivePoint>,
+    /// Ids and sequences of deletes.
+    deletes: Vec<([u8; 16], u64)>,
+    /// Where the sound groups end.
+    end: u64,
+    last: Option<LastRecord>,
+}
+
+/// The last record of a segment.
+struct LastRecord {
+    sequence: u64,
+    op: Op,
+    /// Offset of its group.
+    group: u64,
+}
+
+/// Reads a sealed segment, of which every byte was durable before it was sealed: headers alone, in
+/// place.
+fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Walked> {
+    let damaged = |flaw: Flaw| flaw.refuse(&segment.path);
+    mapping.publish(entry.end);
+    let bytes = mapping.bytes(0, entry.end);
+    let bytes = bytes.expect("published above");
+    let mut ready = PAGE as u64;
+    let (walked, flaw) = walk(&segment.header, bytes, Depth::Headers, |from, to| {
+        if to <= ready {
+            return Ok(());
+        }
+        let from = from.max(ready);
+        ready = to.max(from + AHEAD_BYTES).min(entry.end);
+        if mapping.bring_in(from, ready) {
+            return Ok(());
+        }
+        // Reading, not mapping: what cannot be read is an error here, and a signal there.
+        segment.load(&mut Vec::new(), from, ready).map(drop)
+    })?;
+    if let Some(flaw) = flaw {
+        return Err(damaged(flaw));
+    }
+    let found = walked.last_sequence(&segment.header);
+    if found != entry.last_sequence {
+        let expected = entry.last_sequence;
+        let reason = format!("ends at sequence {found}, expected {expected}");
+        return Err(damaged(Flaw::new(walked.end, reason)));
+    }
+    Ok(walked)
+}
+
+/// Reads the segment that was being written. If there is a torn tail behind its groups, its end
+/// comes too.
+fn read_active(
+    header: &SegmentHeader,
+    bytes: &[u8],
+    entry: &Entry,
+) -> Result<(Walked, Option<u64>), Flaw> {
+    let walk = walk(header, bytes, Depth::Everything, |_, _| Ok(()));
+    let (walked, flaw) = walk.expect("the bytes are in memory");
+    let Some(flaw) = flaw else {
+        return Ok((walked, None));
+    };
+    let (offset, reason) = match flaw {
+        newer @ Flaw::Newer { .. } => return Err(newer),
+        Flaw::Broken { offset, reason } => (offset, reason),
+    };
+    let (end, lost) = (walked.end, walked.last_sequence(header) + 1);
+    if end < entry.end {
+        let proof = format!("MANIFEST proves that sequence {lost} was on disk");
+        return Err(Flaw::new(offset, format!("{reason}; {proof}")));
+    }
+    let Some(dirty) = dirty_end(bytes, end) else {
+        return Ok((walked, None));
+    };
+    if let Some(group) = later_proof(header, &bytes[..dirty as usize], end, lost) {
+        let (at, proven) = (group.position, group.durable);
+        let proof = format!("the group at byte {at} proves that sequence {lost} was on disk");
+        let all = format!("{reason}; {proof}, as were all up to {proven}");
+        return Err(Flaw::new(offset, all));
+    }
+    Ok((walked, Some(dirty)))
+}
+
+/// Reads groups from the start of a segment to the end of `bytes` or the first flaw. `bring_in` is
+/// told of each range before it is read, vectors included: they will be wanted next.
+fn walk(
+    header: &SegmentHeader,
+    bytes: &[u8],
+    depth: Depth,
+    mut bring_in: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<(Walked, Option<Flaw>)> {
+    let mut walked = Walked {
+        end: PAGE as u64,
+        ..Walked::default()
+    };
+    let mut records = Vec::new();
+    let vector_bytes = align(u64::from(header.dimension) * 4);
+    while walked.end < bytes.len() as u64 {
+        let position = walked.end;
+        bring_in(position, position + BLOCK as u64)?;
+        let group = GroupHeader::decode(&bytes[position as usize..], header.salt, position);
+        let count = group.map_or(0, |group| u64::from(group.record_count));
+        bring_in(
+            position,
+            position.saturating_add(count * (BLOCK as u64 + vector_bytes)),
+        )?;
+        let group = match group::decode(header, bytes, position, depth, &mut records) {
+            Ok(group) => group,
+            Err(flaw) => return Ok((walked, Some(flaw))),
+        };
+        let expected = walked.last_sequence(header) + 1;
+        if group.first_sequence != expected {
+            let found = group.first_sequence;
+            let reason = format!("a group with sequence {found}, expected {expected}");
+            return Ok((walked, Some(Flaw::new(position, reason))));
+        }
+        walked.add(header.number, position, &records);
+        walked.end += group.length;
+    }
+    Ok((walked, None))
+}
+
+impl Walked {
+    /// The sequence of the last record, or the one before the first in a segment without records.
+    fn last_sequence(&self, header: &SegmentHeader) -> u64 {
+        let last = self.last.as_ref();
+        last.map_or(header.first_sequence - 1, |last| last.sequence)
     }
 
-    fn apply(&mut self, segment: u32, position: u64, records: &[RecordHeader]) {
+    fn add(&mut self, segment: u32, group: u64, records: &[RecordHeader]) {
         for (index, record) in records.iter().enumerate() {
-            let offset = position + (index as u64 + 1) * BLOCK as u64;
-            let (id, sequence) = (record.id, record.sequence);
-            match record.op {
-                Op::Insert => {
-                    let location = record.location(segment, offset);
-                    self.live.insert(
-                        id,
-                        LivePoint {
-                            id,
-                            sequence,
-                            location,
-                        },
-                    );
-                }
-                Op::Delete => {
-                    self.live.remove(&id);
-                }
+            let offset = group + (index as u64 + 1) * BLOCK as u64;
+            let RecordHeader {
+                op, id, sequence, ..
+            } = *record;
+            match op {
+                Op::Insert => self.points.push(LivePoint {
+                    id,
+                    sequence,
+                    location: record.location(segment, offset),
+                }),
+                Op::Delete => self.deletes.push((id, sequence)),
                 Op::Noop => {}
             }
-            self.last_sequence = sequence;
-            self.proven = record.op == Op::Noop;
+            self.last = Some(LastRecord {
+                sequence,
+                op,
+                group,
+            });
         }
     }
 }

@@ -1,0 +1,127 @@
+//! A graph as bytes, to be loaded again instead of built: see docs/FORMAT.md.
+
+use std::io::{self, Read, Write};
+
+use super::{
+    Entry, Graph, Params,
+    build::MAX_LEVEL,
+    links::{Links, SLOTS},
+};
+use crate::{
+    Metric,
+    sync::atomic::Ordering::{AcqRel, Relaxed},
+};
+
+/// Bytes of a link, or of a slot.
+const WORD: usize = size_of::<u32>();
+
+impl Graph {
+    /// Writes what the graph holds of the slots below `slots`. Nobody may insert, withdraw or mend
+    /// meanwhile.
+    pub fn save(&self, slots: u32, out: &mut impl Write) -> io::Result<()> {
+        let Graph { params, links, .. } = self;
+        let states: Vec<u8> = (0..slots).map(|slot| links.saved_state(slot)).collect();
+        out.write_all(&states)?;
+        let mut bytes = Vec::with_capacity(2 * params.m * WORD);
+        for (slot, &state) in (0..slots).zip(&states) {
+            let Some((level, false)) = Links::read_state(state) else {
+                continue;
+            };
+            for layer in 0..=level {
+                bytes.clear();
+                let row = links.row(slot, layer).iter();
+                bytes.extend(row.flat_map(|link| link.load(Relaxed).to_le_bytes()));
+                out.write_all(&bytes)?;
+            }
+        }
+        for (slot, _) in (0..slots).zip(&states).filter(|&(_, &state)| state != 0) {
+            let [next, end] = links.twin_words(slot);
+            if next | end != 0 {
+                out.write_all(&words_to_bytes([slot, next, end]))?;
+            }
+        }
+        out.write_all(&words_to_bytes([u32::MAX; 3]))
+    }
+
+    /// Reads a graph over slots below `slots` that [`Graph::save`] wrote, and checks that no link
+    /// leads elsewhere.
+    pub fn load(
+        metric: Metric,
+        params: Params,
+        slots: u32,
+        source: &mut impl Read,
+    ) -> io::Result<Graph> {
+        if slots > SLOTS {
+            return Err(malformed("more slots than there can be"));
+        }
+        let graph = Graph::new(metric, params);
+        let links = &graph.links;
+        let mut states = vec![0; slots as usize];
+        source.read_exact(&mut states)?;
+        let state_of = |slot: u32| Links::read_state(states.get(slot as usize).copied()?);
+        let mut len = 0;
+        let mut bytes = vec![0; 2 * params.m * WORD];
+        for (slot, &state) in (0..slots).zip(&states) {
+            if state == 0 {
+                continue;
+            }
+            let (level, is_twin) = Links::read_state(state)
+                .filter(|&(level, _)| level <= MAX_LEVEL)
+                .ok_or_else(|| malformed("a point of no known state"))?;
+            let begun = links.begin(slot).and_then(|_| links.reserve(slot, level));
+            begun.map_err(io::Error::other)?;
+            let layers = if is_twin { 0 } else { level + 1 };
+            for layer in 0..layers {
+                let row = links.row(slot, layer);
+                let bytes = &mut bytes[..row.len() * WORD];
+                source.read_exact(bytes)?;
+                for (link, stored) in row.iter().zip(bytes.as_chunks().0) {
+                    let stored = u32::from_le_bytes(*stored);
+                    let linked = Links::slot_of(stored);
+                    let rises = |slot| {
+                        state_of(slot).is_some_and(|(top, is_twin)| !is_twin && top >= layer)
+                    };
+                    if !linked.is_none_or(rises) {
+                        return Err(malformed("a link to a point that is not there"));
+                    }
+                    link.store(stored, Relaxed);
+                }
+            }
+            links.finish(slot, level, is_twin);
+            if !is_twin {
+                graph.entries.offer(Entry { slot, level });
+            }
+            len += 1;
+        }
+        graph.load_twins(slots, source)?;
+        graph.len.fetch_add(len, AcqRel);
+        Ok(graph)
+    }
+
+    fn load_twins(&self, slots: u32, source: &mut impl Read) -> io::Result<()> {
+        let is_there = |slot: u32| slot < slots && self.contains(slot);
+        for _ in 0..=slots {
+            let mut bytes = [0; 3 * WORD];
+            source.read_exact(&mut bytes)?;
+            let words = bytes.as_chunks().0;
+            let [slot, next, end] = [0, 1, 2].map(|word: usize| u32::from_le_bytes(words[word]));
+            if slot == u32::MAX {
+                return Ok(());
+            }
+            let linked = [next, end].into_iter().filter_map(Links::slot_of);
+            if !is_there(slot) || !linked.into_iter().all(is_there) {
+                return Err(malformed("a twin of a point that is not there"));
+            }
+            self.links.set_twin_words(slot, [next, end]);
+        }
+        Err(malformed("more twins than points"))
+    }
+}
+
+fn words_to_bytes(words: [u32; 3]) -> [u8; 3 * WORD] {
+    bytemuck::cast(words.map(u32::to_le))
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

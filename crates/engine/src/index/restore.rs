@@ -1,0 +1,101 @@
+//! An index that begins with the points of a data folder, all at once and on all cores, and with
+//! the graphs of its last snapshot.
+
+use std::{io, path::Path, sync::PoisonError};
+
+use super::{Index, Saved, arena::Slot};
+use crate::{
+    Error, Result, parallel,
+    store::{LivePoint, Snapshots},
+};
+
+/// Slots that a thread restores at a time.
+const CHUNK_SLOTS: usize = 4096;
+
+impl Index {
+    /// Fills an index without points: with those that live, and with the graphs of the newest of
+    /// `snapshots` that fits them; `dead` are deleted points whose records are still there. Both are
+    /// by ascending sequence, and `last` is the sequence of the last record. Returns a line for the
+    /// log about each snapshot that was of no use; such a snapshot is removed.
+    pub fn restore(
+        &self,
+        live: &[LivePoint],
+        dead: &[LivePoint],
+        last: u64,
+        snapshots: &Snapshots,
+    ) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        for path in snapshots.list()? {
+            match self.load(snapshots, &path, live, dead, last) {
+                Ok((slots, saved)) => {
+                    self.fill(&slots, last)?;
+                    self.adopt(saved)?;
+                    return Ok(notes);
+                }
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    notes.push(format!("removed a snapshot: {error}"));
+                    snapshots.remove(&path)?;
+                }
+            }
+        }
+        let slots: Vec<Slot> = live.iter().copied().map(Slot::Live).collect();
+        self.fill(&slots, last)?;
+        Ok(notes)
+    }
+
+    fn load(
+        &self,
+        snapshots: &Snapshots,
+        path: &Path,
+        live: &[LivePoint],
+        dead: &[LivePoint],
+        last: u64,
+    ) -> Result<(Vec<Slot>, Saved)> {
+        let mut source = snapshots.read(path)?;
+        let taken = source.sequence();
+        let loaded = if taken > last {
+            let text = format!("taken after sequence {taken}, but the log ends at {last}");
+            Err(io::Error::new(io::ErrorKind::InvalidData, text))
+        } else {
+            let rest = source.rest();
+            Saved::load(&mut source, rest, self.params).and_then(|saved| {
+                source.end()?;
+                Ok((saved.place(live, dead, last)?, saved))
+            })
+        };
+        loaded.map_err(|error| source.refuse(&error))
+    }
+
+    /// Puts points into slots, and makes everything up to `sequence` visible.
+    fn fill(&self, slots: &[Slot], sequence: u64) -> Result<()> {
+        let len = u32::try_from(slots.len());
+        let len = len.map_err(|_| Error::Internal("more points than slots".into()))?;
+        let Some(stand_in) = slots.iter().find_map(Slot::location) else {
+            self.publish(sequence);
+            return Ok(());
+        };
+        self.arena.reserve(len)?;
+        let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).enumerate().collect();
+        let restored = parallel::map(&chunks, |(number, slots)| {
+            self.arena
+                .restore((number * CHUNK_SLOTS) as u32, slots, stand_in)
+        });
+        let mut live = 0;
+        let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
+        for restored in restored {
+            let restored = restored?;
+            live += restored.live;
+            odd.extend(restored.odd);
+            self.arena.free_slots(&restored.free)?;
+        }
+        drop(odd);
+        self.arena.finish_restore(len, live);
+        let is_live = |slot: u32| matches!(slots[slot as usize], Slot::Live(_));
+        self.ids.restore(len, &self.arena, is_live)?;
+        self.publish(sequence);
+        Ok(())
+    }
+}

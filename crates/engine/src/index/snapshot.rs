@@ -1,0 +1,240 @@
+//! What a snapshot holds: which point has which slot, and the graphs. Everything else is read from
+//! the log, or computed from it, each time.
+
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+};
+
+use super::{
+    Index,
+    arena::Slot,
+    ids::PointId,
+    linked::{LinkedGraph, Progressed},
+    metric_graph::MetricGraph,
+};
+use crate::{
+    Metric, Result,
+    graph::{Graph, Params},
+    store::{LivePoint, Snapshots},
+};
+
+/// Bytes of a slot: the sequence of its point, 0 if it is in no graph, and the id.
+const SLOT_BYTES: usize = 24;
+
+/// Bytes of what precedes each graph.
+const GRAPH_BYTES: usize = 16;
+
+/// Slots and graphs from a snapshot.
+pub struct Saved {
+    /// By slot, the sequence and the id of the point; 0 for a slot that is in no graph.
+    slots: Vec<(u64, PointId)>,
+    graphs: Vec<LinkedGraph>,
+}
+
+impl Index {
+    /// Writes a snapshot, if there is a graph. Searches and writes go on meanwhile; linking does
+    /// once the bytes are handed over, before they are durable.
+    pub fn snapshot(&self, snapshots: &Snapshots) -> Result<()> {
+        if self.graphs.iter().all(|graph| graph.current().is_none()) {
+            return Ok(());
+        }
+        let pause = self.pause_linking();
+        snapshots.write(self.arena.visible(), |out| {
+            self.save(out)?;
+            drop(pause);
+            Ok(())
+        })
+    }
+
+    /// Writes the graphs, and which points they are of. The linking threads are paused meanwhile:
+    /// then no slot that is in a graph is freed or gets another point.
+    fn save(&self, out: &mut impl Write) -> io::Result<()> {
+        let graphs: Vec<_> = self
+            .graphs
+            .iter()
+            .filter_map(MetricGraph::current)
+            .collect();
+        let is_in_graph = |slot: u32| graphs.iter().any(|linked| linked.graph.contains(slot));
+        let slots = (0..self.arena.slots()).rfind(|&slot| is_in_graph(slot));
+        let slots = slots.map_or(0, |last| last + 1);
+        out.write_all(&slots.to_le_bytes())?;
+        out.write_all(&(graphs.len() as u32).to_le_bytes())?;
+        for slot in 0..slots {
+            let (sequence, id) = if is_in_graph(slot) {
+                (self.arena.sequence(slot), self.arena.id(slot))
+            } else {
+                (0, PointId::default())
+            };
+            out.write_all(&sequence.to_le_bytes())?;
+            out.write_all(&id)?;
+        }
+        for linked in graphs {
+            let Progressed { next, caught_up } = linked.progressed();
+            let params = linked.graph.params();
+            out.write_all(&(linked.graph.metric() as u32).to_le_bytes())?;
+            out.write_all(&(params.m as u32).to_le_bytes())?;
+            out.write_all(&(params.ef_construction as u32).to_le_bytes())?;
+            let progress = next.min(slots) << 1 | u32::from(caught_up);
+            out.write_all(&progress.to_le_bytes())?;
+            linked.graph.save(slots, out)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the graphs over the slots with which this index was restored.
+    pub(super) fn adopt(&self, saved: Saved) -> Result<()> {
+        for linked in saved.graphs {
+            let wants = |&slot: &u32| {
+                !linked.graph.contains(slot)
+                    && !self.arena.is_odd(slot)
+                    && self.arena.is_visible(slot, self.arena.visible())
+            };
+            let passed_over = linked.progressed().next.min(self.arena.slots());
+            for slot in (0..passed_over).filter(wants) {
+                linked.follow(slot)?;
+            }
+            self.graph(linked.graph.metric()).adopt(Arc::new(linked));
+        }
+        self.linker.wake();
+        Ok(())
+    }
+}
+
+impl Saved {
+    /// Reads what [`Index::save`] wrote, of which `rest` bytes are left at most. A graph that was
+    /// built with other parameters is an error: it would have to be built anew.
+    pub fn load(source: &mut impl Read, rest: u64, params: Params) -> io::Result<Saved> {
+        let [count, graphs] = read_words(source)?;
+        if u64::from(count) * SLOT_BYTES as u64 > rest || graphs as usize > Metric::ALL.len() {
+            return Err(malformed("more slots or graphs than there is room for"));
+        }
+        let mut slots = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let (mut sequence, mut id) = ([0; 8], PointId::default());
+            source.read_exact(&mut sequence)?;
+            source.read_exact(&mut id)?;
+            slots.push((u64::from_le_bytes(sequence), id));
+        }
+        let mut loaded: Vec<LinkedGraph> = Vec::new();
+        for _ in 0..graphs {
+            let [metric, m, ef_construction, progress] = read_words::<{ GRAPH_BYTES / 4 }>(source)?;
+            let found = Params {
+                m: m as usize,
+                ef_construction: ef_construction as usize,
+            };
+            if found != params {
+                let text = format!("graphs with {found:?}, expected {params:?}");
+                return Err(malformed(&text));
+            }
+            let metric = u8::try_from(metric).ok().and_then(Metric::from_number);
+            let metric = metric.ok_or_else(|| malformed("a graph of no known metric"))?;
+            if loaded.iter().any(|linked| linked.graph.metric() == metric) {
+                return Err(malformed("two graphs of one metric"));
+            }
+            let graph = Graph::load(metric, params, count, source)?;
+            let progressed = Progressed {
+                next: (progress >> 1).min(count),
+                caught_up: progress & 1 != 0,
+            };
+            loaded.push(LinkedGraph::restored(graph, progressed));
+        }
+        Ok(Saved {
+            slots,
+            graphs: loaded,
+        })
+    }
+
+    /// Gives the points of the log, both lists by ascending sequence, the slots that they had, and
+    /// those that had none the slots between and behind. `last` is the log's last sequence.
+    ///
+    /// # Errors
+    /// What in the snapshot cannot be of this log.
+    pub fn place(
+        &self,
+        live: &[LivePoint],
+        dead: &[LivePoint],
+        last: u64,
+    ) -> io::Result<Vec<Slot>> {
+        let mut live_points = Lookup::new(live);
+        let mut dead_points = Lookup::new(dead);
+        let mut is_placed = vec![false; live.len()];
+        let mut slots = Vec::with_capacity(self.slots.len().max(live.len()));
+        for &(sequence, id) in &self.slots {
+            if sequence == 0 {
+                slots.push(Slot::Free);
+                continue;
+            }
+            let (point, slot) = if let Some(index) = live_points.find(sequence) {
+                if std::mem::replace(&mut is_placed[index], true) {
+                    return Err(malformed(&format!("two slots for sequence {sequence}")));
+                }
+                (live[index], Slot::Live(live[index]))
+            } else if let Some(index) = dead_points.find(sequence) {
+                (dead[index], Slot::Dead(dead[index], last))
+            } else {
+                return Err(malformed(&format!("no record has sequence {sequence}")));
+            };
+            if point.id != id {
+                return Err(malformed(&format!(
+                    "the record with sequence {sequence} is another"
+                )));
+            }
+            slots.push(slot);
+        }
+        let unplaced = live
+            .iter()
+            .zip(is_placed)
+            .filter(|(_, is_placed)| !is_placed);
+        let mut unplaced = unplaced.map(|(&point, _)| Slot::Live(point));
+        let free = slots.iter_mut().filter(|slot| matches!(slot, Slot::Free));
+        for slot in free {
+            let Some(point) = unplaced.next() else { break };
+            *slot = point;
+        }
+        slots.extend(unplaced);
+        Ok(slots)
+    }
+}
+
+/// Finds points by their sequence; fastest where one is asked for after the other.
+struct Lookup<'p> {
+    points: &'p [LivePoint],
+    next: usize,
+}
+
+impl<'p> Lookup<'p> {
+    fn new(points: &'p [LivePoint]) -> Self {
+        Lookup { points, next: 0 }
+    }
+
+    fn find(&mut self, sequence: u64) -> Option<usize> {
+        let is_next = self
+            .points
+            .get(self.next)
+            .is_some_and(|point| point.sequence == sequence);
+        let index = if is_next {
+            self.next
+        } else {
+            self.points
+                .binary_search_by_key(&sequence, |point| point.sequence)
+                .ok()?
+        };
+        self.next = index + 1;
+        Some(index)
+    }
+}
+
+fn read_words<const N: usize>(source: &mut impl Read) -> io::Result<[u32; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        let mut bytes = [0; 4];
+        source.read_exact(&mut bytes)?;
+        *word = u32::from_le_bytes(bytes);
+    }
+    Ok(words)
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

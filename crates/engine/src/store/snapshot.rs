@@ -1,0 +1,328 @@
+//! Snapshot files: what can be derived from the log, kept so that it need not be derived again.
+//!
+//! A snapshot is complete or not there: it is written under another name, synced and renamed. Its
+//! bytes come in frames of a mebibyte, each with a checksum, so that nothing is taken from them
+//! before it is verified. docs/FORMAT.md describes the file byte by byte.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    format::{Flaw, array_at, check_start, put, u32_at, u64_at},
+    io::{Io, IoFile, read_exact, remove_if_there, write_all},
+    lock::Lock,
+    random,
+};
+use crate::{Error, Result};
+
+const MAGIC: [u8; 8] = *b"VECDSNAP";
+const HEADER_BYTES: usize = 64;
+const HEADER_CRC_AT: usize = HEADER_BYTES - 4;
+const FRAME_HEADER_BYTES: usize = 12;
+
+/// The most that one frame holds.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// Snapshots that are kept: should the last be damaged, there is the one before.
+const KEPT: usize = 2;
+
+/// The snapshots of a store.
+pub struct Snapshots {
+    io: Arc<dyn Io>,
+    folder: PathBuf,
+    /// Nobody else writes to the folder as long as there are snapshots to write.
+    _lock: Arc<Lock>,
+    store: [u8; 16],
+}
+
+impl Snapshots {
+    pub(super) fn new(io: Arc<dyn Io>, folder: &Path, lock: Arc<Lock>, store: [u8; 16]) -> Self {
+        Snapshots {
+            io,
+            folder: folder.to_owned(),
+            _lock: lock,
+            store,
+        }
+    }
+
+    /// The snapshots there are, the newest first.
+    pub fn list(&self) -> Result<Vec<PathBuf>> {
+        let mut found: Vec<(u32, PathBuf)> = self
+            .io
+            .list(&self.folder)?
+            .into_iter()
+            .filter_map(|path| Some((number(&path)?, path)))
+            .collect();
+        found.sort_unstable_by_key(|&(number, _)| std::cmp::Reverse(number));
+        Ok(found.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// Removes a snapshot that is of no use.
+    pub fn remove(&self, path: &Path) -> Result<()> {
+        Ok(remove_if_there(&*self.io, path)?)
+    }
+
+    /// Begins to read a snapshot; refuses one of another store or version.
+    pub fn read(&self, path: &Path) -> Result<SnapshotReader> {
+        let file = self.io.open(path)?;
+        let size = file.size()?;
+        let mut header = [0; HEADER_BYTES];
+        let damaged = |flaw: Flaw| flaw.refuse(path);
+        if size < HEADER_BYTES as u64 {
+            return Err(damaged(Flaw::new(
+                size,
+                "the file ends here, expected a header",
+            )));
+        }
+        read_exact(&*file, &mut header, 0)?;
+        check_start(&header, MAGIC, "snapshot").map_err(damaged)?;
+        if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
+            return Err(damaged(Flaw::new(
+                0,
+                "the checksum of the header does not match",
+            )));
+        }
+        if array_at(&header, 16) != self.store {
+            return Err(damaged(Flaw::new(
+                16,
+                "the snapshot belongs to another store",
+            )));
+        }
+        Ok(SnapshotReader {
+            file,
+            path: path.to_owned(),
+            size,
+            id: array_at(&header, 32),
+            sequence: u64_at(&header, 48),
+            at: HEADER_BYTES as u64,
+            frames: 0,
+            frame: Vec::new(),
+            taken: 0,
+        })
+    }
+
+    /// Writes a snapshot of the state after `sequence`: `write` says what is in it. Once it is
+    /// durable, all but the last two are removed. After an error nothing has changed.
+    pub fn write(
+        &self,
+        sequence: u64,
+        write: impl FnOnce(&mut SnapshotWriter) -> io::Result<()>,
+    ) -> Result<()> {
+        let temporary = self.folder.join("SNAPSHOT.tmp");
+        let written = self.write_as(&temporary, sequence, write);
+        if written.is_err() {
+            // It is removed at the next attempt, if not now.
+            drop(self.io.remove(&temporary));
+        }
+        written?;
+        let list = self.list()?;
+        list.iter()
+            .skip(KEPT)
+            .try_for_each(|path| self.remove(path))
+    }
+
+    fn write_as(
+        &self,
+        temporary: &Path,
+        sequence: u64,
+        write: impl FnOnce(&mut SnapshotWriter) -> io::Result<()>,
+    ) -> Result<()> {
+        remove_if_there(&*self.io, temporary)?;
+        let last = self
+            .list()?
+            .first()
+            .and_then(|path| number(path))
+            .unwrap_or(0);
+        let mut header = [0; HEADER_BYTES];
+        let id: [u8; 16] = random()?;
+        put(&mut header, 0, &MAGIC);
+        put(&mut header, 8, &super::format::VERSION.to_le_bytes());
+        put(&mut header, 16, &self.store);
+        put(&mut header, 32, &id);
+        put(&mut header, 48, &sequence.to_le_bytes());
+        let crc = crc32fast::hash(&header[..HEADER_CRC_AT]);
+        put(&mut header, HEADER_CRC_AT, &crc.to_le_bytes());
+        let file = self.io.create(temporary)?;
+        write_all(&*file, &header, 0).map_err(|(_, error)| error)?;
+        let mut writer = SnapshotWriter {
+            file,
+            id,
+            at: HEADER_BYTES as u64,
+            frames: 0,
+            frame: Vec::with_capacity(FRAME_HEADER_BYTES + FRAME_BYTES),
+        };
+        writer.begin_frame();
+        write(&mut writer)?;
+        writer.end()?;
+        self.io.rename(
+            temporary,
+            &self.folder.join(format!("{:08}.snapshot", last + 1)),
+        )?;
+        Ok(self.io.sync_folder(&self.folder)?)
+    }
+}
+
+/// The number of the snapshot with this path, if it is named like one.
+fn number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_suffix(".snapshot")?.parse().ok()?;
+    (name == format!("{number:08}.snapshot")).then_some(number)
+}
+
+/// Takes the content of a snapshot.
+pub struct SnapshotWriter {
+    file: Box<dyn IoFile>,
+    id: [u8; 16],
+    at: u64,
+    frames: u32,
+    /// Room for its header, then what it holds so far.
+    frame: Vec<u8>,
+}
+
+impl SnapshotWriter {
+    fn begin_frame(&mut self) {
+        self.frame.clear();
+        self.frame.resize(FRAME_HEADER_BYTES, 0);
+    }
+
+    fn end_frame(&mut self) -> io::Result<()> {
+        let length = (self.frame.len() - FRAME_HEADER_BYTES) as u32;
+        put(&mut self.frame, 0, &length.to_le_bytes());
+        put(&mut self.frame, 4, &self.frames.to_le_bytes());
+        let crc = frame_crc(self.id, &self.frame);
+        put(&mut self.frame, 8, &crc.to_le_bytes());
+        write_all(&*self.file, &self.frame, self.at).map_err(|(_, error)| error)?;
+        self.at += self.frame.len() as u64;
+        self.frames += 1;
+        self.begin_frame();
+        Ok(())
+    }
+
+    /// Writes the last frame, an empty one, and makes everything durable.
+    fn end(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.end_frame()?;
+        self.file.sync_all()
+    }
+}
+
+impl Write for SnapshotWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = FRAME_HEADER_BYTES + FRAME_BYTES - self.frame.len();
+        let taken = room.min(bytes.len());
+        self.frame.extend_from_slice(&bytes[..taken]);
+        if taken == room {
+            self.end_frame()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.frame.len() > FRAME_HEADER_BYTES {
+            self.end_frame()?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the content of a snapshot back, verified.
+pub struct SnapshotReader {
+    file: Box<dyn IoFile>,
+    path: PathBuf,
+    size: u64,
+    id: [u8; 16],
+    sequence: u64,
+    at: u64,
+    frames: u32,
+    frame: Vec<u8>,
+    /// Bytes of the frame that were read.
+    taken: usize,
+}
+
+impl SnapshotReader {
+    /// The sequence after which the snapshot was taken.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// How many bytes at most are still to come.
+    #[must_use]
+    pub fn rest(&self) -> u64 {
+        self.size - self.at + (self.frame.len() - self.taken) as u64
+    }
+
+    /// The error that refuses the snapshot for what was found in it.
+    #[must_use]
+    pub fn refuse(&self, error: &io::Error) -> Error {
+        Flaw::new(self.at, error.to_string()).refuse(&self.path)
+    }
+
+    /// Makes sure that nothing is left to read.
+    pub fn end(&mut self) -> io::Result<()> {
+        if self.read(&mut [0])? == 0 {
+            return Ok(());
+        }
+        Err(invalid("more content than expected"))
+    }
+
+    fn next_frame(&mut self) -> io::Result<()> {
+        let mut header = [0; FRAME_HEADER_BYTES];
+        let rest = self.size - self.at;
+        if rest < FRAME_HEADER_BYTES as u64 {
+            return Err(invalid("the file ends here, expected a frame"));
+        }
+        read_exact(&*self.file, &mut header, self.at)?;
+        let length = u32_at(&header, 0) as usize;
+        if length > FRAME_BYTES || (FRAME_HEADER_BYTES + length) as u64 > rest {
+            return Err(invalid("a frame that is too long"));
+        }
+        self.frame.clear();
+        self.frame.extend_from_slice(&header);
+        self.frame.resize(FRAME_HEADER_BYTES + length, 0);
+        let content = self.at + FRAME_HEADER_BYTES as u64;
+        read_exact(&*self.file, &mut self.frame[FRAME_HEADER_BYTES..], content)?;
+        if u32_at(&header, 8) != frame_crc(self.id, &self.frame)
+            || u32_at(&header, 4) != self.frames
+        {
+            return Err(invalid("the checksum of a frame does not match"));
+        }
+        self.taken = FRAME_HEADER_BYTES;
+        self.at = content + length as u64;
+        self.frames += 1;
+        if length == 0 && self.at < self.size {
+            return Err(invalid("bytes behind the last frame"));
+        }
+        Ok(())
+    }
+}
+
+impl Read for SnapshotReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let has_ended = self.frame.len() == FRAME_HEADER_BYTES;
+        if self.taken == self.frame.len() && !has_ended {
+            self.next_frame()?;
+        }
+        let content = &self.frame[self.taken..];
+        let count = content.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&content[..count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+/// The checksum of a frame: of the snapshot's id and of all of the frame but the checksum itself.
+fn frame_crc(id: [u8; 16], frame: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&id);
+    hasher.update(&frame[..8]);
+    hasher.update(&frame[FRAME_HEADER_BYTES..]);
+    hasher.finalize()
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}

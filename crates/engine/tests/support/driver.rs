@@ -1,0 +1,182 @@
+//! An engine driven like a list of points, for tests that compare it with one.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test uses some of this, and the lint spares test functions, not their helpers"
+)]
+
+use std::{
+    path::Path,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc::channel,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use vectord_engine::{
+    Batch, Engine, Error, Metric, Options, PointId, Query, distance, graph::Params,
+};
+
+pub const SEGMENT_BYTES: u64 = 1 << 20;
+
+pub fn options(path: &Path, dimension: Option<u32>) -> Options {
+    Options {
+        path: path.into(),
+        dimension,
+        graph: Params {
+            m: 16,
+            ef_construction: 100,
+        },
+        warm_metrics: Vec::new(),
+        segment_bytes: SEGMENT_BYTES,
+        max_queued_bytes: 64 << 20,
+    }
+}
+
+pub fn open(path: &Path, dimension: u32) -> Engine {
+    Engine::open(&options(path, Some(dimension))).unwrap()
+}
+
+/// Ids in the order in which they are asked for.
+pub fn next_id() -> PointId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
+}
+
+pub fn batch(vectors: &[Vec<f32>]) -> Batch {
+    let contents: Vec<String> = vectors.iter().map(|vector| content_of(vector)).collect();
+    let content_ends = contents.iter().scan(0, |end, content| {
+        *end += content.len();
+        Some(*end)
+    });
+    Batch {
+        ids: vectors.iter().map(|_| next_id()).collect(),
+        vectors: vectors.concat(),
+        content_types: vec![1; vectors.len()],
+        content_ends: content_ends.collect(),
+        contents: contents.concat().into_bytes(),
+    }
+}
+
+pub fn content_of(vector: &[f32]) -> String {
+    format!("{vector:?}")
+}
+
+pub fn insert(engine: &Engine, vectors: &[Vec<f32>]) -> Result<Vec<PointId>, Error> {
+    let (sender, receiver) = channel();
+    let batch = batch(vectors);
+    let ids = batch.ids.clone();
+    engine.insert(
+        batch,
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    receiver.recv().unwrap().map(|()| ids)
+}
+
+pub fn delete(engine: &Engine, id: PointId) -> bool {
+    let (sender, receiver) = channel();
+    engine.delete(id, Box::new(move |outcome| sender.send(outcome).unwrap()));
+    receiver.recv().unwrap().unwrap()
+}
+
+/// Has the graph of a metric begun: a walk of the least breadth pays off first.
+pub fn begin_graph(engine: &Engine, metric: Metric) {
+    let query = vec![0.5; engine.dimension() as usize];
+    search(engine, metric, &query, 1, 1);
+    wait_for_graphs(engine);
+}
+
+/// Searches in the way of a batch, which never declines.
+pub fn search(
+    engine: &Engine,
+    metric: Metric,
+    vector: &[f32],
+    limit: usize,
+    ef: usize,
+) -> Vec<PointId> {
+    let (sender, receiver) = channel();
+    engine.search_batch(
+        vector.to_vec(),
+        vec![Query { metric, limit, ef }],
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    receiver.recv().unwrap().unwrap()[0]
+        .iter()
+        .map(|hit| hit.id)
+        .collect()
+}
+
+pub type Model = Vec<(PointId, Vec<f32>)>;
+
+pub fn brute_force(model: &Model, metric: Metric, query: &[f32], limit: usize) -> Vec<PointId> {
+    let mut ranked: Vec<(f64, usize)> = model
+        .iter()
+        .enumerate()
+        .map(|(index, (_, vector))| (distance::exact::distance(metric, query, vector), index))
+        .collect();
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    ranked
+        .iter()
+        .take(limit)
+        .map(|&(_, index)| model[index].0)
+        .collect()
+}
+
+/// Points around a few centres, reproducible.
+pub fn clustered(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+    let mut state = 7_u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1_u64 << 24) as f32
+    };
+    let centres: Vec<Vec<f32>> = (0..20)
+        .map(|_| (0..dimension).map(|_| random() * 4.0).collect())
+        .collect();
+    (0..count)
+        .map(|index| {
+            centres[index % centres.len()]
+                .iter()
+                .map(|x| x + random())
+                .collect()
+        })
+        .collect()
+}
+
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(
+            begin.elapsed() < Duration::from_mins(2),
+            "{what} takes too long"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub fn wait_for_graphs(engine: &Engine) {
+    wait_until("linking", || {
+        let graphs = engine.status().graphs;
+        !graphs.is_empty() && graphs.iter().all(|graph| graph.linked == graph.slots)
+    });
+}
+
+pub fn recall(
+    engine: &Engine,
+    model: &Model,
+    metric: Metric,
+    queries: &[Vec<f32>],
+    ef: usize,
+) -> f64 {
+    let mut found = 0;
+    for query in queries {
+        let expected = brute_force(model, metric, query, 10);
+        let got = search(engine, metric, query, 10, ef);
+        assert_eq!(got.len(), 10);
+        found += expected.iter().filter(|id| got.contains(id)).count();
+    }
+    found as f64 / (queries.len() * 10) as f64
+}
