@@ -126,11 +126,9 @@ impl Arena {
     /// hidden until `publish` reaches its sequence. Only the writer calls this.
     pub fn push(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
         let vector = self.vector_at(location);
-        let passed = self
-            .passed
-            .swap(end_of(location, vector), Ordering::Relaxed);
-        self.pass(passed, location);
         let words = words_of(location, vector);
+        let end = end_of(location, vector);
+        self.pass(self.passed.swap(end, Ordering::Relaxed), location);
         let slot = match self.take_free() {
             Some(slot) => {
                 self.code(slot, vector)?;
@@ -147,9 +145,9 @@ impl Arena {
         self.segments.vector(location.segment, location.vector)
     }
 
-    /// Lets go of what lies between a vector and the end of the one read before. To read a vector
-    /// brings in what is around it, but of headers and contents nothing is read until somebody asks
-    /// for it.
+    /// Lets go of what lies between a vector, which has been read, and the end of the one before. To
+    /// read a vector brings in what is around it, but of headers and contents nothing is read until
+    /// somebody asks for it.
     fn pass(&self, passed: u64, location: Location) {
         let (segment, from) = unpack(passed);
         if segment == location.segment {
@@ -189,12 +187,12 @@ impl Arena {
                 }
             };
             let vector = self.vector_at(point.location);
-            if let Some(passed) = passed.replace(end_of(point.location, vector)) {
-                self.pass(passed, point.location);
-            }
             self.code(slot, vector)?;
             self.name(slot, point.id);
             self.place(slot, words_of(point.location, vector));
+            if let Some(passed) = passed.replace(end_of(point.location, vector)) {
+                self.pass(passed, point.location);
+            }
             let life = self.life(slot);
             life[SEQUENCE].store(point.sequence, Ordering::Relaxed);
             if let Slot::Dead(_, deleted) = content {
