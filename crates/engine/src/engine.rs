@@ -13,6 +13,7 @@ use crate::{
     Error, Metric, Result,
     batch::BatchSearch,
     budget::Budget,
+    compactor::Compactor,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
     snapshotter::Snapshotter,
@@ -80,6 +81,30 @@ impl Query {
     }
 }
 
+/// A point as it was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Its id.
+    pub id: PointId,
+    /// The vector, bit for bit.
+    pub vector: Vec<f32>,
+    /// The number of its content type.
+    pub content_type: u8,
+    /// The content of its payload.
+    pub content: Vec<u8>,
+}
+
+impl From<StoredPoint<'_>> for Point {
+    fn from(stored: StoredPoint) -> Point {
+        Point {
+            id: stored.id,
+            vector: stored.vector.to_vec(),
+            content_type: stored.content_type,
+            content: stored.content.to_vec(),
+        }
+    }
+}
+
 /// What the engine tells of itself.
 #[derive(Clone, Debug)]
 pub struct Status {
@@ -93,6 +118,8 @@ pub struct Status {
     pub graphs: Vec<GraphStatus>,
     /// Why the last attempt to write a snapshot failed, if it did: the next start will take longer.
     pub snapshot_failure: Option<String>,
+    /// Why the last attempt to give space back failed, if it did.
+    pub compaction_failure: Option<String>,
 }
 
 /// A data folder, opened.
@@ -102,10 +129,11 @@ pub struct Engine {
     notes: Vec<String>,
     index: Arc<Index>,
     segments: Arc<Segments>,
-    writer: Writer,
+    writer: Arc<Writer>,
     workers: Workers,
     linker: Mutex<Option<Linker>>,
     snapshotter: Mutex<Option<Snapshotter>>,
+    compactor: Mutex<Option<Compactor>>,
     closed: RwLock<bool>,
 }
 
@@ -138,6 +166,8 @@ impl Engine {
             index.want_graph(metric);
         }
         let budget = Budget::new(options.max_queued_bytes);
+        let writer = Writer::start(opened.store, Arc::clone(&index), Arc::clone(&budget))?;
+        let writer = Arc::new(writer);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Engine {
             dimension: opened.dimension,
@@ -146,7 +176,11 @@ impl Engine {
             snapshotter: Mutex::new(Some(Snapshotter::start(Arc::clone(&index), snapshots)?)),
             linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
-            writer: Writer::start(opened.store, Arc::clone(&index), budget)?,
+            compactor: Mutex::new(Some(Compactor::start(
+                Arc::clone(&index),
+                Arc::clone(&writer),
+            )?)),
+            writer,
             index,
             segments,
             closed: RwLock::new(false),
@@ -189,12 +223,11 @@ impl Engine {
     }
 
     /// The stored point with this id, its bytes verified.
-    pub fn get(&self, id: &PointId) -> Result<Option<StoredPoint<'_>>> {
+    pub fn get(&self, id: &PointId) -> Result<Option<Point>> {
         self.while_open(|| {
             let _running = self.index.enter();
             self.index
-                .locate(id)
-                .map(|at| self.segments.read(at))
+                .with_location(id, |at| self.segments.read(at).map(Point::from))
                 .transpose()
         })
     }
@@ -238,6 +271,7 @@ impl Engine {
             dead: self.index.dead(),
             failure: self.writer.failure(),
             graphs: self.index.graphs(),
+            compaction_failure: lock(&self.compactor).as_ref().and_then(Compactor::failure),
             snapshot_failure: lock(&self.snapshotter)
                 .as_ref()
                 .and_then(Snapshotter::failure),
@@ -249,6 +283,9 @@ impl Engine {
     pub fn close(&self) -> Result<()> {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.workers.stop();
+        if let Some(compactor) = lock(&self.compactor).take() {
+            compactor.stop();
+        }
         // Before the writer, which would otherwise wait for a long tail to be linked.
         if let Some(linker) = lock(&self.linker).take() {
             linker.stop();

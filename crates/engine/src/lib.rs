@@ -8,6 +8,7 @@
 mod batch;
 mod budget;
 pub mod codes;
+mod compactor;
 pub mod distance;
 mod engine;
 pub mod epoch;
@@ -26,7 +27,7 @@ pub mod table;
 mod workers;
 mod writer;
 
-pub use engine::{DimensionSource, Engine, Options, Query, Status};
+pub use engine::{DimensionSource, Engine, Options, Point, Query, Status};
 pub use error::{Error, Result};
 pub use index::{GraphStatus, Hit, PointId};
 pub use metric::Metric;

@@ -89,9 +89,19 @@ enum Request {
         done: Done<bool>,
         memory: Reservation,
     },
+    Run(Work),
     Close {
         done: Sender<Result<()>>,
     },
+}
+
+/// What another thread has done to the store between two groups.
+type Work = Box<dyn FnOnce(&mut Store) + Send>;
+
+/// What follows a group.
+enum Next {
+    Run(Work),
+    Close(Sender<Result<()>>),
 }
 
 impl Request {
@@ -99,6 +109,8 @@ impl Request {
         match self {
             Request::Insert { done, .. } => done(Err(again(error))),
             Request::Delete { done, .. } => done(Err(again(error))),
+            // Whoever waits for the work learns from the end of its channel that it was not done.
+            Request::Run(work) => drop(work),
             // Whoever closes has stopped waiting if the channel is gone.
             Request::Close { done } => drop(done.send(Err(again(error)))),
         }
@@ -156,6 +168,19 @@ impl Writer {
         }
     }
 
+    /// Has `work` done to the store between two groups, and waits for it.
+    pub fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Result<T> {
+        let (done, result) = channel();
+        self.send(Request::Run(Box::new(move |store| {
+            // Whoever waits is there until the channel is closed.
+            drop(done.send(work(store)));
+        })));
+        result.recv().map_err(|_| Error::Closed)
+    }
+
     /// Why the store takes no more writes, if it does not.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
@@ -199,13 +224,20 @@ struct State {
 impl State {
     fn run(mut self, queue: &Receiver<Request>) {
         while let Some(first) = self.next(queue) {
-            let (group, close) = self.gather(first, queue);
+            let (group, next) = self.gather(first, queue);
             self.answer(group);
-            if let Some(done) = close {
-                self.finish();
-                // Whoever closes has stopped waiting if the channel is gone.
-                drop(done.send(self.store.close()));
-                return;
+            match next {
+                None => {}
+                Some(Next::Run(work)) => {
+                    // A panic ends the channel of whoever waits.
+                    drop(catch_unwind(AssertUnwindSafe(|| work(&mut self.store))));
+                }
+                Some(Next::Close(done)) => {
+                    self.finish();
+                    // Whoever closes has stopped waiting if the channel is gone.
+                    drop(done.send(self.store.close()));
+                    return;
+                }
             }
         }
         self.finish();
@@ -235,20 +267,21 @@ impl State {
         }
     }
 
-    /// Takes what waits into the group that `first` begins, up to a request to close or until the
-    /// group is large enough; what there is no room for is set aside.
+    /// Takes what waits into the group that `first` begins, up to a request that is not to write or
+    /// until the group is large enough; what there is no room for is set aside.
     fn gather(
         &mut self,
         first: Request,
         queue: &Receiver<Request>,
-    ) -> (Vec<Request>, Option<Sender<Result<()>>>) {
+    ) -> (Vec<Request>, Option<Next>) {
         let has_room = self.index.has_room();
         let mut group = Vec::new();
         let mut bytes = 0;
         let mut next = Some(first);
         while let Some(request) = next {
             match request {
-                Request::Close { done } => return (group, Some(done)),
+                Request::Run(work) => return (group, Some(Next::Run(work))),
+                Request::Close { done } => return (group, Some(Next::Close(done))),
                 Request::Insert { .. } if !has_room => self.aside.push_back(request),
                 Request::Insert { ref batch, .. } => {
                     bytes += batch.bytes();
@@ -313,13 +346,17 @@ impl State {
                     writes.extend(batch.writes(self.index.dimension()));
                 }
                 Request::Delete { id, .. } => {
-                    let exists = self.index.contains(id) && deleted.insert(id);
-                    found.push(exists);
-                    if exists {
-                        writes.push(Write::Delete { id: *id });
+                    let point = self.index.find(id).filter(|_| deleted.insert(id));
+                    found.push(point.is_some());
+                    if let Some((inserted, location)) = point {
+                        writes.push(Write::Delete {
+                            id: *id,
+                            inserted,
+                            location,
+                        });
                     }
                 }
-                Request::Close { .. } => {}
+                Request::Run(_) | Request::Close { .. } => {}
             }
         }
         if !writes.is_empty() {
@@ -335,7 +372,7 @@ impl State {
         for ((write, &location), sequence) in writes.iter().zip(locations).zip(first..) {
             match write {
                 Write::Insert { id, .. } => self.index.insert(*id, location, sequence)?,
-                Write::Delete { id } => {
+                Write::Delete { id, .. } => {
                     self.index.delete(id, sequence);
                 }
             }
@@ -371,7 +408,8 @@ fn accept(group: Vec<Request>, found: Vec<bool>) {
                 drop(memory);
                 done(Ok(found.next() == Some(true)));
             }
-            Request::Close { done } => drop(done.send(Ok(()))),
+            // Neither is ever part of a group.
+            Request::Run(_) | Request::Close { .. } => {}
         }
     }
 }

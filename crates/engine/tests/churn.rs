@@ -379,7 +379,7 @@ fn check_get(engine: &Engine, diary: &Diary, wanted: u64) {
     let point = engine.get(&id(wanted)).unwrap();
     let end = diary.now();
     if let Some(point) = point {
-        assert_eq!(point.content.to_vec(), wanted.to_be_bytes());
+        assert_eq!(point.content, wanted.to_be_bytes());
         assert_eq!(point.vector, vector(wanted));
         assert!(diary.may_be_there(wanted, begin, end));
     }

@@ -84,8 +84,8 @@ proptest! {
         }
         for (id, vector) in &model {
             let point = engine.get(id).unwrap().unwrap();
-            prop_assert_eq!(bits(point.vector), bits(vector));
-            prop_assert_eq!(point.content.to_vec(), content_of(vector).into_bytes());
+            prop_assert_eq!(bits(&point.vector), bits(vector));
+            prop_assert_eq!(point.content, content_of(vector).into_bytes());
         }
     }
 }

@@ -110,7 +110,7 @@ fn graphs_come_back_without_a_point_linked_again() {
     assert!(euclidean_recall(&engine, &before.model) > 0.99);
     for (id, vector) in &before.model {
         let stored = engine.get(id).unwrap().unwrap();
-        assert_eq!(stored.vector, vector);
+        assert_eq!(&stored.vector, vector);
     }
 }
 

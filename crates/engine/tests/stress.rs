@@ -126,7 +126,7 @@ fn check_stored(engine: &Engine, (id, vector): &Point) -> bool {
     };
     assert_eq!(point.id, *id);
     assert_eq!(point.vector, *vector);
-    assert_eq!(point.content.to_vec(), content_of(id));
+    assert_eq!(point.content, content_of(id));
     true
 }
 
@@ -253,7 +253,7 @@ impl Scene {
         for hit in &hits {
             // A hit may have been deleted since.
             if let Some(point) = self.engine.get(&hit.id).unwrap() {
-                let expected = exact::distance(metric, kept_vector, point.vector);
+                let expected = exact::distance(metric, kept_vector, &point.vector);
                 assert!((hit.rank - expected).abs() <= 1e-9 * expected.max(1.0));
             }
         }

@@ -167,13 +167,11 @@ impl NativeEngine {
         let point = self.engine.get(&point_id(id)?).map_err(to_js)?;
         point
             .map(|point| {
-                let content = str::from_utf8(point.content);
+                let content = String::from_utf8(point.content);
                 Ok(NativePoint {
-                    vector: Float32Array::new(point.vector.to_vec()),
+                    vector: Float32Array::new(point.vector),
                     content_type: point.content_type,
-                    content: content
-                        .map_err(|_| fault("a stored content is not UTF-8"))?
-                        .into(),
+                    content: content.map_err(|_| fault("a stored content is not UTF-8"))?,
                 })
             })
             .transpose()

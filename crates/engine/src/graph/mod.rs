@@ -109,6 +109,20 @@ impl Graph {
         self.links.level(slot).is_some()
     }
 
+    /// Points that the one in `slot`, which is in the graph or was never, is linked to, or is a copy
+    /// of.
+    #[must_use]
+    pub fn near(&self, slot: u32) -> Vec<u32> {
+        if !self.contains(slot) {
+            return Vec::new();
+        }
+        let original = self
+            .links
+            .first_twin(slot)
+            .filter(|_| self.links.is_twin(slot));
+        original.into_iter().chain(self.links.of(slot, 0)).collect()
+    }
+
     /// The metric the graph is built under.
     #[must_use]
     pub fn metric(&self) -> Metric {

@@ -171,9 +171,8 @@ impl Arena {
     }
 
     /// Puts points into slots of which nobody has heard yet and for which there is room. Several
-    /// threads may do so, each with slots of its own. A slot that holds nothing gets the vector at
-    /// `stand_in`: no search finds it, but what takes samples of all slots may read it.
-    pub fn restore(&self, first: u32, slots: &[Slot], stand_in: Location) -> Result<Restored> {
+    /// threads may do so, each with slots of its own.
+    pub fn restore(&self, first: u32, slots: &[Slot]) -> Result<Restored> {
         let mut restored = Restored::default();
         let mut passed = None;
         for (slot, content) in (first..).zip(slots) {
@@ -181,7 +180,6 @@ impl Arena {
                 Slot::Live(point) => (point, true),
                 Slot::Dead(point, _) => (point, false),
                 Slot::Free => {
-                    self.place(slot, words_of(stand_in, self.vector_at(stand_in)));
                     restored.free.push(slot);
                     continue;
                 }
@@ -250,6 +248,28 @@ impl Arena {
     fn place(&self, slot: u32, [vector, record]: [u64; 2]) {
         self.vectors.get(slot).store(vector, Ordering::Relaxed);
         self.records.get(slot).store(record, Ordering::Relaxed);
+    }
+
+    /// Tells where the record of the point in `slot` lies as well: both places can be read.
+    pub fn relocate(&self, slot: u32, location: Location) {
+        let (_, norm) = unpack(self.records.get(slot).load(Ordering::Relaxed));
+        let record = pack(location.record, norm);
+        self.records.get(slot).store(record, Ordering::Relaxed);
+        let vector = pack(location.segment, location.vector);
+        // Who finds the new place finds the segment that is there.
+        self.vectors.get(slot).store(vector, Ordering::Release);
+    }
+
+    /// Whether a point that is not reclaimed yet has its record in one of these segments.
+    pub fn has_points_in(&self, segments: &[u32]) -> bool {
+        (0..self.slots()).any(|slot| {
+            let (segment, _) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
+            segments.contains(&segment) && !self.is_free(slot)
+        })
+    }
+
+    fn is_free(&self, slot: u32) -> bool {
+        self.life(slot)[SEQUENCE].load(Ordering::Relaxed) == FREE
     }
 
     /// Stores the id of a point, before anybody can learn of its slot.
@@ -473,7 +493,7 @@ impl Arena {
 impl Points for Arena {
     #[inline]
     fn vector(&self, slot: u32) -> &[f32] {
-        let (segment, vector) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
+        let (segment, vector) = unpack(self.vectors.get(slot).load(Ordering::Acquire));
         self.segments.vector(segment, vector)
     }
 

@@ -28,13 +28,30 @@ impl Default for IdTable {
 }
 
 impl IdTable {
-    /// The slot of the live point `id`.
-    #[must_use]
-    pub fn get(&self, id: &PointId, arena: &Arena) -> Option<u32> {
+    /// What `look` finds at the slot of the live point `id`, which is neither moved nor deleted
+    /// meanwhile.
+    pub fn get<T>(&self, id: &PointId, arena: &Arena, look: impl FnOnce(u32) -> T) -> Option<T> {
         let hash = hash(id);
         let slots = self.part(hash).read();
         let slots = slots.unwrap_or_else(PoisonError::into_inner);
-        slots.find(hash, |&slot| arena.id(slot) == *id).copied()
+        slots
+            .find(hash, |&slot| arena.id(slot) == *id)
+            .map(|&slot| look(slot))
+    }
+
+    /// Has `change` done to the slot of the live point `id` while nobody looks at it.
+    pub fn change<T>(
+        &self,
+        id: &PointId,
+        arena: &Arena,
+        change: impl FnOnce(u32) -> T,
+    ) -> Option<T> {
+        let hash = hash(id);
+        let slots = self.part(hash).write();
+        let slots = slots.unwrap_or_else(PoisonError::into_inner);
+        slots
+            .find(hash, |&slot| arena.id(slot) == *id)
+            .map(|&slot| change(slot))
     }
 
     /// Enters a point whose id is new.
@@ -143,20 +160,23 @@ mod tests {
         let ids = IdTable::default();
         for number in 0..3_000 {
             let slot = arena.push(id(number), location, 1).unwrap();
-            assert_eq!(ids.get(&id(number), &arena), None);
+            assert_eq!(ids.get(&id(number), &arena, |slot| slot), None);
             ids.insert(slot, &arena).unwrap();
         }
         for number in 0..3_000 {
-            assert_eq!(ids.get(&id(number), &arena), Some(u32::from(number)));
+            assert_eq!(
+                ids.get(&id(number), &arena, |slot| slot),
+                Some(u32::from(number))
+            );
         }
         assert_eq!(ids.remove(&id(9), &arena), Some(9));
         assert_eq!(ids.remove(&id(9), &arena), None);
-        assert_eq!(ids.get(&id(9), &arena), None);
+        assert_eq!(ids.get(&id(9), &arena, |slot| slot), None);
         arena.delete(9, 2);
         arena.free_slots(&[9]).unwrap();
         let slot = arena.push(id(5_000), location, 3).unwrap();
         ids.insert(slot, &arena).unwrap();
-        assert_eq!(ids.get(&id(5_000), &arena), Some(9));
-        assert_eq!(ids.get(&id(9), &arena), None);
+        assert_eq!(ids.get(&id(5_000), &arena, |slot| slot), Some(9));
+        assert_eq!(ids.get(&id(9), &arena, |slot| slot), None);
     }
 }

@@ -142,20 +142,61 @@ impl Index {
         true
     }
 
-    /// Whether a live point has this id.
+    /// The sequence and the place of the live point `id`, visible or not. Only the writer calls
+    /// this.
     #[must_use]
-    pub fn contains(&self, id: &PointId) -> bool {
-        self.ids.get(id, &self.arena).is_some()
+    pub fn find(&self, id: &PointId) -> Option<(u64, Location)> {
+        let find = |slot| (self.arena.sequence(slot), self.arena.location(slot));
+        self.ids.get(id, &self.arena, find)
     }
 
-    /// Where the record of the point `id` lies, once it is visible.
-    #[must_use]
-    pub fn locate(&self, id: &PointId) -> Option<Location> {
-        // Until the slot has led to the record, no other point may get it.
+    /// Gives the place of the record of the point `id` to `read`, once it is visible; what is there
+    /// stays there meanwhile.
+    pub fn with_location<T>(&self, id: &PointId, read: impl FnOnce(Location) -> T) -> Option<T> {
+        // Until the slot has led to the record, no other point may get it, and until that is read,
+        // its segment is not unmapped.
         let _pin = self.epochs.pin();
-        let slot = self.ids.get(id, &self.arena)?;
-        let visible = self.arena.is_visible(slot, self.arena.visible());
-        visible.then(|| self.arena.location(slot))
+        let locate = |slot| {
+            let visible = self.arena.is_visible(slot, self.arena.visible());
+            visible.then(|| self.arena.location(slot))
+        };
+        let location = self.ids.get(id, &self.arena, locate)??;
+        Some(read(location))
+    }
+
+    /// Whether the record of the live point `id` is at `location`.
+    #[must_use]
+    pub fn is_at(&self, id: &PointId, location: Location) -> bool {
+        let is_there = |slot| self.arena.location(slot) == location;
+        self.ids.get(id, &self.arena, is_there) == Some(true)
+    }
+
+    /// Has the live point `id` read from `to` if it is at `from`, and says whether it was. Only the
+    /// writer calls this.
+    pub fn relocate(&self, id: &PointId, from: Location, to: Location) -> bool {
+        let relocate = |slot| {
+            let is_there = self.arena.location(slot) == from;
+            if is_there {
+                self.arena.relocate(slot, to);
+            }
+            is_there
+        };
+        self.ids.change(id, &self.arena, relocate) == Some(true)
+    }
+
+    /// Has the slots of deleted points given back soon, however few there are, until no point that
+    /// is not reclaimed has its record in these segments; says whether that is so. Only live points
+    /// that were [relocated](Index::relocate) stay.
+    pub fn clear(&self, segments: &[u32]) -> bool {
+        let is_clear = !self.arena.has_points_in(segments);
+        self.reclaim.hurry(!is_clear);
+        self.linker.wake();
+        is_clear
+    }
+
+    /// The epochs, by which it is known when nobody reads any more what was there before.
+    pub fn epochs(&self) -> &Epochs {
+        &self.epochs
     }
 
     /// Notes that a get begins, as every search does of itself: while there are any, linking

@@ -51,6 +51,8 @@ const MEND_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
 pub(super) struct Reclaim {
     round: Mutex<Round>,
     is_under_way: AtomicBool,
+    /// Whether a round is due as soon as there is one dead point.
+    is_hurried: AtomicBool,
     /// Deleted points that the last round had to leave where they are.
     held_back: AtomicU64,
 }
@@ -94,6 +96,11 @@ impl Reclaim {
     /// Whether a round is under way: some of its steps wait for no signal.
     pub(super) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
+    }
+
+    /// Has rounds begin for a single dead point from now on, or only where they pay again.
+    pub(super) fn hurry(&self, is_hurried: bool) {
+        self.is_hurried.store(is_hurried, Ordering::Relaxed);
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {
@@ -150,14 +157,15 @@ impl Index {
         if self.linker.is_pausing() {
             return false;
         }
-        let (floor, share) = if is_idle {
-            (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE)
-        } else {
-            (DEAD_FLOOR, DEAD_SHARE)
-        };
         // Points held back would let round follow upon round for nothing.
         let held_back = self.reclaim.held_back.load(Ordering::Relaxed);
-        self.dead().saturating_sub(held_back) >= floor.max(self.live() / share)
+        let dead = self.dead().saturating_sub(held_back);
+        let (floor, share) = match is_idle {
+            _ if self.reclaim.is_hurried.load(Ordering::Relaxed) => return dead > 0,
+            true => (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE),
+            false => (DEAD_FLOOR, DEAD_SHARE),
+        };
+        dead >= floor.max(self.live() / share)
     }
 
     fn withdraw(&self, round: &mut Round) -> bool {
@@ -186,6 +194,8 @@ impl Index {
     }
 
     fn heal(&self, round: &Round, number: usize, next: usize, scratch: &mut Scratch) -> Step {
+        // While vectors are read, their segments are not unmapped.
+        let _pin = self.epochs.pin();
         let Some(repair) = round.repairs.get(number) else {
             return Step::Mend {
                 repair: 0,
@@ -224,9 +234,11 @@ impl Index {
             return false;
         };
         drop(round);
+        let pin = self.epochs.pin();
         attempt(self.graph(repair.metric), || {
             repair.linked.graph.mend_rows(&self.arena, rows, scratch)
         });
+        drop(pin);
         let mut round = self.reclaim.round();
         let repairs = round.repairs.len();
         if let Step::Mend {

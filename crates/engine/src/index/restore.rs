@@ -73,15 +73,10 @@ impl Index {
     fn fill(&self, slots: &[Slot], sequence: u64) -> Result<()> {
         let len = u32::try_from(slots.len());
         let len = len.map_err(|_| Error::Internal("more points than slots".into()))?;
-        let Some(stand_in) = slots.iter().find_map(Slot::location) else {
-            self.publish(sequence);
-            return Ok(());
-        };
         self.arena.reserve(len)?;
         let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).enumerate().collect();
         let restored = parallel::map(&chunks, |(number, slots)| {
-            self.arena
-                .restore((number * CHUNK_SLOTS) as u32, slots, stand_in)
+            self.arena.restore((number * CHUNK_SLOTS) as u32, slots)
         });
         let mut live = 0;
         let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);

@@ -149,20 +149,27 @@ impl View<'_> {
             if let Some(time) = self.time_stretch(turn, slice::from_ref(&measure)) {
                 scanned = scanned.min(time.1.as_secs_f32() * 1e9 / time.0 as f32);
             }
-            anywhere = anywhere.min(self.time_ranks(turn, 32, |arena, slots| {
+            let time = self.time_ranks(turn, 32, |arena, slots| {
                 for &slot in slots {
                     arena.prefetch(slot);
                 }
                 let ranks = slots.iter().map(|&slot| measure.rank(arena, slot));
                 std::hint::black_box(ranks.fold(0.0, f32::max));
-            }));
-            exact = exact.min(self.time_ranks(turn, 8, |arena, slots| {
+            });
+            anywhere = anywhere.min(time.unwrap_or(f32::INFINITY));
+            let time = self.time_ranks(turn, 8, |arena, slots| {
                 let rank = |&slot| exact_rank(request, arena.vector(slot));
                 std::hint::black_box(slots.iter().map(rank).fold(0.0, f64::max));
-            }));
+            });
+            exact = exact.min(time.unwrap_or(f32::INFINITY));
         }
-        let costs = self.index.costs.of(request.metric);
-        costs.begin(scanned, anywhere, exact);
+        if [scanned, anywhere, exact]
+            .iter()
+            .all(|time| time.is_finite())
+        {
+            let costs = self.index.costs.of(request.metric);
+            costs.begin(scanned, anywhere, exact);
+        }
     }
 
     /// Whether ranking every point takes long enough for a clock to tell anything.
@@ -171,13 +178,17 @@ impl View<'_> {
         self.slots as usize * self.index.dimension >= LEAST_VALUES
     }
 
-    /// Nanoseconds for each of `count` slots from anywhere in the arena.
-    fn time_ranks(&self, turn: u32, count: u32, rank: impl Fn(&Arena, &[u32])) -> f32 {
+    /// Nanoseconds for each of some slots from anywhere in the arena: as many of `count` as hold a
+    /// point, if any does.
+    fn time_ranks(&self, turn: u32, count: u32, rank: impl Fn(&Arena, &[u32])) -> Option<f32> {
+        let arena = &self.index.arena;
         let place = |number| scattered(turn * count + number, self.slots);
-        let slots: Vec<u32> = (0..count).map(place).collect();
+        let is_visible = |&slot: &u32| arena.is_visible(slot, self.sequence);
+        let slots: Vec<u32> = (0..count).map(place).filter(is_visible).collect();
         let start = Instant::now();
-        rank(&self.index.arena, &slots);
-        start.elapsed().as_secs_f32() * 1e9 / count as f32
+        rank(arena, &slots);
+        let time = start.elapsed().as_secs_f32() * 1e9;
+        (!slots.is_empty()).then(|| time / slots.len() as f32)
     }
 
     /// Scans a stretch of slots, for its time alone.

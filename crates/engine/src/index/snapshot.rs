@@ -148,6 +148,9 @@ impl Saved {
     /// Gives the points of the log, both lists by ascending sequence, the slots that they had, and
     /// those that had none the slots between and behind. `last` is the log's last sequence.
     ///
+    /// A point without a record was deleted and compacted away after the snapshot was taken. Until
+    /// it is reclaimed, walks pass it as if it were where a point is that it is linked to.
+    ///
     /// # Errors
     /// What in the snapshot cannot be of this log.
     pub fn place(
@@ -159,6 +162,7 @@ impl Saved {
         let mut live_points = Lookup::new(live);
         let mut dead_points = Lookup::new(dead);
         let mut is_placed = vec![false; live.len()];
+        let mut without_record = Vec::new();
         let mut slots = Vec::with_capacity(self.slots.len().max(live.len()));
         for &(sequence, id) in &self.slots {
             if sequence == 0 {
@@ -173,7 +177,9 @@ impl Saved {
             } else if let Some(index) = dead_points.find(sequence) {
                 (dead[index], Slot::Dead(dead[index], last))
             } else {
-                return Err(malformed(&format!("no record has sequence {sequence}")));
+                without_record.push(slots.len());
+                slots.push(Slot::Free);
+                continue;
             };
             if point.id != id {
                 return Err(malformed(&format!(
@@ -181,6 +187,21 @@ impl Saved {
                 )));
             }
             slots.push(slot);
+        }
+        for slot in without_record {
+            let (sequence, id) = self.slots[slot];
+            let mut near = self.near(slot as u32).into_iter();
+            let location = near
+                .find_map(|near| slots.get(near as usize)?.location())
+                .or_else(|| slots.iter().find_map(Slot::location))
+                .ok_or_else(|| malformed("none of its points is there any more"))?;
+            let point = LivePoint {
+                id,
+                sequence,
+                location,
+                payload_bytes: 0,
+            };
+            slots[slot] = Slot::Dead(point, last);
         }
         let unplaced = live
             .iter()
@@ -194,6 +215,12 @@ impl Saved {
         }
         slots.extend(unplaced);
         Ok(slots)
+    }
+
+    /// Points linked to that in `slot`.
+    fn near(&self, slot: u32) -> Vec<u32> {
+        let graphs = self.graphs.iter();
+        graphs.flat_map(|linked| linked.graph.near(slot)).collect()
     }
 }
 

@@ -104,8 +104,40 @@ pub struct SegmentHeader {
     pub id: [u8; 16],
     pub salt: Salt,
     pub dimension: u32,
+    pub kind: Kind,
     pub first_sequence: u64,
     pub capacity: u64,
+}
+
+/// What a segment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A stretch of the log: every record, in order and without gaps.
+    Log,
+    /// What compaction has left of a stretch of the log.
+    Compacted {
+        /// Points of the stretch that were deleted up to this sequence are not in it.
+        through: u64,
+    },
+}
+
+impl Kind {
+    /// As it is stored: a number, and the sequence.
+    pub fn fields(self) -> (u32, u64) {
+        match self {
+            Kind::Log => (0, 0),
+            Kind::Compacted { through } => (1, through),
+        }
+    }
+
+    /// From what is stored.
+    pub fn from_fields(number: u32, through: u64) -> Option<Kind> {
+        match number {
+            0 => Some(Kind::Log),
+            1 => Some(Kind::Compacted { through }),
+            _ => None,
+        }
+    }
 }
 
 impl SegmentHeader {
@@ -117,9 +149,12 @@ impl SegmentHeader {
         put(&mut page, 16, &self.store);
         put(&mut page, 32, &self.id);
         put(&mut page, 48, &self.salt.0);
+        let (kind, through) = self.kind.fields();
         put(&mut page, 64, &self.dimension.to_le_bytes());
+        put(&mut page, 68, &kind.to_le_bytes());
         put(&mut page, 72, &self.first_sequence.to_le_bytes());
         put(&mut page, 80, &self.capacity.to_le_bytes());
+        put(&mut page, 88, &through.to_le_bytes());
         let crc = crc32fast::hash(&page[..PAGE_CRC_AT]);
         put(&mut page, PAGE_CRC_AT, &crc.to_le_bytes());
         page
@@ -133,12 +168,16 @@ impl SegmentHeader {
                 "the checksum of the segment header does not match",
             ));
         }
+        let kind = u32_at(page, 68);
+        let kind = Kind::from_fields(kind, u64_at(page, 88))
+            .ok_or_else(|| Flaw::new(68, format!("a segment of the kind {kind}")))?;
         let header = SegmentHeader {
             number: u32_at(page, 12),
             store: array_at(page, 16),
             id: array_at(page, 32),
             salt: Salt(array_at(page, 48)),
             dimension: u32_at(page, 64),
+            kind,
             first_sequence: u64_at(page, 72),
             capacity: u64_at(page, 80),
         };
@@ -236,6 +275,8 @@ pub struct RecordHeader {
     /// Offset of the payload in the file; 0 where there is none.
     pub payload_offset: u64,
     pub payload_length: u32,
+    /// Of a delete, the sequence of the insert that it undoes; else 0.
+    pub inserted: u64,
 }
 
 impl RecordHeader {
@@ -248,6 +289,7 @@ impl RecordHeader {
         put(&mut bytes, 32, &self.vector_offset.to_le_bytes());
         put(&mut bytes, 40, &self.payload_offset.to_le_bytes());
         put(&mut bytes, 48, &self.payload_length.to_le_bytes());
+        put(&mut bytes, 56, &self.inserted.to_le_bytes());
         let crc = Self::crc(&bytes, salt, vector, payload);
         put(&mut bytes, 0, &crc.to_le_bytes());
         bytes
@@ -276,6 +318,7 @@ impl RecordHeader {
             vector_offset: u64_at(bytes, 32),
             payload_offset: u64_at(bytes, 40),
             payload_length: u32_at(bytes, 48),
+            inserted: u64_at(bytes, 56),
         })
     }
 
@@ -360,6 +403,7 @@ mod tests {
             id: [2; 16],
             salt: Salt([3; 16]),
             dimension: 384,
+            kind: Kind::Compacted { through: 20 },
             first_sequence: 12,
             capacity: 8192,
         }
@@ -390,6 +434,7 @@ mod tests {
             vector_offset: 4224,
             payload_offset: 4300,
             payload_length: 4,
+            inserted: 0,
         };
         let bytes = record.encode(salt, b"vector", b"text");
         assert_eq!(RecordHeader::decode(&bytes, 0), Ok(record));

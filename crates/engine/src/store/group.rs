@@ -5,33 +5,40 @@
 
 use super::{
     Location, Write,
-    format::{BLOCK, Flaw, GroupHeader, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align},
+    format::{
+        BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
+    },
 };
 use crate::{Error, Result};
 
 /// A record to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
+    sequence: u64,
     op: Op,
     id: [u8; 16],
     vector: &'a [f32],
     content_type: u8,
     content: &'a [u8],
+    inserted: u64,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
     /// The record that does nothing.
-    pub const NOOP: Record<'static> = Record {
-        op: Op::Noop,
-        id: [0; 16],
-        vector: &[],
-        content_type: 0,
-        content: &[],
-    };
-}
+    pub fn noop(sequence: u64) -> Record<'static> {
+        Record {
+            sequence,
+            op: Op::Noop,
+            id: [0; 16],
+            vector: &[],
+            content_type: 0,
+            content: &[],
+            inserted: 0,
+        }
+    }
 
-impl<'a> From<&Write<'a>> for Record<'a> {
-    fn from(write: &Write<'a>) -> Record<'a> {
+    /// The record of a write.
+    pub fn new(write: &Write<'a>, sequence: u64) -> Record<'a> {
         match *write {
             Write::Insert {
                 id,
@@ -44,11 +51,13 @@ impl<'a> From<&Write<'a>> for Record<'a> {
                 vector,
                 content_type,
                 content,
+                ..Record::noop(sequence)
             },
-            Write::Delete { id } => Record {
+            Write::Delete { id, inserted, .. } => Record {
                 op: Op::Delete,
                 id,
-                ..Record::NOOP
+                inserted,
+                ..Record::noop(sequence)
             },
         }
     }
@@ -99,11 +108,10 @@ impl Layout {
 pub struct Place<'a> {
     pub segment: &'a SegmentHeader,
     pub position: u64,
-    pub first_sequence: u64,
     pub durable: u64,
 }
 
-/// Writes the group into `buffer`, which is cleared first, and says where each record went.
+/// Writes the group of at least one record into `buffer`, which is cleared first, and says where each record went.
 pub fn encode(
     buffer: &mut Vec<u8>,
     records: &[Record],
@@ -133,11 +141,12 @@ pub fn encode(
         let header = RecordHeader {
             op: record.op,
             content_type: record.content_type,
-            sequence: place.first_sequence + index as u64,
+            sequence: record.sequence,
             id: record.id,
             vector_offset: stored(vector_at),
             payload_offset: stored(payload_at),
             payload_length: record.content.len() as u32,
+            inserted: record.inserted,
         };
         let bytes = header.encode(salt, vector, record.content);
         let header_at = (index as u64 + 1) * BLOCK as u64;
@@ -152,7 +161,7 @@ pub fn encode(
     let header = GroupHeader {
         position: place.position,
         length: layout.length,
-        first_sequence: place.first_sequence,
+        first_sequence: records.first().map_or(0, |record| record.sequence),
         durable: place.durable,
         record_count: records.len() as u32,
         body_crc: body.finalize(),
@@ -218,12 +227,17 @@ pub fn decode(
         return Err(Flaw::new(position, reason));
     }
     let (headers, _) = headers.as_chunks();
+    let mut next = Some(group.first_sequence);
     for (index, header) in headers.iter().enumerate() {
         let offset = position + (index as u64 + 1) * BLOCK as u64;
         let record = RecordHeader::decode(header, offset)?;
         let parts = record.parts(segment.dimension, bytes);
-        let expected = group.first_sequence.checked_add(index as u64);
-        let (Some((vector, payload)), true) = (parts, Some(record.sequence) == expected) else {
+        let is_next = match segment.kind {
+            Kind::Log => Some(record.sequence) == next,
+            Kind::Compacted { .. } => next.is_some_and(|next| record.sequence >= next),
+        };
+        next = record.sequence.checked_add(1);
+        let (Some((vector, payload)), true) = (parts, is_next) else {
             let reason = format!("the record with sequence {} is malformed", record.sequence);
             return Err(Flaw::new(offset, reason));
         };
@@ -284,6 +298,7 @@ mod tests {
             id: [2; 16],
             salt: Salt([3; 16]),
             dimension: 3,
+            kind: Kind::Log,
             first_sequence: 5,
             capacity: 1 << 16,
         }
@@ -296,12 +311,13 @@ mod tests {
                 op: Op::Insert,
                 id: [7; 16],
                 vector: &[1.0, -0.0, 3.5],
-                ..Record::NOOP
+                ..Record::noop(5)
             },
             Record {
                 op: Op::Delete,
                 id: [8; 16],
-                ..Record::NOOP
+                inserted: 2,
+                ..Record::noop(6)
             },
             Record {
                 op: Op::Insert,
@@ -309,12 +325,12 @@ mod tests {
                 vector: &[4.0, 5.0, 6.0],
                 content_type: 1,
                 content: b"content",
+                ..Record::noop(7)
             },
         ];
         let place = Place {
             segment: &segment,
             position: POSITION,
-            first_sequence: 5,
             durable: 4,
         };
         let mut group = Vec::new();

@@ -8,7 +8,8 @@ use std::{
 
 use super::{
     format::{
-        Flaw, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start, u32_at, u64_at,
+        Flaw, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start, u32_at,
+        u64_at,
     },
     io::{Io, fatal, remove_if_there, write_all},
 };
@@ -16,7 +17,7 @@ use crate::Result;
 
 const MAGIC: [u8; 8] = *b"VECDMANI";
 const START_BYTES: usize = 40;
-const ENTRY_BYTES: usize = 48;
+const ENTRY_BYTES: usize = 56;
 const CRC_BYTES: usize = 4;
 
 /// The content of the file `MANIFEST`.
@@ -25,7 +26,9 @@ pub struct Manifest {
     /// Names this store, so that a segment of another one is noticed.
     pub store: [u8; 16],
     pub dimension: u32,
-    /// By ascending number; all but the last are sealed.
+    /// The number of the next segment: all below have been given out.
+    pub next_number: u32,
+    /// By ascending sequence, without gaps; all but the last are sealed.
     pub segments: Vec<Entry>,
 }
 
@@ -35,10 +38,11 @@ pub struct Entry {
     pub number: u32,
     /// The random id in the segment's header.
     pub id: [u8; 16],
+    pub kind: Kind,
     pub first_sequence: u64,
     /// Where the groups of a sealed segment end; of the last segment, where they ended at least.
     pub end: u64,
-    /// The sequence of the record before that end.
+    /// The sequence of the record before that end; of a compacted segment, the last of its stretch.
     pub last_sequence: u64,
 }
 
@@ -48,10 +52,29 @@ impl Entry {
         Entry {
             number: header.number,
             id: header.id,
+            kind: header.kind,
             first_sequence: header.first_sequence,
             end: PAGE as u64,
             last_sequence: header.first_sequence - 1,
         }
+    }
+
+    fn decode(bytes: &[u8; ENTRY_BYTES]) -> Option<Entry> {
+        Some(Entry {
+            number: u32_at(bytes, 0),
+            id: array_at(bytes, 8),
+            kind: Kind::from_fields(u32_at(bytes, 4), u64_at(bytes, 48))?,
+            first_sequence: u64_at(bytes, 24),
+            end: u64_at(bytes, 32),
+            last_sequence: u64_at(bytes, 40),
+        })
+    }
+
+    fn is_possible(&self) -> bool {
+        self.number > 0
+            && self.end >= PAGE as u64
+            && self.first_sequence > 0
+            && self.last_sequence >= self.first_sequence - 1
     }
 
     /// Checks that a segment's header belongs to this entry.
@@ -67,6 +90,7 @@ impl Entry {
             return Err(Flaw::new(12, reason));
         }
         if header.id != self.id
+            || header.kind != self.kind
             || header.dimension != manifest.dimension
             || header.first_sequence != self.first_sequence
         {
@@ -118,14 +142,16 @@ impl Manifest {
         bytes.extend(self.dimension.to_le_bytes());
         bytes.extend(self.store);
         bytes.extend((self.segments.len() as u32).to_le_bytes());
-        bytes.extend([0; 4]);
+        bytes.extend(self.next_number.to_le_bytes());
         for entry in &self.segments {
+            let (kind, through) = entry.kind.fields();
             bytes.extend(entry.number.to_le_bytes());
-            bytes.extend([0; 4]);
+            bytes.extend(kind.to_le_bytes());
             bytes.extend(entry.id);
             bytes.extend(entry.first_sequence.to_le_bytes());
             bytes.extend(entry.end.to_le_bytes());
             bytes.extend(entry.last_sequence.to_le_bytes());
+            bytes.extend(through.to_le_bytes());
         }
         let crc = crc32fast::hash(&bytes);
         bytes.extend(crc.to_le_bytes());
@@ -148,27 +174,43 @@ impl Manifest {
         if entries.len() != u32_at(content, 32) as usize || !rest.is_empty() {
             return Err(Flaw::new(32, format!("{} entries", u32_at(content, 32))));
         }
-        let segments: Vec<Entry> = entries
-            .iter()
-            .map(|entry| Entry {
-                number: u32_at(entry, 0),
-                id: array_at(entry, 8),
-                first_sequence: u64_at(entry, 24),
-                end: u64_at(entry, 32),
-                last_sequence: u64_at(entry, 40),
-            })
-            .collect();
-        if segments.is_empty() || !segments.is_sorted_by(|a, b| a.number < b.number) {
-            return Err(Flaw::new(
-                START_BYTES as u64,
-                "expected segments by ascending number",
-            ));
-        }
-        Ok(Manifest {
+        let segments: Option<Vec<Entry>> = entries.iter().map(Entry::decode).collect();
+        let manifest = Manifest {
             store: array_at(content, 16),
             dimension,
-            segments,
-        })
+            next_number: u32_at(content, 36),
+            segments: segments.unwrap_or_default(),
+        };
+        if !manifest.is_in_order() {
+            return Err(Flaw::new(
+                START_BYTES as u64,
+                "expected segments by ascending sequence",
+            ));
+        }
+        Ok(manifest)
+    }
+
+    /// Whether there are segments, and each begins where the one before ends.
+    fn is_in_order(&self) -> bool {
+        let follows = |(before, after): (&Entry, &Entry)| {
+            before.last_sequence.checked_add(1) == Some(after.first_sequence)
+        };
+        let pairs = self.segments.iter().zip(self.segments.iter().skip(1));
+        let mut numbers: Vec<u32> = self.segments.iter().map(|entry| entry.number).collect();
+        numbers.sort_unstable();
+        !numbers.is_empty()
+            && numbers.is_sorted_by(|a, b| a < b)
+            && numbers.last().is_some_and(|&last| last < self.next_number)
+            && self.segments.iter().all(Entry::is_possible)
+            && pairs.into_iter().all(follows)
+    }
+
+    /// The entry of the stretch that a sequence is in, if it is in one.
+    pub fn entry_of(&self, sequence: u64) -> Option<&Entry> {
+        let after = self
+            .segments
+            .partition_point(|entry| entry.first_sequence <= sequence);
+        self.segments.get(after.checked_sub(1)?)
     }
 }
 
@@ -189,17 +231,20 @@ mod tests {
     use super::*;
 
     fn manifest() -> Manifest {
-        let entry = |number: u32| Entry {
+        let entry = |number: u32, kind, sequence| Entry {
             number,
             id: [number as u8; 16],
-            first_sequence: u64::from(number) * 10,
+            kind,
+            first_sequence: sequence,
             end: 4096 + u64::from(number) * 64,
-            last_sequence: u64::from(number) * 10 + 9,
+            last_sequence: sequence + 9,
         };
+        let compacted = Kind::Compacted { through: 15 };
         Manifest {
             store: [5; 16],
             dimension: 3,
-            segments: vec![entry(1), entry(4)],
+            next_number: 7,
+            segments: vec![entry(5, compacted, 1), entry(4, Kind::Log, 11)],
         }
     }
 
@@ -222,6 +267,36 @@ mod tests {
                 "length {length}"
             );
         }
+    }
+
+    #[test]
+    fn segments_out_of_order_are_refused() {
+        type Change = fn(&mut Manifest);
+        let changes: [Change; 7] = [
+            |manifest| manifest.segments.clear(),
+            |manifest| manifest.segments.swap(0, 1),
+            |manifest| manifest.segments[1].first_sequence = 12,
+            |manifest| manifest.segments[1].number = 5,
+            |manifest| manifest.next_number = 5,
+            |manifest| manifest.segments[0].number = 0,
+            |manifest| manifest.segments[0].end = 64,
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let mut broken = manifest();
+            change(&mut broken);
+            assert!(
+                Manifest::decode(&broken.encode()).is_err(),
+                "change {number}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_segment_of_a_sequence_is_found() {
+        let manifest = manifest();
+        let number = |sequence| manifest.entry_of(sequence).map(|entry| entry.number);
+        let found = [0, 1, 10, 11, 99].map(number);
+        assert_eq!(found, [None, Some(5), Some(5), Some(4), Some(4)]);
     }
 
     #[test]

@@ -60,6 +60,12 @@ impl Mapping {
         })
     }
 
+    /// All bytes that are published.
+    pub fn published(&self) -> &[u8] {
+        let end = self.published.load(Ordering::Acquire);
+        self.bytes(0, end).unwrap_or_default()
+    }
+
     /// Brings what lies between two offsets into the memory of this process, before it is read.
     /// False where the system cannot do that, or cannot read the file there.
     pub fn bring_in(&self, from: u64, to: u64) -> bool {

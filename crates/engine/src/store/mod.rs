@@ -3,6 +3,7 @@
 //! A commit is one group, appended by one write and made durable by one sync before anything of
 //! it can be seen. docs/FORMAT.md describes the files byte by byte.
 
+mod compaction;
 mod format;
 mod group;
 mod io;
@@ -15,12 +16,14 @@ mod segment;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
+pub use compaction::{Compacted, Move, Stretch};
 pub use format::BLOCK;
-use format::{MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
+use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
 use io::{Disk, Io, fatal, is_full, remove_if_there};
 use lock::Lock;
@@ -29,6 +32,7 @@ pub use reader::{Segments, StoredPoint};
 use recovery::Found;
 use segment::Segment;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
+use usage::{Tombstone, Usage, record_bytes};
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -73,6 +77,8 @@ pub struct LivePoint {
     pub sequence: u64,
     /// Where it is.
     pub location: Location,
+    /// Length of the content of its payload.
+    pub payload_bytes: u32,
 }
 
 /// Where a record is. Offsets count blocks of 64 bytes from the start of the segment.
@@ -111,6 +117,10 @@ pub enum Write<'a> {
     Delete {
         /// Its id.
         id: [u8; 16],
+        /// The sequence of its insert.
+        inserted: u64,
+        /// Where its record is.
+        location: Location,
     },
 }
 
@@ -122,6 +132,7 @@ pub struct Store {
     manifest: Manifest,
     active: Option<Segment>,
     segments: Arc<Segments>,
+    usage: Usage,
     last_sequence: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
     proven: bool,
@@ -155,6 +166,7 @@ impl Store {
             None => Manifest {
                 store: random()?,
                 dimension: options.dimension.unwrap_or(options.default_dimension),
+                next_number: 1,
                 segments: Vec::new(),
             },
         };
@@ -171,6 +183,7 @@ impl Store {
             manifest,
             active,
             segments,
+            usage: Usage::default(),
             last_sequence: found.replay.last_sequence,
             proven: found.replay.proven,
             failure: None,
@@ -181,7 +194,14 @@ impl Store {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
             other => other?,
         }
-        let (points, dead) = found.replay.into_points();
+        let (points, dead, tombstones) = found.replay.into_points();
+        for point in &points {
+            let bytes = record_bytes(store.manifest.dimension, point.payload_bytes);
+            store.usage.of(point.location.segment).live_bytes += bytes;
+        }
+        for (segment, tombstone) in tombstones {
+            store.usage.of(segment).tombstones.push(tombstone);
+        }
         Ok(Opened {
             dimension: store.manifest.dimension,
             points,
@@ -214,10 +234,39 @@ impl Store {
         if writes.is_empty() {
             return Ok(Vec::new());
         }
-        let records: Vec<Record> = writes.iter().map(Record::from).collect();
+        let sequences = self.last_sequence + 1..;
+        let records = writes.iter().zip(sequences);
+        let records: Vec<Record> = records
+            .map(|(write, sequence)| Record::new(write, sequence))
+            .collect();
+        let first = self.last_sequence + 1;
         let locations = self.append(&records)?;
         self.proven = false;
+        self.count(writes, &locations, first);
         Ok(locations)
+    }
+
+    /// Keeps account of what is needed, after a commit whose first record has this sequence.
+    fn count(&mut self, writes: &[Write], locations: &[Location], first: u64) {
+        let dimension = self.manifest.dimension;
+        for ((write, at), sequence) in writes.iter().zip(locations).zip(first..) {
+            match *write {
+                Write::Insert { content, .. } => {
+                    let bytes = record_bytes(dimension, content.len() as u32);
+                    self.usage.of(at.segment).live_bytes += bytes;
+                }
+                Write::Delete {
+                    inserted, location, ..
+                } => {
+                    let payload = self.segments.payload_bytes(location).unwrap_or(0);
+                    let usage = &mut self.usage.of(location.segment).live_bytes;
+                    *usage = usage.saturating_sub(record_bytes(dimension, payload));
+                    let deleted = sequence;
+                    let tombstone = Tombstone { inserted, deleted };
+                    self.usage.of(at.segment).tombstones.push(tombstone);
+                }
+            }
+        }
     }
 
     /// Proves that the last commit was durable, by writing a no-op behind it: from then on its
@@ -228,7 +277,7 @@ impl Store {
         if self.proven || self.last_sequence == 0 {
             return Ok(());
         }
-        self.append(&[Record::NOOP])?;
+        self.append(&[Record::noop(self.last_sequence + 1)])?;
         // Nothing is being written now, and it may be long before something is.
         self.buffer = Vec::new();
         self.proven = true;
@@ -273,7 +322,6 @@ impl Store {
         let place = Place {
             segment: &active.header,
             position: active.end,
-            first_sequence: self.last_sequence + 1,
             durable: self.last_sequence,
         };
         let locations = group::encode(&mut self.buffer, records, layout, place)?;
@@ -290,17 +338,14 @@ impl Store {
     /// Seals the active segment and starts one with room for a group of this length. A full disk
     /// leaves everything as it was.
     fn rotate(&mut self, group_length: u64) -> std::io::Result<()> {
-        let number = self
-            .manifest
-            .segments
-            .last()
-            .map_or(1, |entry| entry.number + 1);
+        let number = self.manifest.next_number;
         let header = SegmentHeader {
             number,
             store: self.manifest.store,
             id: random()?,
             salt: Salt(random()?),
             dimension: self.manifest.dimension,
+            kind: Kind::Log,
             first_sequence: self.last_sequence + 1,
             capacity: (PAGE as u64 + group_length)
                 .max(self.segment_bytes)
@@ -324,6 +369,7 @@ impl Store {
         if let Some(active) = &self.active {
             manifest.set_end(active.end, self.last_sequence);
         }
+        manifest.next_number = manifest.next_number.max(segment.header.number + 1);
         manifest.segments.push(Entry::of(&segment.header));
         manifest.save(&*self.io, &self.folder)?;
         self.manifest = manifest;

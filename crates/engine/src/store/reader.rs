@@ -1,21 +1,36 @@
 //! What readers see of the log: the published bytes of every mapped segment, without a lock.
+#![allow(
+    unsafe_code,
+    reason = "segments are read without a lock and unmapped one day"
+)]
 
-use std::{path::PathBuf, sync::OnceLock};
+use std::{
+    path::{Path, PathBuf},
+    ptr,
+    sync::{
+        OnceLock,
+        atomic::{
+            AtomicPtr,
+            Ordering::{AcqRel, Acquire},
+        },
+    },
+};
 
 use super::{
     Location,
-    format::{BLOCK, Flaw, Op, RecordHeader},
+    format::{BLOCK, Flaw, Op, RecordHeader, SegmentHeader},
     mapping::Mapping,
     segment::Segment,
 };
 use crate::{Error, Result};
 
-/// Every segment of a store, mapped for as long as this value lives. The writer adds segments and
-/// publishes groups while readers read; a reader waits for nothing.
+/// Every segment of a store, mapped. The writer adds segments, publishes groups and removes
+/// segments that compaction has replaced, while readers read; a reader waits for nothing.
 pub struct Segments {
     dimension: u32,
-    /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry.
-    buckets: [OnceLock<Box<[OnceLock<Mapped>]>>; 32],
+    /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry. Each
+    /// owns what it points to; null where there is no such segment.
+    buckets: [OnceLock<Box<[AtomicPtr<Mapped>]>>; 32],
 }
 
 /// A point as it is stored.
@@ -36,7 +51,7 @@ pub struct StoredPoint<'s> {
 struct Mapped {
     mapping: Mapping,
     path: PathBuf,
-    salt: super::format::Salt,
+    header: SegmentHeader,
 }
 
 impl Segments {
@@ -50,15 +65,37 @@ impl Segments {
     /// Adds a segment with what it holds so far.
     pub(super) fn add(&self, segment: &Segment, mapping: Mapping) {
         let (bucket, index) = place(segment.header.number).expect("segments count from 1");
-        let entries = self.buckets[bucket]
-            .get_or_init(|| (0..1_usize << bucket).map(|_| OnceLock::new()).collect());
-        let (path, salt) = (segment.path.clone(), segment.header.salt);
-        let added = entries[index].set(Mapped {
-            mapping,
-            path,
-            salt,
+        let entries = self.buckets[bucket].get_or_init(|| {
+            (0..1_usize << bucket)
+                .map(|_| AtomicPtr::default())
+                .collect()
         });
-        assert!(added.is_ok(), "a segment is added once");
+        let mapped = Box::into_raw(Box::new(Mapped {
+            mapping,
+            path: segment.path.clone(),
+            header: segment.header.clone(),
+        }));
+        let before = entries[index].swap(mapped, AcqRel);
+        assert!(before.is_null(), "a segment is added once");
+    }
+
+    /// Unmaps a segment.
+    ///
+    /// # Safety
+    /// Nobody has, or can get any more, a reference to it or to its bytes.
+    pub(super) unsafe fn remove(&self, segment: u32) {
+        let Some((bucket, index)) = place(segment) else {
+            return;
+        };
+        let Some(entries) = self.buckets[bucket].get() else {
+            return;
+        };
+        let mapped = entries[index].swap(ptr::null_mut(), AcqRel);
+        if !mapped.is_null() {
+            // SAFETY: the pointer is from `Box::into_raw` in `add`, nobody else can take it any
+            // more, and as the caller promises nobody uses it.
+            drop(unsafe { Box::from_raw(mapped) });
+        }
     }
 
     /// Makes a segment's bytes before `end` visible; they must be durable.
@@ -109,10 +146,42 @@ impl Segments {
             .map_err(|flaw| flaw.refuse(&segment.path))
     }
 
+    /// The header of a segment, all that is published of it, and its path.
+    pub(super) fn whole(&self, segment: u32) -> Option<(&SegmentHeader, &[u8], &Path)> {
+        let mapped = self.get(segment)?;
+        Some((&mapped.header, mapped.mapping.published(), &mapped.path))
+    }
+
+    /// Length of the payload of a record, as its header says.
+    pub(super) fn payload_bytes(&self, location: Location) -> Option<u32> {
+        let header = self.get(location.segment)?.record(location)?;
+        let record = RecordHeader::decode(header, location.offset()).ok()?;
+        Some(record.payload_length)
+    }
+
     #[inline]
     fn get(&self, number: u32) -> Option<&Mapped> {
         let (bucket, index) = place(number)?;
-        self.buckets[bucket].get()?[index].get()
+        let mapped = self.buckets[bucket].get()?[index].load(Acquire);
+        // SAFETY: a pointer that is not null is from `Box::into_raw` in `add`, which has stored it
+        // after what it points to. It is freed by `remove`, whose caller promises that nobody has
+        // or gets such a reference, or when `self` is dropped, which outlives this one.
+        unsafe { mapped.as_ref() }
+    }
+}
+
+impl Drop for Segments {
+    fn drop(&mut self) {
+        for entries in self.buckets.iter_mut().filter_map(OnceLock::get_mut) {
+            for entry in entries {
+                let mapped = *entry.get_mut();
+                if !mapped.is_null() {
+                    // SAFETY: the pointer is from `Box::into_raw` in `add`, and nobody has a
+                    // reference to what is being dropped.
+                    drop(unsafe { Box::from_raw(mapped) });
+                }
+            }
+        }
     }
 }
 
@@ -124,7 +193,7 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Mapped {
-    fn header(&self, location: Location) -> Option<&[u8; BLOCK]> {
+    fn record(&self, location: Location) -> Option<&[u8; BLOCK]> {
         self.mapping
             .bytes(location.offset(), BLOCK as u64)?
             .first_chunk()
@@ -133,7 +202,7 @@ impl Mapped {
     fn read(&self, location: Location, dimension: u32) -> Result<StoredPoint<'_>, Flaw> {
         let offset = location.offset();
         let outside = || Flaw::new(offset, "the record leads outside of its segment");
-        let header = self.header(location).ok_or_else(outside)?;
+        let header = self.record(location).ok_or_else(outside)?;
         let record = RecordHeader::decode(header, offset)?;
         let vector = self
             .mapping
@@ -144,7 +213,7 @@ impl Mapped {
         let (vector, content) = vector.zip(content).ok_or_else(outside)?;
         if record.op != Op::Insert
             || record.location(location.segment, offset) != location
-            || !RecordHeader::verify(header, self.salt, vector, content)
+            || !RecordHeader::verify(header, self.header.salt, vector, content)
         {
             return Err(record.mismatch(offset));
         }

@@ -3,19 +3,17 @@
 //! [`inspect`] only reads, so a folder that is refused stays as it was found; [`repair`] then
 //! clears what an interrupted write left behind.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     LivePoint,
-    format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, align},
+    format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align},
     group::{self, Depth},
     io::{self, Io, remove_if_there},
     manifest::{self, Entry, Manifest},
     mapping::Mapping,
     segment::{self, Segment},
+    usage::Tombstone,
 };
 use crate::{Result, parallel};
 
@@ -31,7 +29,7 @@ pub struct Found {
     pub replay: Replay,
     /// The end of the bytes that an interrupted write left behind the last group.
     torn: Option<u64>,
-    /// Files of segments whose creation was interrupted.
+    /// Files of segments whose creation or removal was interrupted.
     orphans: Vec<PathBuf>,
 }
 
@@ -40,8 +38,8 @@ pub struct Found {
 pub struct Replay {
     /// Every point whose insert is in the log, by ascending sequence.
     points: Vec<LivePoint>,
-    /// The sequence of the last delete of each id.
-    deletes: HashMap<[u8; 16], u64>,
+    /// Every delete in the log, and the number of its segment.
+    deletes: Vec<(u32, Tombstone)>,
     /// The sequence of the last record; 0 if there is none.
     pub last_sequence: u64,
     /// Offset of the last group in its segment.
@@ -62,7 +60,7 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
             continue;
         };
         if entries.iter().all(|entry| entry.number != number) {
-            segment::check_orphan(io, &path, manifest.is_none())?;
+            segment::check_orphan(io, &path, number, manifest.as_ref())?;
             orphans.push(path);
         }
     }
@@ -88,7 +86,7 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
     for path in found.orphans.drain(..) {
         io.remove(&path)?;
         notes.push(format!(
-            "removed {}: its creation was interrupted",
+            "removed {}: its creation or removal was interrupted",
             path.display()
         ));
     }
@@ -165,20 +163,26 @@ impl Found {
 }
 
 impl Replay {
-    /// The live points, and those of which only the insert is in the log besides; both by ascending
-    /// sequence.
-    pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>) {
+    /// The live points, and the deleted ones whose records are there still, both by ascending
+    /// sequence; and every delete with the number of its segment.
+    pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>, Vec<(u32, Tombstone)>) {
         let Replay {
             points, deletes, ..
         } = self;
         if deletes.is_empty() {
-            return (points, Vec::new());
+            return (points, Vec::new(), deletes);
         }
-        let is_live = |point: &LivePoint| {
-            let deleted = deletes.get(&point.id);
-            deleted.is_none_or(|&deleted| deleted < point.sequence)
-        };
-        points.into_iter().partition(is_live)
+        let mut deleted: Vec<u64> = deletes.iter().map(|(_, delete)| delete.inserted).collect();
+        deleted.sort_unstable();
+        let mut deleted = deleted.into_iter().peekable();
+        let (live, dead) = points.into_iter().partition(|point| {
+            while deleted
+                .next_if(|&deleted| deleted < point.sequence)
+                .is_some()
+            {}
+            deleted.peek() != Some(&point.sequence)
+        });
+        (live, dead, deletes)
     }
 
     fn apply(&mut self, walked: Walked) {
@@ -187,21 +191,24 @@ impl Replay {
         } else {
             self.points.extend(walked.points);
         }
-        self.deletes.extend(walked.deletes);
+        let delete = |delete| (walked.number, delete);
+        self.deletes.extend(walked.deletes.into_iter().map(delete));
         if let Some(last) = walked.last {
-            self.last_sequence = last.sequence;
             self.last_group = last.group;
             self.proven = last.op == Op::Noop;
         }
+        self.last_sequence = walked.last_sequence;
     }
 }
 
 /// What the groups of one segment say.
-#[derive(Default)]
 struct Walked {
+    /// The segment.
+    number: u32,
     points: Vec<LivePoint>,
-    /// Ids and sequences of deletes.
-    deletes: Vec<([u8; 16], u64)>,
+    deletes: Vec<Tombstone>,
+    /// The sequence of the last record, or the one before the first in a segment without records.
+    last_sequence: u64,
     /// Where the sound groups end.
     end: u64,
     last: Option<LastRecord>,
@@ -209,7 +216,6 @@ struct Walked {
 
 /// The last record of a segment.
 struct LastRecord {
-    sequence: u64,
     op: Op,
     /// Offset of its group.
     group: u64,
@@ -223,7 +229,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     let bytes = mapping.bytes(0, entry.end);
     let bytes = bytes.expect("published above");
     let mut ready = PAGE as u64;
-    let (walked, flaw) = walk(&segment.header, bytes, Depth::Headers, |from, to| {
+    let (mut walked, flaw) = walk(&segment.header, bytes, Depth::Headers, |from, to| {
         if to <= ready {
             return Ok(());
         }
@@ -238,12 +244,16 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     if let Some(flaw) = flaw {
         return Err(damaged(flaw));
     }
-    let found = walked.last_sequence(&segment.header);
-    if found != entry.last_sequence {
-        let expected = entry.last_sequence;
+    let (found, expected) = (walked.last_sequence, entry.last_sequence);
+    let is_whole = match entry.kind {
+        Kind::Log => found == expected,
+        Kind::Compacted { .. } => found <= expected,
+    };
+    if !is_whole {
         let reason = format!("ends at sequence {found}, expected {expected}");
         return Err(damaged(Flaw::new(walked.end, reason)));
     }
+    walked.last_sequence = expected;
     Ok(walked)
 }
 
@@ -263,7 +273,7 @@ fn read_active(
         newer @ Flaw::Newer { .. } => return Err(newer),
         Flaw::Broken { offset, reason } => (offset, reason),
     };
-    let (end, lost) = (walked.end, walked.last_sequence(header) + 1);
+    let (end, lost) = (walked.end, walked.last_sequence + 1);
     if end < entry.end {
         let proof = format!("MANIFEST proves that sequence {lost} was on disk");
         return Err(Flaw::new(offset, format!("{reason}; {proof}")));
@@ -289,8 +299,12 @@ fn walk(
     mut bring_in: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<(Walked, Option<Flaw>)> {
     let mut walked = Walked {
+        number: header.number,
+        points: Vec::new(),
+        deletes: Vec::new(),
+        last_sequence: header.first_sequence - 1,
         end: PAGE as u64,
-        ..Walked::default()
+        last: None,
     };
     let mut records = Vec::new();
     let vector_bytes = align(u64::from(header.dimension) * 4);
@@ -307,43 +321,41 @@ fn walk(
             Ok(group) => group,
             Err(flaw) => return Ok((walked, Some(flaw))),
         };
-        let expected = walked.last_sequence(header) + 1;
-        if group.first_sequence != expected {
-            let found = group.first_sequence;
+        let (found, expected) = (group.first_sequence, walked.last_sequence + 1);
+        let is_next = match header.kind {
+            Kind::Log => found == expected,
+            Kind::Compacted { .. } => found >= expected,
+        };
+        if !is_next {
             let reason = format!("a group with sequence {found}, expected {expected}");
             return Ok((walked, Some(Flaw::new(position, reason))));
         }
-        walked.add(header.number, position, &records);
+        walked.add(position, &records);
         walked.end += group.length;
     }
     Ok((walked, None))
 }
 
 impl Walked {
-    /// The sequence of the last record, or the one before the first in a segment without records.
-    fn last_sequence(&self, header: &SegmentHeader) -> u64 {
-        let last = self.last.as_ref();
-        last.map_or(header.first_sequence - 1, |last| last.sequence)
-    }
-
-    fn add(&mut self, segment: u32, group: u64, records: &[RecordHeader]) {
+    fn add(&mut self, group: u64, records: &[RecordHeader]) {
         for (index, record) in records.iter().enumerate() {
             let offset = group + (index as u64 + 1) * BLOCK as u64;
-            let RecordHeader {
-                op, id, sequence, ..
-            } = *record;
-            match op {
+            match record.op {
                 Op::Insert => self.points.push(LivePoint {
-                    id,
-                    sequence,
-                    location: record.location(segment, offset),
+                    id: record.id,
+                    sequence: record.sequence,
+                    location: record.location(self.number, offset),
+                    payload_bytes: record.payload_length,
                 }),
-                Op::Delete => self.deletes.push((id, sequence)),
+                Op::Delete => self.deletes.push(Tombstone {
+                    inserted: record.inserted,
+                    deleted: record.sequence,
+                }),
                 Op::Noop => {}
             }
+            self.last_sequence = record.sequence;
             self.last = Some(LastRecord {
-                sequence,
-                op,
+                op: record.op,
                 group,
             });
         }

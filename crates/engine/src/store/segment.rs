@@ -7,8 +7,9 @@ use std::{
 };
 
 use super::{
-    format::{Flaw, PAGE, SEGMENT_MAGIC, SegmentHeader},
+    format::{Flaw, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
     io::{Io, IoFile, fatal, is_full, read_exact, write_all},
+    manifest::Manifest,
     mapping::Mapping,
 };
 use crate::{Error, Result};
@@ -103,6 +104,18 @@ impl Segment {
         Ok(())
     }
 
+    /// Appends a group to a segment that nothing knows yet; [`Segment::sync`] makes it durable.
+    pub fn write(&mut self, group: &[u8]) -> io::Result<()> {
+        write_all(&*self.file, group, self.end).map_err(|(_, error)| error)?;
+        self.end += group.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the content durable.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
     /// Overwrites a range with zeros, durably. It needs no space where the range was written.
     pub fn erase(&self, from: u64, to: u64) -> io::Result<()> {
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -145,11 +158,25 @@ pub fn number(path: &Path) -> Option<u32> {
     (name == format!("{number:08}.log")).then_some(number)
 }
 
-/// Makes sure that a segment which the manifest does not name holds nothing: its creation was
-/// interrupted. One that holds data is refused, and so is a file that is not ours.
-pub fn check_orphan(io: &dyn Io, path: &Path, manifest_is_missing: bool) -> Result<()> {
+/// Makes sure that a segment which the manifest does not name is not needed: its creation was
+/// interrupted, or compaction was, before or after the manifest named another in its place. One that
+/// holds data that is nowhere else is refused, and so is a file that is not ours.
+pub fn check_orphan(
+    io: &dyn Io,
+    path: &Path,
+    number: u32,
+    manifest: Option<&Manifest>,
+) -> Result<()> {
     let bytes = io.read(path)?;
     let (page, rest) = bytes.split_at(bytes.len().min(PAGE));
+    let header = page.first_chunk().map(SegmentHeader::decode);
+    if let (Some(Ok(header)), Some(manifest)) = (header, manifest)
+        && header.store == manifest.store
+        && header.number == number
+        && (number < manifest.next_number || header.kind != Kind::Log)
+    {
+        return Ok(());
+    }
     let start = &page[..page.len().min(SEGMENT_MAGIC.len())];
     if start != &SEGMENT_MAGIC[..start.len()] && start.iter().any(|&byte| byte != 0) {
         let reason = "the file is named like a segment and does not start like one";
@@ -158,7 +185,7 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest_is_missing: bool) -> Resu
     match rest.iter().position(|&byte| byte != 0) {
         None => Ok(()),
         Some(at) => {
-            let why = if manifest_is_missing {
+            let why = if manifest.is_none() {
                 "is missing"
             } else {
                 "does not name it"

@@ -10,7 +10,7 @@ use crate::{
     Error,
     store::{
         Write,
-        format::{BLOCK, PAGE, Salt, SegmentHeader},
+        format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
         group::{self, Layout, Place, Record},
         manifest, segment,
     },
@@ -359,6 +359,7 @@ fn forged_group(salt: Salt, position: u64) -> Vec<u8> {
         id: [0; 16],
         salt,
         dimension: super::DIMENSION as u32,
+        kind: Kind::Log,
         first_sequence: 1,
         capacity: 8192,
     };
@@ -368,11 +369,10 @@ fn forged_group(salt: Salt, position: u64) -> Vec<u8> {
         content_type: 0,
         content: b"evil",
     };
-    let records = [Record::from(&write)];
+    let records = [Record::new(&write, 3)];
     let place = Place {
         segment: &segment,
         position,
-        first_sequence: 3,
         durable: 1000,
     };
     let mut group = Vec::new();

@@ -1,5 +1,6 @@
 //! The store as a whole, on folders that were closed, killed, cut off from power or damaged.
 
+mod compaction;
 mod crash;
 mod damage;
 mod disk;
@@ -14,7 +15,11 @@ use std::{
 
 use fs_err::os::unix::fs::FileExt;
 
-use super::{OpenOptions, Opened, Store, Write, io::Io};
+use super::{
+    LivePoint, Location, OpenOptions, Opened, Store, Write,
+    io::{Disk, Io},
+    recovery,
+};
 use crate::{Error, Result};
 
 /// A point as a test remembers it: vector bits, content type, content.
@@ -74,6 +79,12 @@ fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
             Step::Insert(number, _) | Step::Delete(number) => vector(*number),
         })
         .collect();
+    let is_delete = |step: &Step| matches!(step, Step::Delete(_));
+    let found = if steps.iter().any(is_delete) {
+        live(store)
+    } else {
+        Vec::new()
+    };
     let writes: Vec<Write> = steps
         .iter()
         .zip(&vectors)
@@ -87,25 +98,58 @@ fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
                     content,
                 }
             }
-            Step::Delete(number) => Write::Delete { id: id(*number) },
+            Step::Delete(number) => {
+                let point = found.iter().rfind(|point| point.id == id(*number));
+                point.map_or(delete_of_nothing(id(*number)), |point| Write::Delete {
+                    id: point.id,
+                    inserted: point.sequence,
+                    location: point.location,
+                })
+            }
         })
         .collect();
     store.commit(&writes)
 }
 
+/// A delete of a point that was never there.
+fn delete_of_nothing(id: [u8; 16]) -> Write<'static> {
+    Write::Delete {
+        id,
+        inserted: 0,
+        location: Location {
+            segment: u32::MAX,
+            record: 64,
+            vector: 65,
+        },
+    }
+}
+
+/// The live points, as the files tell.
+fn live(store: &Store) -> Vec<LivePoint> {
+    let found = recovery::inspect(&Disk, &store.folder).unwrap();
+    found.replay.into_points().0
+}
+
 /// Groups of every mix that fill several segments: single inserts, batches, deletes, both at once,
-/// an id inserted again, a group larger than a segment, empty contents.
+/// an id inserted again, a group larger than a segment, empty contents, segments of which little
+/// is left.
 fn workload() -> Vec<Vec<Step>> {
     let insert = |number: u32| Step::Insert(number, vec![number as u8; number as usize % 90]);
     let mut groups = vec![vec![insert(0)], vec![insert(1), insert(2), insert(3)]];
     groups.push(vec![Step::Delete(2)]);
-    groups.push(vec![insert(2), Step::Delete(0), insert(4), Step::Delete(4)]);
+    groups.push(vec![insert(2), Step::Delete(0), insert(4)]);
     groups.push((10..20).map(insert).collect());
+    groups.push(vec![Step::Delete(4)]);
     groups.push(vec![Step::Delete(11), Step::Delete(12)]);
+    groups.push((100..140).map(insert).collect());
+    groups.push((100..139).map(Step::Delete).collect());
     groups.push((20..50).map(insert).collect());
     groups.push(vec![Step::Insert(60, vec![7; 9000]), insert(61)]);
     groups.extend((70..80).map(|number| vec![insert(number)]));
     groups.push(vec![Step::Delete(60)]);
+    groups.push((140..180).map(insert).collect());
+    groups.push((141..180).map(Step::Delete).collect());
+    groups.push((180..220).map(insert).collect());
     groups
 }
 

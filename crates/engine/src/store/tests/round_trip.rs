@@ -3,8 +3,8 @@
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
 use super::{
-    DIMENSION, Step, commit, copy, files, id, new_folder, open, options, state, state_after,
-    vector, workload,
+    DIMENSION, Step, commit, copy, delete_of_nothing, files, id, new_folder, open, options, state,
+    state_after, vector, workload,
 };
 use crate::{
     Error,
@@ -53,7 +53,7 @@ fn a_commit_says_where_each_record_is_and_readers_find_it_there() {
     };
     let writes = [
         insert(1, &a, b"one"),
-        Write::Delete { id: id(9) },
+        delete_of_nothing(id(9)),
         insert(2, &b, b""),
     ];
     let locations = opened.store.commit(&writes).unwrap();
@@ -147,7 +147,7 @@ fn a_fresh_folder_stays_empty_and_binds_nothing_until_a_point_is_stored() {
         };
         let mut opened = Store::open(&options).unwrap();
         assert_eq!((opened.dimension, opened.remembered), (dimension, false));
-        let refused = opened.store.commit(&[Write::Delete { id: id(1) }]);
+        let refused = opened.store.commit(&[delete_of_nothing(id(1))]);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
         opened.store.prove().unwrap();
         opened.store.close().unwrap();

@@ -1,0 +1,363 @@
+//! Giving the space of deleted points back: what is needed of a few sealed segments is copied into
+//! one new segment, which then takes their place in the manifest. Nothing is written over, so a
+//! crash at any time leaves the old segments or the new one.
+//!
+//! A record keeps its sequence. Each segment stands for a stretch of sequence numbers, and remembers
+//! up to where deletes had been heeded when it was compacted: so it is known of every delete whether
+//! the insert that it undoes may still be on disk, and one that is not needed is dropped too.
+
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Location, Segments, Store, Write,
+    format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader},
+    group::{self, Depth, Layout, Place, Record},
+    io::{Io, fatal, is_full, remove_if_there},
+    manifest::{Entry, Manifest},
+    mapping::Mapping,
+    random,
+    segment::{self, Segment},
+    usage::{Tombstone, record_bytes},
+};
+use crate::{Error, Result};
+
+/// A group takes in records up to this size.
+const GROUP_BYTES: u64 = 1 << 20;
+
+/// Segments whose needed records shall go to a new one.
+pub struct Stretch {
+    io: Arc<dyn Io>,
+    folder: PathBuf,
+    segments: Arc<Segments>,
+    /// As it was when the stretch was chosen.
+    manifest: Manifest,
+    going: Vec<Entry>,
+    number: u32,
+    /// Deletes up to this sequence are heeded.
+    through: u64,
+}
+
+/// The new segment, complete and durable, that nothing knows yet.
+pub struct Compacted {
+    segment: Segment,
+    mapping: Mapping,
+    entry: Entry,
+    going: Vec<Entry>,
+    tombstones: Vec<Tombstone>,
+    /// The points in it.
+    pub moves: Vec<Move>,
+}
+
+/// A point in its old and its new place.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// The point's id.
+    pub id: [u8; 16],
+    /// Where it was.
+    pub from: Location,
+    /// Where it is as well.
+    pub to: Location,
+    bytes: u64,
+}
+
+/// A record that is needed.
+struct Needed {
+    location: Location,
+    header: RecordHeader,
+}
+
+impl Store {
+    /// Chooses what to compact next, if anything is worth it.
+    pub fn stretch(&mut self) -> Option<Stretch> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let places = self.usage.stretch(&self.manifest, self.segment_bytes)?;
+        Some(self.stretch_of(places))
+    }
+
+    /// The stretch of the segments at some places in the manifest, of which the last is not one.
+    pub(super) fn stretch_of(&mut self, places: Range<usize>) -> Stretch {
+        let number = self.manifest.next_number;
+        self.manifest.next_number += 1;
+        Stretch {
+            io: Arc::clone(&self.io),
+            folder: self.folder.clone(),
+            segments: Arc::clone(&self.segments),
+            going: self.manifest.segments[places].to_vec(),
+            manifest: self.manifest.clone(),
+            number,
+            through: self.last_sequence,
+        }
+    }
+
+    /// Puts a compacted segment in the place of those that it was made from, and has `relocate` say
+    /// of each point in it whether it lives and is read from there from now on. The old segments can
+    /// be read until they are [dropped](Store::drop_segments). On a full disk nothing is changed.
+    pub fn replace(
+        &mut self,
+        compacted: Compacted,
+        mut relocate: impl FnMut(&Move) -> bool,
+    ) -> Result<Vec<u32>> {
+        let Compacted {
+            segment,
+            mapping,
+            entry,
+            going,
+            tombstones,
+            moves,
+        } = compacted;
+        let saved = self.check_writable().and_then(|()| {
+            let mut manifest = self.manifest.clone();
+            manifest.replace(&going, entry.clone());
+            let saved = manifest.save(&*self.io, &self.folder);
+            saved.map_err(|error| self.failed(&error))?;
+            self.manifest = manifest;
+            Ok(())
+        });
+        if let Err(error) = saved {
+            // Left behind, it is removed at the next start.
+            drop(self.io.remove(&segment.path));
+            return Err(error);
+        }
+        self.segments.add(&segment, mapping);
+        let moved = moves.iter().filter(|point| relocate(point));
+        let live_bytes = moved.map(|point| point.bytes).sum();
+        let usage = self.usage.of(entry.number);
+        usage.live_bytes = live_bytes;
+        usage.tombstones = tombstones;
+        let numbers: Vec<u32> = going.iter().map(|entry| entry.number).collect();
+        for &number in &numbers {
+            self.usage.remove(number);
+        }
+        Ok(numbers)
+    }
+
+    /// Unmaps segments that were replaced and removes their files.
+    ///
+    /// # Safety
+    /// Nobody has, or can get any more, a reference to bytes of these segments.
+    #[allow(unsafe_code, reason = "the caller knows who reads the segments")]
+    pub unsafe fn drop_segments(&mut self, numbers: &[u32]) -> Result<()> {
+        for &number in numbers {
+            // SAFETY: as the caller promises.
+            unsafe { self.segments.remove(number) };
+            remove_if_there(&*self.io, &segment::path(&self.folder, number))?;
+        }
+        Ok(())
+    }
+}
+
+impl Manifest {
+    /// Puts one entry in the place of others next to each other.
+    fn replace(&mut self, going: &[Entry], entry: Entry) {
+        let is_going = |entry: &Entry| going.iter().any(|going| going.number == entry.number);
+        let first = self.segments.iter().position(is_going).unwrap_or(0);
+        self.segments.retain(|entry| !is_going(entry));
+        self.segments.insert(first, entry);
+    }
+}
+
+impl Stretch {
+    /// Copies the needed records, each verified, into a new segment: points for which `is_live`
+    /// holds, and deletes of points whose records stay elsewhere. Gives up, with an error, once
+    /// `is_stopped` does. Whatever fails, only the new file is touched.
+    pub fn copy(
+        self,
+        is_live: impl Fn(&[u8; 16], Location) -> bool,
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Compacted> {
+        let path = segment::path(&self.folder, self.number);
+        let copied = self.try_copy(is_live, is_stopped);
+        if copied.is_err() {
+            // Left behind, it is removed at the next start.
+            drop(remove_if_there(&*self.io, &path));
+        }
+        copied
+    }
+
+    fn try_copy(
+        &self,
+        is_live: impl Fn(&[u8; 16], Location) -> bool,
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Compacted> {
+        let needed = self.needed(is_live)?;
+        let dimension = self.segments.dimension();
+        let groups = group_sizes(dimension, &needed);
+        let length: u64 = groups.iter().map(|&(_, length)| length).sum();
+        let header = SegmentHeader {
+            number: self.number,
+            store: self.manifest.store,
+            id: random()?,
+            salt: Salt(random()?),
+            dimension,
+            kind: Kind::Compacted {
+                through: self.through,
+            },
+            first_sequence: self.going[0].first_sequence,
+            capacity: PAGE as u64 + length,
+        };
+        let stop = |error: io::Error| {
+            if is_full(&error) {
+                Error::StorageFull
+            } else {
+                Error::Io(error)
+            }
+        };
+        let mut segment = Segment::create(&*self.io, &self.folder, header).map_err(stop)?;
+        let (mut moves, mut tombstones) = (Vec::new(), Vec::new());
+        let mut rest = &needed[..];
+        let mut buffer = Vec::new();
+        for (count, _) in groups {
+            if is_stopped() {
+                return Err(Error::Closed);
+            }
+            let group = rest.split_off(..count).unwrap_or_default();
+            let locations = self
+                .write(&mut segment, group, &mut buffer)
+                .map_err(|error| match error {
+                    Error::Io(error) => stop(error),
+                    other => other,
+                })?;
+            for (needed, to) in group.iter().zip(locations) {
+                match needed.header.op {
+                    Op::Insert => moves.push(Move {
+                        id: needed.header.id,
+                        from: needed.location,
+                        to,
+                        bytes: record_bytes(dimension, needed.header.payload_length),
+                    }),
+                    Op::Delete => tombstones.push(Tombstone {
+                        inserted: needed.header.inserted,
+                        deleted: needed.header.sequence,
+                    }),
+                    Op::Noop => {}
+                }
+            }
+        }
+        segment.sync().map_err(fatal)?;
+        let last = self.going.last().map_or(0, |entry| entry.last_sequence);
+        let entry = Entry {
+            end: segment.end,
+            last_sequence: last,
+            ..Entry::of(&segment.header)
+        };
+        Ok(Compacted {
+            mapping: segment.map()?,
+            segment,
+            entry,
+            going: self.going.clone(),
+            tombstones,
+            moves,
+        })
+    }
+
+    fn needed(&self, is_live: impl Fn(&[u8; 16], Location) -> bool) -> Result<Vec<Needed>> {
+        let mut needed = Vec::new();
+        let mut records = Vec::new();
+        for entry in &self.going {
+            let (header, bytes, path) = self.source(entry.number)?;
+            let mut position = PAGE as u64;
+            while position < entry.end {
+                let group = group::decode(header, bytes, position, Depth::Headers, &mut records)
+                    .map_err(|flaw| flaw.refuse(path))?;
+                for (index, record) in records.drain(..).enumerate() {
+                    let offset = position + (index as u64 + 1) * BLOCK as u64;
+                    let location = record.location(entry.number, offset);
+                    let is_needed = match record.op {
+                        Op::Insert => is_live(&record.id, location),
+                        Op::Delete => {
+                            let tombstone = Tombstone {
+                                inserted: record.inserted,
+                                deleted: record.sequence,
+                            };
+                            self.manifest.needs(&tombstone, &self.going)
+                        }
+                        Op::Noop => false,
+                    };
+                    if is_needed {
+                        needed.push(Needed {
+                            location,
+                            header: record,
+                        });
+                    }
+                }
+                position += group.length;
+            }
+        }
+        Ok(needed)
+    }
+
+    fn write(
+        &self,
+        segment: &mut Segment,
+        group: &[Needed],
+        buffer: &mut Vec<u8>,
+    ) -> Result<Vec<Location>> {
+        let records = group.iter().map(|needed| self.record(needed));
+        let records = records.collect::<Result<Vec<_>>>()?;
+        let place = Place {
+            segment: &segment.header,
+            position: segment.end,
+            durable: 0,
+        };
+        let locations = group::encode(buffer, &records, Layout::of(&records)?, place)?;
+        segment.write(buffer)?;
+        Ok(locations)
+    }
+
+    fn record(&self, needed: &Needed) -> Result<Record<'_>> {
+        let Needed { location, header } = needed;
+        let write = match header.op {
+            Op::Insert => {
+                let stored = self.segments.read(*location)?;
+                Write::Insert {
+                    id: stored.id,
+                    vector: stored.vector,
+                    content_type: stored.content_type,
+                    content: stored.content,
+                }
+            }
+            Op::Delete | Op::Noop => Write::Delete {
+                id: header.id,
+                inserted: header.inserted,
+                location: *location,
+            },
+        };
+        Ok(Record::new(&write, header.sequence))
+    }
+
+    fn source(&self, number: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
+        self.segments
+            .whole(number)
+            .ok_or_else(|| Error::Internal(format!("there is no segment {number}")))
+    }
+}
+
+/// How many records each group takes in, and its length.
+fn group_sizes(dimension: u32, needed: &[Needed]) -> Vec<(usize, u64)> {
+    let mut groups = Vec::new();
+    let (mut count, mut bytes, mut payloads) = (0, BLOCK as u64, 0);
+    for Needed { header, .. } in needed {
+        let (record, payload) = match header.op {
+            Op::Insert => (record_bytes(dimension, 0), u64::from(header.payload_length)),
+            Op::Delete | Op::Noop => (BLOCK as u64, 0),
+        };
+        if count > 0 && bytes + payloads + record + payload > GROUP_BYTES {
+            groups.push((count, super::format::align(bytes + payloads)));
+            (count, bytes, payloads) = (0, BLOCK as u64, 0);
+        }
+        count += 1;
+        bytes += record;
+        payloads += payload;
+    }
+    if count > 0 {
+        groups.push((count, super::format::align(bytes + payloads)));
+    }
+    groups
+}

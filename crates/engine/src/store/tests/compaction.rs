@@ -1,0 +1,211 @@
+//! Space comes back, and nothing that was there goes or comes back with it.
+
+use std::{collections::HashSet, ops::Range, path::Path, sync::Arc};
+
+use proptest::prelude::*;
+
+use super::{
+    SEGMENT_BYTES, State, Step, apply, commit, disk::TestDisk, live, new_folder, open, options,
+    state,
+};
+use crate::{
+    Error, Result,
+    store::{Location, OpenOptions, Store, Stretch, format::PAGE},
+};
+
+/// Compacts a stretch of segments, with nobody reading meanwhile.
+fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
+    let at: HashSet<([u8; 16], Location)> = live(store)
+        .iter()
+        .map(|point| (point.id, point.location))
+        .collect();
+    let is_live = |id: &[u8; 16], location| at.contains(&(*id, location));
+    let compacted = stretch.copy(is_live, || false)?;
+    let replaced = store.replace(compacted, |point| is_live(&point.id, point.from))?;
+    #[allow(unsafe_code, reason = "nobody reads")]
+    // SAFETY: nobody reads.
+    unsafe {
+        store.drop_segments(&replaced)
+    }
+}
+
+/// Compacts whatever it pays to.
+pub fn compact_all(store: &mut Store) -> Result<usize> {
+    let mut count = 0;
+    while let Some(stretch) = store.stretch() {
+        compact(store, stretch)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn log_bytes(folder: &Path) -> u64 {
+    let entries = fs_err::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap());
+    let logs = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "log"));
+    logs.map(|entry| entry.metadata().unwrap().len()).sum()
+}
+
+fn insert(number: u32) -> Step {
+    Step::Insert(number, vec![number as u8; 100])
+}
+
+#[test]
+fn the_space_of_deleted_points_comes_back() {
+    // Where segments are as small as elsewhere here, half of each is its header.
+    const BYTES: u64 = 1 << 16;
+    let folder = new_folder();
+    let options = OpenOptions {
+        segment_bytes: BYTES,
+        ..options(folder.path())
+    };
+    let open = || Store::open_on(Arc::new(TestDisk::default()), &options).unwrap();
+    let mut opened = open();
+    let store = &mut opened.store;
+    for round in 0..8 {
+        let numbers = round * 200..(round + 1) * 200;
+        for number in numbers.clone() {
+            commit(store, &[insert(number)]).unwrap();
+        }
+        // All but every tenth go.
+        let gone = numbers.filter(|number| number % 10 != 0).map(Step::Delete);
+        commit(store, &gone.collect::<Vec<_>>()).unwrap();
+        compact_all(store).unwrap();
+    }
+    let live_bytes = 160 * (64 + 64 + 100);
+    let found = log_bytes(folder.path());
+    assert!(found < 2 * live_bytes + 2 * BYTES, "{found}");
+    let everything: Vec<_> = live(store).iter().map(|point| point.id).collect();
+    assert_eq!(everything.len(), 160);
+    drop(opened);
+
+    let mut opened = open();
+    assert_eq!(state(&opened).len(), 160);
+    let all = (0..160).map(|number| Step::Delete(number * 10));
+    commit(&mut opened.store, &all.collect::<Vec<_>>()).unwrap();
+    for number in 2_000..2_100 {
+        commit(&mut opened.store, &[insert(number), insert(number + 1_000)]).unwrap();
+    }
+    compact_all(&mut opened.store).unwrap();
+    let live_bytes = 200 * (64 + 64 + 100);
+    let found = log_bytes(folder.path());
+    assert!(found < 2 * live_bytes + 2 * BYTES, "{found}");
+}
+
+#[test]
+fn a_store_where_everything_goes_shrinks_to_next_to_nothing() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    for round in 0..20 {
+        let numbers: Range<u32> = round * 100..(round + 1) * 100;
+        for number in numbers.clone() {
+            commit(&mut opened.store, &[insert(number)]).unwrap();
+        }
+        for number in numbers {
+            commit(&mut opened.store, &[Step::Delete(number)]).unwrap();
+        }
+        compact_all(&mut opened.store).unwrap();
+        let found = log_bytes(folder.path());
+        assert!(
+            found <= 2 * SEGMENT_BYTES + 2 * PAGE as u64,
+            "{found} after {round}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_copied_where_nothing_is_gained() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    for number in 0..300 {
+        commit(&mut opened.store, &[insert(number)]).unwrap();
+    }
+    assert_eq!(compact_all(&mut opened.store).unwrap(), 0);
+}
+
+#[test]
+fn a_damaged_record_is_not_copied_as_if_it_were_sound() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    for number in 0..100 {
+        commit(&mut opened.store, &[insert(number)]).unwrap();
+    }
+    let point = live(&opened.store)[3];
+    let path = super::super::segment::path(folder.path(), point.location.segment);
+    let at = u64::from(point.location.vector) * 64;
+    super::overwrite(&path, at, &[0x55; 4]);
+    let before = log_bytes(folder.path());
+    let stretch = opened.store.stretch_of(0..1);
+    let Err(Error::Damaged { path: named, .. }) = compact(&mut opened.store, stretch) else {
+        panic!("expected damage");
+    };
+    assert_eq!(named, path);
+    assert_eq!(log_bytes(folder.path()), before, "nothing is left behind");
+}
+
+#[derive(Clone, Debug)]
+enum Move {
+    Insert(u8),
+    Delete(usize),
+    /// Compacts segments next to each other, whether it pays or not: from the first share of all
+    /// sealed segments to the second.
+    Compact(u8, u8),
+    Reopen,
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let one = prop_oneof![
+        6 => (1_u8..12).prop_map(Move::Insert),
+        4 => any::<usize>().prop_map(Move::Delete),
+        2 => (any::<u8>(), any::<u8>()).prop_map(|(from, to)| Move::Compact(from, to)),
+        1 => Just(Move::Reopen),
+    ];
+    proptest::collection::vec(one, 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_is_compacted_the_points_stay_the_same(moves in moves()) {
+        let folder = new_folder();
+        let mut opened = open(folder.path()).unwrap();
+        let (mut expected, mut there) = (State::new(), Vec::new());
+        let mut next = 0;
+        for one in moves {
+            match one {
+                Move::Insert(count) => {
+                    let numbers = next..next + u32::from(count);
+                    next = numbers.end;
+                    there.extend(numbers.clone());
+                    let steps: Vec<Step> = numbers.map(insert).collect();
+                    commit(&mut opened.store, &steps).unwrap();
+                    apply(&steps, &mut expected);
+                }
+                Move::Delete(index) if !there.is_empty() => {
+                    let steps = [Step::Delete(there.swap_remove(index % there.len()))];
+                    commit(&mut opened.store, &steps).unwrap();
+                    apply(&steps, &mut expected);
+                }
+                Move::Delete(_) => {}
+                Move::Compact(from, to) => {
+                    let sealed = opened.store.manifest.segments.len().saturating_sub(1);
+                    let place = |share: u8| usize::from(share) * sealed / 256;
+                    let (from, to) = (place(from.min(to)), place(from.max(to)) + 1);
+                    if sealed > 0 {
+                        let stretch = opened.store.stretch_of(from..to);
+                        compact(&mut opened.store, stretch).unwrap();
+                    }
+                }
+                Move::Reopen => {
+                    drop(opened);
+                    opened = open(folder.path()).unwrap();
+                }
+            }
+        }
+        drop(opened);
+        let opened = open(folder.path()).unwrap();
+        prop_assert_eq!(state(&opened), expected);
+        prop_assert!(opened.notes.is_empty());
+    }
+}
