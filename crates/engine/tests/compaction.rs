@@ -1,0 +1,126 @@
+//! The space of deleted points comes back while points are read, written and searched for.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
+
+#[path = "support/driver.rs"]
+mod driver;
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
+
+use driver::*;
+use vectord_engine::{Engine, Metric};
+
+const DIMENSION: u32 = 16;
+const POINTS: usize = 12_000;
+/// Of these, one in so many stays.
+const STAYS: usize = 4;
+
+fn log_bytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let logs = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "log"));
+    logs.map(|entry| entry.metadata().unwrap().len()).sum()
+}
+
+/// What the points take on disk, the headers of their groups aside.
+fn live_bytes(model: &Model) -> u64 {
+    let contents = model.iter().map(|(_, vector)| content_of(vector).len() as u64);
+    contents.map(|content| 64 + 64 + content).sum()
+}
+
+fn wait_for_space(engine: &Engine, folder: &Path, model: &Model) {
+    let bound = 2 * live_bytes(model) + 2 * SEGMENT_BYTES;
+    wait_until("space to come back", || {
+        assert_eq!(engine.status().compaction_failure, None);
+        log_bytes(folder) < bound
+    });
+}
+
+fn check(engine: &Engine, model: &Model) {
+    for (id, vector) in model {
+        let point = engine.get(id).unwrap().unwrap();
+        assert_eq!(&point.vector, vector);
+        assert_eq!(point.content, content_of(vector).into_bytes());
+    }
+    let all = search(engine, Metric::Manhattan, &model[0].1, usize::MAX >> 32, 1);
+    assert_eq!(all.len(), model.len());
+    let queries = clustered(POINTS + 30, DIMENSION as usize).split_off(POINTS);
+    assert!(recall(engine, model, Metric::Euclidean, &queries, 60) > 0.98);
+}
+
+#[test]
+fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    let vectors = clustered(POINTS, DIMENSION as usize);
+    let ids = insert(&engine, &vectors).unwrap();
+    begin_graph(&engine, Metric::Euclidean);
+    engine.close().unwrap();
+
+    let engine = open(folder.path(), DIMENSION);
+    let points = ids.into_iter().zip(vectors).enumerate();
+    let (stay, go): (Vec<_>, Vec<_>) = points.partition(|(index, _)| index % STAYS == 0);
+    let mut model: Model = stay.into_iter().map(|(_, point)| point).collect();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for start in 0..2 {
+            let (engine, model, is_done) = (&engine, &model, &is_done);
+            scope.spawn(move || {
+                for (id, vector) in model.iter().skip(start).step_by(2).cycle() {
+                    if is_done.load(Relaxed) {
+                        break;
+                    }
+                    let point = engine.get(id).unwrap().unwrap();
+                    assert_eq!(&point.vector, vector);
+                    let nearest = search(engine, Metric::Euclidean, vector, 1, 20);
+                    assert_eq!(nearest, [*id]);
+                }
+            });
+        }
+        for (_, (id, _)) in &go {
+            assert!(delete(&engine, *id));
+        }
+        wait_for_space(&engine, folder.path(), &model);
+        is_done.store(true, Relaxed);
+    });
+    check(&engine, &model);
+    let killed = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, killed.path().join(path.file_name().unwrap())).unwrap();
+    }
+    engine.close().unwrap();
+
+    for folder in [killed.path(), folder.path()] {
+        let engine = open(folder, DIMENSION);
+        let kept = engine.notes().iter().all(|note| !note.contains("snapshot"));
+        assert!(kept, "{:?}", engine.notes());
+        assert!(!engine.status().graphs.is_empty());
+        assert_eq!(engine.status().points, model.len() as u64);
+        check(&engine, &model);
+        assert!(go.iter().all(|(_, (id, _))| engine.get(id).unwrap().is_none()));
+        wait_for_graphs(&engine);
+        check(&engine, &model);
+        engine.close().unwrap();
+    }
+
+    // All goes, and others come.
+    let engine = open(folder.path(), DIMENSION);
+    for (id, _) in model.drain(..) {
+        assert!(delete(&engine, id));
+    }
+    let vectors = clustered(2_000, DIMENSION as usize);
+    let ids = insert(&engine, &vectors).unwrap();
+    model.extend(ids.into_iter().zip(vectors));
+    wait_for_graphs(&engine);
+    check(&engine, &model);
+    wait_for_space(&engine, folder.path(), &model);
+    engine.close().unwrap();
+    check(&open(folder.path(), DIMENSION), &model);
+}
