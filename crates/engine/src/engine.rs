@@ -13,11 +13,10 @@ use crate::{
     Error, Metric, Result,
     batch::BatchSearch,
     budget::Budget,
-    compactor::Compactor,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
-    snapshotter::Snapshotter,
     store::{OpenOptions, Segments, Store, StoredPoint},
+    upkeep::Upkeep,
     workers::Workers,
     writer::{Batch, Done, Writer},
 };
@@ -116,10 +115,9 @@ pub struct Status {
     pub failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
-    /// Why the last attempt to write a snapshot failed, if it did: the next start will take longer.
-    pub snapshot_failure: Option<String>,
-    /// Why the last attempt to give space back failed, if it did.
-    pub compaction_failure: Option<String>,
+    /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
+    /// if it did: the next start will take longer, or the folder grows.
+    pub upkeep_failure: Option<String>,
 }
 
 /// A data folder, opened.
@@ -132,8 +130,7 @@ pub struct Engine {
     writer: Arc<Writer>,
     workers: Workers,
     linker: Mutex<Option<Linker>>,
-    snapshotter: Mutex<Option<Snapshotter>>,
-    compactor: Mutex<Option<Compactor>>,
+    upkeep: Mutex<Option<Upkeep>>,
     closed: RwLock<bool>,
 }
 
@@ -168,18 +165,15 @@ impl Engine {
         let budget = Budget::new(options.max_queued_bytes);
         let writer = Writer::start(opened.store, Arc::clone(&index), Arc::clone(&budget))?;
         let writer = Arc::new(writer);
+        let upkeep = Upkeep::start(Arc::clone(&index), Arc::clone(&writer), snapshots)?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Engine {
             dimension: opened.dimension,
             dimension_source,
             notes,
-            snapshotter: Mutex::new(Some(Snapshotter::start(Arc::clone(&index), snapshots)?)),
             linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
-            compactor: Mutex::new(Some(Compactor::start(
-                Arc::clone(&index),
-                Arc::clone(&writer),
-            )?)),
+            upkeep: Mutex::new(Some(upkeep)),
             writer,
             index,
             segments,
@@ -271,10 +265,7 @@ impl Engine {
             dead: self.index.dead(),
             failure: self.writer.failure(),
             graphs: self.index.graphs(),
-            compaction_failure: lock(&self.compactor).as_ref().and_then(Compactor::failure),
-            snapshot_failure: lock(&self.snapshotter)
-                .as_ref()
-                .and_then(Snapshotter::failure),
+            upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),
         }
     }
 
@@ -283,15 +274,12 @@ impl Engine {
     pub fn close(&self) -> Result<()> {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.workers.stop();
-        if let Some(compactor) = lock(&self.compactor).take() {
-            compactor.stop();
-        }
         // Before the writer, which would otherwise wait for a long tail to be linked.
         if let Some(linker) = lock(&self.linker).take() {
             linker.stop();
         }
-        if let Some(snapshotter) = lock(&self.snapshotter).take() {
-            snapshotter.stop();
+        if let Some(upkeep) = lock(&self.upkeep).take() {
+            upkeep.stop();
         }
         self.writer.close()
     }

@@ -8,7 +8,6 @@
 mod batch;
 mod budget;
 pub mod codes;
-mod compactor;
 pub mod distance;
 mod engine;
 pub mod epoch;
@@ -20,10 +19,10 @@ mod memory;
 mod metric;
 mod parallel;
 pub mod points;
-mod snapshotter;
 pub mod store;
 mod sync;
 pub mod table;
+mod upkeep;
 mod workers;
 mod writer;
 

@@ -214,7 +214,9 @@ fn the_graphs_of_warm_metrics_are_kept_without_a_search() {
     );
     drop(again);
 
-    let cold = open(folder.path(), 4);
+    let other = tempfile::tempdir().unwrap();
+    let cold = open(other.path(), 4);
+    insert(&cold, &clustered(30, 4)).unwrap();
     assert_eq!(linked(&cold), []);
 }
 

@@ -1,6 +1,6 @@
 //! Giving the space of deleted points back: what is needed of a few sealed segments is copied into
-//! one new segment, which then takes their place in the manifest. Nothing is written over, so a
-//! crash at any time leaves the old segments or the new one.
+//! one new segment, which is read instead from then on, and in the end takes their place in the
+//! manifest. Nothing is written over, so a crash at any time leaves the old segments or the new one.
 //!
 //! A record keeps its sequence. Each segment stands for a stretch of sequence numbers, and remembers
 //! up to where deletes had been heeded when it was compacted: so it is known of every delete whether
@@ -46,11 +46,22 @@ pub struct Stretch {
 pub struct Compacted {
     segment: Segment,
     mapping: Mapping,
+    replacement: Replacement,
+    tombstones: Vec<Tombstone>,
+    moves: Vec<Move>,
+}
+
+/// Which segment comes in the place of which others.
+pub struct Replacement {
     entry: Entry,
     going: Vec<Entry>,
-    tombstones: Vec<Tombstone>,
-    /// The points in it.
-    pub moves: Vec<Move>,
+}
+
+impl Replacement {
+    /// The numbers of the segments that go.
+    pub fn going(&self) -> impl Iterator<Item = u32> {
+        self.going.iter().map(|entry| entry.number)
+    }
 }
 
 /// A point in its old and its new place.
@@ -73,12 +84,15 @@ struct Needed {
 
 impl Store {
     /// Chooses what to compact next, if anything is worth it.
-    pub fn stretch(&mut self) -> Option<Stretch> {
+    pub fn stretches(&mut self) -> Vec<Stretch> {
         if self.failure.is_some() {
-            return None;
+            return Vec::new();
         }
-        let places = self.usage.stretch(&self.manifest, self.segment_bytes)?;
-        Some(self.stretch_of(places))
+        let places = self.usage.stretches(&self.manifest, self.segment_bytes);
+        places
+            .into_iter()
+            .map(|places| self.stretch_of(places))
+            .collect()
     }
 
     /// The stretch of the segments at some places in the manifest, of which the last is not one.
@@ -96,46 +110,45 @@ impl Store {
         }
     }
 
-    /// Puts a compacted segment in the place of those that it was made from, and has `relocate` say
-    /// of each point in it whether it lives and is read from there from now on. The old segments can
-    /// be read until they are [dropped](Store::drop_segments). On a full disk nothing is changed.
-    pub fn replace(
+    /// Lets a compacted segment be read. `relocate` says of each point in it whether it lives and is
+    /// read from there from now on. The manifest still names the old segments: after a crash they
+    /// count, and the new one is removed.
+    pub fn take_in(
         &mut self,
         compacted: Compacted,
         mut relocate: impl FnMut(&Move) -> bool,
-    ) -> Result<Vec<u32>> {
+    ) -> Replacement {
         let Compacted {
             segment,
             mapping,
-            entry,
-            going,
+            replacement,
             tombstones,
             moves,
         } = compacted;
-        let saved = self.check_writable().and_then(|()| {
-            let mut manifest = self.manifest.clone();
-            manifest.replace(&going, entry.clone());
-            let saved = manifest.save(&*self.io, &self.folder);
-            saved.map_err(|error| self.failed(&error))?;
-            self.manifest = manifest;
-            Ok(())
-        });
-        if let Err(error) = saved {
-            // Left behind, it is removed at the next start.
-            drop(self.io.remove(&segment.path));
-            return Err(error);
-        }
         self.segments.add(&segment, mapping);
         let moved = moves.iter().filter(|point| relocate(point));
         let live_bytes = moved.map(|point| point.bytes).sum();
-        let usage = self.usage.of(entry.number);
-        usage.live_bytes = live_bytes;
-        usage.tombstones = tombstones;
-        let numbers: Vec<u32> = going.iter().map(|entry| entry.number).collect();
-        for &number in &numbers {
+        let usage = self.usage.of(replacement.entry.number);
+        (usage.live_bytes, usage.tombstones) = (live_bytes, tombstones);
+        replacement
+    }
+
+    /// Has the manifest name new segments in the place of old ones. These can be read until they are
+    /// [dropped](Store::drop_segments). On a full disk nothing is changed.
+    pub fn replace(&mut self, replacements: &[Replacement]) -> Result<()> {
+        self.check_writable()?;
+        let mut manifest = self.manifest.clone();
+        for Replacement { entry, going } in replacements {
+            manifest.replace(going, entry.clone());
+        }
+        manifest
+            .save(&*self.io, &self.folder)
+            .map_err(|error| self.failed(&error))?;
+        self.manifest = manifest;
+        for number in replacements.iter().flat_map(Replacement::going) {
             self.usage.remove(number);
         }
-        Ok(numbers)
+        Ok(())
     }
 
     /// Unmaps segments that were replaced and removes their files.
@@ -250,8 +263,10 @@ impl Stretch {
         Ok(Compacted {
             mapping: segment.map()?,
             segment,
-            entry,
-            going: self.going.clone(),
+            replacement: Replacement {
+                entry,
+                going: self.going.clone(),
+            },
             tombstones,
             moves,
         })

@@ -21,7 +21,7 @@ mod usage;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
-pub use compaction::{Compacted, Move, Stretch};
+pub use compaction::{Move, Replacement, Stretch};
 pub use format::BLOCK;
 use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};

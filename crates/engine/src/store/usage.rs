@@ -8,6 +8,16 @@ use super::{
     manifest::{Entry, Manifest},
 };
 
+/// Compaction begins when it frees one in so many bytes.
+const LEAST_SHARE: u64 = 16;
+
+/// Bytes of a sealed segment.
+struct Size {
+    all: u64,
+    /// What a segment of its own would need for what is needed.
+    needed: u64,
+}
+
 /// By the number of the segment.
 #[derive(Debug, Default)]
 pub struct Usage {
@@ -48,35 +58,36 @@ impl Usage {
         self.segments.remove(&segment);
     }
 
-    /// The segments next to each other of which it pays most to copy what is needed, by their places
-    /// in the manifest: together they would shrink by a third at least, and what is left of them
-    /// fits one segment of so many bytes. `None` if there are none.
-    pub fn stretch(&self, manifest: &Manifest, segment_bytes: u64) -> Option<Range<usize>> {
+    /// Segments next to each other, by their places in the manifest, of which it pays to copy what
+    /// is needed: each stretch would shrink by a third at least, and what is left of it fits one
+    /// segment of so many bytes. None while all together would free less than a sixteenth of the
+    /// log: what follows upon a compaction costs as much for one stretch as for many.
+    pub fn stretches(&self, manifest: &Manifest, segment_bytes: u64) -> Vec<Range<usize>> {
         let sealed = manifest.segments.len().saturating_sub(1);
-        let sizes: Vec<(u64, u64)> = manifest.segments[..sealed]
+        let sizes: Vec<Size> = manifest.segments[..sealed]
             .iter()
-            .map(|entry| (entry.end, self.needed_bytes(manifest, entry)))
+            .map(|entry| Size {
+                all: entry.end,
+                needed: self.needed_bytes(manifest, entry),
+            })
             .collect();
-        let mut best = None;
-        for start in 0..sealed {
-            let (mut all, mut needed) = (0, PAGE as u64);
-            for (end, size) in (start + 1..).zip(&sizes[start..]) {
-                all += size.0;
-                needed += size.1;
-                if end - start > 1 && needed > segment_bytes {
-                    break;
+        let (mut stretches, mut gain) = (Vec::new(), 0);
+        let mut start = 0;
+        while start < sealed {
+            match best_from(&sizes[start..], segment_bytes) {
+                Some((length, gained)) => {
+                    stretches.push(start..start + length);
+                    gain += gained;
+                    start += length;
                 }
-                let gain = all.saturating_sub(needed);
-                // What gains most for each byte that is copied comes first.
-                let is_better = best.as_ref().is_none_or(|&(most, cost, _)| {
-                    u128::from(gain) * u128::from(cost) > u128::from(most) * u128::from(needed)
-                });
-                if gain * 3 >= all && is_better {
-                    best = Some((gain, needed, start..end));
-                }
+                None => start += 1,
             }
         }
-        best.map(|(_, _, stretch)| stretch)
+        let all: u64 = sizes.iter().map(|size| size.all).sum();
+        if gain * LEAST_SHARE < all {
+            stretches.clear();
+        }
+        stretches
     }
 
     fn needed_bytes(&self, manifest: &Manifest, entry: &Entry) -> u64 {
@@ -88,6 +99,28 @@ impl Usage {
             tombstones.filter(|tombstone| manifest.needs(tombstone, slice::from_ref(entry)));
         usage.live_bytes + (needed.count() * BLOCK) as u64
     }
+}
+
+/// Of the stretches that begin with the first of some segments, the length of the one that gains
+/// most for what is copied, and how much that is.
+fn best_from(sizes: &[Size], segment_bytes: u64) -> Option<(usize, u64)> {
+    let (mut all, mut needed) = (0, PAGE as u64);
+    let mut best: Option<(usize, u64, u64)> = None;
+    for (length, size) in (1..).zip(sizes) {
+        all += size.all;
+        needed += size.needed;
+        if length > 1 && needed > segment_bytes {
+            break;
+        }
+        let gain = all.saturating_sub(needed);
+        let is_better = best.is_none_or(|(_, most, cost)| {
+            u128::from(gain) * u128::from(cost) > u128::from(most) * u128::from(needed)
+        });
+        if gain * 3 >= all && is_better {
+            best = Some((length, gain, needed));
+        }
+    }
+    best.map(|(length, gain, _)| (length, gain))
 }
 
 impl Manifest {

@@ -1,6 +1,6 @@
 //! Space comes back, and nothing that was there goes or comes back with it.
 
-use std::{collections::HashSet, ops::Range, path::Path, sync::Arc};
+use std::{collections::HashSet, ops::Range, path::Path, slice, sync::Arc};
 
 use proptest::prelude::*;
 
@@ -21,7 +21,9 @@ fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
         .collect();
     let is_live = |id: &[u8; 16], location| at.contains(&(*id, location));
     let compacted = stretch.copy(is_live, || false)?;
-    let replaced = store.replace(compacted, |point| is_live(&point.id, point.from))?;
+    let replacement = store.take_in(compacted, |point| is_live(&point.id, point.from));
+    store.replace(slice::from_ref(&replacement))?;
+    let replaced: Vec<u32> = replacement.going().collect();
     #[allow(unsafe_code, reason = "nobody reads")]
     // SAFETY: nobody reads.
     unsafe {
@@ -32,11 +34,16 @@ fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
 /// Compacts whatever it pays to.
 pub fn compact_all(store: &mut Store) -> Result<usize> {
     let mut count = 0;
-    while let Some(stretch) = store.stretch() {
-        compact(store, stretch)?;
-        count += 1;
+    loop {
+        let stretches = store.stretches();
+        if stretches.is_empty() {
+            return Ok(count);
+        }
+        count += stretches.len();
+        stretches
+            .into_iter()
+            .try_for_each(|stretch| compact(store, stretch))?;
     }
-    Ok(count)
 }
 
 fn log_bytes(folder: &Path) -> u64 {

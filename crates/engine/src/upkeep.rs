@@ -1,0 +1,235 @@
+//! The thread that keeps the data folder in order: it writes snapshots when a part of the index has
+//! changed, when it has come to rest after a few changes, and at the end; and it gives the space of
+//! deleted points back.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error, Result,
+    index::Index,
+    store::{Replacement, Snapshots, Store, Stretch},
+    writer::Writer,
+};
+
+/// How often the thread looks whether there is something to do.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Fewer changes are linked again in a second or two.
+const LEAST_CHANGES: u64 = 20_000;
+
+/// A snapshot is due once there is a change for every so many points: then all snapshots that a
+/// growing store ever writes take a few times the bytes of the last.
+const POINTS_PER_CHANGE: u64 = 2;
+
+/// Fewer changes than that are saved once nothing has changed for so long.
+const REST: Duration = Duration::from_secs(30);
+
+/// After a failure, the next attempt comes no sooner.
+const RETRY: Duration = Duration::from_mins(1);
+
+/// How often it looks whether segments that were replaced are still read.
+const WAIT: Duration = Duration::from_millis(10);
+
+/// The running thread.
+pub struct Upkeep {
+    stop: Sender<()>,
+    is_stopped: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Upkeep {
+    /// Starts the thread for an index that is as the log and the last snapshot made it.
+    pub fn start(index: Arc<Index>, writer: Arc<Writer>, snapshots: Snapshots) -> Result<Upkeep> {
+        let (stop, stopped) = channel();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let failure = Arc::new(Mutex::new(None));
+        let (saved, now) = (index.changes(), Instant::now());
+        let mut state = State {
+            index,
+            writer,
+            snapshots,
+            is_stopped: Arc::clone(&is_stopped),
+            saved,
+            seen: saved,
+            seen_at: now,
+            not_before: now,
+            replacements: Vec::new(),
+            failure: Arc::clone(&failure),
+        };
+        let thread = thread::Builder::new()
+            .name("upkeep".into())
+            .spawn(move || {
+                while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                    if Instant::now() >= state.not_before {
+                        state.attempt(State::tick);
+                    }
+                }
+                state.attempt(State::save_rest);
+            })?;
+        Ok(Upkeep {
+            stop,
+            is_stopped,
+            thread,
+            failure,
+        })
+    }
+
+    /// Why the last attempt to write a snapshot or to give space back failed, if it did.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+
+    /// Ends the thread, in the midst of compaction if need be, after a last snapshot.
+    pub fn stop(self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        drop(self.stop);
+        // A panic in the thread was caught and noted there.
+        drop(self.thread.join());
+    }
+}
+
+struct State {
+    index: Arc<Index>,
+    writer: Arc<Writer>,
+    snapshots: Snapshots,
+    is_stopped: Arc<AtomicBool>,
+    /// Changes in the last snapshot.
+    saved: u64,
+    /// Changes at the last look, and since when there are no more.
+    seen: u64,
+    seen_at: Instant,
+    not_before: Instant,
+    /// Compacted segments that are read already, and that the manifest does not name yet.
+    replacements: Vec<Replacement>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl State {
+    fn attempt(&mut self, work: fn(&mut State) -> Result<()>) {
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
+        let failure = match result {
+            Ok(Ok(()) | Err(Error::Closed)) => None,
+            Ok(Err(error)) => Some(error),
+            Err(_) => Some(Error::Internal("the upkeep panicked".into())),
+        };
+        if failure.is_some() {
+            self.not_before = Instant::now() + RETRY;
+        }
+        *lock(&self.failure) = failure.map(|error| error.to_string());
+    }
+
+    fn tick(&mut self) -> Result<()> {
+        if self.is_snapshot_due() {
+            self.save()?;
+        }
+        self.compact()
+    }
+
+    fn is_snapshot_due(&mut self) -> bool {
+        let (now, changes) = (Instant::now(), self.index.changes());
+        if changes != self.seen {
+            (self.seen, self.seen_at) = (changes, now);
+        }
+        let unsaved = self.unsaved();
+        let many = LEAST_CHANGES.max(self.index.live() / POINTS_PER_CHANGE);
+        unsaved >= many || unsaved > 0 && now - self.seen_at >= REST
+    }
+
+    fn unsaved(&self) -> u64 {
+        // A graph that is given up takes its changes with it.
+        self.index.changes().saturating_sub(self.saved)
+    }
+
+    fn save(&mut self) -> Result<()> {
+        let changes = self.index.changes();
+        self.index.snapshot(&self.snapshots)?;
+        self.saved = changes;
+        Ok(())
+    }
+
+    fn save_rest(&mut self) -> Result<()> {
+        if self.unsaved() > 0 {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Gives back the space of deleted points, if it pays. Before the old segments go, a snapshot
+    /// is written: the one before holds points whose vectors go with them.
+    fn compact(&mut self) -> Result<()> {
+        if self.replacements.is_empty() {
+            for stretch in self.writer.run(Store::stretches)? {
+                let replacement = self.copy(stretch)?;
+                self.replacements.push(replacement);
+            }
+        }
+        if self.replacements.is_empty() {
+            return Ok(());
+        }
+        let going = self
+            .replacements
+            .iter()
+            .flat_map(Replacement::going)
+            .collect::<Vec<_>>();
+        // Deleted points that are still in a graph have their vectors there.
+        self.wait_until(|index| index.clear(&going))?;
+        self.save()?;
+        let replacements = std::mem::take(&mut self.replacements);
+        let (replacements, replaced) = self.writer.run(move |store| {
+            let replaced = store.replace(&replacements);
+            (replacements, replaced)
+        })?;
+        if let Err(error) = replaced {
+            self.replacements = replacements;
+            return Err(error);
+        }
+        let epoch = self.index.epochs().advance();
+        self.wait_until(|index| index.epochs().has_passed(epoch))?;
+        #[allow(unsafe_code, reason = "here it is known who reads the segments")]
+        self.writer.run(move |store| {
+            // SAFETY: no slot leads to the segments any more, and all who had found one that did
+            // have gone: each holds a pin while it reads. The writer itself reads nothing of them,
+            // and this is its thread; this one is done with them.
+            unsafe { store.drop_segments(&going) }
+        })?
+    }
+
+    fn copy(&self, stretch: Stretch) -> Result<Replacement> {
+        let is_live = |id: &_, location| self.index.is_at(id, location);
+        let compacted = stretch.copy(is_live, || self.is_stopped())?;
+        let index = Arc::clone(&self.index);
+        self.writer.run(move |store| {
+            store.take_in(compacted, |point| {
+                index.relocate(&point.id, point.from, point.to)
+            })
+        })
+    }
+
+    fn wait_until(&self, is_so: impl Fn(&Index) -> bool) -> Result<()> {
+        while !is_so(&self.index) {
+            if self.is_stopped() {
+                return Err(Error::Closed);
+            }
+            thread::sleep(WAIT);
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
