@@ -15,7 +15,7 @@ use crate::{
     budget::Budget,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
-    store::{OpenOptions, Segments, Store, StoredPoint},
+    store::{OpenOptions, Store, StoredPoint},
     upkeep::Upkeep,
     workers::Workers,
     writer::{Batch, Done, Writer},
@@ -93,8 +93,8 @@ pub struct Point {
     pub content: Vec<u8>,
 }
 
-impl From<StoredPoint<'_>> for Point {
-    fn from(stored: StoredPoint) -> Point {
+impl Point {
+    fn of(stored: StoredPoint) -> Point {
         Point {
             id: stored.id,
             vector: stored.vector.to_vec(),
@@ -115,6 +115,9 @@ pub struct Status {
     pub failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
+    /// The first damaged record that was found since the start: answers that would hold it are
+    /// refused.
+    pub damage: Option<String>,
     /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
     /// if it did: the next start will take longer, or the folder grows.
     pub upkeep_failure: Option<String>,
@@ -126,7 +129,6 @@ pub struct Engine {
     dimension_source: DimensionSource,
     notes: Vec<String>,
     index: Arc<Index>,
-    segments: Arc<Segments>,
     writer: Arc<Writer>,
     workers: Workers,
     linker: Mutex<Option<Linker>>,
@@ -149,11 +151,7 @@ impl Engine {
             (false, None) => DimensionSource::Default,
         };
         let segments = opened.store.segments();
-        let index = Arc::new(Index::new(
-            Arc::clone(&segments),
-            opened.dimension,
-            options.graph,
-        ));
+        let index = Arc::new(Index::new(segments, opened.dimension, options.graph));
         let snapshots = opened.store.snapshots();
         let last = opened.last_sequence;
         let mut notes = opened.notes;
@@ -176,7 +174,6 @@ impl Engine {
             upkeep: Mutex::new(Some(upkeep)),
             writer,
             index,
-            segments,
             closed: RwLock::new(false),
         })
     }
@@ -221,7 +218,7 @@ impl Engine {
         self.while_open(|| {
             let _running = self.index.enter();
             self.index
-                .with_location(id, |at| self.segments.read(at).map(Point::from))
+                .with_location(id, |at| self.index.read(at, Point::of))
                 .transpose()
         })
     }
@@ -265,6 +262,7 @@ impl Engine {
             dead: self.index.dead(),
             failure: self.writer.failure(),
             graphs: self.index.graphs(),
+            damage: self.index.damage(),
             upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),
         }
     }

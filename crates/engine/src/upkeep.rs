@@ -1,6 +1,6 @@
 //! The thread that keeps the data folder in order: it writes snapshots when a part of the index has
-//! changed, when it has come to rest after a few changes, and at the end; and it gives the space of
-//! deleted points back.
+//! changed, when it has come to rest after a few changes, and at the end; it gives the space of
+//! deleted points back; and it goes through all records, looking for damage.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -36,6 +36,12 @@ const REST: Duration = Duration::from_secs(30);
 /// After a failure, the next attempt comes no sooner.
 const RETRY: Duration = Duration::from_mins(1);
 
+/// Records compared with their checksums in each tick take about so many bytes.
+const SCRUB_BYTES: usize = 32 << 20;
+
+/// All records are gone through again after this time.
+const SCRUB_EVERY: Duration = Duration::from_hours(24);
+
 /// How often it looks whether segments that were replaced are still read.
 const WAIT: Duration = Duration::from_millis(10);
 
@@ -63,6 +69,8 @@ impl Upkeep {
             seen: saved,
             seen_at: now,
             not_before: now,
+            scrub_next: 0,
+            scrub_from: now,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
         };
@@ -109,6 +117,9 @@ struct State {
     seen: u64,
     seen_at: Instant,
     not_before: Instant,
+    /// The slot whose record is to be compared with its checksum next, and when.
+    scrub_next: u32,
+    scrub_from: Instant,
     /// Compacted segments that are read already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
     failure: Arc<Mutex<Option<String>>>,
@@ -132,7 +143,20 @@ impl State {
         if self.is_snapshot_due() {
             self.save()?;
         }
+        self.scrub();
         self.compact()
+    }
+
+    fn scrub(&mut self) {
+        let now = Instant::now();
+        if now < self.scrub_from {
+            return;
+        }
+        let slots = SCRUB_BYTES / (self.index.dimension() * size_of::<f32>());
+        self.scrub_next = self.index.scrub(self.scrub_next, slots as u32);
+        if self.scrub_next == 0 {
+            self.scrub_from = now + SCRUB_EVERY;
+        }
     }
 
     fn is_snapshot_due(&mut self) -> bool {

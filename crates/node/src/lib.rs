@@ -78,6 +78,10 @@ pub struct EngineStatus {
     pub points: f64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
+    /// The first damaged record that was found since the start, if there is one.
+    pub damage: Option<String>,
+    /// Why the last attempt to write a snapshot or to give space back failed, if it did.
+    pub upkeep_failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
 }
@@ -238,6 +242,8 @@ impl NativeEngine {
         EngineStatus {
             points: status.points as f64,
             failure: status.failure,
+            damage: status.damage,
+            upkeep_failure: status.upkeep_failure,
             graphs: status.graphs.into_iter().map(graph).collect(),
         }
     }

@@ -97,6 +97,9 @@ pub struct Arena {
     settled: Table<AtomicU64>,
     /// Is held while a bit of `settled` changes.
     settling: Mutex<()>,
+    /// A bit for each slot whose record is known to be what was written: by this process, or
+    /// compared with its checksum since.
+    verified: Table<AtomicU64>,
 }
 
 impl Arena {
@@ -119,6 +122,7 @@ impl Arena {
             free_len: AtomicU32::new(0),
             settled: Table::new(1),
             settling: Mutex::default(),
+            verified: Table::new(1),
         }
     }
 
@@ -137,6 +141,7 @@ impl Arena {
             }
             None => self.append(vector, id, words, sequence)?,
         };
+        self.set_verified(slot);
         self.live.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
     }
@@ -164,7 +169,9 @@ impl Arena {
         for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
             table.ensure(slots)?;
         }
-        self.settled.ensure(slots.div_ceil(u64::BITS as usize))?;
+        for bits in [&self.settled, &self.verified] {
+            bits.ensure(slots.div_ceil(u64::BITS as usize))?;
+        }
         self.codes
             .as_ref()
             .map_or(Ok(()), |codes| codes.reserve(slots))
@@ -219,7 +226,9 @@ impl Arena {
         for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
             table.ensure(slot as usize + 1)?;
         }
-        self.settled.ensure(bit_of(slot).0 as usize + 1)?;
+        for bits in [&self.settled, &self.verified] {
+            bits.ensure(bit_of(slot).0 as usize + 1)?;
+        }
         self.code(slot, vector)?;
         self.name(slot, id);
         self.place(slot, words);
@@ -258,6 +267,19 @@ impl Arena {
         let vector = pack(location.segment, location.vector);
         // Who finds the new place finds the segment that is there.
         self.vectors.get(slot).store(vector, Ordering::Release);
+    }
+
+    /// Whether the record of the point in `slot` is known to be what was written.
+    #[inline]
+    pub fn is_verified(&self, slot: u32) -> bool {
+        let (word, bit) = bit_of(slot);
+        self.verified.get(word).load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// Notes that it is.
+    pub fn set_verified(&self, slot: u32) {
+        let (word, bit) = bit_of(slot);
+        self.verified.get(word).fetch_or(bit, Ordering::Relaxed);
     }
 
     /// Whether a point that is not reclaimed yet has its record in one of these segments.

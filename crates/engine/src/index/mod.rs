@@ -20,6 +20,7 @@ mod settle;
 mod snapshot;
 #[cfg(test)]
 mod testing;
+mod verify;
 
 use std::sync::{Arc, PoisonError};
 
@@ -35,7 +36,7 @@ use crate::{
     graph::Params,
     store::{Location, Segments},
     sync::{
-        RwLock, RwLockReadGuard,
+        Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -78,6 +79,8 @@ pub struct Index {
     settling: settle::Settling,
     /// Inserts and deletes since the index began.
     written: AtomicU64,
+    /// The first damaged record that was found.
+    damage: Mutex<Option<String>>,
     params: Params,
     dimension: usize,
 }
@@ -98,6 +101,7 @@ impl Index {
             reclaim: reclaim::Reclaim::default(),
             settling: settle::Settling::default(),
             written: AtomicU64::new(0),
+            damage: Mutex::default(),
             params,
             dimension: dimension as usize,
         }

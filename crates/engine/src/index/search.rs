@@ -474,6 +474,9 @@ impl<'v, 'q> Prepared<'v, 'q> {
             a.0.total_cmp(&b.0).then_with(by_insertion)
         });
         ranked.truncate(self.request.limit);
+        for &(_, slot) in &ranked {
+            self.view.index.verify(slot)?;
+        }
         let mut hits = Vec::new();
         reserve(&mut hits, ranked.len())?;
         hits.extend(ranked.into_iter().map(|(rank, slot)| Hit {
