@@ -75,6 +75,10 @@ export interface EngineStatus {
   points: number
   /** Why the store takes no more writes, if it does not. */
   failure?: string
+  /** The first damaged record that was found since the start, if there is one. */
+  damage?: string
+  /** Why the last attempt to write a snapshot or to give space back failed, if it did. */
+  upkeepFailure?: string
   /** The graphs that exist or failed. */
   graphs: Array<GraphStatus>
 }

@@ -17,7 +17,8 @@ interface Parameters {
 
 /**
  * Tells the log what the engine's threads do in the background: which graphs are built and with
- * which parameters, how far a long build is, and when it is done or has failed.
+ * which parameters, how far a long build is, and when it is done or has failed; and what is wrong
+ * with the data folder.
  */
 export class GraphLog {
   readonly #engine: Pick<Engine, 'status'>;
@@ -27,6 +28,7 @@ export class GraphLog {
   /** When each graph that is being built was last written about. */
   readonly #toldAtMs = new Map<number, number>();
   readonly #settled = new Set<number>();
+  readonly #faults = new Map<string, string | undefined>();
 
   constructor(engine: Pick<Engine, 'status'>, parameters: Parameters, logger: Logger) {
     this.#engine = engine;
@@ -40,10 +42,20 @@ export class GraphLog {
   }
 
   #look(): void {
-    for (const graph of this.#engine.status().graphs) {
+    const { graphs, failure, damage, upkeepFailure } = this.#engine.status();
+    this.#tellFault('writes are refused until a restart', failure);
+    this.#tellFault('a stored record is damaged: `vectord check` tells of all', damage);
+    this.#tellFault('no snapshot, or no space given back: trying again', upkeepFailure);
+    for (const graph of graphs) {
       // A graph that is kept warm is there before the first point: there is nothing to build yet.
       if (graph.slots > 0 && !this.#settled.has(graph.metric)) this.#tell(graph);
     }
+  }
+
+  /** Each fault once, and again when it has become another. */
+  #tellFault(what: string, fault: string | undefined): void {
+    if (fault !== undefined && this.#faults.get(what) !== fault) this.#logger.error({ fault }, what);
+    this.#faults.set(what, fault);
   }
 
   #tell({ metric, linked, slots, caughtUp, failure }: EngineStatus['graphs'][number]): void {
@@ -51,7 +63,7 @@ export class GraphLog {
     const graph = NAMES.get(metric);
     const toldAtMs = this.#toldAtMs.get(metric);
     const nowMs = performance.now();
-    if (toldAtMs === undefined) {
+    if (toldAtMs === undefined && !caughtUp) {
       this.#logger.info({ graph, points: slots, hnswM, hnswEfConstruction }, 'building a graph');
       this.#toldAtMs.set(metric, nowMs);
     }

@@ -1,6 +1,6 @@
 import { VectordError } from './errors.js';
 import type { NewPoint, Point, Query } from './model.js';
-import type { Engine, EngineStatus } from './native.js';
+import type { Engine } from './native.js';
 import { toPointBatch, type PointBatch } from './point-batch.js';
 import { formatPointId, type PointId, type PointIds } from './point-id.js';
 import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
@@ -64,9 +64,17 @@ export class Service {
     return await this.#engine.searchBatch(batch, describeQuery);
   }
 
-  /** What the engine says of itself: points, dimension, whether it takes writes. */
-  status(): EngineStatus {
-    return this.#engine.status();
+  /** What keeps the service from doing all that it is there for; the log has the particulars. */
+  faults(): readonly string[] {
+    const { failure, damage } = this.#engine.status();
+    const faults: string[] = [];
+    if (failure !== undefined) {
+      faults.push('a write could not be made durable: writes are refused until a restart');
+    }
+    if (damage !== undefined) {
+      faults.push('a stored record is damaged: answers that would hold it are refused');
+    }
+    return faults;
   }
 
   #checkSearchWork({ limits, efs }: QueryBatch): void {

@@ -9,15 +9,15 @@ import {
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import type { Service } from '../service.js';
 
-/** How late, at most, a watching client hears that the store has failed. */
+/** How late, at most, a watching client hears of a fault. */
 const WATCH_INTERVAL_MS = 1_000;
 
 /** Empty is the server as a whole. */
 const SERVICES: ReadonlySet<string> = new Set(['', VectorDBDefinition.fullName]);
 
 /**
- * The grpc.health.v1 service: serving until the server closes or the store takes no more writes,
- * which a restart mends.
+ * The grpc.health.v1 service: serving until the server closes, the store takes no more writes or
+ * damage is found in it.
  */
 export class Health implements ServiceImplementation<typeof HealthDefinition> {
   readonly #closing = new AbortController();
@@ -51,7 +51,7 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
   }
 
   #status(): ServingStatus {
-    const isServing = !this.#closing.signal.aborted && this.service.status().failure === undefined;
+    const isServing = !this.#closing.signal.aborted && this.service.faults().length === 0;
     return isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 }

@@ -41,6 +41,16 @@ export function routes({ service, decoder, inflight }: HttpOptions): readonly Ro
     },
     {
       method: 'GET',
+      path: '/ready',
+      access: 'open',
+      handle(ctx) {
+        const faults = service.faults();
+        if (faults.length === 0) answerText(ctx, 200, 'ready');
+        else answerText(ctx, 503, faults.join('\n'));
+      },
+    },
+    {
+      method: 'GET',
       path: '/docs/openapi.yaml',
       access: 'open',
       handle(ctx) {

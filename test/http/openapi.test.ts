@@ -104,6 +104,7 @@ describe('the OpenAPI document', () => {
       [
         'get /',
         'get /health',
+        'get /ready',
         'get /docs/openapi.yaml',
         'post /points',
         'post /points/batch',

@@ -32,6 +32,12 @@ describe('the open routes', () => {
     expect(answer.headers.get('content-type')).toBe(TEXT);
   });
 
+  it('GET /ready says ready, without a key', async () => {
+    const answer = await anyone.get('/ready');
+    expect([answer.status, answer.text]).toEqual([200, 'ready']);
+    expect(answer.headers.get('content-type')).toBe(TEXT);
+  });
+
   it('GET /docs/openapi.yaml gives the description of the interface, without a key', async () => {
     const answer = await anyone.get('/docs/openapi.yaml');
     expect(answer.status).toBe(200);
@@ -41,7 +47,7 @@ describe('the open routes', () => {
 
   it('work with a key too, even a wrong one, and with a query string', async () => {
     for (const client of [writer, new Client(server, 'wrong')]) {
-      for (const path of ['/', '/health', '/docs/openapi.yaml', '/?a=b', '/health?%2e']) {
+      for (const path of ['/', '/health', '/ready', '/docs/openapi.yaml', '/?a=b', '/health?%2e']) {
         expect((await client.get(path)).status, path).toBe(200);
       }
     }
@@ -51,7 +57,7 @@ describe('the open routes', () => {
 describe('HEAD', () => {
   it('works where GET does, with the headers of GET and no body', async () => {
     const id = await writer.insert([1, 2, 3, 4]);
-    for (const path of ['/', '/health', '/docs/openapi.yaml', `/points/${id}`]) {
+    for (const path of ['/', '/health', '/ready', '/docs/openapi.yaml', `/points/${id}`]) {
       const got = await writer.get(path);
       const head = await writer.send('HEAD', path);
       expect([head.status, head.text], path).toEqual([200, '']);
@@ -88,6 +94,7 @@ describe('routes that are not there', () => {
     ['POST', '/', 'GET, HEAD'],
     ['OPTIONS', '/', 'GET, HEAD'],
     ['DELETE', '/health', 'GET, HEAD'],
+    ['POST', '/ready', 'GET, HEAD'],
     ['PUT', '/docs/openapi.yaml', 'GET, HEAD'],
     ['GET', '/points', 'POST'],
     ['OPTIONS', '/points', 'POST'],
