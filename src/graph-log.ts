@@ -54,7 +54,8 @@ export class GraphLog {
 
   /** Each fault once, and again when it has become another. */
   #tellFault(what: string, fault: string | undefined): void {
-    if (fault !== undefined && this.#faults.get(what) !== fault) this.#logger.error({ fault }, what);
+    if (fault !== undefined && this.#faults.get(what) !== fault)
+      this.#logger.error({ fault }, what);
     this.#faults.set(what, fault);
   }
 
