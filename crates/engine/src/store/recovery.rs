@@ -147,6 +147,14 @@ impl Found {
 }
 
 impl Replay {
+    /// The state behind the record with this sequence, of which nothing else is known.
+    pub fn behind(last_sequence: u64) -> Replay {
+        Replay {
+            last_sequence,
+            ..Replay::default()
+        }
+    }
+
     /// The live points in the order of their sequence.
     pub fn into_points(self) -> Vec<LivePoint> {
         let mut points: Vec<LivePoint> = self.live.into_values().collect();
@@ -172,7 +180,7 @@ impl Replay {
 
     /// Replays the segment that was being written. Returns the end of its groups and, if there is
     /// a torn tail behind them, the end of that.
-    fn active(
+    pub fn active(
         &mut self,
         header: &SegmentHeader,
         bytes: &[u8],
@@ -187,20 +195,11 @@ impl Replay {
             Flaw::Broken { offset, reason } => (offset, reason),
         };
         let lost = self.last_sequence + 1;
-        if end < entry.end {
-            let proof = format!("MANIFEST proves that sequence {lost} was on disk");
+        let dirty = dirty_end(bytes, end).unwrap_or(end);
+        if let Some(proof) = proof(header, &bytes[..dirty as usize], end, lost, entry.end) {
             return Err(Flaw::new(offset, format!("{reason}; {proof}")));
         }
-        let Some(dirty) = dirty_end(bytes, end) else {
-            return Ok((end, None));
-        };
-        if let Some(group) = later_proof(header, &bytes[..dirty as usize], end, lost) {
-            let (at, proven) = (group.position, group.durable);
-            let proof = format!("the group at byte {at} proves that sequence {lost} was on disk");
-            let all = format!("{reason}; {proof}, as were all up to {proven}");
-            return Err(Flaw::new(offset, all));
-        }
-        Ok((end, Some(dirty)))
+        Ok((end, (dirty > end).then_some(dirty)))
     }
 
     /// Replays groups from the start of a segment to the end of `bytes` or the first flaw; returns
@@ -254,10 +253,29 @@ impl Replay {
 }
 
 /// The end of the last block behind `from` that is not all zeros, if there is one.
-fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
+pub fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
     let (blocks, _) = bytes[from as usize..].as_chunks::<BLOCK>();
     let last = blocks.iter().rposition(|block| *block != [0; BLOCK])?;
     Some(from + (last as u64 + 1) * BLOCK as u64)
+}
+
+/// What says that the record `lost`, which is missing from byte `end` on, was on disk; nothing if
+/// it may never have been. `known_end` is where the groups end at least, by the manifest.
+pub fn proof(
+    header: &SegmentHeader,
+    bytes: &[u8],
+    end: u64,
+    lost: u64,
+    known_end: u64,
+) -> Option<String> {
+    if end < known_end {
+        return Some(format!("MANIFEST proves that sequence {lost} was on disk"));
+    }
+    let group = later_proof(header, bytes, end, lost)?;
+    let (at, proven) = (group.position, group.durable);
+    Some(format!(
+        "the group at byte {at} proves that sequence {lost} was on disk, as were all up to {proven}"
+    ))
 }
 
 /// The first group from `from` on whose header says that `sequence` was on disk when it was
