@@ -96,11 +96,16 @@ impl Manifest {
     pub fn save(&self, io: &dyn Io, folder: &Path) -> io::Result<()> {
         let (path, temporary) = (path(folder), temporary_path(folder));
         remove_if_there(io, &temporary)?;
-        let file = io.create(&temporary)?;
-        write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
-        file.sync_all().map_err(fatal)?;
+        self.write(io, &temporary)?;
         io.rename(&temporary, &path)?;
         io.sync_folder(folder).map_err(fatal)
+    }
+
+    /// Writes the manifest into a new file. Its content is durable then, its name not yet.
+    pub fn write(&self, io: &dyn Io, path: &Path) -> io::Result<()> {
+        let file = io.create(path)?;
+        write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
+        file.sync_all().map_err(fatal)
     }
 
     /// Notes where the groups of the last segment end.
@@ -108,6 +113,11 @@ impl Manifest {
         if let Some(entry) = self.segments.last_mut() {
             (entry.end, entry.last_sequence) = (end, last_sequence);
         }
+    }
+
+    /// Offset in the file of the entry with this index.
+    pub fn entry_offset(index: usize) -> u64 {
+        (START_BYTES + index * ENTRY_BYTES) as u64
     }
 
     fn encode(&self) -> Vec<u8> {

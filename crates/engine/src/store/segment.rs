@@ -19,7 +19,7 @@ pub struct Segment {
     pub path: PathBuf,
     /// Where the next group goes.
     pub end: u64,
-    file: Box<dyn IoFile>,
+    pub file: Box<dyn IoFile>,
 }
 
 impl Segment {
@@ -43,20 +43,25 @@ impl Segment {
     /// Opens an existing file and verifies its header and its size.
     pub fn open(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
         let path = path(folder, number);
-        let file = match io.open(&path) {
+        Segment::of(io.open(&path), path)
+    }
+
+    /// Opens a file as [`Self::open`] does, for reading alone.
+    pub fn open_read(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
+        let path = path(folder, number);
+        Segment::of(io.open_read(&path), path)
+    }
+
+    /// Verifies header and size of a file that was opened; errors name it by `path`.
+    pub fn of(opened: io::Result<Box<dyn IoFile>>, path: PathBuf) -> Result<Segment> {
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Flaw::new(0, "the file is missing").refuse(&path));
             }
             other => other?,
         };
         let size = file.size()?;
-        if size < PAGE as u64 {
-            let reason = format!("the file ends here, expected a header of {PAGE} bytes");
-            return Err(Flaw::new(size, reason).refuse(&path));
-        }
-        let mut page = [0; PAGE];
-        read_exact(&*file, &mut page, 0)?;
-        let header = SegmentHeader::decode(&page).map_err(|flaw| flaw.refuse(&path))?;
+        let header = read_header(&*file, size, &path)?;
         if size != header.capacity {
             let reason = format!("the file ends here, expected {} bytes", header.capacity);
             return Err(Flaw::new(size, reason).refuse(&path));
@@ -73,13 +78,7 @@ impl Segment {
     /// here, and a signal there.
     pub fn load<'b>(&self, buffer: &'b mut Vec<u8>, from: u64, to: u64) -> Result<&'b [u8]> {
         let length = (to - from) as usize;
-        if buffer.len() < length {
-            let more = length - buffer.len();
-            buffer.try_reserve_exact(more).map_err(|_| {
-                Error::Overloaded(format!("no memory to read {}", self.path.display()))
-            })?;
-            buffer.resize(length, 0);
-        }
+        grow(buffer, to - from, &self.path)?;
         read_exact(&*self.file, &mut buffer[..length], from)?;
         Ok(&buffer[..length])
     }
@@ -131,6 +130,29 @@ impl Segment {
         mapping.publish(self.end);
         Ok(mapping)
     }
+}
+
+/// Gives a buffer room for bytes of a file, where the system has it.
+pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
+    let length = length as usize;
+    if buffer.len() < length {
+        buffer
+            .try_reserve_exact(length - buffer.len())
+            .map_err(|_| Error::Overloaded(format!("no memory to read {}", path.display())))?;
+        buffer.resize(length, 0);
+    }
+    Ok(())
+}
+
+/// Reads and verifies the header of a file of `size` bytes.
+pub fn read_header(file: &dyn IoFile, size: u64, path: &Path) -> Result<SegmentHeader> {
+    if size < PAGE as u64 {
+        let reason = format!("the file ends here, expected a header of {PAGE} bytes");
+        return Err(Flaw::new(size, reason).refuse(path));
+    }
+    let mut page = [0; PAGE];
+    read_exact(file, &mut page, 0)?;
+    SegmentHeader::decode(&page).map_err(|flaw| flaw.refuse(path))
 }
 
 /// The path of the segment with this number.
