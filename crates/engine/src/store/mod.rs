@@ -3,6 +3,8 @@
 //! A commit is one group, appended by one write and made durable by one sync before anything of
 //! it can be seen. docs/FORMAT.md describes the files byte by byte.
 
+mod check;
+mod event;
 mod format;
 mod group;
 mod io;
@@ -11,13 +13,17 @@ mod manifest;
 mod mapping;
 mod reader;
 mod recovery;
+mod scan;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
+pub use check::{Report, check};
+pub use event::{Damage, Event};
 pub use format::BLOCK;
 use format::{MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
@@ -142,6 +148,7 @@ impl Store {
         let folder = &options.path;
         io::create_folder(folder)?;
         let lock = Lock::acquire(folder)?;
+        unfinished::refuse_unfinished(&*io, folder)?;
         let mut found = recovery::inspect(&*io, folder)?;
         options.check_dimension(&found)?;
         let mut notes = recovery::repair(&mut found, &*io, folder)?;

@@ -1,5 +1,7 @@
 //! The store as a whole, on folders that were closed, killed, cut off from power or damaged.
 
+mod busy;
+mod check;
 mod crash;
 mod damage;
 mod disk;
