@@ -3,7 +3,9 @@
 //! A commit is one group, appended by one write and made durable by one sync before anything of
 //! it can be seen. docs/FORMAT.md describes the files byte by byte.
 
+mod backup;
 mod check;
+mod copy;
 mod event;
 mod format;
 mod group;
@@ -13,6 +15,7 @@ mod manifest;
 mod mapping;
 mod reader;
 mod recovery;
+mod restore;
 mod scan;
 mod segment;
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod unfinished;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
+pub use backup::{BackupReport, backup};
 pub use check::{Report, check};
 pub use event::{Damage, Event};
 pub use format::BLOCK;
@@ -32,6 +36,7 @@ use lock::Lock;
 use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
 use recovery::Found;
+pub use restore::restore;
 use segment::Segment;
 
 /// How to open a store.

@@ -1,11 +1,13 @@
 //! The store as a whole, on folders that were closed, killed, cut off from power or damaged.
 
+mod backup;
 mod busy;
 mod check;
 mod crash;
 mod damage;
 mod disk;
 mod full;
+mod restore;
 mod round_trip;
 
 use std::{
