@@ -836,4 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeEngine = nativeBinding.NativeEngine
+module.exports.backupFolder = nativeBinding.backupFolder
+module.exports.checkFolder = nativeBinding.checkFolder
 module.exports.formatVector = nativeBinding.formatVector
+module.exports.restoreFolder = nativeBinding.restoreFolder

@@ -45,6 +45,21 @@ export declare class NativeEngine {
   close(): Promise<void>
 }
 
+/** Backs up a data folder, whether a process has it open or not, into one that is missing or empty. */
+export declare function backupFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<BackupReport>
+
+/** What a backup holds. */
+export interface BackupReport {
+  /** Segments in it. */
+  segments: number
+  /** Those of them that are links. */
+  linked: number
+  /** Bytes of the log. */
+  bytes: number
+  /** The sequence of the last record. */
+  lastSequence: number
+}
+
 /** The results of a batch search. */
 export interface BatchResults {
   /** The ids of all results, query after query, closest first. */
@@ -52,6 +67,9 @@ export interface BatchResults {
   /** The number of results of each query. */
   counts: Uint32Array
 }
+
+/** Verifies a data folder that no process has open; changes nothing. */
+export declare function checkFolder(path: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
 
 /** What to open and how. */
 export interface EngineOptions {
@@ -83,6 +101,32 @@ export interface EngineStatus {
   graphs: Array<GraphStatus>
 }
 
+/** Something that is told while the work goes on: damage, a note, or how far it is. */
+export interface FolderEvent {
+  /** A damaged place: file, offset, sequence and reason. */
+  damage?: string
+  /** Something worth knowing that is no damage. */
+  note?: string
+  /** Bytes read or copied so far. */
+  doneBytes?: number
+  /** Bytes to read or to copy. */
+  totalBytes?: number
+}
+
+/** What a data folder holds. */
+export interface FolderReport {
+  /** Segments that could be read. */
+  segments: number
+  /** Sound records. */
+  records: number
+  /** Points that these insert and do not delete. */
+  points: number
+  /** Bytes of the log. */
+  bytes: number
+  /** Damaged places. */
+  damages: number
+}
+
 /** A vector as a JSON array, each value in the shortest form that reads back as the same float. */
 export declare function formatVector(vector: Float32Array): string
 
@@ -109,3 +153,6 @@ export interface NativePoint {
   /** The content. */
   content: string
 }
+
+/** Verifies a backup and copies it into a data folder that is missing or empty. */
+export declare function restoreFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>

@@ -5,19 +5,40 @@ import { SETTINGS } from './settings.js';
 
 describe('the command line', () => {
   test.each([
-    [[], 'serve'],
-    [['--help'], 'help'],
-    [['--version'], 'version'],
-  ])('%j asks to %s', (args, command) => {
-    expect(parseArguments(args)).toBe(command);
+    [[], { name: 'serve' }],
+    [['--help'], { name: 'help' }],
+    [['--version'], { name: 'version' }],
+    [['check'], { name: 'check', folder: undefined }],
+    [['check', 'a folder'], { name: 'check', folder: 'a folder' }],
+    [['backup', '../b'], { name: 'backup', folder: '../b' }],
+    [['restore', '/b'], { name: 'restore', folder: '/b' }],
+  ])('%j asks for %j', (args, command) => {
+    expect(parseArguments(args)).toEqual(command);
   });
 
-  test.each([[['serve']], [['--port', '80']], [['--help', 'me']], [['']], [['--HELP']]])(
-    '%j is refused',
-    (args) => {
-      expect(() => parseArguments(args)).toThrow(JSON.stringify(args.join(' ')));
-    },
-  );
+  test.each([
+    [['serve']],
+    [['--port', '80']],
+    [['--help', 'me']],
+    [['']],
+    [['--HELP']],
+    [['check', '--all']],
+    [['check', 'a', 'b']],
+    [['check', '']],
+    [['backup']],
+    [['backup', '']],
+    [['backup', '--to']],
+    [['backup', 'a', 'b']],
+    [['restore']],
+    [['restore', 'a', '--force']],
+  ])('%j is refused', (args) => {
+    expect(() => parseArguments(args)).toThrow(JSON.stringify(args.join(' ')));
+  });
+});
+
+test('the help page tells the exit codes', () => {
+  expect(helpText()).toMatch(/^ {2}3 {2}check, backup or restore found damage$/m);
+  expect(helpText()).toMatch(/^ {2}4 {2}check or restore found the folder in use$/m);
 });
 
 test('the help page tells name, meaning, range and default of every setting', () => {

@@ -1,26 +1,46 @@
 import { SETTINGS, type Setting } from './settings.js';
-import { EXIT_BAD_USAGE, StartError } from './start-error.js';
+import {
+  EXIT_BAD_USAGE,
+  EXIT_DAMAGED,
+  EXIT_IN_USE,
+  EXIT_OK,
+  EXIT_REFUSED,
+  StartError,
+} from './start-error.js';
 import { VERSION } from './version.js';
 
 const ALL_SETTINGS: readonly Setting<unknown>[] = Object.values(SETTINGS);
 
-export type Command = 'serve' | 'help' | 'version';
-
-const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map([
-  [undefined, 'serve'],
-  ['--help', 'help'],
-  ['--version', 'version'],
-]);
+export type Command =
+  | { readonly name: 'serve' | 'help' | 'version' }
+  /** A data folder; without one it is DATA_PATH. */
+  | { readonly name: 'check'; readonly folder: string | undefined }
+  /** The folder that is made, or that is read. */
+  | { readonly name: 'backup' | 'restore'; readonly folder: string };
 
 /** What the command line asks for. */
 export function parseArguments(args: readonly string[]): Command {
-  const command = COMMANDS.get(args[0]);
-  if (command !== undefined && args.length <= 1) return command;
+  const [name, folder] = args;
+  if (args.length <= 1) {
+    if (name === undefined) return { name: 'serve' };
+    if (name === '--help') return { name: 'help' };
+    if (name === '--version') return { name: 'version' };
+    if (name === 'check') return { name, folder };
+  }
+  if (args.length === 2 && isPath(folder)) {
+    if (name === 'check' || name === 'backup' || name === 'restore') return { name, folder };
+  }
   throw new StartError(
     `the arguments ${JSON.stringify(args.join(' '))} are unknown, ` +
-      'expected none, --help or --version: all settings are environment variables',
+      'expected none, --help, --version, check [FOLDER], backup FOLDER or restore FOLDER: ' +
+      'all settings are environment variables',
     EXIT_BAD_USAGE,
   );
+}
+
+/** What begins like an option was meant as one, and none is known. */
+function isPath(text: string | undefined): text is string {
+  return text !== undefined && text !== '' && !text.startsWith('-');
 }
 
 /** What `vectord --help` prints. */
@@ -34,9 +54,14 @@ export function helpText(): string {
   return `vectord ${VERSION}: a vector storage service over gRPC and HTTP/JSON
 
 Usage:
-  vectord             starts the service; all its settings are environment variables
-  vectord --help      prints this page
-  vectord --version   prints the version
+  vectord                 starts the service; all its settings are environment variables
+  vectord check [FOLDER]  verifies a data folder that no process has open, DATA_PATH by default,
+                          and names every damaged place; changes nothing
+  vectord backup FOLDER   backs DATA_PATH up into FOLDER, missing or empty, also while it is served
+  vectord restore FOLDER  verifies the backup in FOLDER and copies it into DATA_PATH, missing or
+                          empty but for its keys
+  vectord --help          prints this page
+  vectord --version       prints the version
 
 Environment variables:
 ${lines.join('\n')}
@@ -44,6 +69,13 @@ ${lines.join('\n')}
 Signals:
   SIGTERM, SIGINT     finish what is under way and stop; a second one stops at once
   SIGHUP              reads the keys file again
+
+Exit codes:
+  ${EXIT_OK}  all is well
+  ${EXIT_REFUSED}  it failed, or the start was refused; the reason is on the standard error
+  ${EXIT_BAD_USAGE}  the arguments or a setting cannot be read
+  ${EXIT_DAMAGED}  check, backup or restore found damage
+  ${EXIT_IN_USE}  check or restore found the folder in use
 `;
 }
 

@@ -4,6 +4,7 @@ import { readConfig } from './config.js';
 import { collectRarely } from './heap.js';
 import { helpText, parseArguments } from './help.js';
 import { createLogger } from './logger.js';
+import { maintain } from './maintenance/maintain.js';
 import { nodeVersionWarning } from './node-version.js';
 import { exitOnDefect, ignoreClosedOutput, nextStopSignal } from './shutdown.js';
 import { StartError } from './start-error.js';
@@ -20,7 +21,8 @@ try {
 }
 
 async function run(args: readonly string[]): Promise<void> {
-  switch (parseArguments(args)) {
+  const command = parseArguments(args);
+  switch (command.name) {
     case 'help':
       process.stdout.write(helpText());
       break;
@@ -30,6 +32,8 @@ async function run(args: readonly string[]): Promise<void> {
     case 'serve':
       await serve();
       break;
+    default:
+      process.exitCode = await maintain(command, readConfig(process.env).dataPath);
   }
 }
 

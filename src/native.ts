@@ -24,6 +24,9 @@ export interface EngineOptions {
 }
 
 export type EngineStatus = native.EngineStatus;
+export type FolderEvent = native.FolderEvent;
+export type FolderReport = native.FolderReport;
+export type BackupReport = native.BackupReport;
 export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
 
 /**
@@ -123,6 +126,53 @@ export function formatVector(vector: Float32Array): string {
   return native.formatVector(vector);
 }
 
+/** Work on a data folder that failed, with the engine's stable name of the reason. */
+export class FolderError extends Error {
+  override readonly name = 'FolderError';
+
+  constructor(
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+type OnFolderEvent = (event: FolderEvent) => void;
+
+/** Verifies a data folder that no process has open; changes nothing. */
+export async function checkFolder(path: string, onEvent: OnFolderEvent): Promise<FolderReport> {
+  return await translateFolder(() => native.checkFolder(path, onEvent));
+}
+
+/** Backs up a data folder, also one that is being served, into one that is missing or empty. */
+export async function backupFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<BackupReport> {
+  return await translateFolder(() => native.backupFolder(source, target, onEvent));
+}
+
+/** Verifies a backup and copies it into a data folder that is missing or empty. */
+export async function restoreFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<FolderReport> {
+  return await translateFolder(() => native.restoreFolder(source, target, onEvent));
+}
+
+async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const { code, message } = readEngineError(error);
+    throw new FolderError(code, message, { cause: error });
+  }
+}
+
 function toContentType(number: number): ContentTypeNumber {
   return number === ContentType.Text ? ContentType.Text : ContentType.Image;
 }
@@ -155,14 +205,15 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ['CLOSED', 'UNAVAILABLE'],
 ]);
 
-/** Reads the text of an engine's error: code, index of the item and message between tabs. */
 function toVectordError(error: unknown, describe: DescribeItem): VectordError {
+  const { code, item, message } = readEngineError(error);
+  const where = item === '' ? '' : describe(Number(item));
+  return new VectordError(CODES.get(code) ?? 'INTERNAL', `${where}${message}`, { cause: error });
+}
+
+/** Reads the text of an engine's error: code, index of the item and message between tabs. */
+function readEngineError(error: unknown): { code: string; item: string; message: string } {
   const text = error instanceof Error ? error.message : String(error);
   const [code = '', item = '', ...message] = text.split('\t');
-  const where = item === '' ? '' : describe(Number(item));
-  return new VectordError(
-    CODES.get(code) ?? 'INTERNAL',
-    `${where}${message.length === 0 ? text : message.join('\t')}`,
-    { cause: error },
-  );
+  return { code, item, message: message.length === 0 ? text : message.join('\t') };
 }

@@ -1,6 +1,10 @@
+export const EXIT_OK = 0;
 /** Exit codes of a refused start: the operator's files or ports, and the operator's settings. */
 export const EXIT_REFUSED = 1;
 export const EXIT_BAD_USAGE = 2;
+/** What the commands on data folders tell apart besides. */
+export const EXIT_DAMAGED = 3;
+export const EXIT_IN_USE = 4;
 
 /** A start that is refused for a reason that the operator can mend: shown without a stack trace. */
 export class StartError extends Error {

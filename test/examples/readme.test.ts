@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { killAll, Vectord } from '../process/vectord.js';
@@ -16,18 +16,31 @@ test.skipIf(findGrpcurl() === undefined)(
   'what the README has its readers paste stores points and finds them',
   async () => {
     const folder = makeTemporaryFolder();
+    const bin = makeCommand(folder);
     const vectord = await Vectord.start({ DATA_PATH: join(folder, 'data'), DIMENSION: '4' });
     const script = ['set -eu', ...blocks.filter((block) => !isNpm(block))]
       .join('\n')
       .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))
       .replaceAll('127.0.0.1:50051', vectord.value('gRPC'));
-    const { code, stdout, stderr } = await run('sh', ['-c', script], { cwd: folder });
+    const pasted = `PATH="${bin}:$PATH"\n${script}`;
+    const { code, stdout, stderr } = await run('sh', ['-c', pasted], { cwd: folder });
     expect(code, stdout + stderr).toBe(0);
     const [cat, onlyResult, dog, ...results] = idsIn(stdout);
     expect(onlyResult).toBe(cat);
     expect(results).toEqual([cat, dog]);
+    expect(stdout).toMatch(/^no damage$/m);
+    expect(stdout).toMatch(/^restored .*:\n1 segments, \d+ records, 2 points, /m);
   },
 );
+
+/** A folder with the command `vectord`, as `npm link` puts it on the PATH. */
+function makeCommand(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const main = join(ROOT, 'dist/main.js');
+  writeFileSync(join(bin, 'vectord'), `#!/bin/sh\nexec node ${main} "$@"\n`, { mode: 0o755 });
+  return bin;
+}
 
 test('the npm commands of the README are there', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -42,6 +55,7 @@ test('the npm commands of the README are there', () => {
 test.each([
   'README.md',
   'docs/ARCHITECTURE.md',
+  'docs/BACKUP.md',
   'docs/decisions/README.md',
   'examples/demo/data/README.md',
 ])('the files that %s links to are there', (page) => {

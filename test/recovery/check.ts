@@ -22,7 +22,7 @@ export async function expectLedger(
 }
 
 /** Every point that a search for all of them gives, each read by its id. */
-async function readAll(clients: readonly VectorClient[]): Promise<Map<string, TestPoint>> {
+export async function readAll(clients: readonly VectorClient[]): Promise<Map<string, TestPoint>> {
   const vector = Array.from({ length: DIMENSION }, () => 0);
   const [ids = [], ...others] = await Promise.all(
     clients.map((client) =>

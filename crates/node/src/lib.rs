@@ -2,6 +2,7 @@
 //! that none crosses into node.
 
 mod error;
+pub mod folder;
 mod format;
 
 use std::{sync::Arc, thread};

@@ -26,7 +26,7 @@ const RECORD_VERSION: u16 = 1;
 const PAGE_CRC_AT: usize = PAGE - 4;
 
 /// What is wrong with some bytes, before it is known whether that is damage or a torn tail.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// They are not what was written.
     Broken {

@@ -205,6 +205,28 @@ pub fn decode(
     records: &mut Vec<RecordHeader>,
 ) -> Result<GroupHeader, Flaw> {
     records.clear();
+    let group = decode_header(segment, bytes, position)?;
+    verify_headers(segment, bytes, &group)?;
+    for (index, header) in group.record_headers(bytes).iter().enumerate() {
+        let record = decode_record(segment, bytes, &group, (index, header), depth)?;
+        if records
+            .last()
+            .is_some_and(|last| last.sequence >= record.sequence)
+        {
+            let reason = format!("a record with sequence {} again", record.sequence);
+            return Err(Flaw::new(position, reason));
+        }
+        records.push(record);
+    }
+    Ok(group)
+}
+
+/// Reads the header of the group at `position` and verifies that the group fits.
+pub fn decode_header(
+    segment: &SegmentHeader,
+    bytes: &[u8],
+    position: u64,
+) -> Result<GroupHeader, Flaw> {
     let rest = bytes.get(position as usize..).unwrap_or_default();
     let group = GroupHeader::decode(rest, segment.salt, position)
         .ok_or_else(|| Flaw::new(position, "expected a group, found none"))?;
@@ -216,39 +238,60 @@ pub fn decode(
             format!("a group of {} bytes", group.length),
         ));
     }
-    let headers = &rest[BLOCK..headers_end as usize];
+    Ok(group)
+}
+
+/// Verifies the headers of a group's records as a whole.
+pub fn verify_headers(
+    segment: &SegmentHeader,
+    bytes: &[u8],
+    group: &GroupHeader,
+) -> Result<(), Flaw> {
     let mut body = segment.salt.hasher();
-    body.update(headers);
+    body.update(group.record_headers(bytes).as_flattened());
     if body.finalize() != group.body_crc {
         let reason = format!(
             "the checksum of the group with sequence {} does not match",
             group.first_sequence
         );
-        return Err(Flaw::new(position, reason));
+        return Err(Flaw::new(group.position, reason));
     }
-    let (headers, _) = headers.as_chunks();
-    let mut next = Some(group.first_sequence);
-    for (index, header) in headers.iter().enumerate() {
-        let offset = position + (index as u64 + 1) * BLOCK as u64;
-        let record = RecordHeader::decode(header, offset)?;
-        let parts = record.parts(segment.dimension, bytes);
-        let is_next = match segment.kind {
-            Kind::Log => Some(record.sequence) == next,
-            Kind::Compacted { .. } => next.is_some_and(|next| record.sequence >= next),
-        };
-        next = record.sequence.checked_add(1);
-        let (Some((vector, payload)), true) = (parts, is_next) else {
-            let reason = format!("the record with sequence {} is malformed", record.sequence);
-            return Err(Flaw::new(offset, reason));
-        };
-        if depth == Depth::Everything
-            && !RecordHeader::verify(header, segment.salt, vector, payload)
-        {
-            return Err(record.mismatch(offset));
-        }
-        records.push(record);
+    Ok(())
+}
+
+/// Reads the header of a group's record, given with its index, and verifies the record.
+pub fn decode_record(
+    segment: &SegmentHeader,
+    bytes: &[u8],
+    group: &GroupHeader,
+    (index, header): (usize, &[u8; BLOCK]),
+    depth: Depth,
+) -> Result<RecordHeader, Flaw> {
+    let offset = group.position + (index as u64 + 1) * BLOCK as u64;
+    let record = RecordHeader::decode(header, offset)?;
+    let parts = record.parts(segment.dimension, bytes);
+    let in_place = group.first_sequence.checked_add(index as u64);
+    let is_possible = match segment.kind {
+        Kind::Log => Some(record.sequence) == in_place,
+        Kind::Compacted { .. } => in_place.is_some_and(|least| record.sequence >= least),
+    };
+    let (Some((vector, payload)), true) = (parts, is_possible) else {
+        let reason = format!("the record with sequence {} is malformed", record.sequence);
+        return Err(Flaw::new(offset, reason));
+    };
+    if depth == Depth::Everything && !RecordHeader::verify(header, segment.salt, vector, payload) {
+        return Err(record.mismatch(offset));
     }
-    Ok(group)
+    Ok(record)
+}
+
+impl GroupHeader {
+    /// The headers of the records of a group that fits among the bytes of its segment.
+    pub fn record_headers<'b>(&self, bytes: &'b [u8]) -> &'b [[u8; BLOCK]] {
+        let start = self.position as usize + BLOCK;
+        let (headers, _) = bytes[start..start + self.record_count as usize * BLOCK].as_chunks();
+        headers
+    }
 }
 
 impl RecordHeader {

@@ -17,6 +17,10 @@ pub trait Io: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>>;
     /// Opens an existing file for reading and writing.
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>>;
+    /// Opens an existing file for reading and syncing.
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>>;
+    /// Gives a file a second name on its file system, which must not exist yet.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// The whole content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// The paths of everything in a folder.
@@ -63,6 +67,14 @@ impl Io for Disk {
             .write(true)
             .open(path)?;
         Ok(Box::new(DiskFile(file)))
+    }
+
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        Ok(Box::new(DiskFile(fs_err::File::open(path)?)))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs_err::hard_link(from, to)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

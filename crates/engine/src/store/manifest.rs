@@ -120,11 +120,16 @@ impl Manifest {
     pub fn save(&self, io: &dyn Io, folder: &Path) -> io::Result<()> {
         let (path, temporary) = (path(folder), temporary_path(folder));
         remove_if_there(io, &temporary)?;
-        let file = io.create(&temporary)?;
-        write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
-        file.sync_all().map_err(fatal)?;
+        self.write(io, &temporary)?;
         io.rename(&temporary, &path)?;
         io.sync_folder(folder).map_err(fatal)
+    }
+
+    /// Writes the manifest into a new file. Its content is durable then, its name not yet.
+    pub fn write(&self, io: &dyn Io, path: &Path) -> io::Result<()> {
+        let file = io.create(path)?;
+        write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
+        file.sync_all().map_err(fatal)
     }
 
     /// Notes where the groups of the last segment end.

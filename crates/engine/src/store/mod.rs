@@ -3,7 +3,11 @@
 //! A commit is one group, appended by one write and made durable by one sync before anything of
 //! it can be seen. docs/FORMAT.md describes the files byte by byte.
 
+mod backup;
+mod check;
 mod compaction;
+mod copy;
+mod event;
 mod format;
 mod group;
 mod io;
@@ -12,16 +16,22 @@ mod manifest;
 mod mapping;
 mod reader;
 mod recovery;
+mod restore;
+mod scan;
 mod segment;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result};
+pub use backup::{BackupReport, backup};
+pub use check::{Report, check};
 pub use compaction::{Move, Replacement, Stretch};
+pub use event::{Damage, Event};
 pub use format::BLOCK;
 use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
@@ -30,6 +40,7 @@ use lock::Lock;
 use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
 use recovery::Found;
+pub use restore::restore;
 use segment::Segment;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
 use usage::{Tombstone, Usage, record_bytes};
@@ -157,6 +168,7 @@ impl Store {
         let folder = &options.path;
         io::create_folder(folder)?;
         let lock = Lock::acquire(folder)?;
+        unfinished::refuse_unfinished(&*io, folder)?;
         let mut found = recovery::inspect(&*io, folder)?;
         options.check_dimension(&found)?;
         let mut notes = recovery::repair(&mut found, &*io, folder)?;

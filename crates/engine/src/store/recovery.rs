@@ -60,7 +60,7 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
             continue;
         };
         if entries.iter().all(|entry| entry.number != number) {
-            segment::check_orphan(io, &path, number, manifest.as_ref())?;
+            segment::check_orphan(io, &path, manifest.as_ref())?;
             orphans.push(path);
         }
     }
@@ -202,15 +202,15 @@ impl Replay {
 }
 
 /// What the groups of one segment say.
-struct Walked {
+pub struct Walked {
     /// The segment.
     number: u32,
     points: Vec<LivePoint>,
     deletes: Vec<Tombstone>,
     /// The sequence of the last record, or the one before the first in a segment without records.
-    last_sequence: u64,
+    pub last_sequence: u64,
     /// Where the sound groups end.
-    end: u64,
+    pub end: u64,
     last: Option<LastRecord>,
 }
 
@@ -259,7 +259,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
 
 /// Reads the segment that was being written. If there is a torn tail behind its groups, its end
 /// comes too.
-fn read_active(
+pub fn read_active(
     header: &SegmentHeader,
     bytes: &[u8],
     entry: &Entry,
@@ -274,20 +274,11 @@ fn read_active(
         Flaw::Broken { offset, reason } => (offset, reason),
     };
     let (end, lost) = (walked.end, walked.last_sequence + 1);
-    if end < entry.end {
-        let proof = format!("MANIFEST proves that sequence {lost} was on disk");
+    let dirty = dirty_end(bytes, end).unwrap_or(end);
+    if let Some(proof) = proof(header, &bytes[..dirty as usize], end, lost, entry.end) {
         return Err(Flaw::new(offset, format!("{reason}; {proof}")));
     }
-    let Some(dirty) = dirty_end(bytes, end) else {
-        return Ok((walked, None));
-    };
-    if let Some(group) = later_proof(header, &bytes[..dirty as usize], end, lost) {
-        let (at, proven) = (group.position, group.durable);
-        let proof = format!("the group at byte {at} proves that sequence {lost} was on disk");
-        let all = format!("{reason}; {proof}, as were all up to {proven}");
-        return Err(Flaw::new(offset, all));
-    }
-    Ok((walked, Some(dirty)))
+    Ok((walked, (dirty > end).then_some(dirty)))
 }
 
 /// Reads groups from the start of a segment to the end of `bytes` or the first flaw. `bring_in` is
@@ -363,10 +354,29 @@ impl Walked {
 }
 
 /// The end of the last block behind `from` that is not all zeros, if there is one.
-fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
+pub fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
     let (blocks, _) = bytes[from as usize..].as_chunks::<BLOCK>();
     let last = blocks.iter().rposition(|block| *block != [0; BLOCK])?;
     Some(from + (last as u64 + 1) * BLOCK as u64)
+}
+
+/// What says that the record `lost`, which is missing from byte `end` on, was on disk; nothing if
+/// it may never have been. `known_end` is where the groups end at least, by the manifest.
+pub fn proof(
+    header: &SegmentHeader,
+    bytes: &[u8],
+    end: u64,
+    lost: u64,
+    known_end: u64,
+) -> Option<String> {
+    if end < known_end {
+        return Some(format!("MANIFEST proves that sequence {lost} was on disk"));
+    }
+    let group = later_proof(header, bytes, end, lost)?;
+    let (at, proven) = (group.position, group.durable);
+    Some(format!(
+        "the group at byte {at} proves that sequence {lost} was on disk, as were all up to {proven}"
+    ))
 }
 
 /// The first group from `from` on whose header says that `sequence` was on disk when it was

@@ -20,7 +20,7 @@ pub struct Segment {
     pub path: PathBuf,
     /// Where the next group goes.
     pub end: u64,
-    file: Box<dyn IoFile>,
+    pub file: Box<dyn IoFile>,
 }
 
 impl Segment {
@@ -44,20 +44,25 @@ impl Segment {
     /// Opens an existing file and verifies its header and its size.
     pub fn open(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
         let path = path(folder, number);
-        let file = match io.open(&path) {
+        Segment::of(io.open(&path), path)
+    }
+
+    /// Opens a file as [`Self::open`] does, for reading alone.
+    pub fn open_read(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
+        let path = path(folder, number);
+        Segment::of(io.open_read(&path), path)
+    }
+
+    /// Verifies header and size of a file that was opened; errors name it by `path`.
+    pub fn of(opened: io::Result<Box<dyn IoFile>>, path: PathBuf) -> Result<Segment> {
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Flaw::new(0, "the file is missing").refuse(&path));
             }
             other => other?,
         };
         let size = file.size()?;
-        if size < PAGE as u64 {
-            let reason = format!("the file ends here, expected a header of {PAGE} bytes");
-            return Err(Flaw::new(size, reason).refuse(&path));
-        }
-        let mut page = [0; PAGE];
-        read_exact(&*file, &mut page, 0)?;
-        let header = SegmentHeader::decode(&page).map_err(|flaw| flaw.refuse(&path))?;
+        let header = read_header(&*file, size, &path)?;
         if size != header.capacity {
             let reason = format!("the file ends here, expected {} bytes", header.capacity);
             return Err(Flaw::new(size, reason).refuse(&path));
@@ -74,13 +79,7 @@ impl Segment {
     /// here, and a signal there.
     pub fn load<'b>(&self, buffer: &'b mut Vec<u8>, from: u64, to: u64) -> Result<&'b [u8]> {
         let length = (to - from) as usize;
-        if buffer.len() < length {
-            let more = length - buffer.len();
-            buffer.try_reserve_exact(more).map_err(|_| {
-                Error::Overloaded(format!("no memory to read {}", self.path.display()))
-            })?;
-            buffer.resize(length, 0);
-        }
+        grow(buffer, to - from, &self.path)?;
         read_exact(&*self.file, &mut buffer[..length], from)?;
         Ok(&buffer[..length])
     }
@@ -146,6 +145,29 @@ impl Segment {
     }
 }
 
+/// Gives a buffer room for bytes of a file, where the system has it.
+pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
+    let length = length as usize;
+    if buffer.len() < length {
+        buffer
+            .try_reserve_exact(length - buffer.len())
+            .map_err(|_| Error::Overloaded(format!("no memory to read {}", path.display())))?;
+        buffer.resize(length, 0);
+    }
+    Ok(())
+}
+
+/// Reads and verifies the header of a file of `size` bytes.
+pub fn read_header(file: &dyn IoFile, size: u64, path: &Path) -> Result<SegmentHeader> {
+    if size < PAGE as u64 {
+        let reason = format!("the file ends here, expected a header of {PAGE} bytes");
+        return Err(Flaw::new(size, reason).refuse(path));
+    }
+    let mut page = [0; PAGE];
+    read_exact(file, &mut page, 0)?;
+    SegmentHeader::decode(&page).map_err(|flaw| flaw.refuse(path))
+}
+
 /// The path of the segment with this number.
 pub fn path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:08}.log"))
@@ -161,19 +183,14 @@ pub fn number(path: &Path) -> Option<u32> {
 /// Makes sure that a segment which the manifest does not name is not needed: its creation was
 /// interrupted, or compaction was, before or after the manifest named another in its place. One that
 /// holds data that is nowhere else is refused, and so is a file that is not ours.
-pub fn check_orphan(
-    io: &dyn Io,
-    path: &Path,
-    number: u32,
-    manifest: Option<&Manifest>,
-) -> Result<()> {
+pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
     let bytes = io.read(path)?;
     let (page, rest) = bytes.split_at(bytes.len().min(PAGE));
     let header = page.first_chunk().map(SegmentHeader::decode);
     if let (Some(Ok(header)), Some(manifest)) = (header, manifest)
         && header.store == manifest.store
-        && header.number == number
-        && (number < manifest.next_number || header.kind != Kind::Log)
+        && Some(header.number) == number(path)
+        && (header.number < manifest.next_number || header.kind != Kind::Log)
     {
         return Ok(());
     }

@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-fn losses(calls: usize) -> Vec<Loss> {
+pub fn losses(calls: usize) -> Vec<Loss> {
     let seeds = (0..6).map(|n| Loss::Some(calls as u64 * 31 + n));
     [Loss::All, Loss::Nothing]
         .into_iter()

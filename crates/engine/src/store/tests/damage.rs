@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Three groups that fill one segment, two in the next.
-fn groups() -> Vec<Vec<Step>> {
+pub fn groups() -> Vec<Vec<Step>> {
     let insert = |number: u32, length| Step::Insert(number, vec![number as u8; length]);
     vec![
         vec![insert(1, 20), insert(2, 0)],
@@ -29,14 +29,14 @@ fn groups() -> Vec<Vec<Step>> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
+pub enum End {
     Closed,
     Proven,
     Killed,
 }
 
 /// A folder that holds the groups.
-fn written(end: End) -> tempfile::TempDir {
+pub fn written(end: End) -> tempfile::TempDir {
     let folder = new_folder();
     let mut opened = open(folder.path()).unwrap();
     for group in groups() {
@@ -50,7 +50,7 @@ fn written(end: End) -> tempfile::TempDir {
     folder
 }
 
-fn log(folder: &Path, number: u32) -> PathBuf {
+pub fn log(folder: &Path, number: u32) -> PathBuf {
     segment::path(folder, number)
 }
 
@@ -171,7 +171,7 @@ fn refuses(name: &str, change: impl Fn(&Path)) -> (u64, String) {
     (offset, reason)
 }
 
-fn cut_file(path: &Path, length: u64) {
+pub fn cut_file(path: &Path, length: u64) {
     fs_err::OpenOptions::new()
         .write(true)
         .open(path)

@@ -21,6 +21,7 @@ pub enum Call {
     SetSize(PathBuf, u64),
     Sync(PathBuf),
     Rename(PathBuf, PathBuf),
+    Link(PathBuf, PathBuf),
     Remove(PathBuf),
     SyncFolder(PathBuf),
     /// A sync that failed: the system takes the pending writes for written, and they are not.
@@ -119,6 +120,21 @@ impl Io for TestDisk {
             path: path.to_owned(),
             file,
         }))
+    }
+
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        let file = Disk.open_read(path)?;
+        Ok(Box::new(TestFile {
+            disk: self.clone(),
+            path: path.to_owned(),
+            file,
+        }))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.link(from, to)?;
+        self.note(Call::Link(from.to_owned(), to.to_owned()))
+            .inspect_err(|_| drop(Disk.remove(to)))
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -266,6 +282,13 @@ impl PowerCut {
                 let added = Some((to.clone(), self.names[from]));
                 self.change_names(NameChange {
                     removed: Some(from.clone()),
+                    added,
+                });
+            }
+            Call::Link(from, to) => {
+                let added = Some((to.clone(), self.names[from]));
+                self.change_names(NameChange {
+                    removed: None,
                     added,
                 });
             }

@@ -1,10 +1,14 @@
 //! The store as a whole, on folders that were closed, killed, cut off from power or damaged.
 
+mod backup;
+mod busy;
+mod check;
 mod compaction;
 mod crash;
 mod damage;
 mod disk;
 mod full;
+mod restore;
 mod round_trip;
 
 use std::{

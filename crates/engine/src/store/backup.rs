@@ -1,0 +1,278 @@
+//! A copy of a data folder as it is at one moment, whether a process has it open or not.
+//!
+//! It needs neither the lock nor that process: sealed segments never change, of the active one all
+//! groups are taken that are whole, and what the manifest names is there for as long as no other
+//! manifest has taken its place.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    copy::{copy, if_there, path_in, snapshots},
+    event::Event,
+    format::Flaw,
+    io::{self, Disk, Io, remove_if_there, write_all},
+    manifest::{self, Entry, Manifest},
+    recovery,
+    segment::{self, Segment},
+    unfinished::refuse_unfinished,
+};
+use crate::{Error, Result};
+
+/// How often a backup starts over because a segment went while it was made. What was taken before
+/// is kept, so that each time there is less to do.
+const ATTEMPTS: u32 = 20;
+
+/// What a backup holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackupReport {
+    /// The segments in it.
+    pub segments: u32,
+    /// Those of them that share their bytes with the data folder.
+    pub linked: u32,
+    /// The bytes of the log.
+    pub bytes: u64,
+    /// The sequence of the last record.
+    pub last_sequence: u64,
+}
+
+/// Backs up a data folder into one that is missing or empty: every write that was acknowledged
+/// before is in it. Holds the active segment in memory. What a failed backup has made is removed;
+/// one that ended otherwise has no `MANIFEST`.
+pub fn backup(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<BackupReport> {
+    backup_on(&Disk, source, target, tell)
+}
+
+pub(super) fn backup_on(
+    io: &dyn Io,
+    source: &Path,
+    target: &Path,
+    tell: &mut dyn FnMut(Event),
+) -> Result<BackupReport> {
+    // Before anything is made: a source that is not there is the likeliest mistake.
+    io.list(source)?;
+    refuse_unfinished(io, source)?;
+    io::create_folder(target)?;
+    if let Some(path) = io.list(target)?.first() {
+        let (target, path) = (target.display(), path.display());
+        let text = format!("{target} is not empty: it holds {path}");
+        return Err(Error::InvalidArgument(text));
+    }
+    let mut backup = Backup {
+        io,
+        source,
+        target,
+        tell,
+        taken: BTreeMap::new(),
+        report: BackupReport::default(),
+        done: 0,
+        total: 0,
+    };
+    let made = backup.run();
+    if made.is_err() {
+        backup.remove_all();
+    }
+    made
+}
+
+struct Backup<'a> {
+    io: &'a dyn Io,
+    source: &'a Path,
+    target: &'a Path,
+    tell: &'a mut dyn FnMut(Event),
+    /// The files made so far.
+    taken: BTreeMap<PathBuf, Taken>,
+    report: BackupReport,
+    done: u64,
+    total: u64,
+}
+
+/// A file of the backup.
+enum Taken {
+    /// It may be there in part, and only the present attempt needs it.
+    Other,
+    /// A complete sealed segment.
+    Sealed { entry: Entry, linked: bool },
+}
+
+impl Taken {
+    fn is_sealed(&self) -> bool {
+        matches!(self, Taken::Sealed { .. })
+    }
+}
+
+impl Backup<'_> {
+    fn run(&mut self) -> Result<BackupReport> {
+        let mut attempts = 0;
+        let manifest = loop {
+            attempts += 1;
+            // Snapshots first: what they lead to is then in the log that is read behind them.
+            self.forget_all_but(Taken::is_sealed)?;
+            self.take_snapshots()?;
+            let manifest = Manifest::load(self.io, self.source)?;
+            match self.take_log(manifest.as_ref()) {
+                Ok(taken) => break taken,
+                // A segment that another manifest does not name was no loss.
+                Err(_) if attempts < ATTEMPTS && self.is_replaced(manifest.as_ref())? => {}
+                Err(error) => return Err(error),
+            }
+        };
+        self.io.sync_folder(self.target)?;
+        io::sync_way_to(self.io, self.target);
+        // The folder is a backup from here on.
+        self.taken
+            .insert(manifest::temporary_path(self.target), Taken::Other);
+        self.taken.insert(manifest::path(self.target), Taken::Other);
+        manifest.save(self.io, self.target)?;
+        Ok(self.report.clone())
+    }
+
+    fn is_replaced(&self, manifest: Option<&Manifest>) -> Result<bool> {
+        Ok(Manifest::load(self.io, self.source)?.as_ref() != manifest)
+    }
+
+    fn take_log(&mut self, manifest: Option<&Manifest>) -> Result<Manifest> {
+        let Some((manifest, (last, sealed))) =
+            manifest.and_then(|manifest| Some((manifest, manifest.segments.split_last()?)))
+        else {
+            return Err(self.nothing_stored()?);
+        };
+        self.forget_all_but(|taken| match taken {
+            Taken::Sealed { entry, .. } => sealed.contains(entry),
+            Taken::Other => true,
+        })?;
+        self.report = BackupReport::default();
+        self.done = 0;
+        self.total = sealed.iter().map(|entry| entry.end).sum();
+        for entry in sealed {
+            self.take_sealed(manifest, entry)?;
+            self.report.bytes += entry.end;
+            self.report.segments += 1;
+            self.done = self.report.bytes;
+            let (done, total) = (self.done, self.total);
+            (self.tell)(Event::Progress { done, total });
+        }
+        self.take_active(manifest, last)?;
+        Ok(manifest.clone())
+    }
+
+    /// Why there is no log to take: there is none, or its manifest is gone.
+    fn nothing_stored(&self) -> Result<Error> {
+        for path in self.io.list(self.source)? {
+            if segment::number(&path).is_some() {
+                segment::check_orphan(self.io, &path, None)?;
+            }
+        }
+        let text = format!("nothing is stored in {}", self.source.display());
+        Ok(Error::InvalidArgument(text))
+    }
+
+    fn take_snapshots(&mut self) -> Result<()> {
+        for path in snapshots(self.io, self.source)? {
+            let to = path_in(self.target, &path);
+            self.taken.insert(to.clone(), Taken::Other);
+            let taken = match self.io.link(&path, &to) {
+                Ok(()) => if_there(self.io.open_read(&to))?.map(|file| file.sync_all()),
+                Err(_) => if_there(self.io.open_read(&path))?.map(|file| {
+                    let size = file.size()?;
+                    copy(self.io, &*file, &to, (size, size), &mut |_| {}).map(drop)
+                }),
+            };
+            taken.transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Links a sealed segment, or copies it where that cannot be.
+    fn take_sealed(&mut self, manifest: &Manifest, entry: &Entry) -> Result<()> {
+        let (from, to) = [self.source, self.target]
+            .map(|folder| segment::path(folder, entry.number))
+            .into();
+        if let Some(Taken::Sealed { linked, .. }) = self.taken.get(&to) {
+            self.report.linked += u32::from(*linked);
+            return Ok(());
+        }
+        self.taken.insert(to.clone(), Taken::Other);
+        // Other file systems, too many links, files of somebody else: what stands in the way of a
+        // link need not stand in the way of a copy, and where it does, the copy says so.
+        let linked = self.io.link(&from, &to).is_ok();
+        let segment = if linked {
+            Segment::of(self.io.open_read(&to), from)?
+        } else {
+            Segment::open_read(self.io, self.source, entry.number)?
+        };
+        entry
+            .check(manifest, &segment.header)
+            .map_err(|flaw| flaw.refuse(&segment.path))?;
+        if linked {
+            segment.file.sync_all()?;
+        } else {
+            let sizes = (entry.end, segment.header.capacity);
+            copy(self.io, &*segment.file, &to, sizes, &mut |bytes| {
+                self.done += bytes;
+                let (done, total) = (self.done, self.total);
+                (self.tell)(Event::Progress { done, total });
+            })?;
+        }
+        let entry = entry.clone();
+        self.report.linked += u32::from(linked);
+        self.taken.insert(to, Taken::Sealed { entry, linked });
+        Ok(())
+    }
+
+    /// Copies the whole groups of the segment that is being written.
+    fn take_active(&mut self, manifest: &Manifest, entry: &Entry) -> Result<()> {
+        let segment = Segment::open_read(self.io, self.source, entry.number)?;
+        entry
+            .check(manifest, &segment.header)
+            .map_err(|flaw| flaw.refuse(&segment.path))?;
+        let mut buffer = Vec::new();
+        let (end, last_sequence) = read_active(&segment, entry, &mut buffer)?;
+        let to = segment::path(self.target, entry.number);
+        self.taken.insert(to.clone(), Taken::Other);
+        let file = self.io.create(&to)?;
+        write_all(&*file, &buffer[..end as usize], 0).map_err(|(_, error)| error)?;
+        file.set_size(segment.header.capacity)?;
+        file.sync_all()?;
+        self.report.segments += 1;
+        self.report.bytes += end;
+        self.report.last_sequence = last_sequence;
+        Ok(())
+    }
+
+    /// Removes what was taken and is not wanted.
+    fn forget_all_but(&mut self, is_wanted: impl Fn(&Taken) -> bool) -> Result<()> {
+        let forgotten = self.taken.extract_if(.., |_, taken| !is_wanted(taken));
+        for (path, _) in forgotten {
+            remove_if_there(self.io, &path)?;
+        }
+        Ok(())
+    }
+
+    fn remove_all(&mut self) {
+        // The manifest goes first. What cannot be removed has none, and passes for nothing.
+        for (path, _) in std::mem::take(&mut self.taken).into_iter().rev() {
+            let _ = remove_if_there(self.io, &path);
+        }
+    }
+}
+
+/// Reads a segment that may be written meanwhile. Returns where its whole groups end and the
+/// sequence of the last record.
+fn read_active(segment: &Segment, entry: &Entry, buffer: &mut Vec<u8>) -> Result<(u64, u64)> {
+    let mut damaged_at = None;
+    loop {
+        let bytes = segment.load(buffer, 0, segment.header.capacity)?;
+        match recovery::read_active(&segment.header, bytes, entry) {
+            Ok((walked, _)) => return Ok((walked.end, walked.last_sequence)),
+            // Two groups may have been written between the reading of their places. Then what
+            // proves the first was there before it is read again.
+            Err(Flaw::Broken { offset, .. }) if damaged_at.is_none_or(|before| before < offset) => {
+                damaged_at = Some(offset);
+            }
+            Err(flaw) => return Err(flaw.refuse(&segment.path)),
+        }
+    }
+}

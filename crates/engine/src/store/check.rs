@@ -1,0 +1,342 @@
+//! Verifies every byte that a data folder promises, and names all that is damaged, not only the
+//! first. It reads a segment at a time and changes nothing.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    event::{Damage, Event},
+    format::{Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
+    io::{Disk, Io, IoFile, read_exact},
+    lock::Lock,
+    manifest::{self, Entry, Manifest},
+    scan::{Extent, Found, Scan},
+    segment,
+    unfinished::{marker_path, refuse_unfinished},
+};
+use crate::{Error, Result};
+
+/// What a check has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The segments that could be read.
+    pub segments: u32,
+    /// The records in them that are sound.
+    pub records: u64,
+    /// The points that these insert and do not delete.
+    pub points: u64,
+    /// The bytes of their headers and groups.
+    pub bytes: u64,
+    /// The damaged places.
+    pub damages: u64,
+}
+
+/// Verifies a data folder that no process has open. Holds a segment in memory, and the ids of the
+/// live points.
+pub fn check(folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Report> {
+    let _lock = Lock::share(folder)?;
+    Ok(check_on(&Disk, folder, tell)?.report)
+}
+
+/// A folder that was checked.
+pub struct Checked {
+    pub report: Report,
+    /// Nothing if it is missing or damaged.
+    pub manifest: Option<Manifest>,
+    /// The segments of the manifest that could be read, in their order.
+    pub segments: Vec<CheckedSegment>,
+    pub first_damage: Option<Damage>,
+}
+
+/// A segment that was checked.
+pub struct CheckedSegment {
+    pub number: u32,
+    /// Size of its file in bytes.
+    pub capacity: u64,
+    /// Where its groups end.
+    pub end: u64,
+    /// Checksum of everything before that end.
+    pub crc: u32,
+}
+
+/// Verifies a folder that the caller has locked.
+pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Checked> {
+    let mut paths = io.list(folder)?;
+    paths.sort_unstable();
+    let mut check = Check {
+        io,
+        folder,
+        tell,
+        total: total_bytes(io, &paths),
+        done: 0,
+        live: HashSet::new(),
+        buffer: Vec::new(),
+        checked: Checked {
+            report: Report::default(),
+            manifest: None,
+            segments: Vec::new(),
+            first_damage: None,
+        },
+    };
+    if let Err(error) = refuse_unfinished(io, folder) {
+        let flaw = Flaw::new(0, error.to_string());
+        check.damage(flaw, &marker_path(folder), None)?;
+    }
+    match Manifest::load(io, folder) {
+        Ok(manifest) => check.folder(manifest, &paths)?,
+        Err(Error::Damaged { offset, reason, .. }) => {
+            check.damage(Flaw::new(offset, reason), &manifest::path(folder), None)?;
+            check.without_manifest(&paths)?;
+        }
+        Err(other) => return Err(other),
+    }
+    check.checked.report.points = check.live.len() as u64;
+    Ok(check.checked)
+}
+
+/// The size of all segments.
+fn total_bytes(io: &dyn Io, paths: &[PathBuf]) -> u64 {
+    let segments = paths.iter().filter(|path| segment::number(path).is_some());
+    segments
+        .filter_map(|path| io.open_read(path).ok()?.size().ok())
+        .sum()
+}
+
+struct Check<'a> {
+    io: &'a dyn Io,
+    folder: &'a Path,
+    tell: &'a mut dyn FnMut(Event),
+    total: u64,
+    done: u64,
+    live: HashSet<[u8; 16]>,
+    buffer: Vec<u8>,
+    checked: Checked,
+}
+
+impl Check<'_> {
+    fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
+        let entries = manifest.as_ref().map_or(&[][..], |it| &it.segments);
+        for path in paths {
+            let unnamed = segment::number(path)
+                .is_some_and(|number| entries.iter().all(|entry| entry.number != number));
+            if unnamed {
+                self.unnamed(path, manifest.as_ref())?;
+            }
+        }
+        let Some(manifest) = manifest else {
+            if paths.iter().all(|path| segment::number(path).is_none()) {
+                let folder = self.folder.display();
+                (self.tell)(Event::Note(format!("nothing is stored in {folder}")));
+            }
+            return self.without_manifest(paths);
+        };
+        for (index, entry) in manifest.segments.iter().enumerate() {
+            let sealed = index + 1 < manifest.segments.len();
+            self.named(&manifest, entry, sealed)?;
+        }
+        self.checked.manifest = Some(manifest);
+        Ok(())
+    }
+
+    /// A file that is named like a segment and is not in the manifest.
+    fn unnamed(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
+        match segment::check_orphan(self.io, path, manifest) {
+            Ok(()) => {
+                let path = path.display();
+                let text = format!("{path} is the rest of an interrupted creation or removal");
+                (self.tell)(Event::Note(text));
+                Ok(())
+            }
+            Err(Error::Damaged { offset, reason, .. }) => {
+                self.damage(Flaw::new(offset, reason), path, None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// What the segments say when nothing says which of them must be there.
+    fn without_manifest(&mut self, paths: &[PathBuf]) -> Result<()> {
+        for path in paths {
+            if segment::number(path).is_none() {
+                continue;
+            }
+            let Some((file, size)) = self.open(path, None)? else {
+                continue;
+            };
+            if let Some(header) = self.header(&*file, size, path, None)? {
+                self.scan(&*file, path, size.min(header.capacity), (&header, false, 0))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, manifest: &Manifest, entry: &Entry, sealed: bool) -> Result<()> {
+        let path = segment::path(self.folder, entry.number);
+        let first = Some(entry.first_sequence);
+        let Some((file, size)) = self.open(&path, first)? else {
+            return Ok(());
+        };
+        let Some(header) = self.header(&*file, size, &path, first)? else {
+            return Ok(());
+        };
+        if let Err(flaw) = entry.check(manifest, &header) {
+            return self.damage(flaw, &path, first);
+        }
+        if size != header.capacity {
+            let reason = format!("the file ends here, expected {} bytes", header.capacity);
+            self.damage(Flaw::new(size, reason), &path, None)?;
+        }
+        let length = if sealed { entry.end } else { header.capacity };
+        let how = (&header, sealed, entry.end);
+        let (extent, crc) = self.scan(&*file, &path, length.min(size), how)?;
+        let last = extent.next.saturating_sub(1);
+        let may_end_before = entry.kind != Kind::Log;
+        if (last < entry.last_sequence && !may_end_before) || (sealed && last > entry.last_sequence)
+        {
+            let bound = if sealed { "" } else { "at least " };
+            let reason = format!(
+                "ends at sequence {last}, expected {bound}{}",
+                entry.last_sequence
+            );
+            self.damage(Flaw::new(extent.end, reason), &path, Some(extent.next))?;
+        }
+        self.checked.segments.push(CheckedSegment {
+            number: entry.number,
+            capacity: header.capacity,
+            end: extent.end,
+            crc,
+        });
+        Ok(())
+    }
+
+    fn open(&mut self, path: &Path, lost: Option<u64>) -> Result<Option<(Box<dyn IoFile>, u64)>> {
+        match self.io.open_read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.damage(Flaw::new(0, "the file is missing"), path, lost)?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+            Ok(file) => {
+                let size = file.size()?;
+                Ok(Some((file, size)))
+            }
+        }
+    }
+
+    fn header(
+        &mut self,
+        file: &dyn IoFile,
+        size: u64,
+        path: &Path,
+        lost: Option<u64>,
+    ) -> Result<Option<SegmentHeader>> {
+        let flaw = match segment::read_header(file, size, path) {
+            Ok(header) => return Ok(Some(header)),
+            Err(Error::Damaged { offset, reason, .. }) => Flaw::new(offset, reason),
+            Err(Error::Io(error)) if error.kind() != std::io::ErrorKind::Unsupported => {
+                Flaw::new(0, format!("the segment header cannot be read: {error}"))
+            }
+            Err(other) => return Err(other),
+        };
+        self.damage(flaw, path, lost)?;
+        Ok(None)
+    }
+
+    /// Verifies the groups in the first `length` bytes; returns where they end, and a checksum of
+    /// everything before.
+    fn scan(
+        &mut self,
+        file: &dyn IoFile,
+        path: &Path,
+        length: u64,
+        (header, sealed, known_end): (&SegmentHeader, bool, u64),
+    ) -> Result<(Extent, u32)> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.load(file, path, &mut buffer, length)?;
+        let scan = Scan {
+            header,
+            bytes: &buffer[..length as usize],
+            sealed,
+            known_end,
+        };
+        let mut failure = None;
+        let extent = scan.run(&mut |found| match found {
+            Found::Record(record) => self.record(record),
+            Found::Flaw(flaw, sequence) => {
+                if let Err(error) = self.damage(flaw, path, Some(sequence)) {
+                    failure.get_or_insert(error);
+                }
+            }
+        });
+        let extent = extent.map_err(|flaw| flaw.refuse(path))?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if let Some(torn) = extent.torn {
+            let (path, end, bytes) = (path.display(), extent.end, torn - extent.end);
+            (self.tell)(Event::Note(format!(
+                "a torn tail of {bytes} bytes at byte {end} of {path}: a write that was \
+                 interrupted, which the next start cuts"
+            )));
+        }
+        let end = (extent.end as usize).min(buffer.len());
+        let crc = crc32fast::hash(&buffer[..end]);
+        self.buffer = buffer;
+        self.checked.report.segments += 1;
+        self.checked.report.bytes += extent.end;
+        self.done += file.size()?;
+        (self.tell)(Event::Progress {
+            done: self.done,
+            total: self.total,
+        });
+        Ok((extent, crc))
+    }
+
+    /// Reads the first `length` bytes of a file. What cannot be read is named, and zeros.
+    fn load(
+        &mut self,
+        file: &dyn IoFile,
+        path: &Path,
+        buffer: &mut Vec<u8>,
+        length: u64,
+    ) -> Result<()> {
+        segment::grow(buffer, length, path)?;
+        let bytes = &mut buffer[..length as usize];
+        if read_exact(file, bytes, 0).is_ok() {
+            return Ok(());
+        }
+        for (index, page) in bytes.chunks_mut(PAGE).enumerate() {
+            let offset = (index * PAGE) as u64;
+            if let Err(error) = read_exact(file, page, offset) {
+                page.fill(0);
+                let reason = format!("cannot be read: {error}");
+                self.damage(Flaw::new(offset, reason), path, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &RecordHeader) {
+        self.checked.report.records += 1;
+        match record.op {
+            Op::Insert => {
+                self.live.insert(record.id);
+            }
+            Op::Delete => {
+                self.live.remove(&record.id);
+            }
+            Op::Noop => {}
+        }
+    }
+
+    fn damage(&mut self, flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<()> {
+        let damage = Damage::of(flaw, path, sequence)?;
+        self.checked.report.damages += 1;
+        let first = &mut self.checked.first_damage;
+        first.get_or_insert_with(|| damage.clone());
+        (self.tell)(Event::Damage(damage));
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! What a check, a backup or a restore tells while it runs.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use super::format::Flaw;
+use crate::{Error, Result};
+
+/// Something to be told at once. What hears of it may take its time: the work waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// How far the work is.
+    Progress {
+        /// Bytes read or copied so far.
+        done: u64,
+        /// Bytes to read or to copy, as far as known.
+        total: u64,
+    },
+    /// Something that is not what was written.
+    Damage(Damage),
+    /// Something worth knowing that is no damage.
+    Note(String),
+}
+
+/// A place that is not what was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Damage {
+    /// The damaged file.
+    pub path: PathBuf,
+    /// Offset in bytes from the start of the file.
+    pub offset: u64,
+    /// The sequence of the first record that it costs, where that is known.
+    pub sequence: Option<u64>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Damage {
+    /// A flaw of a file as damage. The error is a version that is not known.
+    pub(super) fn of(flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<Damage> {
+        match flaw {
+            Flaw::Broken { offset, reason } => Ok(Damage {
+                path: path.to_owned(),
+                offset,
+                sequence,
+                reason,
+            }),
+            newer @ Flaw::Newer { .. } => Err(newer.refuse(path)),
+        }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is damaged at byte {}",
+            self.path.display(),
+            self.offset
+        )?;
+        if let Some(sequence) = self.sequence {
+            write!(f, ", sequence {sequence}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl From<Damage> for Error {
+    fn from(damage: Damage) -> Error {
+        Error::Damaged {
+            path: damage.path,
+            offset: damage.offset,
+            reason: damage.reason,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! A backup holds what was acknowledged before it, whatever goes on meanwhile, or is none.
+
+use std::{
+    io::ErrorKind,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use super::{
+    State, Step,
+    busy::{BusyDisk, Made},
+    commit,
+    crash::losses,
+    damage::{End, groups, log, written},
+    disk::{TestDisk, after_power_cut},
+    files, new_folder, open, open_on, overwrite, restore, state, state_after, workload,
+};
+use crate::{
+    Error, Result,
+    store::{BackupReport, Store, backup::backup_on, io::Io, manifest, restore::restore_on},
+};
+
+fn backup(io: &dyn Io, source: &Path, target: &Path) -> Result<BackupReport> {
+    backup_on(io, source, target, &mut |_| {})
+}
+
+/// What a folder holds once it is opened.
+fn opened(folder: &Path) -> State {
+    state(&open(folder).unwrap())
+}
+
+/// A store that is written while a backup runs.
+struct Writing {
+    store: Store,
+    groups: Vec<Vec<Step>>,
+}
+
+impl Writing {
+    fn commit(&mut self) {
+        let number = self.groups.len() as u32;
+        let group = match number % 7 {
+            6 => vec![Step::Delete(number - 3)],
+            5 => vec![Step::Insert(number, vec![5; 3000])],
+            _ => vec![Step::Insert(number, vec![3; number as usize % 300])],
+        };
+        commit(&mut self.store, &group).unwrap();
+        self.groups.push(group);
+    }
+}
+
+fn writing(folder: &Path, groups: usize) -> Arc<Mutex<Writing>> {
+    let mut writing = Writing {
+        store: open(folder).unwrap().store,
+        groups: Vec::new(),
+    };
+    (0..groups).for_each(|_| writing.commit());
+    Arc::new(Mutex::new(writing))
+}
+
+#[test]
+fn a_backup_of_a_store_at_rest_is_that_store() {
+    for end in [End::Closed, End::Proven, End::Killed] {
+        let (source, target) = (written(end), new_folder());
+        let before = files(source.path());
+        let report = backup(&TestDisk::default(), source.path(), target.path()).unwrap();
+        assert_eq!((report.segments, report.linked), (2, 1));
+        assert_eq!(files(source.path()), before);
+        assert_eq!(opened(target.path()), state_after(&groups()), "{end:?}");
+        assert_eq!(
+            files(source.path()),
+            before,
+            "opening the backup changed its source"
+        );
+    }
+}
+
+#[test]
+fn keys_lock_and_strange_files_are_not_taken_and_snapshots_are() {
+    let (source, target) = (written(End::Closed), new_folder());
+    for name in [
+        "keys.json",
+        "LOCK",
+        "notes.txt",
+        "7.snapshot",
+        "8.snapshot.tmp",
+    ] {
+        fs_err::write(source.path().join(name), name).unwrap();
+    }
+    backup(&TestDisk::default(), source.path(), target.path()).unwrap();
+    let names: Vec<_> = fs_err::read_dir(target.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.contains(&"7.snapshot".to_owned()), "{names:?}");
+    assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn what_was_acknowledged_before_a_backup_is_in_it_though_commits_and_rotation_go_on() {
+    for start in 0..60 {
+        let (source, target) = (new_folder(), new_folder());
+        let writing = writing(source.path(), 1 + start);
+        let writer = Arc::clone(&writing);
+        let mut calls = 0;
+        let busy = BusyDisk::new(move |_| {
+            calls += 1;
+            if calls < 200 {
+                writer.lock().unwrap().commit();
+            }
+            Ok(())
+        });
+        backup(&busy, source.path(), target.path()).unwrap();
+        let groups = &writing.lock().unwrap().groups;
+        let found = opened(target.path());
+        let held = (start + 1..=groups.len()).find(|&held| found == state_after(&groups[..held]));
+        assert!(held.is_some(), "start {start}");
+        assert!(groups.len() > start + 40);
+    }
+}
+
+#[test]
+fn groups_that_are_written_behind_and_before_the_reader_are_no_damage() {
+    let (source, target) = (new_folder(), new_folder());
+    let writing = writing(source.path(), 2);
+    let end = writing.lock().unwrap().store.active.as_ref().unwrap().end;
+    let writer = Arc::clone(&writing);
+    let mut reads = 0;
+    let mut busy = BusyDisk::new(move |made| {
+        reads += usize::from(matches!(made, Made::ReadAt(_)));
+        // The header's page was read, and what was there behind it. One group begins where that
+        // was read, and another behind, which proves the first.
+        if reads == 3 {
+            let mut writer = writer.lock().unwrap();
+            for length in [1000, 10] {
+                let group = vec![Step::Insert(100 + length, vec![1; length as usize])];
+                commit(&mut writer.store, &group).unwrap();
+                writer.groups.push(group);
+            }
+        }
+        Ok(())
+    });
+    busy.piece = end as usize + 128;
+    backup(&busy, source.path(), target.path()).unwrap();
+    assert_eq!(
+        opened(target.path()),
+        state_after(&writing.lock().unwrap().groups)
+    );
+}
+
+#[test]
+fn a_segment_that_cannot_be_linked_is_copied() {
+    let (source, target) = (written(End::Closed), new_folder());
+    let busy = BusyDisk::new(|made| match made {
+        Made::Link(_) => Err(ErrorKind::CrossesDevices.into()),
+        _ => Ok(()),
+    });
+    let report = backup(&busy, source.path(), target.path()).unwrap();
+    assert_eq!((report.segments, report.linked), (2, 0));
+    let before = files(source.path());
+    overwrite(&log(target.path(), 1), 5000, &[0xFF]);
+    assert_eq!(files(source.path()), before, "the copy shares nothing");
+    overwrite(
+        &log(target.path(), 1),
+        5000,
+        &before[&log(source.path(), 1)][5000..5001],
+    );
+    assert_eq!(opened(target.path()), state_after(&groups()));
+}
+
+/// A disk on which the links of the first segment fail, and where it is gone for the copy too.
+/// `then` happens after each time.
+fn losing(source: &Path, times: usize, mut then: impl FnMut() + Send + 'static) -> BusyDisk {
+    let first = log(source, 1);
+    let away = source.join("away");
+    let mut left = times;
+    BusyDisk::new(move |made| {
+        if away.exists() && !matches!(made, Made::Other) {
+            fs_err::rename(&away, &first).unwrap();
+        }
+        match made {
+            Made::Link(from) if from == first && left > 0 => {
+                left -= 1;
+                then();
+                fs_err::rename(&first, &away).unwrap();
+                Err(ErrorKind::NotFound.into())
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+#[test]
+fn a_backup_starts_over_when_a_segment_went_with_its_manifest() {
+    let (source, target) = (new_folder(), new_folder());
+    let writing = writing(source.path(), 30);
+    let writer = Arc::clone(&writing);
+    let busy = losing(source.path(), 3, move || {
+        let mut writer = writer.lock().unwrap();
+        let manifest = writer.store.manifest.clone();
+        while writer.store.manifest == manifest {
+            writer.commit();
+        }
+    });
+    // What the first attempts cannot find is there again for a later one.
+    let found = backup(&busy, source.path(), target.path());
+    assert!(found.is_ok(), "{found:?}");
+    let groups = &writing.lock().unwrap().groups;
+    assert_eq!(opened(target.path()), state_after(groups));
+}
+
+#[test]
+fn a_segment_that_is_gone_under_the_same_manifest_is_damage_and_nothing_stays() {
+    let (source, target) = (written(End::Closed), new_folder());
+    fs_err::remove_file(log(source.path(), 1)).unwrap();
+    let found = backup(&TestDisk::default(), source.path(), target.path());
+    assert!(matches!(found, Err(Error::Damaged { .. })), "{found:?}");
+    assert!(files(target.path()).is_empty());
+}
+
+#[test]
+fn a_backup_gives_up_when_segments_go_on_vanishing() {
+    let (source, target) = (new_folder(), new_folder());
+    let writing = writing(source.path(), 30);
+    let writer = Arc::clone(&writing);
+    let busy = losing(source.path(), usize::MAX, move || {
+        let mut writer = writer.lock().unwrap();
+        let manifest = writer.store.manifest.clone();
+        while writer.store.manifest == manifest {
+            writer.commit();
+        }
+    });
+    let found = backup(&busy, source.path(), target.path());
+    assert!(matches!(found, Err(Error::Damaged { .. })), "{found:?}");
+    assert!(files(target.path()).is_empty());
+}
+
+#[test]
+fn damage_in_the_active_segment_fails_a_backup_and_a_torn_tail_does_not() {
+    let (source, target) = (written(End::Proven), new_folder());
+    let path = log(source.path(), 2);
+    let sound = files(source.path());
+    overwrite(&path, 4096 + 64, &[0xFF]);
+    let found = backup(&TestDisk::default(), source.path(), target.path());
+    let Err(Error::Damaged {
+        path: named,
+        offset,
+        ..
+    }) = found
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((named, offset), (path.clone(), 4096));
+    assert!(files(target.path()).is_empty());
+    restore(source.path(), &sound);
+
+    let end = sound[&path].iter().rposition(|&byte| byte != 0).unwrap() as u64;
+    overwrite(&path, end.next_multiple_of(64) + 64, &[0xA5; 100]);
+    backup(&TestDisk::default(), source.path(), target.path()).unwrap();
+    assert_eq!(opened(target.path()), state_after(&groups()));
+}
+
+#[test]
+fn a_target_that_holds_something_and_a_source_that_holds_nothing_are_refused() {
+    let (source, target) = (written(End::Closed), new_folder());
+    fs_err::write(target.path().join("mine"), "mine").unwrap();
+    let refused = backup(&TestDisk::default(), source.path(), target.path());
+    assert!(
+        matches!(refused, Err(Error::InvalidArgument(_))),
+        "{refused:?}"
+    );
+    assert_eq!(files(target.path()).len(), 1);
+
+    let (empty, target) = (new_folder(), new_folder());
+    drop(open(empty.path()).unwrap());
+    let refused = backup(&TestDisk::default(), empty.path(), target.path());
+    assert!(
+        matches!(refused, Err(Error::InvalidArgument(_))),
+        "{refused:?}"
+    );
+    let missing = backup(
+        &TestDisk::default(),
+        &empty.path().join("no"),
+        target.path(),
+    );
+    assert!(matches!(missing, Err(Error::Io(_))), "{missing:?}");
+    assert!(files(target.path()).is_empty());
+
+    fs_err::remove_file(manifest::path(source.path())).unwrap();
+    let refused = backup(&TestDisk::default(), source.path(), target.path());
+    assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
+}
+
+/// A source of several segments whose process was killed.
+fn killed() -> (tempfile::TempDir, State) {
+    let source = new_folder();
+    let mut opened = open_on(Arc::new(TestDisk::default()), source.path()).unwrap();
+    for group in workload() {
+        commit(&mut opened.store, &group).unwrap();
+    }
+    (source, state_after(&workload()))
+}
+
+#[test]
+fn after_a_power_cut_at_any_call_a_backup_is_whole_or_none() {
+    let ((source, expected), target) = (killed(), new_folder());
+    let before = files(source.path());
+    let disk = TestDisk::default();
+    backup(&disk, source.path(), target.path()).unwrap();
+    let calls = disk.calls();
+    assert!(calls.len() > 15, "{} calls", calls.len());
+    let (mut whole, restored) = (0, new_folder());
+    for cut in 0..=calls.len() {
+        for loss in losses(cut) {
+            let mut left = after_power_cut(&before, &calls[..cut], loss);
+            let of_source = left.extract_if(.., |path, _| path.starts_with(source.path()));
+            assert_eq!(of_source.collect::<super::disk::Files>(), before);
+            restore(target.path(), &left);
+            if left.contains_key(&manifest::path(target.path())) {
+                whole += 1;
+                assert_eq!(opened(target.path()), expected, "cut {cut}, {loss:?}");
+                continue;
+            }
+            assert!(
+                cut < calls.len(),
+                "a backup that was made is gone: {loss:?}"
+            );
+            let disk = TestDisk::default();
+            let refused = restore_on(&disk, target.path(), restored.path(), &mut |_| {});
+            assert!(
+                matches!(refused, Err(Error::InvalidArgument(_))),
+                "cut {cut}"
+            );
+        }
+    }
+    assert!(whole >= losses(0).len(), "{whole} whole");
+}
+
+#[test]
+fn a_failed_call_fails_the_backup_and_leaves_nothing_or_was_made_up_for() {
+    let (source, expected) = killed();
+    let (mut failures, mut failing) = (0, 0);
+    loop {
+        let target = new_folder();
+        let disk = TestDisk::default();
+        disk.fail_after(failing);
+        let made = backup(&disk, source.path(), target.path());
+        let finished = disk.call_count() < failing;
+        failing += 1;
+        if made.is_ok() {
+            assert_eq!(opened(target.path()), expected, "call {failing}");
+        } else {
+            failures += 1;
+            assert!(files(target.path()).is_empty(), "call {failing}");
+        }
+        if finished {
+            break;
+        }
+    }
+    assert!(failures > 8, "{failures} failures");
+}

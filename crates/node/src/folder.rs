@@ -1,0 +1,183 @@
+//! Work on data folders that no engine has open, each on a thread of its own.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::mpsc,
+    thread,
+};
+
+use napi::{
+    Env, Result, Status,
+    bindgen_prelude::{Object, ToNapiValue},
+    threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
+};
+use napi_derive::napi;
+use vectord_engine::{Error, store, store::Event};
+
+use crate::promise;
+
+/// Something that is told while the work goes on: damage, a note, or how far it is.
+#[napi(object)]
+pub struct FolderEvent {
+    /// A damaged place: file, offset, sequence and reason.
+    pub damage: Option<String>,
+    /// Something worth knowing that is no damage.
+    pub note: Option<String>,
+    /// Bytes read or copied so far.
+    pub done_bytes: Option<f64>,
+    /// Bytes to read or to copy.
+    pub total_bytes: Option<f64>,
+}
+
+/// What a data folder holds.
+#[napi(object)]
+pub struct FolderReport {
+    /// Segments that could be read.
+    pub segments: u32,
+    /// Sound records.
+    pub records: f64,
+    /// Points that these insert and do not delete.
+    pub points: f64,
+    /// Bytes of the log.
+    pub bytes: f64,
+    /// Damaged places.
+    pub damages: f64,
+}
+
+/// What a backup holds.
+#[napi(object)]
+pub struct BackupReport {
+    /// Segments in it.
+    pub segments: u32,
+    /// Those of them that are links.
+    pub linked: u32,
+    /// Bytes of the log.
+    pub bytes: f64,
+    /// The sequence of the last record.
+    pub last_sequence: f64,
+}
+
+/// Called with each event, on the loop; the work waits until it returns.
+type OnEvent = ThreadsafeFunction<FolderEvent, (), FolderEvent, Status, false>;
+
+/// Verifies a data folder that no process has open; changes nothing.
+#[napi(catch_unwind, ts_return_type = "Promise<FolderReport>")]
+pub fn check_folder(
+    env: &Env,
+    path: String,
+    #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
+) -> Result<Object<'_>> {
+    let work = move |tell: &mut dyn FnMut(Event)| store::check(Path::new(&path), tell);
+    on_thread(env, on_event, work, FolderReport::from)
+}
+
+/// Backs up a data folder, whether a process has it open or not, into one that is missing or empty.
+#[napi(catch_unwind, ts_return_type = "Promise<BackupReport>")]
+pub fn backup_folder(
+    env: &Env,
+    source: String,
+    target: String,
+    #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
+) -> Result<Object<'_>> {
+    let work = move |tell: &mut dyn FnMut(Event)| {
+        store::backup(Path::new(&source), Path::new(&target), tell)
+    };
+    on_thread(env, on_event, work, BackupReport::from)
+}
+
+/// Verifies a backup and copies it into a data folder that is missing or empty.
+#[napi(catch_unwind, ts_return_type = "Promise<FolderReport>")]
+pub fn restore_folder(
+    env: &Env,
+    source: String,
+    target: String,
+    #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
+) -> Result<Object<'_>> {
+    let work = move |tell: &mut dyn FnMut(Event)| {
+        store::restore(Path::new(&source), Path::new(&target), tell)
+    };
+    on_thread(env, on_event, work, FolderReport::from)
+}
+
+/// Does the work on a thread of its own. Each event has been heard before the promise is settled.
+fn on_thread<T, J>(
+    env: &Env,
+    on_event: OnEvent,
+    work: impl FnOnce(&mut dyn FnMut(Event)) -> vectord_engine::Result<T> + Send + 'static,
+    convert: fn(T) -> J,
+) -> Result<Object<'_>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + Send + 'static,
+{
+    let run = move || {
+        let tell = &mut |event| hear(&on_event, event);
+        catch_unwind(AssertUnwindSafe(|| work(tell)))
+            .unwrap_or_else(|_| Err(Error::Internal("the work panicked".to_owned())))
+    };
+    promise(
+        env,
+        |done| drop(thread::spawn(move || done(run()))),
+        convert,
+    )
+}
+
+/// Calls back and waits until that has returned.
+fn hear(on_event: &OnEvent, event: Event) {
+    let (heard, wait) = mpsc::channel();
+    on_event.call_with_return_value(
+        event.into(),
+        ThreadsafeFunctionCallMode::Blocking,
+        move |_, _| {
+            // Nobody waits any more only where the process ends.
+            let _ = heard.send(());
+            Ok(())
+        },
+    );
+    // Where the loop has ended, the other side is dropped without having been called.
+    let _ = wait.recv();
+}
+
+impl From<Event> for FolderEvent {
+    fn from(event: Event) -> FolderEvent {
+        let mut told = FolderEvent {
+            damage: None,
+            note: None,
+            done_bytes: None,
+            total_bytes: None,
+        };
+        match event {
+            Event::Damage(damage) => told.damage = Some(damage.to_string()),
+            Event::Note(note) => told.note = Some(note),
+            Event::Progress { done, total } => {
+                told.done_bytes = Some(done as f64);
+                told.total_bytes = Some(total as f64);
+            }
+        }
+        told
+    }
+}
+
+impl From<store::Report> for FolderReport {
+    fn from(report: store::Report) -> FolderReport {
+        FolderReport {
+            segments: report.segments,
+            records: report.records as f64,
+            points: report.points as f64,
+            bytes: report.bytes as f64,
+            damages: report.damages as f64,
+        }
+    }
+}
+
+impl From<store::BackupReport> for BackupReport {
+    fn from(report: store::BackupReport) -> BackupReport {
+        BackupReport {
+            segments: report.segments,
+            linked: report.linked,
+            bytes: report.bytes as f64,
+            last_sequence: report.last_sequence as f64,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { openClients, type TestPoint, type VectorClient } from '../support/clients.js';
+import { Random } from '../support/random.js';
+import { startServer } from '../support/server.js';
+import { expectLedger, readAll } from './check.js';
+import { runCommand } from './command.js';
+import { Ledger } from './ledger.js';
+import { DIMENSION, Load, randomPoint } from './load.js';
+import { LogFile } from './log-file.js';
+
+const ROUNDS = 2;
+const ROUND_TIMEOUT_MS = 40_000;
+/** More than half a segment in one batch, so that the next one begins another segment. */
+const LARGE_BATCH = 40;
+const LARGE_CONTENT = 'x'.repeat(1_000_000);
+
+const random = new Random(12);
+
+let folder = '';
+let dataPath = '';
+let backupPath = '';
+let restoredPath = '';
+
+beforeEach(() => {
+  folder = makeFolder();
+  dataPath = join(folder, 'data');
+  backupPath = join(folder, 'backups', 'one');
+  restoredPath = join(folder, 'restored');
+});
+
+afterEach(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
+
+/** Remembers which points came as one batch. */
+class BatchLedger extends Ledger {
+  readonly batches: (readonly string[])[] = [];
+
+  override async insert(
+    points: readonly TestPoint[],
+    send: (points: readonly TestPoint[]) => Promise<readonly string[]>,
+  ): Promise<void> {
+    await super.insert(points, async (sent) => {
+      const ids = await send(sent);
+      this.batches.push(ids);
+      return ids;
+    });
+  }
+}
+
+test(
+  'a backup of a service under load holds all that was acknowledged before it, and restored it answers',
+  async () => {
+    const server = await startServer({ dataPath, dimension: DIMENSION });
+    const clients = openClients(server);
+    const ledger = new BatchLedger();
+    for (let count = 0; count < 2; count += 1) await insertLarge(clients, ledger);
+    const load = new Load(clients, ledger, random);
+    const taken: { target: string; stored: string[]; deleted: string[] }[] = [];
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      await load.reaches(load.acknowledged + 100);
+      const target = `${backupPath}-${round}`;
+      const rotating = insertLarge(clients, ledger);
+      taken.push({ target, stored: [...ledger.stored.keys()], deleted: [...ledger.deleted] });
+      const { code, stdout, stderr } = await runCommand(dataPath, 'backup', target);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/segments, of which [1-9]\d* linked/);
+      await rotating;
+    }
+    await load.end();
+    await expectLedger(clients, ledger);
+    for (const client of clients) client.close();
+    expect(await server.stop()).toBe(0);
+    for (const { target, stored, deleted } of taken) {
+      const found = await restoreAndRead(target);
+      const lost = stored.filter((id) => !found.has(id) && !ledger.deleted.has(id));
+      const back = deleted.filter((id) => found.has(id));
+      const known = [...ledger.stored.keys(), ...ledger.deleted];
+      const strangers = [...found.keys()].filter((id) => !new Set(known).has(id));
+      expect({ lost, back, strangers }).toEqual({ lost: [], back: [], strangers: [] });
+      const there = [...ledger.stored].filter(([id]) => found.has(id));
+      for (const [id, point] of there) expect(found.get(id)).toMatchObject(point);
+      const halves = ledger.batches.filter((batch) => {
+        const present = batch.filter((id) => found.has(id));
+        const missing = batch.filter((id) => !found.has(id) && !ledger.deleted.has(id));
+        return present.length > 0 && missing.length > 0;
+      });
+      expect(halves).toEqual([]);
+    }
+  },
+  (ROUNDS + 1) * ROUND_TIMEOUT_MS,
+);
+
+test.each(['stopped', 'killed'])(
+  'a backup of a service that was %s comes back whole, without its keys',
+  async (end) => {
+    const ledger = await writeSome(end === 'killed');
+    expect((await runCommand(dataPath, 'backup', backupPath)).code).toBe(0);
+    expect(readdirSync(backupPath).toSorted()).toEqual(['00000001.log', 'MANIFEST']);
+    expect(statSync(backupPath).mode & 0o777).toBe(0o700);
+    expect((await runCommand(dataPath, 'check', backupPath)).code).toBe(0);
+    expect((await runCommand(restoredPath, 'restore', backupPath)).code).toBe(0);
+    await expectServed(restoredPath, ledger);
+    // Neither of the two shares anything with the other.
+    await expectServed(dataPath, ledger);
+    expect((await runCommand(dataPath, 'check', backupPath)).code).toBe(0);
+  },
+);
+
+test('a backup into a folder that holds something is refused with 1, and one of nothing too', async () => {
+  await writeSome();
+  const { code, stderr } = await runCommand(dataPath, 'backup', folder);
+  expect(stderr).toMatch(`${folder} is not empty`);
+  expect(code).toBe(1);
+  const nothing = await runCommand(join(folder, 'missing'), 'backup', backupPath);
+  expect(nothing.stderr).toMatch(join(folder, 'missing'));
+  expect(nothing.code).toBe(1);
+  expect(readdirSync(folder)).toEqual(['data']);
+});
+
+test('a backup of a damaged log fails with 3, naming file and offset, and leaves nothing', async () => {
+  await writeSome();
+  const log = LogFile.only(dataPath);
+  log.flipBit(4096 + 20);
+  const { code, stderr } = await runCommand(dataPath, 'backup', backupPath);
+  expect(stderr).toMatch(`${log.path} is damaged at byte 4096: `);
+  expect(code).toBe(3);
+  expect(readdirSync(backupPath)).toEqual([]);
+});
+
+test('a damaged backup is refused with 3, naming every place, and nothing is restored', async () => {
+  await writeSome();
+  await runCommand(dataPath, 'backup', backupPath);
+  const log = LogFile.only(backupPath);
+  log.flipBit(4096 + 64 + 20);
+  const { code, stdout, stderr } = await runCommand(restoredPath, 'restore', backupPath);
+  expect(stdout).toMatch(`${log.path} is damaged at byte ${4096 + 64}, sequence 1: `);
+  expect(stderr).toMatch(`${log.path} is damaged at byte ${4096 + 64}: `);
+  expect(code).toBe(3);
+  expect(readdirSync(restoredPath)).toEqual(['LOCK']);
+});
+
+test('an unfinished backup is none', async () => {
+  await writeSome();
+  await runCommand(dataPath, 'backup', backupPath);
+  rmSync(join(backupPath, 'MANIFEST'));
+  const { code, stderr } = await runCommand(restoredPath, 'restore', backupPath);
+  expect(stderr).toMatch(`${backupPath} holds no MANIFEST`);
+  expect(code).toBe(1);
+});
+
+test('a restore into a folder that is served is refused with 4, into one with points with 1', async () => {
+  const ledger = await writeSome();
+  await runCommand(dataPath, 'backup', backupPath);
+  const used = await runCommand(dataPath, 'restore', backupPath);
+  expect(used.stderr).toMatch(`${dataPath} is not empty`);
+  expect(used.code).toBe(1);
+  const server = await startServer({ dataPath, dimension: DIMENSION });
+  const served = await runCommand(dataPath, 'restore', backupPath);
+  expect(served.stderr).toMatch(`in use by another process (pid ${server.pid})`);
+  expect(served.code).toBe(4);
+  expect(await server.stop()).toBe(0);
+  await expectServed(dataPath, ledger);
+});
+
+test('no service starts on a restore that was interrupted, until it was run again', async () => {
+  const ledger = await writeSome();
+  await runCommand(dataPath, 'backup', backupPath);
+  await runCommand(restoredPath, 'restore', backupPath);
+  // As it is before the last step, and as it is in the middle of the log.
+  renameSync(join(restoredPath, 'MANIFEST'), join(restoredPath, 'MANIFEST.restoring'));
+  writeFileSync(join(restoredPath, '00000001.log'), new Uint8Array(300));
+  const keysPath = join(folder, 'keys.json');
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+  const refused = new Vectord({ DATA_PATH: restoredPath, SERVICE_KEYS_FILE: keysPath });
+  expect(await refused.exit).toEqual({ code: 1, signal: null });
+  expect(refused.stderr).toMatch('was begun and not finished: run it again');
+  expect((await runCommand(restoredPath, 'check')).code).toBe(3);
+  expect((await runCommand(restoredPath, 'restore', backupPath)).code).toBe(0);
+  await expectServed(restoredPath, ledger);
+});
+
+test('the keys of the folder restored into stay as they are', async () => {
+  await writeSome();
+  await runCommand(dataPath, 'backup', backupPath);
+  const first = await Vectord.start({ DATA_PATH: restoredPath, DIMENSION: String(DIMENSION) });
+  await first.stop();
+  const keys = readFileSync(join(restoredPath, 'keys.json'), 'utf8');
+  expect((await runCommand(restoredPath, 'restore', backupPath)).code).toBe(0);
+  expect(readFileSync(join(restoredPath, 'keys.json'), 'utf8')).toBe(keys);
+});
+
+async function insertLarge([client]: readonly VectorClient[], ledger: Ledger): Promise<void> {
+  const points = Array.from({ length: LARGE_BATCH }, () => {
+    const point = randomPoint(random);
+    return { ...point, content: point.content + LARGE_CONTENT };
+  });
+  await ledger.insert(points, async (sent) => (await client?.insertBatch(sent)) ?? []);
+}
+
+/** Stores a few points in the data folder and ends the service. */
+async function writeSome(kill = false): Promise<Ledger> {
+  const ledger = new Ledger();
+  const server = await startServer({ dataPath, dimension: DIMENSION });
+  const clients = openClients(server);
+  for (const client of clients) {
+    const points = Array.from({ length: 20 }, () => randomPoint(random));
+    await ledger.insert(points, (sent) => client.insertBatch(sent));
+    await ledger.delete([...ledger.stored.keys()][0] ?? '', (id) => client.delete(id));
+    client.close();
+  }
+  await (kill ? server.kill() : server.stop());
+  return ledger;
+}
+
+/** Restores a backup beside the others and reads what a service on it has, on both interfaces. */
+async function restoreAndRead(source: string): Promise<Map<string, TestPoint>> {
+  const target = `${source}-restored`;
+  const { code, stderr } = await runCommand(target, 'restore', source);
+  expect([code, stderr.replaceAll(/^verified or copied .*\n/gm, '')]).toEqual([0, '']);
+  const server = await startServer({ dataPath: target, dimension: DIMENSION });
+  const clients = openClients(server);
+  const found = await readAll(clients);
+  for (const client of clients) client.close();
+  expect(await server.stop()).toBe(0);
+  return found;
+}
+
+async function expectServed(path: string, ledger: Ledger): Promise<void> {
+  const server = await startServer({ dataPath: path, dimension: DIMENSION });
+  const clients = openClients(server);
+  await expectLedger(clients, ledger);
+  for (const client of clients) client.close();
+  expect(await server.stop()).toBe(0);
+}

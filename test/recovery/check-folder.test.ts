@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { killAll, makeFolder } from '../process/vectord.js';
+import { openClients } from '../support/clients.js';
+import { Random } from '../support/random.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { runCommand } from './command.js';
+import { DIMENSION, randomPoint } from './load.js';
+import { LogFile } from './log-file.js';
+
+const POINTS = 40;
+
+const random = new Random(11);
+
+let folder = '';
+let dataPath = '';
+
+beforeEach(() => {
+  folder = makeFolder();
+  dataPath = join(folder, 'data');
+});
+
+afterEach(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
+
+test('a sound folder is summed up with 0, and nothing in it changes', async () => {
+  await writeAndStop();
+  const before = filesOf(dataPath);
+  for (const args of [['check'], ['check', dataPath]]) {
+    const { code, stdout, stderr } = await runCommand(dataPath, ...args);
+    expect(stdout).toMatch(`${dataPath}: 1 segments, `);
+    expect(stdout).toMatch(` records, ${POINTS} points, `);
+    expect(stdout).toMatch(/^no damage$/m);
+    expect([code, stderr]).toEqual([0, '']);
+  }
+  expect(filesOf(dataPath)).toEqual(before);
+});
+
+test('every damaged place is named with file, offset and sequence: 3', async () => {
+  await writeAndStop();
+  const log = LogFile.only(dataPath);
+  const [, , third, , , , , , , tenth, eleventh] = groupsOf(log);
+  if (third === undefined || tenth === undefined || eleventh === undefined) throw new Error();
+  // The id of a record, and the header of a group.
+  log.flipBit(third.offset + 64 + 16);
+  log.flipBit(tenth.offset + 20);
+  const { code, stdout } = await runCommand(dataPath, 'check');
+  const at = `${log.path} is damaged at byte`;
+  expect(stdout).toMatch(`${at} ${third.offset + 64}, sequence ${third.sequence}: `);
+  expect(stdout).toMatch(`${at} ${tenth.offset}, sequence ${tenth.sequence}: `);
+  // The group behind the lost one tells of the gap.
+  expect(stdout).toMatch(`${at} ${eleventh.offset}, sequence ${tenth.sequence}: `);
+  expect(stdout).toMatch(/^3 damaged places$/m);
+  expect(code).toBe(3);
+});
+
+test('a torn tail is a note: 0', async () => {
+  const server = await writeSome();
+  await server.kill();
+  const log = LogFile.only(dataPath);
+  const end = log.end();
+  log.appendGarbage();
+  const { code, stdout } = await runCommand(dataPath, 'check');
+  expect(stdout).toMatch(`note: a torn tail of 1024 bytes at byte ${end} of ${log.path}`);
+  expect(stdout).toMatch(/^no damage$/m);
+  expect(code).toBe(0);
+});
+
+test('a folder that is served is refused with 4, naming by whom, and served on', async () => {
+  const server = await writeSome();
+  const { code, stdout, stderr } = await runCommand(dataPath, 'check');
+  expect(stderr).toMatch(`is in use by another process (pid ${server.pid})`);
+  expect([code, stdout]).toEqual([4, '']);
+  expect(await server.stop()).toBe(0);
+});
+
+test('a folder without points is sound, and one that is missing fails with 1', async () => {
+  mkdirSync(dataPath);
+  const empty = await runCommand(dataPath, 'check');
+  expect(empty.stdout).toMatch(`note: nothing is stored in ${dataPath}`);
+  expect(empty.code).toBe(0);
+  expect(readdirSync(dataPath)).toEqual([]);
+  const missing = await runCommand(dataPath, 'check', join(folder, 'missing'));
+  expect(missing.stderr).toMatch(join(folder, 'missing'));
+  expect(missing.code).toBe(1);
+  expect(existsSync(join(folder, 'missing'))).toBe(false);
+});
+
+/** Stores points one by one. */
+async function writeSome(): Promise<TestServer> {
+  const server = await startServer({ dataPath, dimension: DIMENSION });
+  const [client, other] = openClients(server);
+  for (let count = 0; count < POINTS; count += 1) await client.insert(randomPoint(random));
+  other.close();
+  return server;
+}
+
+async function writeAndStop(): Promise<void> {
+  const server = await writeSome();
+  expect(await server.stop()).toBe(0);
+}
+
+/** Where the groups of a log start, and with which sequence: each says how long it is. */
+function groupsOf(log: LogFile): { offset: number; sequence: number }[] {
+  const content = readFileSync(log.path);
+  const end = log.end();
+  const groups: { offset: number; sequence: number }[] = [];
+  for (let offset = 4096; offset < end; offset += Number(content.readBigUInt64LE(offset + 24))) {
+    groups.push({ offset, sequence: Number(content.readBigUInt64LE(offset + 32)) });
+  }
+  return groups;
+}
+
+/** Name, hash and time of the last change of each file. */
+function filesOf(path: string): unknown[] {
+  return readdirSync(path).map((name) => {
+    const file = join(path, name);
+    const hash = createHash('sha256').update(readFileSync(file)).digest('hex');
+    return [name, hash, statSync(file).mtimeMs];
+  });
+}
