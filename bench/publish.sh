@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs scan, scale, engine, memory or writes and publishes what it finds in docs/performance:
-# bench/publish.sh [NAME [flags]], and without a name all five.
+# Runs scan, scale, engine, memory, restart or writes and publishes what it finds in
+# docs/performance: bench/publish.sh [NAME [flags]], and without a name all six.
 set -eu
 cd "$(dirname "$0")/.."
 [ -d node_modules/prettier ] || npm ci
