@@ -322,6 +322,17 @@ impl State {
         }
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
             .unwrap_or_else(|_| Err(Error::Internal("the writer panicked".into())));
+        if matches!(result, Err(Error::StorageFull)) {
+            let is_insert = |request: &Request| matches!(request, Request::Insert { .. });
+            let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
+            let refuse = |request: Request| request.refuse(&Error::StorageFull);
+            if inserts.is_empty() {
+                return deletes.into_iter().for_each(refuse);
+            }
+            inserts.into_iter().for_each(refuse);
+            // There is space reserved for deletes alone.
+            return self.answer(deletes);
+        }
         if let Err(error) = &result {
             self.note(error);
         }

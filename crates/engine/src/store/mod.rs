@@ -16,6 +16,7 @@ mod manifest;
 mod mapping;
 mod reader;
 mod recovery;
+mod reserve;
 mod restore;
 mod scan;
 mod segment;
@@ -40,6 +41,7 @@ use lock::Lock;
 use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
 use recovery::Found;
+use reserve::Reserve;
 pub use restore::restore;
 use segment::Segment;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
@@ -144,6 +146,7 @@ pub struct Store {
     active: Option<Segment>,
     segments: Arc<Segments>,
     usage: Usage,
+    reserve: Reserve,
     last_sequence: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
     proven: bool,
@@ -196,12 +199,16 @@ impl Store {
             active,
             segments,
             usage: Usage::default(),
+            reserve: Reserve::new(folder, options.segment_bytes),
             last_sequence: found.replay.last_sequence,
             proven: found.replay.proven,
             failure: None,
             buffer: Vec::new(),
             lock: Arc::new(lock),
         };
+        if remembered {
+            store.reserve.keep(&*store.io)?;
+        }
         match store.prove() {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
             other => other?,
@@ -252,10 +259,37 @@ impl Store {
             .map(|(write, sequence)| Record::new(write, sequence))
             .collect();
         let first = self.last_sequence + 1;
-        let locations = self.append(&records)?;
+        let locations = self.append_or_make_room(writes, &records)?;
         self.proven = false;
         self.count(writes, &locations, first);
         Ok(locations)
+    }
+
+    /// On a full disk deletes go on in the space that is reserved for them, and inserts wait until
+    /// there is room for all.
+    fn append_or_make_room(
+        &mut self,
+        writes: &[Write],
+        records: &[Record],
+    ) -> Result<Vec<Location>> {
+        let inserts = writes
+            .iter()
+            .any(|write| matches!(write, Write::Insert { .. }));
+        let (io, reserve) = (&*self.io, &mut self.reserve);
+        if inserts && !reserve.is_back(io).map_err(|error| self.failed(&error))? {
+            return Err(Error::StorageFull);
+        }
+        match self.append(records) {
+            Err(Error::StorageFull) if !inserts => {
+                let (io, reserve) = (&*self.io, &mut self.reserve);
+                if reserve.give_up(io).map_err(|error| self.failed(&error))? {
+                    self.append(records)
+                } else {
+                    Err(Error::StorageFull)
+                }
+            }
+            other => other,
+        }
     }
 
     /// Keeps account of what is needed, after a commit whose first record has this sequence.
@@ -375,6 +409,9 @@ impl Store {
 
     /// Creates a segment and, once it is durable, names it in the manifest.
     fn add_segment(&mut self, header: SegmentHeader) -> std::io::Result<()> {
+        if self.manifest.segments.is_empty() {
+            self.reserve.keep(&*self.io)?;
+        }
         let segment = Segment::create(&*self.io, &self.folder, header)?;
         let mapping = segment.map()?;
         let mut manifest = self.manifest.clone();

@@ -12,6 +12,7 @@ use super::{
     io::{self, Io, remove_if_there},
     manifest::{self, Entry, Manifest},
     mapping::Mapping,
+    reserve,
     segment::{self, Segment},
     usage::Tombstone,
 };
@@ -119,6 +120,7 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
         for (segment, _) in found.segments.drain(..) {
             io.remove(&segment.path)?;
         }
+        remove_if_there(io, &reserve::path(folder))?;
         found.manifest = None;
         notes.push("the first insert was interrupted: starting empty".to_owned());
     }

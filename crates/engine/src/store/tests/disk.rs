@@ -75,6 +75,13 @@ impl TestDisk {
         Ok(())
     }
 
+    /// Has the space of a file for others.
+    fn give_back(&self, path: &Path) {
+        let mut watch = self.0.lock().unwrap();
+        let written = watch.written.remove(path).unwrap_or(0);
+        watch.space = watch.space.map(|space| space + written);
+    }
+
     /// How many of the bytes find space.
     fn room(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
         let mut watch = self.0.lock().unwrap();
@@ -155,6 +162,7 @@ impl Io for TestDisk {
             return Err(ErrorKind::NotFound.into());
         }
         self.note(Call::Remove(path.to_owned()))?;
+        self.give_back(path);
         Disk.remove(path)
     }
 

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use super::{
-    State, Step, apply, commit, disk::TestDisk, new_folder, open, open_on, state, workload,
+    SEGMENT_BYTES, State, Step, apply, commit, disk::TestDisk, new_folder, open, open_on, options,
+    state, state_after, workload,
 };
-use crate::Error;
+use crate::{
+    Error,
+    store::{OpenOptions, Store},
+};
 
 #[test]
 fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
@@ -80,4 +84,52 @@ fn a_store_opens_for_reading_on_a_full_disk() {
         "{:?}",
         opened.notes
     );
+}
+
+#[test]
+fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let options = OpenOptions {
+        segment_bytes: 8 * SEGMENT_BYTES,
+        ..options(folder.path())
+    };
+    let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+    let points: Vec<Step> = (0..20)
+        .map(|number| Step::Insert(number, vec![1; 50]))
+        .collect();
+    commit(&mut opened.store, &points).unwrap();
+    let mut expected = state_after(std::slice::from_ref(&points));
+    let insert = [Step::Insert(100, vec![1; 2000])];
+    disk.set_space(Some(0));
+    assert!(matches!(
+        commit(&mut opened.store, &insert),
+        Err(Error::StorageFull)
+    ));
+    for number in 0..15 {
+        let delete = [Step::Delete(number)];
+        commit(&mut opened.store, &delete).unwrap();
+        apply(&delete, &mut expected);
+    }
+    // What deletes have left of the reserve is not for inserts.
+    let small = [Step::Insert(101, vec![])];
+    assert!(matches!(
+        commit(&mut opened.store, &small),
+        Err(Error::StorageFull)
+    ));
+    let killed = super::copy(folder.path());
+    assert_eq!(state(&open(killed.path()).unwrap()), expected);
+    // A little room is for the reserve.
+    disk.set_space(Some(SEGMENT_BYTES));
+    assert!(matches!(
+        commit(&mut opened.store, &small),
+        Err(Error::StorageFull)
+    ));
+    disk.set_space(None);
+    for group in [&insert[..], &small] {
+        commit(&mut opened.store, group).unwrap();
+        apply(group, &mut expected);
+    }
+    opened.store.close().unwrap();
+    assert_eq!(state(&open(folder.path()).unwrap()), expected);
 }
