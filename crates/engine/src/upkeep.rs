@@ -42,6 +42,9 @@ const SCRUB_BYTES: usize = 32 << 20;
 /// All records are gone through again after this time.
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
+/// A round of giving slots back is hardly ever over sooner.
+const ROUND: Duration = Duration::from_millis(200);
+
 /// How often it looks whether segments that were replaced are still read.
 const WAIT: Duration = Duration::from_millis(10);
 
@@ -206,7 +209,10 @@ impl State {
             .flat_map(Replacement::going)
             .collect::<Vec<_>>();
         // Deleted points that are still in a graph have their vectors there.
-        self.wait_until(|index| index.clear(&going))?;
+        while !self.wait_until(ROUND, |index| index.clear(&going))? {
+            let (index, going) = (Arc::clone(&self.index), going.clone());
+            self.writer.run(move |_| index.lend_copies(&going))?;
+        }
         self.save()?;
         let replacements = std::mem::take(&mut self.replacements);
         let (replacements, replaced) = self.writer.run(move |store| {
@@ -218,7 +224,7 @@ impl State {
             return Err(error);
         }
         let epoch = self.index.epochs().advance();
-        self.wait_until(|index| index.epochs().has_passed(epoch))?;
+        while !self.wait_until(ROUND, |index| index.epochs().has_passed(epoch))? {}
         #[allow(unsafe_code, reason = "here it is known who reads the segments")]
         self.writer.run(move |store| {
             // SAFETY: no slot leads to the segments any more, and all who had found one that did
@@ -239,14 +245,19 @@ impl State {
         })
     }
 
-    fn wait_until(&self, is_so: impl Fn(&Index) -> bool) -> Result<()> {
+    /// Waits until something is so, for some time; says whether it is.
+    fn wait_until(&self, time: Duration, is_so: impl Fn(&Index) -> bool) -> Result<bool> {
+        let start = Instant::now();
         while !is_so(&self.index) {
             if self.is_stopped() {
                 return Err(Error::Closed);
             }
+            if start.elapsed() >= time {
+                return Ok(false);
+            }
             thread::sleep(WAIT);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn is_stopped(&self) -> bool {

@@ -134,3 +134,35 @@ fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
         &model,
     );
 }
+
+#[test]
+fn a_deleted_point_whose_copies_live_holds_no_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    // The first hundred points, many times over: the first of each stays in the graph for the others.
+    let kinds = clustered(100, DIMENSION as usize);
+    let vectors: Vec<Vec<f32>> = kinds.iter().cloned().cycle().take(POINTS).collect();
+    let ids = insert(&engine, &vectors).unwrap();
+    begin_graph(&engine, Metric::Euclidean);
+    let mut model: Model = ids.into_iter().zip(vectors).collect();
+    let stay = model.split_off(POINTS - POINTS / STAYS);
+    for (id, _) in &model {
+        assert!(delete(&engine, *id));
+    }
+    wait_for_space(&engine, folder.path(), &stay);
+    let found = search(&engine, Metric::Euclidean, &kinds[0], POINTS, 1);
+    assert_eq!(found.len(), stay.len());
+    engine.close().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    assert_eq!(engine.notes(), [""; 0]);
+    let found = search(
+        &engine,
+        Metric::Euclidean,
+        &kinds[0],
+        POINTS / STAYS / 100,
+        50,
+    );
+    let exact = brute_force(&stay, Metric::Euclidean, &kinds[0], POINTS / STAYS / 100);
+    assert_eq!(found.len(), exact.len());
+    assert!(exact.iter().all(|id| found.contains(id)));
+}

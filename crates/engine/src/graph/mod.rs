@@ -109,8 +109,8 @@ impl Graph {
         self.links.level(slot).is_some()
     }
 
-    /// Points that the one in `slot`, which is in the graph or was never, is linked to, or is a copy
-    /// of.
+    /// Points near to the one in `slot`, the nearest known first: its copies, then those that it is
+    /// linked to. None if it is not in the graph.
     #[must_use]
     pub fn near(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) {
@@ -120,7 +120,22 @@ impl Graph {
             .links
             .first_twin(slot)
             .filter(|_| self.links.is_twin(slot));
-        original.into_iter().chain(self.links.of(slot, 0)).collect()
+        let copies = self.copies(slot);
+        original
+            .into_iter()
+            .chain(copies)
+            .chain(self.links.of(slot, 0))
+            .collect()
+    }
+
+    /// The points whose vectors equal that of `slot`, if it is the first of its kind. Such a point
+    /// stays in the graph for them when it is deleted itself.
+    #[must_use]
+    pub fn copies(&self, slot: u32) -> Vec<u32> {
+        if !self.contains(slot) || self.links.is_twin(slot) {
+            return Vec::new();
+        }
+        self.links.twins(slot).collect()
     }
 
     /// The metric the graph is built under.

@@ -282,9 +282,9 @@ impl Arena {
         self.verified.get(word).fetch_or(bit, Ordering::Relaxed);
     }
 
-    /// Whether a point that is not reclaimed yet has its record in one of these segments.
-    pub fn has_points_in(&self, segments: &[u32]) -> bool {
-        (0..self.slots()).any(|slot| {
+    /// The slots of points that are not reclaimed yet and have their records in these segments.
+    pub fn points_in(&self, segments: &[u32]) -> impl Iterator<Item = u32> {
+        (0..self.slots()).filter(|&slot| {
             let (segment, _) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
             segments.contains(&segment) && !self.is_free(slot)
         })

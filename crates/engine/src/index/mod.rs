@@ -34,6 +34,7 @@ use crate::{
     Error, Metric, Result,
     epoch::Epochs,
     graph::Params,
+    points::Points,
     store::{Location, Segments},
     sync::{
         Mutex, RwLock, RwLockReadGuard,
@@ -192,10 +193,34 @@ impl Index {
     /// is not reclaimed has its record in these segments; says whether that is so. Only live points
     /// that were [relocated](Index::relocate) stay.
     pub fn clear(&self, segments: &[u32]) -> bool {
-        let is_clear = !self.arena.has_points_in(segments);
+        let is_clear = self.arena.points_in(segments).next().is_none();
         self.reclaim.hurry(!is_clear);
         self.linker.wake();
         is_clear
+    }
+
+    /// Has deleted points that stay in a graph for their copies read where one of these is, if they
+    /// are in these segments. Only the writer calls this.
+    pub fn lend_copies(&self, segments: &[u32]) {
+        let graphs: Vec<_> = self
+            .graphs
+            .iter()
+            .filter_map(MetricGraph::current)
+            .collect();
+        for slot in self
+            .arena
+            .points_in(segments)
+            .filter(|&slot| self.arena.is_gone(slot))
+        {
+            let copies = graphs.iter().flat_map(|linked| linked.graph.copies(slot));
+            let places = copies.map(|copy| self.arena.location(copy));
+            let place = places
+                .into_iter()
+                .find(|place| !segments.contains(&place.segment));
+            if let Some(place) = place {
+                self.arena.relocate(slot, place);
+            }
+        }
     }
 
     /// The epochs, by which it is known when nobody reads any more what was there before.

@@ -1,0 +1,142 @@
+//! A folder that an earlier build wrote, one for each version of the format, opens in every later
+//! one: its points, deletes, compacted segments and graphs.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
+
+#[path = "support/driver.rs"]
+mod driver;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::mpsc::channel,
+};
+
+use driver::{delete, search, wait_for_graphs, wait_until};
+use vectord_engine::{Batch, Engine, Metric, Options, PointId, graph::Params};
+
+const DIMENSION: usize = 8;
+const POINTS: u32 = 240;
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
+}
+
+fn options(path: &Path) -> Options {
+    Options {
+        path: path.into(),
+        dimension: None,
+        graph: Params {
+            m: 4,
+            ef_construction: 20,
+        },
+        warm_metrics: Vec::new(),
+        segment_bytes: 16 << 10,
+        max_queued_bytes: 1 << 20,
+    }
+}
+
+fn id(number: u32) -> PointId {
+    u128::from(number).to_be_bytes()
+}
+
+fn vector(number: u32) -> Vec<f32> {
+    (0..DIMENSION as u32)
+        .map(|at| (number * (at + 3) % 97) as f32 - 0.5)
+        .collect()
+}
+
+fn content(number: u32) -> String {
+    format!("the content of point {number}")
+}
+
+/// Of the first, few stay: their segments are worth compacting.
+fn stays(number: u32) -> bool {
+    number >= 180 || number.is_multiple_of(9)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+#[test]
+fn the_sample_of_each_version_opens_with_all_that_is_in_it() {
+    let mut versions = 0;
+    for entry in fs::read_dir(samples()).unwrap() {
+        let folder = tempfile::tempdir().unwrap();
+        copy(&entry.unwrap().path(), folder.path());
+        let engine = Engine::open(&options(folder.path())).unwrap();
+        assert_eq!(engine.notes(), [""; 0]);
+        assert_eq!(engine.dimension() as usize, DIMENSION);
+        let [graph] = &engine.status().graphs[..] else {
+            panic!("{:?}", engine.status().graphs);
+        };
+        assert_eq!((graph.metric, graph.caught_up), (Metric::Cosine, true));
+        for number in 0..POINTS {
+            let point = engine.get(&id(number)).unwrap();
+            if stays(number) {
+                let point = point.unwrap();
+                assert_eq!(point.vector, vector(number));
+                assert_eq!(point.content, content(number).into_bytes());
+                assert_eq!(u32::from(point.content_type), number % 2);
+            } else {
+                assert_eq!(point, None);
+            }
+        }
+        let all = (0..POINTS).filter(|&number| stays(number)).count();
+        let found = search(&engine, Metric::Cosine, &vector(200), POINTS as usize, 1);
+        assert_eq!(found.len(), all);
+        engine.close().unwrap();
+        versions += 1;
+    }
+    assert_eq!(versions, 1, "a sample for each version of the format");
+}
+
+#[test]
+#[ignore = "writes the sample of the present version anew, into the folder that SAMPLE names"]
+fn write_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(&Options {
+        dimension: Some(DIMENSION as u32),
+        warm_metrics: vec![Metric::Cosine],
+        ..options(folder.path())
+    })
+    .unwrap();
+    for first in (0..POINTS).step_by(5) {
+        let numbers = first..first + 5;
+        let contents: Vec<String> = numbers.clone().map(content).collect();
+        let ends = contents.iter().scan(0, |end, content| {
+            *end += content.len();
+            Some(*end)
+        });
+        let batch = Batch {
+            ids: numbers.clone().map(id).collect(),
+            vectors: numbers.clone().flat_map(vector).collect(),
+            content_types: numbers.map(|number| (number % 2) as u8).collect(),
+            content_ends: ends.collect(),
+            contents: contents.concat().into_bytes(),
+        };
+        let (sender, receiver) = channel();
+        engine.insert(batch, Box::new(move |result| sender.send(result).unwrap()));
+        receiver.recv().unwrap().unwrap();
+    }
+    for number in (0..POINTS).filter(|&number| !stays(number)) {
+        assert!(delete(&engine, id(number)));
+    }
+    wait_for_graphs(&engine);
+    wait_until("compaction", || {
+        !folder.path().join("00000001.log").exists()
+    });
+    engine.close().unwrap();
+    let target = PathBuf::from(std::env::var("SAMPLE").unwrap());
+    fs::create_dir_all(&target).unwrap();
+    for name in ["LOCK", "RESERVE"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    copy(folder.path(), &target);
+}
