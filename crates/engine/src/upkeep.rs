@@ -74,6 +74,7 @@ impl Upkeep {
             not_before: now,
             scrub_next: 0,
             scrub_from: now,
+            looked_at: None,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
         };
@@ -123,6 +124,8 @@ struct State {
     /// The slot whose record is to be compared with its checksum next, and when.
     scrub_next: u32,
     scrub_from: Instant,
+    /// Changes when there was last found to be no space to give back.
+    looked_at: Option<u64>,
     /// Compacted segments that are read already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
     failure: Arc<Mutex<Option<String>>>,
@@ -194,8 +197,13 @@ impl State {
     /// Gives back the space of deleted points, if it pays. Before the old segments go, a snapshot
     /// is written: the one before holds points whose vectors go with them.
     fn compact(&mut self) -> Result<()> {
-        if self.replacements.is_empty() {
-            for stretch in self.writer.run(Store::stretches)? {
+        let changes = self.index.changes();
+        if self.replacements.is_empty() && self.looked_at != Some(changes) {
+            let stretches = self.writer.run(Store::stretches)?;
+            if stretches.is_empty() {
+                self.looked_at = Some(changes);
+            }
+            for stretch in stretches {
                 let replacement = self.copy(stretch)?;
                 self.replacements.push(replacement);
             }

@@ -350,7 +350,7 @@ fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
 /// A point is looked up while it is there, and is not another's record.
 fn look_up(index: &Index, script: &Script, point: u8) {
     let before = index.arena.visible();
-    let found = index.with_location(&id(point));
+    let found = index.with_location(&id(point), |location| location);
     let after = index.arena.visible();
     if let Some(location) = found {
         assert_eq!(index.arena.segments().read(location).unwrap().id, id(point));
