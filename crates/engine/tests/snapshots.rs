@@ -194,6 +194,34 @@ fn what_came_and_went_after_the_snapshot_is_made_up_for() {
 }
 
 #[test]
+fn inserts_do_not_wait_for_all_that_came_after_a_snapshot() {
+    let before = Before::new();
+    let kept = fs::read(&snapshots(before.path())[0]).unwrap();
+    let engine = before.open();
+    for _ in 0..11 {
+        insert(&engine, &clustered(2_000, DIMENSION as usize)).unwrap();
+    }
+    engine.close().unwrap();
+    for path in snapshots(before.path()) {
+        fs::remove_file(path).unwrap();
+    }
+    fs::write(before.path().join("00000001.snapshot"), kept).unwrap();
+    let engine = before.open();
+    assert!(
+        linked_at_once(&engine)
+            .iter()
+            .all(|&(_, caught_up, _)| !caught_up)
+    );
+    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
+    wait_for_graphs(&engine);
+    assert!(
+        linked_at_once(&engine)
+            .iter()
+            .all(|&(_, caught_up, _)| caught_up)
+    );
+}
+
+#[test]
 fn points_outside_of_graphs_come_back_too() {
     let before = Before::new();
     let engine = before.open();

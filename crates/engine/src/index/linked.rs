@@ -136,6 +136,11 @@ impl LinkedGraph {
         }
     }
 
+    /// Counts as being built again, for all that it has to catch up with.
+    pub fn fall_behind(&self) {
+        self.caught_up.store(false, Ordering::Release);
+    }
+
     /// Hears that a slot holds a new point. Slots that have had no turn yet will come to it; the
     /// others are queued. Only the writer calls this, before it publishes the point.
     pub fn follow(&self, slot: u32) -> Result<()> {

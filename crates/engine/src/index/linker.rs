@@ -17,7 +17,7 @@ use crate::{Error, Result, graph::Scratch};
 
 /// Inserts wait once a graph that had caught up is this many slots behind: every search ranks
 /// them one by one.
-const MAX_TAIL_SLOTS: u32 = 20_000;
+pub(super) const MAX_TAIL_SLOTS: u32 = 20_000;
 
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);

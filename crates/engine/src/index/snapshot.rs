@@ -11,6 +11,7 @@ use super::{
     arena::Slot,
     ids::PointId,
     linked::{LinkedGraph, Progressed},
+    linker::MAX_TAIL_SLOTS,
     metric_graph::MetricGraph,
 };
 use crate::{
@@ -93,6 +94,10 @@ impl Index {
             let passed_over = linked.progressed().next.min(self.arena.slots());
             for slot in (0..passed_over).filter(wants) {
                 linked.follow(slot)?;
+            }
+            if linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS {
+                // Else inserts would wait until all of it is linked.
+                linked.fall_behind();
             }
             self.graph(linked.graph.metric()).adopt(Arc::new(linked));
         }
