@@ -19,7 +19,7 @@ export async function expectLedger(
   ledger: Ledger,
 ): Promise<void> {
   const found = await readAll(clients);
-  expect(ledger.settle(found)).toEqual([]);
+  expect(ledger.settle(found).join('\n')).toBe('');
   await expectFoundBySearch(clients, found);
   const deleted = [...ledger.deleted];
   const step = Math.ceil(deleted.length / DELETED_BY_ID);

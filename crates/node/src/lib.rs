@@ -11,9 +11,7 @@ use napi::{
     bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
-use vectord_engine::{
-    Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params,
-};
+use vectord_engine::{Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params};
 
 use error::{fault, to_js};
 
