@@ -71,7 +71,12 @@ impl Aged {
                 model.push(point);
             }
         }
-        wait_until("compaction", || !compacted(folder.path()).is_empty());
+        let first = folder.path().join("00000001.log");
+        wait_until("compaction", || !first.exists());
+        for (id, vector) in &model {
+            let point = engine.get(id).unwrap().unwrap();
+            assert_eq!(&point.vector, vector, "read from where it is now");
+        }
         engine.close().unwrap();
 
         let engine = open_aged(folder.path()).unwrap();

@@ -6,6 +6,7 @@ mod damage;
 mod disk;
 mod full;
 mod round_trip;
+mod snapshots;
 
 use std::{
     collections::BTreeMap,
