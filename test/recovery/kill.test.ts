@@ -56,6 +56,7 @@ test(
     await expectSoundStop();
     console.log(`seed ${SEED}, kills: ${scene.tally.text()}`);
     expect(scene.tally.missing()).toEqual([]);
+    expect(countsOf(dataPath).snapshots).toBeGreaterThan(0);
   },
   ROUNDS * ROUND_TIMEOUT_MS,
 );

@@ -10,6 +10,7 @@ import { Ledger } from './ledger.js';
 import { DIMENSION, Load } from './load.js';
 import { killAtMoment, SETTINGS, Tally, type Scene } from './moments.js';
 import { canCutPower, PowerCut, type Dropped } from './power-cut.js';
+import { countsOf } from './remains.js';
 
 /** A few by default; a long run sets more. */
 const ROUNDS = Number(process.env['VECTORD_POWER_ROUNDS'] ?? 10);
@@ -59,6 +60,7 @@ describe.skipIf(!canCutPower())('when the power goes (needs Linux and cc)', () =
       const { tally } = scene;
       console.log(`seed ${SEED}, cuts: ${tally.text()}; ${unsynced} while something was unsynced`);
       expect(unsynced).toBeGreaterThan(0);
+      expect(countsOf(dataPath).snapshots).toBeGreaterThan(0);
       expect(ROUNDS < ROUNDS_FOR_ALL_MOMENTS ? [] : tally.missing()).toEqual([]);
     },
     ROUNDS * ROUND_TIMEOUT_MS,
