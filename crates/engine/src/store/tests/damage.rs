@@ -12,7 +12,9 @@ use crate::{
         Write,
         format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
         group::{self, Layout, Place, Record},
-        manifest, segment,
+        io::Disk,
+        manifest::{self, Manifest},
+        segment,
     },
 };
 
@@ -259,6 +261,20 @@ fn files_from_an_earlier_day_of_the_same_store_are_refused() {
     let (path, _, reason) = damage(open(stale_manifest.path()));
     assert_eq!(path, log(stale_manifest.path(), 2));
     assert!(reason.contains("MANIFEST does not name it"), "{reason}");
+}
+
+#[test]
+fn a_manifest_that_ends_a_sealed_segment_too_soon_is_refused() {
+    let folder = written(End::Closed);
+    let mut manifest = Manifest::load(&Disk, folder.path()).unwrap().unwrap();
+    manifest.segments[0].end = PAGE as u64;
+    manifest.save(&Disk, folder.path()).unwrap();
+    let (path, offset, reason) = damage(open(folder.path()));
+    assert_eq!((path, offset), (log(folder.path(), 1), PAGE as u64));
+    assert!(
+        reason.contains("ends at sequence 0, expected 5"),
+        "{reason}"
+    );
 }
 
 #[test]
