@@ -83,6 +83,8 @@ export interface EngineOptions {
   efConstruction: number
   /** The numbers of the metrics whose graphs are kept from the start on. */
   warmMetrics: Array<number>
+  /** Size of a log segment in bytes. */
+  segmentBytes: number
   /** Memory in bytes that waiting and running requests may take together. */
   maxQueuedBytes: number
 }

@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly hnswEfConstruction: number;
   /** Similarities whose graphs are kept from the start on, before any search asks for them. */
   readonly warmMetrics: readonly Similarity[];
+  /** Size of a file of the log. */
+  readonly segmentBytes: number;
   /** Also bounds the memory of the requests that the engine has taken on. */
   readonly maxInflightBytes: number;
 }
@@ -51,6 +53,7 @@ export class Engine {
         m: settings.hnswM,
         efConstruction: settings.hnswEfConstruction,
         warmMetrics: [...settings.warmMetrics],
+        segmentBytes: settings.segmentBytes,
         maxQueuedBytes: settings.maxInflightBytes,
       };
       const engine = native.NativeEngine.open(

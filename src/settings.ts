@@ -17,7 +17,8 @@ export interface Setting<Value> {
   readonly parse: (text: string) => NonNullable<Value> | undefined;
 }
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 
 /**
  * A whole request is held in memory, decoded, and where it is JSON becomes a string, of which V8
@@ -82,18 +83,24 @@ export const SETTINGS = {
     path('SERVICE_KEYS_FILE', '', 'File of the API keys and their roles'),
     'keys.json in DATA_PATH, made at the first start',
   ),
+  segmentBytes: bytes(
+    'SEGMENT_BYTES',
+    64,
+    [64 * KIB, 1024 * MIB],
+    'Size of a file of the log; the space of deleted points comes back file by file',
+  ),
   logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
   maxRequestBytes: bytes(
     'MAX_REQUEST_BYTES',
     64,
-    GREATEST_REQUEST_BYTES,
+    [1, GREATEST_REQUEST_BYTES],
     'Greatest size of one request, after decompression',
   ),
   maxBatch: integer('MAX_BATCH', 100_000, [1, 10_000_000], 'Most items in one batch'),
   maxContentBytes: bytes(
     'MAX_CONTENT_BYTES',
     1,
-    GREATEST_REQUEST_BYTES,
+    [1, GREATEST_REQUEST_BYTES],
     'Greatest size of the content of one payload',
   ),
   maxSearchWork: integer(
@@ -105,7 +112,7 @@ export const SETTINGS = {
   maxInflightBytes: bytes(
     'MAX_INFLIGHT_BYTES',
     512,
-    1024 * 1024 * MIB,
+    [1, 1024 * 1024 * MIB],
     'Greatest size of all requests being answered and of their large answers, on both interfaces',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
@@ -133,10 +140,10 @@ function integer(
 function bytes(
   name: string,
   fallbackMib: number,
-  greatest: number,
+  range: readonly [number, number],
   meaning: string,
 ): Setting<number> {
-  const setting = integer(name, fallbackMib * MIB, [1, greatest], meaning);
+  const setting = integer(name, fallbackMib * MIB, range, meaning);
   return { ...setting, fallbackText: `${setting.fallbackText} (${fallbackMib} MiB)` };
 }
 

@@ -28,6 +28,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     hnswM: 16,
     hnswEfConstruction: 100,
     warmMetrics: [],
+    segmentBytes: 1 << 20,
     maxInflightBytes: 1 << 20,
   });
   const service = new Service(engine, RULES);

@@ -3,26 +3,35 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
-import { openClients } from '../support/clients.js';
+import { openClients, type VectorClient } from '../support/clients.js';
 import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
-import { DIMENSION, Load } from './load.js';
+import { DIMENSION, Load, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
+import { killAtMoment, SETTINGS, Tally } from './moments.js';
+import { countsOf, remainsIn } from './remains.js';
 
-/** Few by default; a long run sets more. */
-const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 5);
+/** Some by default; a long run sets more. */
+const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 30);
+const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
 const ROUND_TIMEOUT_MS = 30_000;
 const STARTS = 6;
 
+/** A snapshot is written in the background once so many points are linked. */
+const POINTS_OF_A_SNAPSHOT = 20_500;
+
 let folder = '';
 let dataPath = '';
+let keysPath = '';
 let ledger: Ledger;
 
 beforeEach(() => {
   folder = makeFolder();
   dataPath = join(folder, 'data');
+  keysPath = join(folder, 'keys.json');
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   ledger = new Ledger();
 });
 
@@ -32,28 +41,49 @@ afterEach(async () => {
 });
 
 test(
-  `kill -9 under load, ${ROUNDS} times: nothing acknowledged is lost, nothing is halved`,
+  `kill -9 at every kind of moment, ${ROUNDS} times: nothing acknowledged is lost, nothing is halved`,
   async () => {
-    const random = new Random(Date.now());
+    const random = new Random(SEED);
+    const scene = { dataPath, keysPath, env: SETTINGS, random, tally: new Tally() };
     for (let round = 0; round < ROUNDS; round += 1) {
-      const server = await startServer({ dataPath, dimension: DIMENSION });
-      const clients = openClients(server);
-      await expectLedger(clients, ledger);
-      await killUnderLoad(server, 20 + random.below(120), random);
-      for (const client of clients) client.close();
+      await withServer(async (server, clients) => {
+        await expectLedger(clients, ledger);
+        const load = new Load(clients, ledger, random);
+        await load.reaches(20 + random.below(120));
+        await killAtMoment(round, scene, server, load);
+      });
     }
     await expectSoundStop();
+    console.log(`seed ${SEED}, kills: ${scene.tally.text()}`);
+    expect(scene.tally.missing()).toEqual([]);
+    expect(countsOf(dataPath).snapshots).toBeGreaterThan(0);
   },
   ROUNDS * ROUND_TIMEOUT_MS,
 );
 
+test('kill -9 while a snapshot is written under load costs nothing', async () => {
+  const random = new Random(SEED);
+  await withServer(async (server, clients) => {
+    for (let stored = 0; stored < POINTS_OF_A_SNAPSHOT; stored += 1_000) {
+      const points = Array.from({ length: 1_000 }, () => randomPoint(random));
+      await ledger.insert(points, (sent) => (clients[0] as VectorClient).insertBatch(sent));
+    }
+    const load = new Load(clients, ledger, random);
+    await load.until(() => remainsIn(dataPath).snapshot || countsOf(dataPath).snapshots > 0);
+    await Promise.all([load.end(), server.kill()]);
+  });
+  await expectSoundStop();
+});
+
 test(
   `kill -9 during a start, ${STARTS} times: recovery begins anew and ends in the same points`,
   async () => {
-    const random = new Random(Date.now());
-    await killUnderLoad(await startServer({ dataPath, dimension: DIMENSION }), 60, random);
-    const keysPath = join(folder, 'keys.json');
-    writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+    const random = new Random(SEED);
+    await withServer(async (server, clients) => {
+      const load = new Load(clients, ledger, random);
+      await load.reaches(60);
+      await Promise.all([load.end(), server.kill()]);
+    }, {});
     const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
 
     const startedAtMs = performance.now();
@@ -71,20 +101,24 @@ test(
   2 * ROUND_TIMEOUT_MS,
 );
 
-async function killUnderLoad(server: TestServer, writes: number, random: Random): Promise<void> {
-  const clients = openClients(server);
-  const load = new Load(clients, ledger, random);
-  await load.reaches(writes);
-  await Promise.all([load.end(), server.kill()]);
-  for (const client of clients) client.close();
-}
-
 /** Starts once more, compares, and stops in order. */
 async function expectSoundStop(): Promise<void> {
-  const server = await startServer({ dataPath, dimension: DIMENSION });
+  await withServer(async (server, clients) => {
+    await expectLedger(clients, ledger);
+    expect(ledger.stored.size).toBeGreaterThan(0);
+    expect(await server.stop()).toBe(0);
+  });
+}
+
+async function withServer(
+  act: (server: TestServer, clients: readonly VectorClient[]) => Promise<void>,
+  env: Record<string, string> = SETTINGS,
+): Promise<void> {
+  const server = await startServer({ dataPath, dimension: DIMENSION, env });
   const clients = openClients(server);
-  await expectLedger(clients, ledger);
-  expect(ledger.stored.size).toBeGreaterThan(0);
-  for (const client of clients) client.close();
-  expect(await server.stop()).toBe(0);
+  try {
+    await act(server, clients);
+  } finally {
+    for (const client of clients) client.close();
+  }
 }

@@ -6,6 +6,12 @@ export const DIMENSION = 24;
 
 const WRITERS_PER_INTERFACE = 12;
 
+/** With more points than that, most writes are deletes: what is left can be read in a second. */
+const POINTS = 600;
+
+/** Any of the oldest are deleted: some were stored just now, some before the last crash. */
+const OLDEST = 100;
+
 /** Writes of every kind on both interfaces, many under way at any time, until it is told to end. */
 export class Load {
   acknowledged = 0;
@@ -24,8 +30,13 @@ export class Load {
 
   /** Resolves once so many writes were answered; fails if one was refused. */
   async reaches(acknowledged: number): Promise<void> {
+    await this.until(() => this.acknowledged >= acknowledged);
+  }
+
+  /** Resolves once something has come about; fails if a write was refused. */
+  async until(condition: () => boolean): Promise<void> {
     const failed = Promise.all(this.#writers);
-    while (this.acknowledged < acknowledged) {
+    while (!condition()) {
       await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, 1))]);
     }
   }
@@ -49,19 +60,27 @@ export class Load {
 
   async #writeOnce(client: VectorClient): Promise<void> {
     const random = this.#random;
+    const stored = this.#ledger.stored;
     const dice = random.next();
-    if (dice < 0.3 && this.#ledger.stored.size > 100) {
-      // Any of the oldest hundred: some were stored just now, some before the last crash.
-      const oldest = [...this.#ledger.stored.keys()].slice(0, 100);
-      await this.#ledger.delete(random.pick(oldest), (id) => client.delete(id));
-    } else if (dice < 0.5) {
-      const count = dice < 0.31 ? 100 : 2 + random.below(8);
+    if (dice < (stored.size > POINTS ? 0.9 : 0.3) && stored.size > OLDEST) {
+      await this.#ledger.delete(this.#anyOfTheOldest(), (id) => client.delete(id));
+    } else if (random.next() < 0.3) {
+      const count = random.below(20) === 0 ? 100 : 2 + random.below(8);
       const points = Array.from({ length: count }, () => randomPoint(random));
       await this.#ledger.insert(points, (sent) => client.insertBatch(sent));
     } else {
       const point = randomPoint(random);
       await this.#ledger.insert([point], async () => [await client.insert(point)]);
     }
+  }
+
+  #anyOfTheOldest(): string {
+    let place = this.#random.below(OLDEST);
+    for (const id of this.#ledger.stored.keys()) {
+      if (place === 0) return id;
+      place -= 1;
+    }
+    throw new Error(`fewer than ${OLDEST} points are stored`);
   }
 }
 

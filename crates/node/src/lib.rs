@@ -12,9 +12,7 @@ use napi::{
     bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
-use vectord_engine::{
-    Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params, store,
-};
+use vectord_engine::{Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params};
 
 use error::{fault, to_js};
 
@@ -33,6 +31,8 @@ pub struct EngineOptions {
     pub ef_construction: u32,
     /// The numbers of the metrics whose graphs are kept from the start on.
     pub warm_metrics: Vec<u8>,
+    /// Size of a log segment in bytes.
+    pub segment_bytes: u32,
     /// Memory in bytes that waiting and running requests may take together.
     pub max_queued_bytes: f64,
 }
@@ -107,7 +107,7 @@ impl NativeEngine {
                 ef_construction: options.ef_construction as usize,
             },
             warm_metrics: warm_metrics.collect::<Result<_>>()?,
-            segment_bytes: store::DEFAULT_SEGMENT_BYTES,
+            segment_bytes: options.segment_bytes.into(),
             // A whole number within the range that a double holds exactly, and not negative.
             #[allow(clippy::cast_sign_loss)]
             max_queued_bytes: options.max_queued_bytes as usize,

@@ -81,7 +81,7 @@ impl Graph {
                     let rises = |slot| {
                         state_of(slot).is_some_and(|(top, is_twin)| !is_twin && top >= layer)
                     };
-                    if !linked.is_none_or(rises) {
+                    if stored != 0 && !linked.is_some_and(rises) {
                         return Err(malformed("a link to a point that is not there"));
                     }
                     link.store(stored, Relaxed);
@@ -108,8 +108,8 @@ impl Graph {
             if slot == u32::MAX {
                 return Ok(());
             }
-            let linked = [next, end].into_iter().filter_map(Links::slot_of);
-            if !is_there(slot) || !linked.into_iter().all(is_there) {
+            let leads = |word| word == 0 || Links::slot_of(word).is_some_and(is_there);
+            if !is_there(slot) || !leads(next) || !leads(end) {
                 return Err(malformed("a twin of a point that is not there"));
             }
             self.links.set_twin_words(slot, [next, end]);

@@ -142,6 +142,9 @@ impl Saved {
                 next: (progress >> 1).min(count),
                 caught_up: progress & 1 != 0,
             };
+            if (0..count).any(|slot| graph.contains(slot) && slots[slot as usize].0 == 0) {
+                return Err(malformed("a graph with a slot that has no point"));
+            }
             loaded.push(LinkedGraph::restored(graph, progressed));
         }
         Ok(Saved {

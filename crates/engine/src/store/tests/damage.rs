@@ -12,7 +12,9 @@ use crate::{
         Write,
         format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
         group::{self, Layout, Place, Record},
-        manifest, segment,
+        io::Disk,
+        manifest::{self, Manifest},
+        segment,
     },
 };
 
@@ -262,6 +264,42 @@ fn files_from_an_earlier_day_of_the_same_store_are_refused() {
 }
 
 #[test]
+fn a_manifest_that_ends_a_sealed_segment_too_soon_is_refused() {
+    let folder = written(End::Closed);
+    let mut manifest = Manifest::load(&Disk, folder.path()).unwrap().unwrap();
+    manifest.segments[0].end = PAGE as u64;
+    manifest.save(&Disk, folder.path()).unwrap();
+    let (path, offset, reason) = damage(open(folder.path()));
+    assert_eq!((path, offset), (log(folder.path(), 1), PAGE as u64));
+    assert!(
+        reason.contains("ends at sequence 0, expected 5"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_segment_from_another_course_of_the_same_store_is_refused() {
+    let first = new_folder();
+    let mut opened = open(first.path()).unwrap();
+    commit(&mut opened.store, &groups()[0]).unwrap();
+    opened.store.close().unwrap();
+    let second = copy(first.path());
+    // From here on each has a second segment of its own, with the same records.
+    for folder in [&first, &second] {
+        let mut opened = open(folder.path()).unwrap();
+        commit(&mut opened.store, &[Step::Insert(70, vec![7; 9000])]).unwrap();
+        assert!(log(folder.path(), 2).exists());
+    }
+    fs_err::copy(log(second.path(), 2), log(first.path(), 2)).unwrap();
+    let (path, _, reason) = damage(open(first.path()));
+    assert_eq!(path, log(first.path(), 2));
+    assert!(
+        reason.contains("not the segment that MANIFEST names"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn a_segment_whose_creation_was_interrupted_is_removed_and_a_strange_file_is_not() {
     let folder = written(End::Closed);
     let mut header = fs_err::read(log(folder.path(), 2)).unwrap();
@@ -392,13 +430,20 @@ fn the_bytes_of_a_group_inside_a_payload_prove_nothing() {
             from_other_segment.clone(),
             own[PAGE..PAGE + 320].to_vec(),
             forged_group(Salt([0; 16]), at),
+            // The start of the salt starts every group; the rest is in no byte of one.
+            forged_group(
+                Salt(std::array::from_fn(
+                    |at| if at < 8 { salt.0[at] } else { 0 },
+                )),
+                at,
+            ),
             // The right salt and the wrong place: what a client gets by reading its own points
             // back is less than this.
             forged_group(salt, at + 64),
             forged_group(salt, first),
         ]
     };
-    for kind in 0..5 {
+    for kind in 0..6 {
         let folder = new_folder();
         let mut opened = open(folder.path()).unwrap();
         let groups = [

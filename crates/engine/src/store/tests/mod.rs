@@ -10,6 +10,7 @@ mod disk;
 mod full;
 mod restore;
 mod round_trip;
+mod snapshots;
 
 use std::{
     collections::BTreeMap,

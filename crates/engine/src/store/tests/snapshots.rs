@@ -1,0 +1,78 @@
+//! Power cuts while snapshots are written.
+
+use std::{
+    io::{Read, Write},
+    path::Path,
+    sync::Arc,
+};
+
+use super::{
+    commit,
+    disk::{Files, Loss, TestDisk, after_power_cut},
+    new_folder, open, open_on, restore, workload,
+};
+use crate::store::Store;
+
+const SNAPSHOTS: u8 = 4;
+
+/// What is in the snapshot with this number: enough to be torn in many ways.
+fn content(number: u8) -> Vec<u8> {
+    vec![number; 5_000]
+}
+
+fn write(store: &Store, number: u8) {
+    let sequence = store.last_sequence();
+    let written = store
+        .snapshots()
+        .write(sequence, |out| out.write_all(&content(number)));
+    written.unwrap();
+}
+
+/// The content of the newest snapshot, verified.
+fn newest(store: &Store) -> Option<Vec<u8>> {
+    let snapshots = store.snapshots();
+    let path = snapshots.list().unwrap().first()?.clone();
+    let mut bytes = Vec::new();
+    snapshots
+        .read(&path)
+        .unwrap()
+        .read_to_end(&mut bytes)
+        .unwrap();
+    Some(bytes)
+}
+
+/// Opens what a cut after these calls leaves, and holds its newest snapshot against those finished
+/// by then.
+fn check(folder: &Path, left: &Files, finished: u8, context: &str) {
+    restore(folder, left);
+    let opened = open(folder).unwrap();
+    let expected = match finished {
+        0 => [None, Some(content(1))],
+        finished => [finished, finished + 1].map(|number| Some(content(number))),
+    };
+    assert!(expected.contains(&newest(&opened.store)), "{context}");
+}
+
+#[test]
+fn a_power_cut_at_any_call_leaves_the_last_snapshot_whole_or_the_one_before() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    commit(&mut opened.store, &workload()[0]).unwrap();
+    let begun = disk.call_count();
+    let mut finished = Vec::new();
+    for number in 1..=SNAPSHOTS {
+        write(&opened.store, number);
+        finished.push(disk.call_count());
+    }
+    drop(opened);
+    let calls = disk.calls();
+    for cut in begun..=calls.len() {
+        let count = finished.iter().filter(|&&at| at <= cut).count() as u8;
+        let seeds = (0..6).map(|seed| Loss::Some(cut as u64 * 31 + seed));
+        for loss in [Loss::All, Loss::Nothing].into_iter().chain(seeds) {
+            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+            check(folder.path(), &left, count, &format!("cut {cut}, {loss:?}"));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A data folder that has everything in it: files of the log, compacted ones, and two snapshots.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test uses some of this, and the lint spares test functions, not their helpers"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use vectord_engine::{Engine, Error, Metric, Options, PointId};
+
+use crate::driver::{
+    Model, begin_graph, clustered, delete, insert, options, wait_for_graphs, wait_until,
+};
+
+pub const DIMENSION: u32 = 8;
+const SEGMENT_BYTES: u64 = 1 << 16;
+const POINTS: usize = 1_200;
+const LATER_POINTS: usize = 200;
+/// Points with the vector of another: graphs keep them apart.
+const COPIES: usize = 30;
+
+/// After so long without writes, the last acknowledged record is proven.
+const UNTIL_PROVEN: Duration = Duration::from_millis(300);
+
+/// A folder, and what was acknowledged in it.
+pub struct Aged {
+    pub folder: tempfile::TempDir,
+    pub model: Model,
+    pub gone: Vec<PointId>,
+}
+
+/// How the process that had a folder open has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Closed,
+    Killed,
+}
+
+pub fn open_aged(folder: &Path) -> Result<Engine, Error> {
+    Engine::open(&Options {
+        segment_bytes: SEGMENT_BYTES,
+        ..options(folder, Some(DIMENSION))
+    })
+}
+
+impl Aged {
+    pub fn new(end: End) -> Aged {
+        let folder = new_folder();
+        let engine = open_aged(folder.path()).unwrap();
+        let vectors = clustered(POINTS, DIMENSION as usize);
+        let mut model = Model::new();
+        for vectors in vectors.chunks(50) {
+            let ids = insert(&engine, vectors).unwrap();
+            model.extend(ids.into_iter().zip(vectors.to_vec()));
+        }
+        begin_graph(&engine, Metric::Euclidean);
+        let mut gone = Vec::new();
+        for (index, point) in std::mem::take(&mut model).into_iter().enumerate() {
+            // Of the first half nearly all go, and its files are compacted; of the rest some.
+            let goes = index % if index < POINTS / 2 { 8 } else { 5 } != 0;
+            if goes == (index < POINTS / 2) {
+                assert!(delete(&engine, point.0));
+                gone.push(point.0);
+            } else {
+                model.push(point);
+            }
+        }
+        let first = folder.path().join("00000001.log");
+        wait_until("compaction", || !first.exists());
+        for (id, vector) in &model {
+            let point = engine.get(id).unwrap().unwrap();
+            assert_eq!(&point.vector, vector, "read from where it is now");
+        }
+        engine.close().unwrap();
+
+        let engine = open_aged(folder.path()).unwrap();
+        let mut vectors = clustered(POINTS + LATER_POINTS, DIMENSION as usize).split_off(POINTS);
+        for copy in 0..COPIES {
+            vectors.push(vectors[copy % 3].clone());
+        }
+        let ids = insert(&engine, &vectors).unwrap();
+        model.extend(ids.into_iter().zip(vectors));
+        let (id, _) = model.remove(0);
+        assert!(delete(&engine, id));
+        gone.push(id);
+        wait_for_graphs(&engine);
+        let folder = match end {
+            End::Closed => {
+                engine.close().unwrap();
+                folder
+            }
+            End::Killed => {
+                thread::sleep(UNTIL_PROVEN);
+                copy_of(folder.path())
+            }
+        };
+        Aged {
+            folder,
+            model,
+            gone,
+        }
+    }
+
+    /// Every file but the lock, and what is in it.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        files(self.folder.path())
+    }
+}
+
+/// A folder in memory where there is such a thing.
+pub fn new_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
+}
+
+/// A copy of a folder as a kill of the process would leave it.
+pub fn copy_of(folder: &Path) -> tempfile::TempDir {
+    let copy = new_folder();
+    for (path, bytes) in files(folder) {
+        fs::write(copy.path().join(path.file_name().unwrap()), bytes).unwrap();
+    }
+    copy
+}
+
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| !path.ends_with("LOCK"));
+    paths.sort();
+    // In a folder that is in use, one may be gone by now.
+    let read = |path: PathBuf| fs::read(&path).ok().map(|bytes| (path, bytes));
+    paths.into_iter().filter_map(read).collect()
+}
+
+/// The files of a folder that compaction has made.
+pub fn compacted(folder: &Path) -> Vec<PathBuf> {
+    const KIND_AT: usize = 68;
+    let files = files(folder).into_iter();
+    files
+        .filter(|(path, bytes)| is(path, "log") && bytes.get(KIND_AT) == Some(&1))
+        .map(|(path, _)| path)
+        .collect()
+}
+
+/// Whether a file's name ends so.
+pub fn is(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}

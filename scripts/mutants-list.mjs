@@ -1,0 +1,279 @@
+// The mistakes that `npm run test:mutants` makes, one at a time. Each replaces text that is in a
+// file exactly once, and names the tests that must notice it.
+
+const STORE = 'crates/engine/src/store';
+const INDEX = 'crates/engine/src/index';
+const GRAPH = 'crates/engine/src/graph';
+
+const STORE_TESTS = ['--lib', 'store::'];
+const SNAPSHOT_TESTS = ['--test', 'snapshots'];
+const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
+const FUZZ_TESTS = ['--test', 'fuzz', 'word_of_a_snapshot'];
+
+export const MUTANTS = [
+  // What reaches the disk, and when.
+  mutant('fdatasync does nothing', `${STORE}/io.rs`, 'self.0.sync_data()', 'Ok(())'),
+  mutant('fsync does nothing', `${STORE}/io.rs`, 'self.0.sync_all()', 'Ok(())'),
+  mutant(
+    'the sync of a folder does nothing',
+    `${STORE}/io.rs`,
+    'fs_err::File::open(folder)?.sync_all()',
+    'fs_err::File::open(folder).map(drop)',
+  ),
+  mutant(
+    'a group is acknowledged before it is synced',
+    `${STORE}/segment.rs`,
+    'self.file.sync_data().map_err(fatal)?;\n        self.end',
+    'self.end',
+  ),
+  mutant(
+    'a sync that fails is passed over',
+    `${STORE}/segment.rs`,
+    'self.file.sync_data().map_err(fatal)?;\n        self.end',
+    'drop(self.file.sync_data());\n        self.end',
+  ),
+  mutant(
+    'a new segment is not synced',
+    `${STORE}/segment.rs`,
+    'file.sync_all().map_err(fatal)?;',
+    '',
+  ),
+  mutant(
+    'the name of a new segment is not synced',
+    `${STORE}/segment.rs`,
+    'io.sync_folder(folder).map_err(fatal)?;',
+    '',
+  ),
+  mutant(
+    'the manifest is not synced before it is renamed',
+    `${STORE}/manifest.rs`,
+    'file.sync_all().map_err(fatal)?;',
+    '',
+  ),
+  mutant(
+    'the folder is not synced after the manifest is renamed',
+    `${STORE}/manifest.rs`,
+    'io.sync_folder(folder).map_err(fatal)',
+    'Ok(())',
+  ),
+  mutant(
+    'the last commit is not proven',
+    `${STORE}/mod.rs`,
+    'self.append(&[Record::noop(self.last_sequence + 1)])?;',
+    '',
+  ),
+  mutant(
+    'the half of a group that found room on a full disk stays',
+    `${STORE}/segment.rs`,
+    'self.erase(self.end, self.end + written).map_err(fatal)?;',
+    '',
+  ),
+
+  // What is verified.
+  mutant(
+    'the checksum of a record is not looked at',
+    `${STORE}/format.rs`,
+    'u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload)',
+    'u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload) || true',
+  ),
+  mutant(
+    "the checksum of a group's records is not looked at",
+    `${STORE}/group.rs`,
+    'if body.finalize() != group.body_crc {',
+    'if body.finalize() != group.body_crc && false {',
+  ),
+  mutant(
+    "the checksum of a group's header is not looked at",
+    `${STORE}/format.rs`,
+    '|| u32_at(bytes, 8) != Self::crc(bytes, salt)',
+    '|| u32_at(bytes, 8) != Self::crc(bytes, salt) && false',
+  ),
+  mutant(
+    "the checksum of a segment's header is not looked at",
+    `${STORE}/format.rs`,
+    'if u32_at(page, PAGE_CRC_AT) != crc32fast::hash(&page[..PAGE_CRC_AT]) {',
+    'if u32_at(page, PAGE_CRC_AT) != crc32fast::hash(&page[..PAGE_CRC_AT]) && false {',
+  ),
+  mutant(
+    'the checksum of the manifest is not looked at',
+    `${STORE}/manifest.rs`,
+    'if u32_at(crc, 0) != crc32fast::hash(content) {',
+    'if u32_at(crc, 0) != crc32fast::hash(content) && false {',
+  ),
+  mutant('the salt is in no checksum', `${STORE}/format.rs`, 'hasher.update(&self.0);', ''),
+  mutant(
+    'a group may start with any mark',
+    `${STORE}/format.rs`,
+    'if array_at(bytes, 0) != salt.mark()\n            || ',
+    'if ',
+  ),
+  mutant(
+    'a group may be at any position',
+    `${STORE}/format.rs`,
+    '|| u64_at(bytes, 16) != position',
+    '',
+  ),
+  mutant(
+    'the size of a segment is not compared',
+    `${STORE}/segment.rs`,
+    'if size != header.capacity {',
+    'if size != header.capacity && false {',
+  ),
+  mutant(
+    'the id of a segment is not compared',
+    `${STORE}/manifest.rs`,
+    'if header.id != self.id',
+    'if header.id != self.id && false',
+  ),
+  mutant(
+    'the end of a sealed segment is not compared',
+    `${STORE}/recovery.rs`,
+    'if !is_whole {',
+    'if !is_whole && false {',
+  ),
+
+  // How the log is read back.
+  mutant(
+    'deletes are not replayed',
+    `${STORE}/recovery.rs`,
+    'self.deletes.extend(walked.deletes.into_iter().map(delete));',
+    'self.deletes.extend(walked.deletes.into_iter().map(delete).take(0));',
+  ),
+  mutant('a torn tail is not cut', `${STORE}/recovery.rs`, 'last.erase(last.end, torn)?;', ''),
+  mutant(
+    'what a later group proves is ignored',
+    `${STORE}/recovery.rs`,
+    '.find(|group| group.durable >= sequence)',
+    '.find(|group| group.durable >= sequence && false)',
+  ),
+  mutant(
+    'what the manifest proves is ignored',
+    `${STORE}/recovery.rs`,
+    'if end < entry.end {',
+    'if end < entry.end && false {',
+  ),
+  mutant(
+    'what a killed process wrote is shown without being made durable',
+    `${STORE}/recovery.rs`,
+    'last.rewrite(found.replay.last_group)?;',
+    '',
+  ),
+  mutant(
+    'the names that a killed process left are not made durable',
+    `${STORE}/recovery.rs`,
+    'io.sync_folder(folder)?;\n    if found.replay',
+    'if found.replay',
+  ),
+  mutant(
+    'a segment with data that no manifest names is removed',
+    `${STORE}/segment.rs`,
+    'match rest.iter().position(|&byte| byte != 0) {',
+    'match rest.iter().position(|&byte| byte != 0).filter(|_| false) {',
+  ),
+  mutant(
+    'the lock is not taken',
+    `${STORE}/lock.rs`,
+    'match file.try_lock() {',
+    'match Ok::<(), TryLockError>(()) {',
+  ),
+
+  // Compaction.
+  mutant(
+    'compaction drops a delete that is needed',
+    `${STORE}/compaction.rs`,
+    'self.manifest.needs(&tombstone, &self.going)',
+    'self.manifest.needs(&tombstone, &self.going) && false',
+  ),
+  mutant(
+    'compaction claims to have heeded later deletes',
+    `${STORE}/compaction.rs`,
+    'through: self.last_sequence,',
+    'through: u64::MAX,',
+  ),
+  mutant(
+    'compaction keeps deleted points',
+    `${STORE}/compaction.rs`,
+    'Op::Insert => is_live(&record.id, location),',
+    'Op::Insert => is_live(&record.id, location) || true,',
+  ),
+  mutant(
+    'compaction removes the old segments before the manifest is durable',
+    `${STORE}/compaction.rs`,
+    'let saved = manifest.save(&*self.io, &self.folder);',
+    'for entry in &going { drop(self.io.remove(&segment::path(&self.folder, entry.number))); }\n' +
+      'let saved = manifest.save(&*self.io, &self.folder);',
+  ),
+  mutant(
+    'the compacted segment is not synced',
+    `${STORE}/compaction.rs`,
+    'segment.sync().map_err(fatal)?;',
+    '',
+  ),
+  mutant(
+    'a compacted record is copied without being verified',
+    `${STORE}/reader.rs`,
+    '|| !RecordHeader::verify(header, self.header.salt, vector, content)',
+    '',
+  ),
+  mutant(
+    'points are not read from where compaction has put them',
+    `${INDEX}/mod.rs`,
+    'self.arena.relocate(slot, to);',
+    'let _ = to;',
+    COMPACTION_TESTS,
+  ),
+
+  // Snapshots.
+  mutant(
+    'the checksum of a frame is not looked at',
+    `${STORE}/snapshot.rs`,
+    'if u32_at(&header, 8) != frame_crc(self.id, &self.frame)',
+    'if u32_at(&header, 8) != frame_crc(self.id, &self.frame) && false',
+    SNAPSHOT_TESTS,
+  ),
+  mutant(
+    'a snapshot of another store is taken',
+    `${STORE}/snapshot.rs`,
+    'if array_at(&header, 16) != self.store {',
+    'if array_at(&header, 16) != self.store && false {',
+    SNAPSHOT_TESTS,
+  ),
+  mutant(
+    'a snapshot is not synced before it is renamed',
+    `${STORE}/snapshot.rs`,
+    'self.file.sync_all()',
+    'Ok(())',
+  ),
+  mutant(
+    'the ids of a snapshot are not compared',
+    `${INDEX}/snapshot.rs`,
+    'if point.id != id {',
+    'if point.id != id && false {',
+    SNAPSHOT_TESTS,
+  ),
+  mutant(
+    'a snapshot from after the end of the log is taken',
+    `${INDEX}/restore.rs`,
+    'if taken > last {',
+    'if taken > last && false {',
+    SNAPSHOT_TESTS,
+  ),
+  mutant(
+    'a snapshot may link a slot without a point',
+    `${INDEX}/snapshot.rs`,
+    'slots[slot as usize].0 == 0)',
+    'slots[slot as usize].0 == 0 && false)',
+    FUZZ_TESTS,
+  ),
+  mutant(
+    'a link may be a mark alone',
+    `${GRAPH}/save.rs`,
+    'if stored != 0 && !linked.is_some_and(rises) {',
+    'if !linked.is_none_or(rises) {',
+    FUZZ_TESTS,
+  ),
+];
+
+function mutant(name, file, from, to, tests = STORE_TESTS) {
+  return { name, file, from, to, tests };
+}
