@@ -64,7 +64,7 @@ export class GraphLog {
     const graph = NAMES.get(metric);
     const toldAtMs = this.#toldAtMs.get(metric);
     const nowMs = performance.now();
-    if (toldAtMs === undefined && !caughtUp) {
+    if (toldAtMs === undefined) {
       this.#logger.info({ graph, points: slots, hnswM, hnswEfConstruction }, 'building a graph');
       this.#toldAtMs.set(metric, nowMs);
     }

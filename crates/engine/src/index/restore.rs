@@ -66,7 +66,12 @@ impl Index {
                 Ok((saved.place(live, dead, last)?, saved))
             })
         };
-        loaded.map_err(|error| source.refuse(&error))
+        loaded.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => {
+                Error::InvalidArgument(format!("{}: {error}", path.display()))
+            }
+            _ => source.refuse(&error),
+        })
     }
 
     /// Puts points into slots, and makes everything up to `sequence` visible.

@@ -108,7 +108,7 @@ impl Index {
 
 impl Saved {
     /// Reads what [`Index::save`] wrote, of which `rest` bytes are left at most. A graph that was
-    /// built with other parameters is an error: it would have to be built anew.
+    /// built with other parameters is an error of the kind `InvalidInput`: it has to be built anew.
     pub fn load(source: &mut impl Read, rest: u64, params: Params) -> io::Result<Saved> {
         let [count, graphs] = read_words(source)?;
         if u64::from(count) * SLOT_BYTES as u64 > rest || graphs as usize > Metric::ALL.len() {
@@ -129,8 +129,8 @@ impl Saved {
                 ef_construction: ef_construction as usize,
             };
             if found != params {
-                let text = format!("graphs with {found:?}, expected {params:?}");
-                return Err(malformed(&text));
+                let text = format!("its graphs have {found:?}, expected {params:?}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
             let metric = u8::try_from(metric).ok().and_then(Metric::from_number);
             let metric = metric.ok_or_else(|| malformed("a graph of no known metric"))?;

@@ -107,7 +107,7 @@ impl Aged {
         }
     }
 
-    /// Every file but the lock, and what is in it.
+    /// Every file that anything is read from, and what is in it.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         files(self.folder.path())
     }
@@ -132,7 +132,7 @@ pub fn copy_of(folder: &Path) -> tempfile::TempDir {
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| !path.ends_with("LOCK"));
+    paths.retain(|path| !path.ends_with("LOCK") && !path.ends_with("RESERVE"));
     paths.sort();
     // In a folder that is in use, one may be gone by now.
     let read = |path: PathBuf| fs::read(&path).ok().map(|bytes| (path, bytes));

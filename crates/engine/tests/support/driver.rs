@@ -96,16 +96,25 @@ pub fn search(
     limit: usize,
     ef: usize,
 ) -> Vec<PointId> {
+    try_search(engine, metric, vector, limit, ef).unwrap()
+}
+
+/// The same, with the failure of a search.
+pub fn try_search(
+    engine: &Engine,
+    metric: Metric,
+    vector: &[f32],
+    limit: usize,
+    ef: usize,
+) -> Result<Vec<PointId>, Error> {
     let (sender, receiver) = channel();
     engine.search_batch(
         vector.to_vec(),
         vec![Query { metric, limit, ef }],
         Box::new(move |outcome| sender.send(outcome).unwrap()),
     );
-    receiver.recv().unwrap().unwrap()[0]
-        .iter()
-        .map(|hit| hit.id)
-        .collect()
+    let answers = receiver.recv().unwrap()?;
+    Ok(answers[0].iter().map(|hit| hit.id).collect())
 }
 
 pub type Model = Vec<(PointId, Vec<f32>)>;
