@@ -47,8 +47,8 @@ export const MUTANTS = [
   mutant(
     'the manifest is not synced before it is renamed',
     `${STORE}/manifest.rs`,
-    'file.sync_all().map_err(fatal)?;',
-    '',
+    'file.sync_all().map_err(fatal)',
+    'Ok(())',
   ),
   mutant(
     'the folder is not synced after the manifest is renamed',
@@ -149,8 +149,8 @@ export const MUTANTS = [
   mutant(
     'what the manifest proves is ignored',
     `${STORE}/recovery.rs`,
-    'if end < entry.end {',
-    'if end < entry.end && false {',
+    'if end < known_end {',
+    'if end < known_end && false {',
   ),
   mutant(
     'what a killed process wrote is shown without being made durable',
@@ -173,8 +173,8 @@ export const MUTANTS = [
   mutant(
     'the lock is not taken',
     `${STORE}/lock.rs`,
-    'match file.try_lock() {',
-    'match Ok::<(), TryLockError>(()) {',
+    'if let Err(error) = file.try_lock() {',
+    'if let Err(error) = Ok::<(), TryLockError>(()) {',
   ),
 
   // Compaction.
@@ -199,9 +199,9 @@ export const MUTANTS = [
   mutant(
     'compaction removes the old segments before the manifest is durable',
     `${STORE}/compaction.rs`,
-    'let saved = manifest.save(&*self.io, &self.folder);',
-    'for entry in &going { drop(self.io.remove(&segment::path(&self.folder, entry.number))); }\n' +
-      'let saved = manifest.save(&*self.io, &self.folder);',
+    'manifest\n            .save(',
+    'for number in replacements.iter().flat_map(Replacement::going) {\n' +
+      'drop(self.io.remove(&segment::path(&self.folder, number)));\n}\nmanifest\n            .save(',
   ),
   mutant(
     'the compacted segment is not synced',
