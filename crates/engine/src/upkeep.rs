@@ -63,6 +63,7 @@ impl Upkeep {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let failure = Arc::new(Mutex::new(None));
         let (saved, now) = (index.changes(), Instant::now());
+        let saved_points = index.live();
         let mut state = State {
             index,
             writer,
@@ -73,7 +74,12 @@ impl Upkeep {
             seen_at: now,
             not_before: now,
             scrub_next: 0,
-            scrub_from: now,
+            // What this process has written itself can wait.
+            scrub_from: if saved_points > 0 {
+                now
+            } else {
+                now + SCRUB_EVERY
+            },
             looked_at: None,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
