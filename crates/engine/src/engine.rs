@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     path::PathBuf,
     slice,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     thread,
     time::Duration,
 };
@@ -16,6 +16,7 @@ use crate::{
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
     store::{OpenOptions, Store, StoredPoint},
+    sync::lock,
     upkeep::Upkeep,
     workers::Workers,
     writer::{Batch, Done, Writer},
@@ -332,10 +333,6 @@ impl Drop for Engine {
         // Nobody is left to hear of a failure; recovery at the next start makes up for it.
         drop(self.close());
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The binding hands over arrays that fit each other; anything else is a fault of the binding.

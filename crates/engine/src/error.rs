@@ -83,6 +83,11 @@ pub enum Error {
     Internal(String),
 }
 
+/// The error of a file whose content is not what it must be.
+pub fn invalid_data(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
 impl Error {
     /// The stable name of this kind of error, as the binding reports it.
     #[must_use]

@@ -14,6 +14,13 @@ pub use shuttle::{
     thread::yield_now,
 };
 
+/// Takes a lock, even after a panic under it: what is behind it is whole at any time.
+pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// What a [`crate::table::Table`] can hold: values of which zeroed memory is one.
 #[cfg(not(vectord_shuttle))]
 pub use bytemuck::Zeroable as Zeroed;

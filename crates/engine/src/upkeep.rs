@@ -5,7 +5,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, Sender, channel},
     },
@@ -17,6 +17,7 @@ use crate::{
     Error, Result,
     index::Index,
     store::{Replacement, Snapshots, Store, Stretch},
+    sync::lock,
     writer::Writer,
 };
 
@@ -63,7 +64,11 @@ impl Upkeep {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let failure = Arc::new(Mutex::new(None));
         let (saved, now) = (index.changes(), Instant::now());
-        let saved_points = index.live();
+        // What this process has written itself can wait.
+        let scrub_from = match index.live() {
+            0 => now + SCRUB_EVERY,
+            _ => now,
+        };
         let mut state = State {
             index,
             writer,
@@ -74,12 +79,7 @@ impl Upkeep {
             seen_at: now,
             not_before: now,
             scrub_next: 0,
-            // What this process has written itself can wait.
-            scrub_from: if saved_points > 0 {
-                now
-            } else {
-                now + SCRUB_EVERY
-            },
+            scrub_from,
             looked_at: None,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
@@ -277,8 +277,4 @@ impl State {
     fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

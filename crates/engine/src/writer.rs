@@ -9,7 +9,7 @@ use std::{
     collections::{HashSet, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
@@ -21,6 +21,7 @@ use crate::{
     budget::{Budget, Reservation},
     index::{Index, PointId},
     store::{Location, Store, Write},
+    sync::lock,
 };
 
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
@@ -433,8 +434,4 @@ fn again(error: &Error) -> Error {
         Error::ReadOnly(reason) => Error::ReadOnly(reason.clone()),
         other => Error::ReadOnly(other.to_string()),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -93,11 +93,7 @@ fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
         is_done.store(true, Relaxed);
     });
     check("after compaction", &engine, &model);
-    let killed = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(folder.path()).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, killed.path().join(path.file_name().unwrap())).unwrap();
-    }
+    let killed = copy_of(folder.path());
     engine.close().unwrap();
 
     for folder in [killed.path(), folder.path()] {

@@ -7,10 +7,10 @@
 #[path = "support/driver.rs"]
 mod driver;
 
-use std::{fs, path::Path, sync::mpsc::channel};
+use std::{fs, path::Path};
 
 use driver::*;
-use vectord_engine::{Engine, Error, Hit, Metric, Query};
+use vectord_engine::{Engine, Error, Metric, PointId};
 
 const DIMENSION: u32 = 16;
 const POINTS: usize = 6_000;
@@ -24,16 +24,8 @@ fn flip(folder: &Path, bytes: &[u8]) {
     fs::write(path, log).unwrap();
 }
 
-fn nearest(engine: &Engine, vector: &[f32]) -> Result<Vec<Hit>, Error> {
-    let (sender, receiver) = channel();
-    let query = Query {
-        metric: Metric::Euclidean,
-        limit: 1,
-        ef: 20,
-    };
-    let done = Box::new(move |outcome| sender.send(outcome).unwrap());
-    engine.search_batch(vector.to_vec(), vec![query], done);
-    receiver.recv().unwrap().map(|mut hits| hits.remove(0))
+fn nearest(engine: &Engine, vector: &[f32]) -> Result<Vec<PointId>, Error> {
+    try_search(engine, Metric::Euclidean, vector, 1, 20)
 }
 
 #[test]
@@ -63,7 +55,7 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
     }
     assert!(engine.status().damage.unwrap().contains("00000001.log"));
     for (id, vector) in ids.iter().zip(&vectors).skip(100).take(100) {
-        assert_eq!(nearest(&engine, vector).unwrap()[0].id, *id);
+        assert_eq!(nearest(&engine, vector).unwrap(), [*id]);
         assert_eq!(&engine.get(id).unwrap().unwrap().vector, vector);
     }
     assert!(

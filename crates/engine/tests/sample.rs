@@ -14,7 +14,7 @@ use std::{
     sync::mpsc::channel,
 };
 
-use driver::{delete, search, wait_for_graphs, wait_until};
+use driver::{copy_of, delete, search, wait_for_graphs, wait_until};
 use vectord_engine::{Batch, Engine, Metric, Options, PointId, graph::Params};
 
 const DIMENSION: usize = 8;
@@ -57,19 +57,11 @@ fn stays(number: u32) -> bool {
     number >= 180 || number.is_multiple_of(9)
 }
 
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
-    }
-}
-
 #[test]
 fn the_sample_of_each_version_opens_with_all_that_is_in_it() {
     let mut versions = 0;
     for entry in fs::read_dir(samples()).unwrap() {
-        let folder = tempfile::tempdir().unwrap();
-        copy(&entry.unwrap().path(), folder.path());
+        let folder = copy_of(&entry.unwrap().path());
         let engine = Engine::open(&options(folder.path())).unwrap();
         assert_eq!(engine.notes(), [""; 0]);
         assert_eq!(engine.dimension() as usize, DIMENSION);
@@ -138,5 +130,8 @@ fn write_sample() {
     for name in ["LOCK", "RESERVE"] {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
-    copy(folder.path(), &target);
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, target.join(path.file_name().unwrap())).unwrap();
+    }
 }

@@ -353,13 +353,3 @@ fn a_snapshot_of_another_store_another_time_or_other_parameters_is_not_taken() {
     assert!(is_noted(&engine, "expected Params"));
     assert_eq!(linked_at_once(&engine), []);
 }
-
-/// A copy of a folder as a kill of the process would leave it.
-fn copy_of(folder: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
-    }
-    copy
-}

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Metric,
+    error::invalid_data,
     sync::atomic::Ordering::{AcqRel, Relaxed},
 };
 
@@ -52,7 +53,7 @@ impl Graph {
         source: &mut impl Read,
     ) -> io::Result<Graph> {
         if slots > SLOTS {
-            return Err(malformed("more slots than there can be"));
+            return Err(invalid_data("more slots than there can be"));
         }
         let graph = Graph::new(metric, params);
         let links = &graph.links;
@@ -67,7 +68,7 @@ impl Graph {
             }
             let (level, is_twin) = Links::read_state(state)
                 .filter(|&(level, _)| level <= MAX_LEVEL)
-                .ok_or_else(|| malformed("a point of no known state"))?;
+                .ok_or_else(|| invalid_data("a point of no known state"))?;
             let begun = links.begin(slot).and_then(|_| links.reserve(slot, level));
             begun.map_err(io::Error::other)?;
             let layers = if is_twin { 0 } else { level + 1 };
@@ -82,7 +83,7 @@ impl Graph {
                         state_of(slot).is_some_and(|(top, is_twin)| !is_twin && top >= layer)
                     };
                     if stored != 0 && !linked.is_some_and(rises) {
-                        return Err(malformed("a link to a point that is not there"));
+                        return Err(invalid_data("a link to a point that is not there"));
                     }
                     link.store(stored, Relaxed);
                 }
@@ -110,18 +111,14 @@ impl Graph {
             }
             let leads = |word| word == 0 || Links::slot_of(word).is_some_and(is_there);
             if !is_there(slot) || !leads(next) || !leads(end) {
-                return Err(malformed("a twin of a point that is not there"));
+                return Err(invalid_data("a twin of a point that is not there"));
             }
             self.links.set_twin_words(slot, [next, end]);
         }
-        Err(malformed("more twins than points"))
+        Err(invalid_data("more twins than points"))
     }
 }
 
 fn words_to_bytes(words: [u32; 3]) -> [u8; 3 * WORD] {
     bytemuck::cast(words.map(u32::to_le))
-}
-
-fn malformed(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -5,7 +5,9 @@ use std::{io, path::Path, sync::PoisonError};
 
 use super::{Index, Saved, arena::Slot};
 use crate::{
-    Error, Result, parallel,
+    Error, Result,
+    error::invalid_data,
+    parallel,
     store::{LivePoint, Snapshots},
 };
 
@@ -58,7 +60,7 @@ impl Index {
         let taken = source.sequence();
         let loaded = if taken > last {
             let text = format!("taken after sequence {taken}, but the log ends at {last}");
-            Err(io::Error::new(io::ErrorKind::InvalidData, text))
+            Err(invalid_data(&text))
         } else {
             let rest = source.rest();
             Saved::load(&mut source, rest, self.params).and_then(|saved| {

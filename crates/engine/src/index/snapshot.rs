@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Metric, Result,
+    error::invalid_data,
     graph::{Graph, Params},
     store::{LivePoint, Snapshots},
 };
@@ -112,7 +113,7 @@ impl Saved {
     pub fn load(source: &mut impl Read, rest: u64, params: Params) -> io::Result<Saved> {
         let [count, graphs] = read_words(source)?;
         if u64::from(count) * SLOT_BYTES as u64 > rest || graphs as usize > Metric::ALL.len() {
-            return Err(malformed("more slots or graphs than there is room for"));
+            return Err(invalid_data("more slots or graphs than there is room for"));
         }
         let mut slots = Vec::with_capacity(count as usize);
         for _ in 0..count {
@@ -133,9 +134,9 @@ impl Saved {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
             let metric = u8::try_from(metric).ok().and_then(Metric::from_number);
-            let metric = metric.ok_or_else(|| malformed("a graph of no known metric"))?;
+            let metric = metric.ok_or_else(|| invalid_data("a graph of no known metric"))?;
             if loaded.iter().any(|linked| linked.graph.metric() == metric) {
-                return Err(malformed("two graphs of one metric"));
+                return Err(invalid_data("two graphs of one metric"));
             }
             let graph = Graph::load(metric, params, count, source)?;
             let progressed = Progressed {
@@ -143,7 +144,7 @@ impl Saved {
                 caught_up: progress & 1 != 0,
             };
             if (0..count).any(|slot| graph.contains(slot) && slots[slot as usize].0 == 0) {
-                return Err(malformed("a graph with a slot that has no point"));
+                return Err(invalid_data("a graph with a slot that has no point"));
             }
             loaded.push(LinkedGraph::restored(graph, progressed));
         }
@@ -179,7 +180,7 @@ impl Saved {
             }
             let (point, slot) = if let Some(index) = live_points.find(sequence) {
                 if std::mem::replace(&mut is_placed[index], true) {
-                    return Err(malformed(&format!("two slots for sequence {sequence}")));
+                    return Err(invalid_data(&format!("two slots for sequence {sequence}")));
                 }
                 (live[index], Slot::Live(live[index]))
             } else if let Some(index) = dead_points.find(sequence) {
@@ -190,7 +191,7 @@ impl Saved {
                 continue;
             };
             if point.id != id {
-                return Err(malformed(&format!(
+                return Err(invalid_data(&format!(
                     "the record with sequence {sequence} is another"
                 )));
             }
@@ -202,7 +203,7 @@ impl Saved {
             let location = near
                 .find_map(|near| slots.get(near as usize)?.location())
                 .or_else(|| slots.iter().find_map(Slot::location))
-                .ok_or_else(|| malformed("none of its points is there any more"))?;
+                .ok_or_else(|| invalid_data("none of its points is there any more"))?;
             let point = LivePoint {
                 id,
                 sequence,
@@ -268,8 +269,4 @@ fn read_words<const N: usize>(source: &mut impl Read) -> io::Result<[u32; N]> {
         *word = u32::from_le_bytes(bytes);
     }
     Ok(words)
-}
-
-fn malformed(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -20,14 +20,10 @@ impl Index {
             return Ok(());
         }
         // Read without a lock, the place may be half old and half new, if the point is just moved.
-        let read = |location| self.arena.segments().read(location);
-        if read(self.arena.location(slot)).is_err() {
-            let id = self.arena.id(slot);
-            let again = |slot| read(self.arena.location(slot)).map(drop);
+        if self.compare(slot).is_err() {
             // One deleted meanwhile is not moved any more.
-            self.ids
-                .get(&id, &self.arena, again)
-                .unwrap_or_else(|| again(slot))
+            self.compare_in_place(slot)
+                .unwrap_or_else(|| self.compare(slot))
                 .inspect_err(|error| self.note_damage(error))?;
         }
         self.arena.set_verified(slot);
@@ -41,20 +37,25 @@ impl Index {
         let end = first.saturating_add(slots).min(self.arena.slots());
         let _pin = self.epochs.pin();
         for slot in first..end {
-            let read = |slot: u32| {
-                self.arena
-                    .segments()
-                    .read(self.arena.location(slot))
-                    .map(drop)
-            };
-            let id = self.arena.id(slot);
-            match self.ids.get(&id, &self.arena, read) {
+            match self.compare_in_place(slot) {
                 Some(Ok(())) => self.arena.set_verified(slot),
                 Some(Err(error)) => self.note_damage(&error),
                 None => {}
             }
         }
         if end < self.arena.slots() { end } else { 0 }
+    }
+
+    /// Compares the record of the point in `slot` with its checksum.
+    fn compare(&self, slot: u32) -> Result<()> {
+        let read = self.arena.segments().read(self.arena.location(slot));
+        read.map(drop)
+    }
+
+    /// The same while the point is not moved; nothing if it does not live.
+    fn compare_in_place(&self, slot: u32) -> Option<Result<()>> {
+        let id = self.arena.id(slot);
+        self.ids.get(&id, &self.arena, |slot| self.compare(slot))
     }
 
     /// Reads the record at `location` and notes damage that is found in it.

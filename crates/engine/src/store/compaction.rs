@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     Location, Segments, Store, Write,
-    format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader},
+    format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
     group::{self, Depth, Layout, Place, Record},
     io::{Io, fatal, is_full, remove_if_there},
     manifest::{Entry, Manifest},
@@ -364,7 +364,7 @@ fn group_sizes(dimension: u32, needed: &[Needed]) -> Vec<(usize, u64)> {
             Op::Delete | Op::Noop => (BLOCK as u64, 0),
         };
         if count > 0 && bytes + payloads + record + payload > GROUP_BYTES {
-            groups.push((count, super::format::align(bytes + payloads)));
+            groups.push((count, align(bytes + payloads)));
             (count, bytes, payloads) = (0, BLOCK as u64, 0);
         }
         count += 1;
@@ -372,7 +372,7 @@ fn group_sizes(dimension: u32, needed: &[Needed]) -> Vec<(usize, u64)> {
         payloads += payload;
     }
     if count > 0 {
-        groups.push((count, super::format::align(bytes + payloads)));
+        groups.push((count, align(bytes + payloads)));
     }
     groups
 }

@@ -1,7 +1,10 @@
 //! The bytes on disk: constants and fixed-size headers, as docs/FORMAT.md lists them. Everything
 //! is little-endian, and vectors are read in place.
 
-use std::{fmt, io, path::Path};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use crc32fast::Hasher;
 
@@ -361,6 +364,18 @@ pub fn check_dimension(dimension: u32, offset: u64) -> Result<(), Flaw> {
         offset,
         format!("dimension {dimension}, expected 1..={MAX_DIMENSION}"),
     ))
+}
+
+/// The path of a file of a folder that is named by a number.
+pub fn numbered(folder: &Path, number: u32, suffix: &str) -> PathBuf {
+    folder.join(format!("{number:08}{suffix}"))
+}
+
+/// The number of the file with this path, if it is named by one.
+pub fn number_of(path: &Path, suffix: &str) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_suffix(suffix)?.parse().ok()?;
+    (name == format!("{number:08}{suffix}")).then_some(number)
 }
 
 /// Copies a field to its place.

@@ -253,12 +253,12 @@ impl Store {
         if writes.is_empty() {
             return Ok(Vec::new());
         }
-        let sequences = self.last_sequence + 1..;
-        let records = writes.iter().zip(sequences);
-        let records: Vec<Record> = records
+        let first = self.last_sequence + 1;
+        let records: Vec<Record> = writes
+            .iter()
+            .zip(first..)
             .map(|(write, sequence)| Record::new(write, sequence))
             .collect();
-        let first = self.last_sequence + 1;
         let locations = self.append_or_make_room(writes, &records)?;
         self.proven = false;
         self.count(writes, &locations, first);
@@ -275,20 +275,21 @@ impl Store {
         let inserts = writes
             .iter()
             .any(|write| matches!(write, Write::Insert { .. }));
-        let (io, reserve) = (&*self.io, &mut self.reserve);
-        if inserts && !reserve.is_back(io).map_err(|error| self.failed(&error))? {
-            return Err(Error::StorageFull);
-        }
-        match self.append(records) {
-            Err(Error::StorageFull) if !inserts => {
-                let (io, reserve) = (&*self.io, &mut self.reserve);
-                if reserve.give_up(io).map_err(|error| self.failed(&error))? {
-                    self.append(records)
-                } else {
-                    Err(Error::StorageFull)
-                }
+        if inserts {
+            let is_back = self.reserve.is_back(&*self.io);
+            if !is_back.map_err(|error| self.failed(&error))? {
+                return Err(Error::StorageFull);
             }
-            other => other,
+        }
+        let appended = self.append(records);
+        if inserts || !matches!(appended, Err(Error::StorageFull)) {
+            return appended;
+        }
+        let given_up = self.reserve.give_up(&*self.io);
+        if given_up.map_err(|error| self.failed(&error))? {
+            self.append(records)
+        } else {
+            appended
         }
     }
 

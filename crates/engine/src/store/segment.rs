@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    format::{Flaw, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
+    format::{self, Flaw, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
     io::{Io, IoFile, fatal, is_full, read_exact, write_all},
     manifest::Manifest,
     mapping::Mapping,
@@ -170,14 +170,12 @@ pub fn read_header(file: &dyn IoFile, size: u64, path: &Path) -> Result<SegmentH
 
 /// The path of the segment with this number.
 pub fn path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("{number:08}.log"))
+    format::numbered(folder, number, ".log")
 }
 
 /// The number of the segment with this path, if it is named like one.
 pub fn number(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_str()?;
-    let number = name.strip_suffix(".log")?.parse().ok()?;
-    (name == format!("{number:08}.log")).then_some(number)
+    format::number_of(path, ".log")
 }
 
 /// Makes sure that a segment which the manifest does not name is not needed: its creation was

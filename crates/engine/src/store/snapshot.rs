@@ -5,18 +5,18 @@
 //! before it is verified. docs/FORMAT.md describes the file byte by byte.
 
 use std::{
-    io::{self, ErrorKind, Read, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::{
-    format::{Flaw, array_at, check_start, put, u32_at, u64_at},
+    format::{self, Flaw, array_at, check_start, put, u32_at, u64_at},
     io::{Io, IoFile, read_exact, remove_if_there, write_all},
     lock::Lock,
     random,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, error::invalid_data};
 
 const MAGIC: [u8; 8] = *b"VECDSNAP";
 const HEADER_BYTES: usize = 64;
@@ -139,7 +139,7 @@ impl Snapshots {
         let mut header = [0; HEADER_BYTES];
         let id: [u8; 16] = random()?;
         put(&mut header, 0, &MAGIC);
-        put(&mut header, 8, &super::format::VERSION.to_le_bytes());
+        put(&mut header, 8, &format::VERSION.to_le_bytes());
         put(&mut header, 16, &self.store);
         put(&mut header, 32, &id);
         put(&mut header, 48, &sequence.to_le_bytes());
@@ -157,19 +157,15 @@ impl Snapshots {
         writer.begin_frame();
         write(&mut writer)?;
         writer.end()?;
-        self.io.rename(
-            temporary,
-            &self.folder.join(format!("{:08}.snapshot", last + 1)),
-        )?;
+        let path = format::numbered(&self.folder, last + 1, ".snapshot");
+        self.io.rename(temporary, &path)?;
         Ok(self.io.sync_folder(&self.folder)?)
     }
 }
 
 /// The number of the snapshot with this path, if it is named like one.
 fn number(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_str()?;
-    let number = name.strip_suffix(".snapshot")?.parse().ok()?;
-    (name == format!("{number:08}.snapshot")).then_some(number)
+    format::number_of(path, ".snapshot")
 }
 
 /// Takes the content of a snapshot.
@@ -266,19 +262,19 @@ impl SnapshotReader {
         if self.read(&mut [0])? == 0 {
             return Ok(());
         }
-        Err(invalid("more content than expected"))
+        Err(invalid_data("more content than expected"))
     }
 
     fn next_frame(&mut self) -> io::Result<()> {
         let mut header = [0; FRAME_HEADER_BYTES];
         let rest = self.size - self.at;
         if rest < FRAME_HEADER_BYTES as u64 {
-            return Err(invalid("the file ends here, expected a frame"));
+            return Err(invalid_data("the file ends here, expected a frame"));
         }
         read_exact(&*self.file, &mut header, self.at)?;
         let length = u32_at(&header, 0) as usize;
         if length > FRAME_BYTES || (FRAME_HEADER_BYTES + length) as u64 > rest {
-            return Err(invalid("a frame that is too long"));
+            return Err(invalid_data("a frame that is too long"));
         }
         self.frame.clear();
         self.frame.extend_from_slice(&header);
@@ -288,13 +284,13 @@ impl SnapshotReader {
         if u32_at(&header, 8) != frame_crc(self.id, &self.frame)
             || u32_at(&header, 4) != self.frames
         {
-            return Err(invalid("the checksum of a frame does not match"));
+            return Err(invalid_data("the checksum of a frame does not match"));
         }
         self.taken = FRAME_HEADER_BYTES;
         self.at = content + length as u64;
         self.frames += 1;
         if length == 0 && self.at < self.size {
-            return Err(invalid("bytes behind the last frame"));
+            return Err(invalid_data("bytes behind the last frame"));
         }
         Ok(())
     }
@@ -321,8 +317,4 @@ fn frame_crc(id: [u8; 16], frame: &[u8]) -> u32 {
     hasher.update(&frame[..8]);
     hasher.update(&frame[FRAME_HEADER_BYTES..]);
     hasher.finalize()
-}
-
-fn invalid(what: &str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, what)
 }

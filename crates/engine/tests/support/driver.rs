@@ -117,6 +117,16 @@ pub fn try_search(
     Ok(answers[0].iter().map(|hit| hit.id).collect())
 }
 
+/// A copy of a folder as a kill of the process would leave it.
+pub fn copy_of(folder: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+    }
+    copy
+}
+
 pub type Model = Vec<(PointId, Vec<f32>)>;
 
 pub fn brute_force(model: &Model, metric: Metric, query: &[f32], limit: usize) -> Vec<PointId> {
