@@ -25,6 +25,8 @@ const SYNCED = 6;
 const RENAMED = 7;
 const REMOVED = 8;
 const FOLDER_MADE = 9;
+const FOUND = 10;
+const FOUND_ALL = 11;
 const ENTRY_BYTES = 32;
 
 /** What a disk writes whole or not at all. */
@@ -158,6 +160,8 @@ class Replay {
   #begun: readonly NameChange[] = [];
   /** The files and folders behind the inodes. */
   readonly #files = new Map<bigint, CachedFile | string>();
+  /** The inodes of the files that a process found at its start, by name. */
+  readonly #found = new Map<string, bigint>();
 
   constructor(before: Names) {
     this.#names = new Map(before);
@@ -199,6 +203,12 @@ class Replay {
       case FOLDER_MADE:
         this.#change({ added: [first.toString(), 'folder'] });
         break;
+      case FOUND:
+        this.#found.set(first.toString(), file);
+        break;
+      case FOUND_ALL:
+        this.#noticeChanges();
+        break;
       default:
         throw new Error(`an entry of the kind ${kind}`);
     }
@@ -228,6 +238,25 @@ class Replay {
     const opened = this.#names.get(path);
     if (opened === undefined) throw new Error(`${path} was opened and never made`);
     this.#files.set(file, opened === 'folder' ? path : opened);
+  }
+
+  /** What the process before has done to names, and was killed before it wrote it down. */
+  #noticeChanges(): void {
+    for (const [path, inode] of this.#found) {
+      const named = this.#names.get(path);
+      const file = this.#files.get(inode);
+      const [from] = [...this.#names].find(([, other]) => other === file) ?? [];
+      if (typeof file === 'object' && from !== undefined) {
+        if (from !== path) this.#change({ removed: from, added: [path, file] });
+      } else if (named === undefined) {
+        this.#change({ added: [path, { durable: Buffer.alloc(0), pending: [], begun: 0 }] });
+      }
+      this.#open(inode, path);
+    }
+    for (const [path, content] of [...this.#names]) {
+      if (content !== 'folder' && !this.#found.has(path)) this.#change({ removed: path });
+    }
+    this.#found.clear();
   }
 
   #file(file: bigint): CachedFile {

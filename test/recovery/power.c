@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { OPENED = 1, CREATED, WRITTEN, SIZED, SYNC_BEGUN, SYNCED, RENAMED, REMOVED, FOLDER_MADE };
+enum { OPENED = 1, CREATED, WRITTEN, SIZED, SYNC_BEGUN, SYNCED, RENAMED, REMOVED, FOLDER_MADE, FOUND, FOUND_ALL };
 
 enum { DESCRIPTORS = 65536 };
 
@@ -55,16 +56,6 @@ __attribute__((noreturn)) static void give_up(const char *what) {
     abort();
 }
 
-__attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("POWER_FOLDER");
-    const char *journal_path = getenv("POWER_JOURNAL");
-    if (path == NULL || journal_path == NULL) give_up("a run without POWER_FOLDER and POWER_JOURNAL");
-    if (getenv("POWER_DROP") != NULL) dropped = getenv("POWER_DROP");
-    folder_length = strlen(strcpy(folder, path));
-    journal = syscall(SYS_openat, AT_FDCWD, journal_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (journal < 0) give_up("a journal that cannot be opened");
-}
-
 static int is_watched(const char *path) {
     return journal >= 0 && strncmp(path, folder, folder_length) == 0 &&
            (path[folder_length] == '/' || path[folder_length] == 0);
@@ -81,6 +72,40 @@ static void note(uint32_t kind, uint64_t file, uint64_t offset, const void *firs
         {&entry, sizeof entry}, {(void *)first, first_length}, {(void *)second, entry.second_length}};
     ssize_t length = sizeof entry + first_length + entry.second_length;
     if (syscall(SYS_writev, journal, parts, 3) != length) give_up("a journal that cannot be written");
+}
+
+// The process before may have been killed while it wrote an entry.
+static void cut_torn_entry(void) {
+    struct entry entry;
+    struct stat status;
+    if (fstat(journal, &status) != 0) give_up("a journal that cannot be read");
+    off_t end = 0;
+    while (syscall(SYS_pread64, journal, &entry, sizeof entry, end) == sizeof entry) {
+        off_t next = end + sizeof entry + entry.first_length + entry.second_length;
+        if (next > status.st_size) break;
+        end = next;
+    }
+    if (syscall(SYS_ftruncate, journal, end) != 0) give_up("a journal that cannot be cut");
+}
+
+static int note_found(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)place;
+    if (kind == FTW_F) note(FOUND, status->st_ino, 0, path, strlen(path), NULL);
+    return 0;
+}
+
+__attribute__((constructor)) static void begin(void) {
+    const char *path = getenv("POWER_FOLDER");
+    const char *journal_path = getenv("POWER_JOURNAL");
+    if (path == NULL || journal_path == NULL) give_up("a run without POWER_FOLDER and POWER_JOURNAL");
+    if (getenv("POWER_DROP") != NULL) dropped = getenv("POWER_DROP");
+    folder_length = strlen(strcpy(folder, path));
+    journal = syscall(SYS_openat, AT_FDCWD, journal_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (journal < 0) give_up("a journal that cannot be opened");
+    cut_torn_entry();
+    // Nor may it have come to write down the last change of a name, which this process sees.
+    if (nftw(folder, note_found, 8, FTW_PHYS) != 0) give_up("a folder that cannot be read");
+    note(FOUND_ALL, 0, 0, NULL, 0, NULL);
 }
 
 static int open_file(int (*real)(const char *, int, ...), const char *path, int flags, mode_t mode) {
