@@ -12,6 +12,9 @@ import type { Context, RequestState } from './context.js';
 import { parseJson } from './json-text.js';
 import { answerJson } from './reply.js';
 
+/** How long a busy machine may take. */
+const PATIENCE = { timeout: 10_000 };
+
 const LIMITS = {
   maxRequestBytes: 3_000_000,
   maxBatch: 10,
@@ -40,7 +43,7 @@ beforeEach(async () => {
 
 /** Whatever a test did, nothing stays reserved. */
 afterEach(async () => {
-  await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
+  await vi.waitFor(() => expect(inflight.usedBytes).toBe(0), PATIENCE);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -194,21 +197,21 @@ describe('bytes in flight', () => {
   it('are reserved as they arrive, refused with 503 when used up, and given back', async () => {
     const start = ' '.repeat(size - 1);
     const pending = [begin(size, start), begin(size, start)];
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(2 * size - 2));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(2 * size - 2), PATIENCE);
     const refused = await post('[1]');
     expect(refused.status).toBe(503);
     expect(refused.text).toContain('MAX_INFLIGHT_BYTES');
     for (const one of pending) one.destroy();
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0), PATIENCE);
     expect((await post('[]')).status).toBe(200);
   });
 
   it('are not reserved by a Content-Length alone, which is refused if it does not fit', async () => {
     const pending = Array.from({ length: 4 }, () => begin(LIMITS.maxRequestBytes, '[1'));
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(8));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(8), PATIENCE);
     expect((await post('[]')).status).toBe(200);
     pending.push(begin(size, ' '.repeat(size - 1)));
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(size + 7));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(size + 7), PATIENCE);
     const unsent = begin(size, '[');
     const status = await new Promise((resolve) => {
       unsent.once('response', (response) => resolve(response.statusCode));
@@ -240,16 +243,16 @@ describe('bytes in flight', () => {
     const socket = connect(port, '127.0.0.1');
     const behind = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n[';
     socket.write(`GET /unanswered HTTP/1.1\r\nHost: x\r\n\r\n${behind}`);
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(1));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(1), PATIENCE);
     socket.destroy();
-    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBe(0), PATIENCE);
   });
 
   it('are given back when a client goes away in the middle of a compressed body', async () => {
     const pending = request(url(), { method: 'POST', headers: { 'content-encoding': 'gzip' } });
     pending.on('error', () => {});
     pending.write(gzipSync(Buffer.alloc(1_000_000, 0x20)).subarray(0, 500));
-    await vi.waitFor(() => expect(inflight.usedBytes).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(inflight.usedBytes).toBeGreaterThan(0), PATIENCE);
     pending.destroy();
   });
 });

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text } from './client.js';
 
+/** How long a busy machine may take. */
+const PATIENCE = { timeout: 10_000 };
+
 const LIMITS = {
   MAX_REQUEST_BYTES: '2000',
   MAX_BATCH: '3',
@@ -135,7 +138,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
     for (const socket of held) socket.destroy();
     await vi.waitFor(async () => {
       expect((await client.post('/points', point())).status).toBe(201);
-    });
+    }, PATIENCE);
   });
 
   it('is not taken by requests that only announce a body', async () => {
@@ -160,7 +163,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
     await vi.waitFor(async () => {
       const last = await new Client(small, small.keys.readwrite).post('/points', sized(29_000_000));
       expect(last.status).toBe(201);
-    });
+    }, PATIENCE);
     await small.stop();
   });
 
@@ -185,7 +188,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
       expect(answer.headers.get('content-length')).toBe(String(answer.text.length));
       const { results } = answer.json as { results: string[][] };
       expect(results.map((ids) => ids.length)).toEqual(Array(4_000).fill(100));
-    });
+    }, PATIENCE);
     await small.stop();
   });
 
@@ -202,7 +205,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
     }
     await vi.waitFor(async () => {
       expect((await client.post('/points', sized(2000))).status).toBe(201);
-    });
+    }, PATIENCE);
   });
 
   /** A request that the server has begun to read, and of whose body the last byte never comes. */

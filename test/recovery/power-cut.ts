@@ -253,7 +253,7 @@ class Replay {
       }
       this.#open(inode, path);
     }
-    for (const [path, content] of [...this.#names]) {
+    for (const [path, content] of this.#names) {
       if (content !== 'folder' && !this.#found.has(path)) this.#change({ removed: path });
     }
     this.#found.clear();
