@@ -839,4 +839,5 @@ module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.backupFolder = nativeBinding.backupFolder
 module.exports.checkFolder = nativeBinding.checkFolder
 module.exports.formatVector = nativeBinding.formatVector
+module.exports.liftVectors = nativeBinding.liftVectors
 module.exports.restoreFolder = nativeBinding.restoreFolder

@@ -146,6 +146,22 @@ export interface GraphStatus {
   failure?: string
 }
 
+/** The vectors of a JSON text and what is left of it. */
+export interface LiftedVectors {
+  /** The values of all vectors, one vector after the other. */
+  values: Float32Array
+  /** Where each vector ends in `values`. */
+  ends: Uint32Array
+  /** The text with the index of each vector in its place. */
+  rest: Uint8Array
+}
+
+/**
+ * Takes the value of each key `vector` out of a JSON text. Null where one of them is not an array
+ * of numbers within the range of a float, or the text may mean something else.
+ */
+export declare function liftVectors(text: Uint8Array): LiftedVectors | null
+
 /** A stored point without its id. */
 export interface NativePoint {
   /** The vector, bit for bit. */

@@ -129,6 +129,24 @@ export function formatVector(vector: Float32Array): string {
   return native.formatVector(vector);
 }
 
+/** The vectors of a JSON text, and the text with the index of each in its place. */
+export interface LiftedVectors {
+  readonly vectors: readonly Float32Array[];
+  readonly rest: Buffer;
+}
+
+/**
+ * Takes the value of each key `vector` out of a JSON text; undefined where one of them is not an
+ * array of numbers within the range of f32, or the text may mean something else.
+ */
+export function liftVectors(text: Buffer): LiftedVectors | undefined {
+  const lifted = native.liftVectors(text);
+  if (lifted === null) return undefined;
+  const { values, ends, rest } = lifted;
+  const vectors = Array.from(ends, (end, index) => values.subarray(ends[index - 1] ?? 0, end));
+  return { vectors, rest: Buffer.from(rest.buffer, rest.byteOffset, rest.length) };
+}
+
 /** Work on a data folder that failed, with the engine's stable name of the reason. */
 export class FolderError extends Error {
   override readonly name = 'FolderError';

@@ -13,6 +13,7 @@ import { machine } from '../publish/machine.mjs';
 import { markdown } from '../publish/markdown.mjs';
 import { openInterface } from './interfaces.mjs';
 import { nowMs, untilLinked } from './linking.mjs';
+import { percentile, spread } from './spread.mjs';
 import { DIMENSION, readVectors } from './vectors.mjs';
 
 /** The target: p99 in the calm times this, and so many milliseconds more. */
@@ -64,7 +65,7 @@ async function measure(name) {
       console.error(`${name}, run ${run + 1} of ${runs}:`, rounds.at(-1));
     }
     const shares = rounds.map(({ writeP99Ms, allowedMs }) => writeP99Ms / allowedMs);
-    return { name, rounds, shares, isMet: median(shares) <= 1 };
+    return { name, rounds, shares, isMet: percentile(shares, 50) <= 1 };
   } finally {
     await server.stop();
   }
@@ -144,22 +145,4 @@ function report() {
   const found = { settings, tables, verdicts, decides: true };
   writeFileSync(`${RESULTS}writes.json`, `${JSON.stringify(found, undefined, 1)}\n`);
   console.log(markdown('Searches while a batch is inserted', { machine: about, ...found }));
-}
-
-/** The median of several figures, the least and the most. */
-function spread(values, digits) {
-  const of = { median: median(values), least: Math.min(...values), most: Math.max(...values) };
-  return Object.fromEntries(
-    Object.entries(of).map(([name, value]) => [name, Number(value.toFixed(digits))]),
-  );
-}
-
-function median(values) {
-  return percentile(values, 50);
-}
-
-/** The least value that so many percent of all are not above. */
-function percentile(values, percent) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)];
 }

@@ -35,7 +35,8 @@ beforeEach(async () => {
   app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
   app.use(async (ctx: Context) => {
     if (ctx.path === '/unanswered') await new Promise(() => {});
-    answerJson(ctx, 200, JSON.stringify(parseJson(await readBody(ctx, LIMITS, inflight), LIMITS)));
+    const { value } = parseJson(await readBody(ctx, LIMITS, inflight), LIMITS);
+    answerJson(ctx, 200, JSON.stringify(value));
   });
   server = createServer(app.callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -99,9 +99,16 @@ function collect(
         reject(error);
       }
     });
-    source.once('end', () => resolve(Buffer.concat(chunks, totalBytes)));
+    let isRead = false;
+    source.once('end', () => {
+      isRead = true;
+      resolve(Buffer.concat(chunks, totalBytes));
+    });
     // Also when all of it has arrived: what is still being decompressed is of no use to anyone.
-    onRequestEnd(response, () => reject(invalid('The body was cut off')));
+    onRequestEnd(response, () => {
+      // An error takes longer to make than the rest of this.
+      if (!isRead) reject(invalid('The body was cut off'));
+    });
     decoder?.once('error', (error) => {
       reject(invalid(`The body cannot be decompressed: ${error.message}`));
     });

@@ -1,12 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readConfig } from '../config.js';
 import { VectordError } from '../errors.js';
 import { ContentType, Similarity } from '../model.js';
-import { contentTypeName, toNewPoint, toNewPoints, toQueries, toQuery } from './json.js';
+import { parseJson } from './json-text.js';
+import * as json from './json.js';
 
 const point = { vector: [1, 2], payload: { content_type: 'Text', content: 'a' } };
 const query = { vector: [1, 2], similarity: 'Cosine', limit: 3 };
 const anySize = { maxBatch: Infinity };
+
+/** The conversions of a body whose vectors JSON.parse has read. */
+const toNewPoint = (value: unknown) => json.toNewPoint({ value });
+const toQuery = (value: unknown) => json.toQuery({ value });
+type Sized = typeof anySize;
+const toNewPoints = (value: unknown, limits: Sized) => json.toNewPoints({ value }, limits);
+const toQueries = (value: unknown, limits: Sized) => json.toQueries({ value }, limits);
 
 /** The message with which a conversion refuses. */
 function refusal(convert: () => unknown): string {
@@ -185,6 +194,67 @@ describe('toNewPoints and toQueries', () => {
 it('contentTypeName gives back the name that was sent', () => {
   for (const content_type of ['Text', 'Image']) {
     const { payload } = toNewPoint({ ...point, payload: { content_type, content: '' } });
-    expect(contentTypeName(payload.contentType)).toBe(content_type);
+    expect(json.contentTypeName(payload.contentType)).toBe(content_type);
   }
+});
+
+describe('a body whose vectors the addon reads', () => {
+  const limits = readConfig({});
+  const read = (text: string) => parseJson(Buffer.from(text), limits);
+  const outcome = (convert: () => unknown): unknown => {
+    try {
+      return convert();
+    } catch (error) {
+      return error instanceof VectordError ? error.message : error;
+    }
+  };
+
+  it('is what JSON.parse makes of it, right or wrong', () => {
+    const number = fc.oneof(
+      fc.double().map((value) => JSON.stringify(value)),
+      fc.constantFrom('-0', '1e39', '01', '1.', '.5', '"1"', 'null', '[1]', '1e-50', '-1E+2', ''),
+    );
+    const space = fc.constantFrom('', ' ', '\n\t');
+    const array = fc
+      .tuple(fc.array(number, { maxLength: 4 }), space)
+      .map(([numbers, gap]) => `[${gap}${numbers.join(`${gap},${gap}`)}${gap}]`);
+    const value = fc.oneof({ weight: 4, arbitrary: array }, number, fc.constant('{"vector":[1]}'));
+    const key = fc.constantFrom('vector', 'vector', 'payload', '\\u0076ector', 'x', 'a\\"b', 'é');
+    const after = fc.constantFrom('', '', '', '5', '.5', ' ', '}');
+    const field = fc.tuple(key, space, value, after).map((parts) => {
+      const [name, gap, content, rest] = parts;
+      return `"${name}"${gap}:${gap}${content}${rest}`;
+    });
+    const payload = '"payload":{"content_type":"Text","content":"\\"vector\\":[1]"}';
+    const item = fc.array(field, { maxLength: 4 }).map((all) => `{${[...all, payload].join()}}`);
+    const body = fc.array(item, { maxLength: 20 }).map((all) => `{"vectors":[${all.join()}]}`);
+    fc.assert(
+      fc.property(body, (text) => {
+        const whole = outcome(() => toNewPoints(JSON.parse(text), anySize));
+        const lifted = outcome(() => json.toNewPoints(read(text), anySize));
+        const isJson = !(whole instanceof SyntaxError);
+        expect(lifted).toEqual(isJson ? whole : `The body is not valid JSON: ${whole.message}`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('has its vectors apart from the rest', () => {
+    const { value, vectors } = read('{"vectors":[{"vector":[1,-0]},{"vector":[]}],"vector":[3]}');
+    expect(value).toEqual({ vectors: [{ vector: 0 }, { vector: 1 }], vector: 2 });
+    expect(vectors).toEqual([Float32Array.of(1, -0), new Float32Array(), Float32Array.of(3)]);
+  });
+
+  it('has no vector where there is but a number', () => {
+    const one = { vector: [1], similarity: 'Cosine', limit: 1 };
+    const text = JSON.stringify({ queries: [one, { ...one, vector: 0 }] });
+    expect(refusal(() => json.toQueries(read(text), anySize))).toBe(
+      'queries[1].vector is 0, expected an array of numbers',
+    );
+  });
+
+  it('is refused where it is not UTF-8, whatever its vectors', () => {
+    const bytes = Buffer.from('{"vector":[1],"payload":"\u00ff"}', 'latin1');
+    expect(refusal(() => parseJson(bytes, limits))).toBe('The body is not valid UTF-8');
+  });
 });

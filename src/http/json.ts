@@ -2,6 +2,7 @@ import { invalid, type VectordError } from '../errors.js';
 import { ContentType, Similarity, type NewPoint, type Payload, type Query } from '../model.js';
 import { checkBatchSize } from '../rules.js';
 import type { Limits } from '../limits.js';
+import type { Json } from './json-text.js';
 
 const CONTENT_TYPES = new Map<unknown, ContentType>(Object.entries(ContentType));
 const SIMILARITIES = new Map<unknown, Similarity>(Object.entries(Similarity));
@@ -10,22 +11,22 @@ const SIMILARITIES = new Map<unknown, Similarity>(Object.entries(Similarity));
 type BatchLimits = Pick<Limits, 'maxBatch'>;
 
 /** The point that the body of an insert describes. */
-export function toNewPoint(body: unknown): NewPoint {
-  return newPoint(toObject(body, ''), '');
+export function toNewPoint(body: Json): NewPoint {
+  return newPoint(toObject(body.value, ''), '', body);
 }
 
 /** The points that the body of a batch insert describes. */
-export function toNewPoints(body: unknown, limits: BatchLimits): NewPoint[] {
+export function toNewPoints(body: Json, limits: BatchLimits): NewPoint[] {
   return toItems(body, 'vectors', limits, newPoint);
 }
 
 /** The query that the body of a search describes. */
-export function toQuery(body: unknown): Query {
-  return query(toObject(body, ''), '');
+export function toQuery(body: Json): Query {
+  return query(toObject(body.value, ''), '', body);
 }
 
 /** The queries that the body of a batch search describes. */
-export function toQueries(body: unknown, limits: BatchLimits): Query[] {
+export function toQueries(body: Json, limits: BatchLimits): Query[] {
   return toItems(body, 'queries', limits, query);
 }
 
@@ -35,33 +36,33 @@ export function contentTypeName(value: ContentType): string {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Converts an object; `prefix` leads to its fields: '' or, say, 'vectors[2].'. */
-type Convert<Item> = (object: JsonObject, prefix: string) => Item;
+/** Converts an object of `body`; `prefix` leads to its fields: '' or, say, 'vectors[2].'. */
+type Convert<Item> = (object: JsonObject, prefix: string, body: Json) => Item;
 
-const newPoint: Convert<NewPoint> = (object, prefix) => ({
-  vector: toVector(object['vector'], `${prefix}vector`),
+const newPoint: Convert<NewPoint> = (object, prefix, body) => ({
+  vector: toVector(object['vector'], `${prefix}vector`, body),
   payload: toPayload(object['payload'], `${prefix}payload`),
 });
 
-const query: Convert<Query> = (object, prefix) => ({
-  vector: toVector(object['vector'], `${prefix}vector`),
+const query: Convert<Query> = (object, prefix, body) => ({
+  vector: toVector(object['vector'], `${prefix}vector`, body),
   similarity: toNamed(object['similarity'], `${prefix}similarity`, SIMILARITIES),
   limit: toCount(object['limit'], `${prefix}limit`),
   ef: object['ef'] === undefined ? undefined : toCount(object['ef'], `${prefix}ef`),
 });
 
 function toItems<Item>(
-  body: unknown,
+  body: Json,
   field: string,
   limits: BatchLimits,
   convert: Convert<Item>,
 ): Item[] {
-  const items = toObject(body, '')[field];
+  const items = toObject(body.value, '')[field];
   if (!Array.isArray(items)) throw unexpected(items, field, 'an array of objects');
   checkBatchSize(limits, field, items.length);
   return items.map((item: unknown, index) => {
     const path = `${field}[${index}]`;
-    return convert(toObject(item, path), `${path}.`);
+    return convert(toObject(item, path), `${path}.`, body);
   });
 }
 
@@ -73,7 +74,9 @@ function toPayload(value: unknown, path: string): Payload {
   return { contentType, content };
 }
 
-function toVector(value: unknown, path: string): Float32Array {
+function toVector(value: unknown, path: string, { vectors }: Json): Float32Array {
+  const read = typeof value === 'number' ? vectors?.[value] : undefined;
+  if (read !== undefined) return read;
   if (!Array.isArray(value)) throw unexpected(value, path, 'an array of numbers');
   const vector = new Float32Array(value.length);
   for (let index = 0; index < vector.length; index += 1) {

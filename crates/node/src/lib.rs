@@ -4,6 +4,7 @@
 mod error;
 pub mod folder;
 mod format;
+mod lift;
 
 use std::{sync::Arc, thread};
 
@@ -266,6 +267,28 @@ impl NativeEngine {
 #[napi(catch_unwind)]
 pub fn format_vector(vector: &[f32]) -> String {
     format::json_array(vector)
+}
+
+/// The vectors of a JSON text and what is left of it.
+#[napi(object)]
+pub struct LiftedVectors {
+    /// The values of all vectors, one vector after the other.
+    pub values: Float32Array,
+    /// Where each vector ends in `values`.
+    pub ends: Uint32Array,
+    /// The text with the index of each vector in its place.
+    pub rest: Uint8Array,
+}
+
+/// Takes the value of each key `vector` out of a JSON text. Null where one of them is not an array
+/// of numbers within the range of a float, or the text may mean something else.
+#[napi(catch_unwind)]
+pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
+    lift::lift(text, b"vector").map(|lifted| LiftedVectors {
+        values: Float32Array::new(lifted.values),
+        ends: Uint32Array::new(lifted.ends),
+        rest: Uint8Array::new(lifted.rest),
+    })
 }
 
 /// A promise that `start`'s callback settles, from whichever thread, with what `convert` makes of
