@@ -46,12 +46,9 @@ export class Scrape {
 
   /** The one value with these labels. */
   value(name: string, labels: Labels = {}): number {
-    const found = this.samples.filter(
-      (sample) => sample.name === name && keyOf(sample.labels) === keyOf(labels),
-    );
-    const [sample] = found;
-    if (sample === undefined) throw new Error(`no ${name}${keyOf(labels)}`);
-    return sample.value;
+    const value = this.all(name).get(keyOf(labels));
+    if (value === undefined) throw new Error(`no ${name}${keyOf(labels)}`);
+    return value;
   }
 
   /** All values of a name, by their labels. */
