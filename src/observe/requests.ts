@@ -118,8 +118,10 @@ export class Requests {
     const { failure } = request;
     const { logger } = this.#options;
     if (!isFault) logger.warn(line, 'slow request');
-    else if (isForeseen(failure)) logger.warn({ ...line, err: failure }, 'request failed');
-    else logger.error({ ...line, err: failure }, 'request failed');
+    else if (isForeseen(failure)) {
+      // Where it came from tells nothing, and there may be many of them.
+      logger.warn({ ...line, reason: failure.message }, 'request failed');
+    } else logger.error({ ...line, err: failure }, 'request failed');
   }
 
   #line({ requestId, operation }: EndedRequest, status: number, durationMs: number) {
@@ -135,6 +137,6 @@ export class Requests {
 }
 
 /** Whether a fault is one that comes with load or with a full disk, and not a defect or damage. */
-function isForeseen(failure: unknown): boolean {
+function isForeseen(failure: unknown): failure is VectordError {
   return failure instanceof VectordError && failure.code !== 'INTERNAL';
 }

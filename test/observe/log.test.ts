@@ -198,3 +198,26 @@ test('a call that its client gives up is told of as well, with what it asked for
   });
   client.close();
 });
+
+test('what overload refuses is a warning on both interfaces; what a client asks too much is not', async () => {
+  const env = { MAX_INFLIGHT_BYTES: '400', MAX_REQUEST_BYTES: '500', MAX_CONTENT_BYTES: '10' };
+  server = await startServer({ keys: KEYS, env });
+  const writer = new Client(server, KEYS.readwrite);
+  const refused = await writer.post('/points', 'x'.repeat(450));
+  const called = await call('InsertVector', wire.insertRequest(VECTOR, 'x'.repeat(420)));
+  expect((await writer.post('/points', 'x'.repeat(501))).status).toBe(413);
+  const tooLarge = await call('InsertVector', wire.insertRequest(VECTOR, 'x'.repeat(11)));
+  expect([refused.status, called.code, tooLarge.code]).toEqual([
+    503,
+    status.RESOURCE_EXHAUSTED,
+    status.RESOURCE_EXHAUSTED,
+  ]);
+  await vi.waitFor(() => expect(lines('request failed').length).toBeGreaterThanOrEqual(2));
+  const reason = expect.stringContaining('MAX_INFLIGHT_BYTES') as string;
+  const warning = { level: 'warn', reason };
+  expect(lines('request failed').slice(0, 2)).toMatchObject([
+    { ...warning, requestId: refused.headers.get('x-request-id'), status: 503 },
+    { ...warning, requestId: requestIdOf(called), status: 'RESOURCE_EXHAUSTED' },
+  ]);
+  expect(JSON.stringify(lines('request failed'))).not.toContain(requestIdOf(tooLarge));
+});
