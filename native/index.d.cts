@@ -38,6 +38,8 @@ export declare class NativeEngine {
   searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): Promise<BatchResults>
   /** Points, health and graphs. */
   status(): EngineStatus
+  /** What was done since the start, and what waits. */
+  metrics(): EngineMetrics
   /**
    * Finishes what is under way and lets the folder go. The promise resolves once everything is
    * durable; every other call is refused from now on.
@@ -71,6 +73,28 @@ export interface BatchResults {
 /** Verifies a data folder that no process has open; changes nothing. */
 export declare function checkFolder(path: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
 
+/** What the engine has done since it was opened, and what waits. */
+export interface EngineMetrics {
+  /** Microseconds of each sync of the log. */
+  syncs: Histogram
+  /** Microseconds of each group, from its writing to where it could be seen. */
+  commits: Histogram
+  /** Records of each group. */
+  groupRecords: Histogram
+  /** Snapshots written. */
+  snapshots: number
+  /** Segments written in the place of others. */
+  compactions: number
+  /** Batches and heavy searches that wait or run. */
+  jobs: number
+  /** How many of them may. */
+  maxJobs: number
+  /** Memory in bytes that waiting and running requests take. */
+  queuedBytes: number
+  /** How much of it they may take. */
+  maxQueuedBytes: number
+}
+
 /** What to open and how. */
 export interface EngineOptions {
   /** The data folder. */
@@ -93,6 +117,8 @@ export interface EngineOptions {
 export interface EngineStatus {
   /** Points that are not deleted. */
   points: number
+  /** Slots of deleted points that are not free for others yet. */
+  dead: number
   /** Why the store takes no more writes, if it does not. */
   failure?: string
   /** The first damaged record that was found since the start, if there is one. */
@@ -144,6 +170,16 @@ export interface GraphStatus {
   caughtUp: boolean
   /** Why there is no graph, if building it failed. */
   failure?: string
+}
+
+/** How often a value fell between which bounds, since the start. */
+export interface Histogram {
+  /** The greatest value of each bucket but the last, which has no bound. */
+  bounds: Array<number>
+  /** The number of values in each bucket. */
+  counts: Array<number>
+  /** The sum of all values. */
+  sum: number
 }
 
 /** The vectors of a JSON text and what is left of it. */

@@ -41,6 +41,11 @@ export class VectordError extends Error {
   get grpcStatus(): status {
     return STATUSES[this.code].grpc;
   }
+
+  /** Whether the service is to blame, or its machine, and not what the client asked for. */
+  get isFault(): boolean {
+    return this.httpStatus >= 500;
+  }
 }
 
 /** Shorthand for the failure that is the client's to mend. */

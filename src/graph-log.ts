@@ -1,14 +1,10 @@
 import type { Logger } from './logger.js';
-import { Similarity } from './model.js';
+import { similarityName } from './model.js';
 import type { Engine, EngineStatus } from './native.js';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** A long build says this often how far it is. */
 const PROGRESS_INTERVAL_MS = 10_000;
-
-const NAMES = new Map<number, string>(
-  Object.entries(Similarity).map(([name, number]) => [number, name]),
-);
 
 interface Parameters {
   readonly hnswM: number;
@@ -61,7 +57,7 @@ export class GraphLog {
 
   #tell({ metric, linked, slots, caughtUp, failure }: EngineStatus['graphs'][number]): void {
     const { hnswM, hnswEfConstruction } = this.#parameters;
-    const graph = NAMES.get(metric);
+    const graph = similarityName(metric);
     const toldAtMs = this.#toldAtMs.get(metric);
     const nowMs = performance.now();
     if (toldAtMs === undefined) {

@@ -8,6 +8,14 @@ export type ContentType = (typeof ContentType)[keyof typeof ContentType];
 export const Similarity = { Euclidean: 0, Manhattan: 1, Hamming: 2, Cosine: 3 } as const;
 export type Similarity = (typeof Similarity)[keyof typeof Similarity];
 
+const SIMILARITY_NAMES = new Map<number, string>(
+  Object.entries(Similarity).map(([name, number]) => [number, name]),
+);
+
+export function similarityName(number: number): string {
+  return SIMILARITY_NAMES.get(number) ?? String(number);
+}
+
 export interface Payload {
   readonly contentType: ContentType;
   /** Any well-formed Unicode string. */

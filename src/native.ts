@@ -26,6 +26,7 @@ export interface EngineOptions {
 }
 
 export type EngineStatus = native.EngineStatus;
+export type EngineMetrics = native.EngineMetrics;
 export type FolderEvent = native.FolderEvent;
 export type FolderReport = native.FolderReport;
 export type BackupReport = native.BackupReport;
@@ -116,6 +117,10 @@ export class Engine {
 
   status(): EngineStatus {
     return this.#engine.status();
+  }
+
+  metrics(): EngineMetrics {
+    return this.#engine.metrics();
   }
 
   /** Makes everything durable and lets the data folder go; everything else is refused from now on. */

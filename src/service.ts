@@ -14,6 +14,7 @@ import { describePoint, describeQuery, describeSingle, type Rules } from './rule
  */
 export class Service {
   readonly #engine: Engine;
+  #isStopping = false;
 
   constructor(
     engine: Engine,
@@ -64,10 +65,16 @@ export class Service {
     return await this.#engine.searchBatch(batch, describeQuery);
   }
 
+  /** From now on nobody should send anything new; what comes nevertheless is answered. */
+  announceStop(): void {
+    this.#isStopping = true;
+  }
+
   /** What keeps the service from doing all that it is there for; the log has the particulars. */
   faults(): readonly string[] {
     const { failure, damage } = this.#engine.status();
     const faults: string[] = [];
+    if (this.#isStopping) faults.push('the service is stopping');
     if (failure !== undefined) {
       faults.push('a write could not be made durable: writes are refused until a restart');
     }

@@ -90,6 +90,13 @@ export const SETTINGS = {
     'Size of a file of the log; the space of deleted points comes back file by file',
   ),
   logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
+  slowRequestMs: integer(
+    'SLOW_REQUEST_MS',
+    1_000,
+    [0, 3_600_000],
+    'A request that takes longer is logged with what made it heavy; 0 logs none',
+  ),
+  metricsOpen: choice('METRICS_OPEN', 'false', SWITCH, 'Whether /metrics answers without a key'),
   maxRequestBytes: bytes(
     'MAX_REQUEST_BYTES',
     64,

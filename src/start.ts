@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import type { Config } from './config.js';
 import { ensureDataFolder } from './data-folder.js';
@@ -12,6 +13,8 @@ import { createKeysFile } from './keys-file.js';
 import { KeysWatch } from './keys-watch.js';
 import { Keys } from './keys.js';
 import type { Logger } from './logger.js';
+import { Metrics } from './observe/metrics.js';
+import { Requests } from './observe/requests.js';
 import { Engine, type DimensionSource } from './native.js';
 import { Service } from './service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
@@ -38,7 +41,12 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
     const decoder = new Decoder(rules);
     const service = new Service(engine, rules);
-    const servers = await startServers(config, service, decoder, keys, logger);
+    const inflight = new InflightBytes(config.maxInflightBytes);
+    const requests = openRequests(config, logger);
+    const observed = { engine, service, decoder, inflight, requests: Object.values(requests) };
+    const metrics = new Metrics({ ...observed, dataPath });
+    const shared = { service, decoder, keys, inflight, logger };
+    const servers = await startServers(config, shared, requests, metrics);
     const watch = new KeysWatch(keys, logger);
     const graphLog = new GraphLog(engine, config, logger);
     return {
@@ -54,6 +62,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
       },
       reloadKeys: () => watch.reload(),
       async stop() {
+        service.announceStop();
         watch.close();
         graphLog.close();
         try {
@@ -62,6 +71,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
             servers.grpc.close(SHUTDOWN_GRACE_MS),
           ]);
         } finally {
+          metrics.close();
           await decoder.close();
           await engine.close();
         }
@@ -102,22 +112,44 @@ interface Server {
   close(graceMs: number): Promise<void>;
 }
 
+/** What both servers need. */
+interface Shared {
+  readonly service: Service;
+  readonly decoder: Decoder;
+  readonly keys: Keys;
+  readonly inflight: InflightBytes;
+  readonly logger: Logger;
+}
+
+/** Who notes the requests of each interface. */
+interface RequestsOfEach {
+  readonly http: Requests;
+  readonly grpc: Requests;
+}
+
+function openRequests({ slowRequestMs }: Config, logger: Logger): RequestsOfEach {
+  const shared = { logger, slowRequestMs };
+  return {
+    http: new Requests({ ...shared, protocol: 'http', nameOf: (status) => status }),
+    grpc: new Requests({ ...shared, protocol: 'grpc', nameOf: (code) => Status[code] ?? code }),
+  };
+}
+
 /** Starts both servers or none, and reports the faults of both. */
 async function startServers(
   config: Config,
-  service: Service,
-  decoder: Decoder,
-  keys: Keys,
-  logger: Logger,
+  shared: Shared,
+  requests: RequestsOfEach,
+  metrics: Metrics,
 ): Promise<{ http: Server; grpc: Server }> {
-  const inflight = new InflightBytes(config.maxInflightBytes);
-  const shared = { service, decoder, keys, inflight, logger };
+  const { logger } = shared;
+  const { metricsOpen } = config;
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;
   const [http, grpc] = await Promise.allSettled([
-    startHttp({ ...shared, ...httpAddress }),
-    startGrpc({ ...shared, ...grpcAddress, reflection }),
+    startHttp({ ...shared, ...httpAddress, requests: requests.http, metrics, metricsOpen }),
+    startGrpc({ ...shared, ...grpcAddress, requests: requests.grpc, reflection }),
   ]);
   if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
     return { http: http.value, grpc: grpc.value };

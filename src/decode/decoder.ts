@@ -44,6 +44,11 @@ export class Decoder {
     private readonly program = new URL('./worker.js', import.meta.url),
   ) {}
 
+  /** Large requests that the thread has not come to yet. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
   /**
    * What the request in `bytes` holds. Rejects with a VectordError where it is not what it should
    * be. The bytes are not to be used afterwards.

@@ -2,55 +2,115 @@ import { randomUUID } from 'node:crypto';
 import { Metadata, status } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import { Reservation, type InflightBytes } from '../inflight.js';
-import type { Logger } from '../logger.js';
+import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
+import { notesOn } from './call-notes.js';
 import type { CallHooks, CallStatus } from './seams.js';
 
-/** The metadata that names a failed call, in its answer and in the log. */
+/** The metadata that names a call, in its answer and in the log. */
 export const REQUEST_ID = 'x-request-id';
 
 /** How grpc-js says that a request cannot be read, which it calls INTERNAL. */
 const CLIENT_FAULTS = ['Invalid grpc-timeout value', 'Error deserializing request'];
 
+/** What only the service can be to blame for, whatever was asked of it. */
+const SERVICE_FAULTS: ReadonlySet<status> = new Set([
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.UNAVAILABLE,
+  status.DATA_LOSS,
+]);
+
 /** One call from its headers to its status: what it takes from the common budget, how it ends. */
-export class CallRecord implements CallHooks {
+export class CallRecord implements CallHooks, EndedRequest {
+  /** The message of the call, as its codec reads it. */
+  message: object | undefined;
+  readonly startedAtMs: number;
   readonly #reservation: Reservation;
+  #requestId: string | undefined;
+  #failure: unknown;
+  #isNoted = false;
 
   constructor(
-    private readonly path: string,
+    readonly operation: Operation,
     private readonly maxBytes: number,
     inflight: InflightBytes,
-    private readonly logger: Logger,
+    private readonly requests: Requests,
   ) {
     this.#reservation = new Reservation(inflight);
+    this.startedAtMs = requests.begin();
   }
 
   get hasEnded(): boolean {
     return this.#reservation.hasEnded;
   }
 
+  get bytes(): number {
+    return this.#reservation.bytes;
+  }
+
+  /** Made where it is wanted: most calls are neither logged nor refused. */
+  get requestId(): string {
+    this.#requestId ??= randomUUID();
+    return this.#requestId;
+  }
+
+  get asked(): unknown {
+    return notesOn(this.message).asked ?? this.message;
+  }
+
+  get failure(): unknown {
+    return this.#failure ?? notesOn(this.message).failure;
+  }
+
   take(bytes: number): void {
     if (this.#reservation.bytes + bytes > this.maxBytes) {
       throw new VectordError('TOO_LARGE', `the call sends more than ${this.maxBytes} bytes`);
     }
-    this.#reservation.take(bytes);
+    try {
+      this.#reservation.take(bytes);
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
   }
 
-  /** Gives back what the call took. */
+  /** Notes why the call fails, where no handler does. */
+  fail(failure: unknown): void {
+    this.#failure = failure;
+  }
+
+  /** Gives back what the call took. One that was not answered was given up by its client. */
   end(): void {
+    this.#note(status.CANCELLED);
     this.#reservation.end();
   }
 
-  /** Names the call in a status that tells of a failure, and puts the blame where it belongs. */
+  /** Names the call in what is logged or tells of a failure, and puts the blame where it belongs. */
   answer(answer: CallStatus): CallStatus {
-    if (answer.code === status.OK) return answer;
     const details = answer.details ?? '';
     const isClientFault =
       answer.code === status.INTERNAL && CLIENT_FAULTS.some((start) => details.startsWith(start));
     const code = isClientFault ? status.INVALID_ARGUMENT : (answer.code ?? status.INTERNAL);
+    if (code !== status.OK) {
+      this.#requestId ??= answer.metadata?.get(REQUEST_ID)[0]?.toString() ?? randomUUID();
+    }
+    this.#note(code);
+    // Of a call that went well, only one that was logged has got a name.
+    if (this.#requestId === undefined) return answer;
     const metadata = answer.metadata ?? new Metadata();
-    if (metadata.get(REQUEST_ID).length === 0) metadata.set(REQUEST_ID, randomUUID());
-    const [requestId] = metadata.get(REQUEST_ID);
-    this.logger.debug({ requestId, method: this.path, status: status[code] }, 'grpc call refused');
+    metadata.set(REQUEST_ID, this.#requestId);
     return { code, details, metadata };
+  }
+
+  #note(code: status): void {
+    if (this.#isNoted) return;
+    this.#isNoted = true;
+    this.requests.end(this, code, code !== status.OK && this.#isFault(code));
+  }
+
+  #isFault(code: status): boolean {
+    const { failure } = this;
+    if (failure instanceof VectordError) return failure.isFault;
+    return SERVICE_FAULTS.has(code);
   }
 }

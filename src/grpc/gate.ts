@@ -8,9 +8,10 @@ import { VectordError } from '../errors.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
-import type { Logger } from '../logger.js';
+import type { Requests } from '../observe/requests.js';
 import { CallRecord } from './call-record.js';
 import { LargeIds } from './large-ids.js';
+import { grpcOperations } from './operations.js';
 import { hookCall, toStatus } from './seams.js';
 
 /** Services that carry no data of the store. Every other one needs a key. */
@@ -39,18 +40,19 @@ const BEARER = /^bearer +(.*)$/i;
 export interface GateOptions {
   readonly keys: Keys;
   readonly inflight: InflightBytes;
-  readonly logger: Logger;
+  readonly requests: Requests;
 }
 
 /**
  * Stands before every call: key, method and role, in this order, are checked before a byte of the
  * message is read; what arrives is counted, and has to arrive in time.
  */
-export function callGate({ keys, inflight, logger }: GateOptions): ServerInterceptor {
+export function callGate({ keys, inflight, requests }: GateOptions): ServerInterceptor {
+  const operationOf = grpcOperations(requests);
   return ({ path }, call) => {
     const isOpen = OPEN_SERVICES.has(path.slice(1, path.lastIndexOf('/')));
     const maxBytes = isOpen ? MAX_OPEN_CALL_BYTES : Infinity;
-    const record = new CallRecord(path, maxBytes, inflight, logger);
+    const record = new CallRecord(operationOf(path), maxBytes, inflight, requests);
     hookCall(call, record);
     let timer: NodeJS.Timeout | undefined;
     return new ServerInterceptingCall(call, {
@@ -64,6 +66,10 @@ export function callGate({ keys, inflight, logger }: GateOptions): ServerInterce
             }
             timer = setTimeout(() => refuse(call, requestTimedOut()), REQUEST_TIMEOUT_MS).unref();
             proceed(metadata);
+          },
+          onReceiveMessage(message: object, proceed) {
+            record.message = message;
+            proceed(message);
           },
           onReceiveHalfClose(proceed) {
             clearTimeout(timer);
@@ -103,6 +109,7 @@ async function sendLarge(
     await message.encode(() => !record.hasEnded);
     if (!record.hasEnded) send(message);
   } catch (error) {
+    record.fail(error);
     call.sendStatus(toStatus(error));
   }
 }

@@ -1,11 +1,14 @@
-import { status } from '@grpc/grpc-js';
+import { Metadata as GrpcMetadata, status } from '@grpc/grpc-js';
 import { Metadata, type CallContext } from 'nice-grpc';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/server.js';
 import { Decoder } from '../decode/decoder.js';
+import { InflightBytes } from '../inflight.js';
 import { Engine } from '../native.js';
+import { Requests } from '../observe/requests.js';
 import { Service } from '../service.js';
+import { CallRecord, REQUEST_ID } from './call-record.js';
 import { vectorDbHandlers } from './handlers.js';
 
 const RULES = {
@@ -33,23 +36,39 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   });
   const service = new Service(engine, RULES);
   const lines: string[] = [];
-  const handlers = vectorDbHandlers(
-    service,
-    new Decoder(RULES),
-    pino({}, { write: (line) => lines.push(line) }),
-  );
+  const logger = pino({}, { write: (line) => lines.push(line) });
+  const requests = new Requests({
+    protocol: 'grpc',
+    logger,
+    slowRequestMs: 0,
+    nameOf: (code) => status[code] ?? code,
+  });
+  const method = 'vectordb.VectorDB/GetPoint';
+  const inflight = new InflightBytes(1_000);
+  const record = new CallRecord(requests.addOperation({ method }), 1_000, inflight, requests);
+  const handlers = vectorDbHandlers(service, new Decoder(RULES));
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.
   const fault = new RangeError('Array buffer allocation failed');
+  record.message = fault;
   const answer = handlers.getPoint(fault, { trailer } as CallContext);
   await expect(answer).rejects.toMatchObject({
     code: status.INTERNAL,
     details: `Internal server error (request ${trailer.get('x-request-id')})`,
   });
+  const requestId = trailer.get(REQUEST_ID) ?? '';
+  const metadata = new GrpcMetadata();
+  metadata.set(REQUEST_ID, requestId);
+  const sent = record.answer({ code: status.INTERNAL, details: 'x', metadata });
+  expect(sent.metadata?.get(REQUEST_ID)).toEqual([requestId]);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-    requestId: trailer.get('x-request-id'),
+    level: 50,
+    requestId,
+    interface: 'grpc',
+    method,
+    status: 'INTERNAL',
     err: { message: fault.message },
   });
   engine.close();

@@ -6,7 +6,7 @@ import type { Decoder } from '../decode/decoder.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
-import type { Logger } from '../logger.js';
+import type { Requests } from '../observe/requests.js';
 import type { Service } from '../service.js';
 import { channelOptions } from './channel-options.js';
 import { vectorDbDefinition } from './definition.js';
@@ -23,7 +23,7 @@ export interface GrpcOptions {
   readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: InflightBytes;
-  readonly logger: Logger;
+  readonly requests: Requests;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;
 }
@@ -38,14 +38,14 @@ export interface GrpcServer {
 
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const { service, decoder, logger } = options;
+  const { service, decoder } = options;
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
   const server = createServer(
     channelOptions(service.rules.limits.maxRequestBytes, callGate(options)),
   );
   const health = new Health(service);
-  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, logger));
+  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder));
   server.add(HealthDefinition, health);
   if (options.reflection) {
     for (const definition of reflectionDefinitions) server.add(definition, reflection);

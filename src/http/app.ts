@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import { invalid } from '../errors.js';
 import { messageOf } from '../start-error.js';
-import { answerAndLog, type Next } from './answer-and-log.js';
+import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
 import type { Context, RequestState } from './context.js';
 import { isBelowPoints, isPlain, pathOf } from './path.js';
@@ -20,7 +20,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
   app.on('error', (error: unknown) => {
     logger.debug({ reason: messageOf(error) }, 'http connection broke');
   });
-  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  app.use(answerAndNote(options.requests));
   app.use(requireHost);
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');
@@ -30,7 +30,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
     ctx.url = path;
     await next();
   });
-  app.use(createRouter(routes(options)).routes());
+  app.use(createRouter(routes(options), keys).routes());
   app.use(() => {
     throw notFound();
   });

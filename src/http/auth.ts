@@ -11,9 +11,27 @@ export function authenticate(request: IncomingMessage, keys: Keys): Role {
   const [key] = presented;
   if (key === undefined) throw unauthenticated('The api-key header is missing');
   if (presented.length > 1) throw unauthenticated('The api-key header is given more than once');
+  return roleOf(key, keys);
+}
+
+function roleOf(key: string, keys: Keys): Role {
   const found = keys.lookup(key);
   if (found === undefined) throw unauthenticated('The API key is not known');
   return found.role;
+}
+
+/** `Bearer <key>`: what Prometheus and its like can be told to send. */
+const BEARER = /^bearer +(.*)$/i;
+
+/** The same of a scraper, whose key may be in the `authorization` header instead: once in all. */
+export function authenticateScraper(request: IncomingMessage, keys: Keys): Role {
+  const { authorization, 'api-key': apiKey } = request.headersDistinct;
+  if (authorization === undefined) return authenticate(request, keys);
+  if (apiKey !== undefined || authorization.length > 1) {
+    throw unauthenticated('The key is given more than once');
+  }
+  const [text = ''] = authorization;
+  return roleOf(BEARER.exec(text)?.[1] ?? text, keys);
 }
 
 /** Refuses a request whose key, if it has any, does not open the route. */

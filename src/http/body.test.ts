@@ -6,7 +6,8 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { InflightBytes } from '../inflight.js';
-import { answerAndLog } from './answer-and-log.js';
+import { Requests } from '../observe/requests.js';
+import { answerAndNote } from './answer-and-note.js';
 import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
 import { parseJson } from './json-text.js';
@@ -32,7 +33,8 @@ beforeEach(async () => {
   const logger = pino({ level: 'silent' });
   const app = new Koa<RequestState>();
   app.on('error', () => {});
-  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  const options = { protocol: 'http', logger, slowRequestMs: 0, nameOf: String } as const;
+  app.use(answerAndNote(new Requests(options)));
   app.use(async (ctx: Context) => {
     if (ctx.path === '/unanswered') await new Promise(() => {});
     const { value } = parseJson(await readBody(ctx, LIMITS, inflight), LIMITS);

@@ -12,9 +12,10 @@ const MALFORMED = [400, 'The request is not well-formed HTTP/1.1'] as const;
 
 /**
  * Answers what node's parser refuses, which never reaches the app, as text like every other
- * error, and closes the connection: where the next request would begin is not known.
+ * error, and closes the connection: where the next request would begin is not known. `onAnswer`
+ * hears of each status.
  */
-export function answerMalformedRequests(server: Server): void {
+export function answerMalformedRequests(server: Server, onAnswer: (status: number) => void): void {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const remember = (_: unknown, response: ServerResponse): void => {
     if (response.socket === null) return;
@@ -31,7 +32,10 @@ export function answerMalformedRequests(server: Server): void {
     // The client may be gone already, and nobody else listens to this socket any more.
     socket.on('error', () => socket.destroy());
     if (answering.has(socket)) socket.destroy();
-    else end(socket, 405, 'CONNECT is not possible here', 'Allow: GET, HEAD, POST, DELETE\r\n');
+    else {
+      onAnswer(405);
+      end(socket, 405, 'CONNECT is not possible here', 'Allow: GET, HEAD, POST, DELETE\r\n');
+    }
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -43,6 +47,7 @@ export function answerMalformedRequests(server: Server): void {
       return;
     }
     const [status, text] = ANSWERS.get(error.code ?? '') ?? MALFORMED;
+    onAnswer(status);
     end(socket, status, text);
   });
 }

@@ -2,6 +2,8 @@ import type { Decoder } from '../decode/decoder.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { Requests } from '../observe/requests.js';
 import type { Service } from '../service.js';
 
 /** What the HTTP interface is made of. */
@@ -14,4 +16,8 @@ export interface HttpOptions {
   readonly keys: Keys;
   readonly inflight: InflightBytes;
   readonly logger: Logger;
+  readonly requests: Requests;
+  readonly metrics: Metrics;
+  /** Whether metrics are for everyone, not only for those with a key. */
+  readonly metricsOpen: boolean;
 }

@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import { VectordError } from '../errors.js';
-import { authorize, type Access } from './auth.js';
+import type { Keys } from '../keys.js';
+import { authenticateScraper, authorize, type Access } from './auth.js';
 import type { Context, RequestState } from './context.js';
 
 /** One row of the table of routes: there is no route without a word on who may use it. */
@@ -12,13 +13,15 @@ export interface Route {
 }
 
 /** A router of exactly these routes; a method that a path does not have is refused with 405. */
-export function createRouter(table: readonly Route[]): Router<RequestState> {
+export function createRouter(table: readonly Route[], keys: Keys): Router<RequestState> {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const path of new Set(table.map((route) => route.path))) {
     const routesOfPath = table.filter((route) => route.path === path);
     for (const { method, access, handle } of routesOfPath) {
       router.register(path, [method], async (ctx: Context) => {
         ctx.state.route = path;
+        // Below /points the key has been checked before the route was looked for.
+        if (access !== 'open') ctx.state.role ??= authenticateScraper(ctx.req, keys);
         authorize(ctx.state.role, access);
         await handle(ctx);
       });

@@ -10,16 +10,21 @@ import { answerIds, answerJson, answerText } from './reply.js';
 import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
+import { EXPOSITION_TYPE } from '../observe/exposition.js';
 import type { HttpOptions } from './options.js';
 import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
-export function routes({ service, decoder, inflight }: HttpOptions): readonly Route[] {
+export function routes(options: HttpOptions): readonly Route[] {
+  const { service, decoder, inflight, metrics, metricsOpen } = options;
   const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
-  const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> =>
-    await decoder.decode(name, await readBody(ctx, service.rules.limits, inflight), (listener) =>
-      onRequestEnd(ctx.res, listener),
-    );
+  const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
+    const body = await readBody(ctx, service.rules.limits, inflight);
+    const onEnd = (listener: () => void): void => onRequestEnd(ctx.res, listener);
+    const asked = await decoder.decode(name, body, onEnd);
+    ctx.state.asked = asked;
+    return asked;
+  };
   /** A small query may ask for the ids of all points: as long as they are kept, they count. */
   const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
     if (!Buffer.isBuffer(json)) reservationOf(ctx, inflight).take(json.sourceBytes);
@@ -56,6 +61,16 @@ export function routes({ service, decoder, inflight }: HttpOptions): readonly Ro
       handle(ctx) {
         ctx.set('Content-Type', 'application/yaml');
         ctx.body = openapi;
+      },
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      access: metricsOpen ? 'open' : 'readonly',
+      async handle(ctx) {
+        const text = await metrics.text();
+        ctx.set('Content-Type', EXPOSITION_TYPE);
+        ctx.body = text;
       },
     },
     {

@@ -48,7 +48,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  answerMalformedRequests(server);
+  answerMalformedRequests(server, (status) => options.metrics.countMalformed(status));
 
   const { address, port } = await listen(server, options);
   return { address, port, close: (graceMs) => close(server, graceMs) };

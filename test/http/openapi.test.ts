@@ -106,6 +106,7 @@ describe('the OpenAPI document', () => {
         'get /health',
         'get /ready',
         'get /docs/openapi.yaml',
+        'get /metrics',
         'post /points',
         'post /points/batch',
         'post /points/search',

@@ -30,6 +30,11 @@ impl Budget {
         })
     }
 
+    /// The bytes that are taken, and how many may be.
+    pub fn usage(&self) -> (usize, usize) {
+        (self.used_bytes.load(Ordering::Relaxed), self.max_bytes)
+    }
+
     /// Takes `bytes`, or refuses with "overloaded". A request that is larger than the whole budget
     /// is taken on when there is no other.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {

@@ -15,6 +15,7 @@ use crate::{
     budget::Budget,
     graph::{Params, Scratch},
     index::{GraphStatus, Hit, Index, Linker, PointId, Request},
+    metrics::{Counters, Histogram, Metrics},
     store::{OpenOptions, Store, StoredPoint},
     sync::lock,
     upkeep::Upkeep,
@@ -134,6 +135,9 @@ pub struct Engine {
     workers: Workers,
     linker: Mutex<Option<Linker>>,
     upkeep: Mutex<Option<Upkeep>>,
+    budget: Arc<Budget>,
+    counters: Arc<Counters>,
+    syncs: Arc<Histogram>,
     closed: RwLock<bool>,
 }
 
@@ -162,9 +166,19 @@ impl Engine {
             index.want_graph(metric);
         }
         let budget = Budget::new(options.max_queued_bytes);
-        let writer = Writer::start(opened.store, Arc::clone(&index), Arc::clone(&budget))?;
-        let writer = Arc::new(writer);
-        let upkeep = Upkeep::start(Arc::clone(&index), Arc::clone(&writer), snapshots)?;
+        let (counters, syncs) = (Counters::new(), opened.store.syncs());
+        let writer = Arc::new(Writer::start(
+            opened.store,
+            Arc::clone(&index),
+            Arc::clone(&budget),
+            Arc::clone(&counters),
+        )?);
+        let upkeep = Upkeep::start(
+            Arc::clone(&index),
+            Arc::clone(&writer),
+            snapshots,
+            Arc::clone(&counters),
+        )?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Engine {
             dimension: opened.dimension,
@@ -175,6 +189,9 @@ impl Engine {
             upkeep: Mutex::new(Some(upkeep)),
             writer,
             index,
+            budget,
+            counters,
+            syncs,
             closed: RwLock::new(false),
         })
     }
@@ -266,6 +283,13 @@ impl Engine {
             damage: self.index.damage(),
             upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),
         }
+    }
+
+    /// What was done since the start, and what waits.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.counters
+            .read(&self.syncs, self.workers.jobs(), self.budget.usage())
     }
 
     /// Finishes what is under way, makes it durable and lets the folder go. Everything is refused

@@ -16,6 +16,7 @@ use std::{
 use crate::{
     Error, Result,
     index::Index,
+    metrics::Counters,
     store::{Replacement, Snapshots, Store, Stretch},
     sync::lock,
     writer::Writer,
@@ -59,7 +60,12 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread for an index that is as the log and the last snapshot made it.
-    pub fn start(index: Arc<Index>, writer: Arc<Writer>, snapshots: Snapshots) -> Result<Upkeep> {
+    pub fn start(
+        index: Arc<Index>,
+        writer: Arc<Writer>,
+        snapshots: Snapshots,
+        counters: Arc<Counters>,
+    ) -> Result<Upkeep> {
         let (stop, stopped) = channel();
         let is_stopped = Arc::new(AtomicBool::new(false));
         let failure = Arc::new(Mutex::new(None));
@@ -73,6 +79,7 @@ impl Upkeep {
             index,
             writer,
             snapshots,
+            counters,
             is_stopped: Arc::clone(&is_stopped),
             saved,
             seen: saved,
@@ -120,6 +127,7 @@ struct State {
     index: Arc<Index>,
     writer: Arc<Writer>,
     snapshots: Snapshots,
+    counters: Arc<Counters>,
     is_stopped: Arc<AtomicBool>,
     /// Changes in the last snapshot.
     saved: u64,
@@ -189,6 +197,7 @@ impl State {
     fn save(&mut self) -> Result<()> {
         let changes = self.index.changes();
         self.index.snapshot(&self.snapshots)?;
+        self.counters.add_snapshot();
         self.saved = changes;
         Ok(())
     }
@@ -229,6 +238,7 @@ impl State {
         }
         self.save()?;
         let replacements = std::mem::take(&mut self.replacements);
+        let compacted = replacements.len();
         let (replacements, replaced) = self.writer.run(move |store| {
             let replaced = store.replace(&replacements);
             (replacements, replaced)
@@ -237,6 +247,7 @@ impl State {
             self.replacements = replacements;
             return Err(error);
         }
+        self.counters.add_compactions(compacted);
         let epoch = self.index.epochs().advance();
         while !self.wait_until(ROUND, |index| index.epochs().has_passed(epoch))? {}
         #[allow(unsafe_code, reason = "here it is known who reads the segments")]

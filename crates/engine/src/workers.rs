@@ -94,6 +94,11 @@ impl Workers {
         self.count
     }
 
+    /// How many jobs wait or run, and how many may.
+    pub fn jobs(&self) -> (usize, usize) {
+        (self.shared.lock().count, MAX_JOBS)
+    }
+
     /// Enqueues a job, or finishes it at once with the reason why not.
     pub fn submit(&self, job: Box<dyn Job>) {
         if let Err((job, reason)) = self.shared.enqueue(job) {

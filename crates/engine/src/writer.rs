@@ -13,13 +13,14 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
     Error, Result,
     budget::{Budget, Reservation},
     index::{Index, PointId},
+    metrics::Counters,
     store::{Location, Store, Write},
     sync::lock,
 };
@@ -128,12 +129,18 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the thread that owns `store` and keeps `index` in step with it.
-    pub fn start(store: Store, index: Arc<Index>, budget: Arc<Budget>) -> Result<Writer> {
+    pub fn start(
+        store: Store,
+        index: Arc<Index>,
+        budget: Arc<Budget>,
+        counters: Arc<Counters>,
+    ) -> Result<Writer> {
         let (sender, receiver) = channel();
         let failure = Arc::default();
         let state = State {
             store,
             index,
+            counters,
             failure: Arc::clone(&failure),
             aside: VecDeque::new(),
         };
@@ -217,6 +224,7 @@ impl Writer {
 struct State {
     store: Store,
     index: Arc<Index>,
+    counters: Arc<Counters>,
     failure: Arc<Mutex<Option<String>>>,
     /// Inserts that wait for room, oldest first.
     aside: VecDeque<Request>,
@@ -372,8 +380,10 @@ impl State {
             }
         }
         if !writes.is_empty() {
+            let begun_at = Instant::now();
             let locations = self.store.commit(&writes)?;
             self.publish(&writes, &locations)?;
+            self.counters.add_group(writes.len(), begun_at.elapsed());
         }
         Ok(found)
     }

@@ -92,6 +92,8 @@ fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
         wait_for_space(&engine, folder.path(), &model);
         is_done.store(true, Relaxed);
     });
+    let metrics = engine.metrics();
+    assert!(metrics.compactions > 0 && metrics.snapshots > 0);
     check("after compaction", &engine, &model);
     let killed = copy_of(folder.path());
     engine.close().unwrap();

@@ -467,3 +467,27 @@ fn a_closed_engine_refuses_everything() {
         Err(Error::Closed)
     ));
 }
+
+#[test]
+fn the_metrics_count_the_groups_that_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 2);
+    let first = insert(&engine, &[vec![1.0, 2.0]]).unwrap();
+    insert(&engine, &vec![vec![3.0, 4.0]; 5]).unwrap();
+    assert!(delete(&engine, first[0]));
+    // Nothing is written for a delete that finds nothing, nor for a refused insert.
+    assert!(!delete(&engine, first[0]));
+    insert(&engine, &[vec![f32::NAN, 0.0]]).unwrap_err();
+
+    let metrics = engine.metrics();
+    assert_eq!(metrics.group_records.sum, 7);
+    assert_eq!(metrics.group_records.counts[..4], [2, 0, 0, 1]);
+    for times in [&metrics.commits, &metrics.syncs] {
+        assert!(times.counts.iter().sum::<u64>() >= 3);
+        assert!(times.sum > 0);
+        assert_eq!(times.counts.len(), times.bounds.len() + 1);
+    }
+    assert_eq!(metrics.commits.counts.iter().sum::<u64>(), 3);
+    assert_eq!((metrics.jobs, metrics.queued_bytes), (0, 0));
+    assert_eq!(metrics.snapshots, 0);
+}

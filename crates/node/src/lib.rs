@@ -13,7 +13,9 @@ use napi::{
     bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
-use vectord_engine::{Batch, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params};
+use vectord_engine::{
+    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params,
+};
 
 use error::{fault, to_js};
 
@@ -78,6 +80,8 @@ pub struct GraphStatus {
 pub struct EngineStatus {
     /// Points that are not deleted.
     pub points: f64,
+    /// Slots of deleted points that are not free for others yet.
+    pub dead: f64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
     /// The first damaged record that was found since the start, if there is one.
@@ -86,6 +90,51 @@ pub struct EngineStatus {
     pub upkeep_failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
+}
+
+/// How often a value fell between which bounds, since the start.
+#[napi(object)]
+pub struct Histogram {
+    /// The greatest value of each bucket but the last, which has no bound.
+    pub bounds: Vec<f64>,
+    /// The number of values in each bucket.
+    pub counts: Vec<f64>,
+    /// The sum of all values.
+    pub sum: f64,
+}
+
+impl Histogram {
+    fn of(read: Distribution) -> Histogram {
+        let numbers = |list: Vec<u64>| list.into_iter().map(|number| number as f64).collect();
+        Histogram {
+            bounds: numbers(read.bounds),
+            counts: numbers(read.counts),
+            sum: read.sum as f64,
+        }
+    }
+}
+
+/// What the engine has done since it was opened, and what waits.
+#[napi(object)]
+pub struct EngineMetrics {
+    /// Microseconds of each sync of the log.
+    pub syncs: Histogram,
+    /// Microseconds of each group, from its writing to where it could be seen.
+    pub commits: Histogram,
+    /// Records of each group.
+    pub group_records: Histogram,
+    /// Snapshots written.
+    pub snapshots: f64,
+    /// Segments written in the place of others.
+    pub compactions: f64,
+    /// Batches and heavy searches that wait or run.
+    pub jobs: u32,
+    /// How many of them may.
+    pub max_jobs: u32,
+    /// Memory in bytes that waiting and running requests take.
+    pub queued_bytes: f64,
+    /// How much of it they may take.
+    pub max_queued_bytes: f64,
 }
 
 /// An opened data folder.
@@ -243,10 +292,28 @@ impl NativeEngine {
         };
         EngineStatus {
             points: status.points as f64,
+            dead: status.dead as f64,
             failure: status.failure,
             damage: status.damage,
             upkeep_failure: status.upkeep_failure,
             graphs: status.graphs.into_iter().map(graph).collect(),
+        }
+    }
+
+    /// What was done since the start, and what waits.
+    #[napi(catch_unwind)]
+    pub fn metrics(&self) -> EngineMetrics {
+        let metrics = self.engine.metrics();
+        EngineMetrics {
+            syncs: Histogram::of(metrics.syncs),
+            commits: Histogram::of(metrics.commits),
+            group_records: Histogram::of(metrics.group_records),
+            snapshots: metrics.snapshots as f64,
+            compactions: metrics.compactions as f64,
+            jobs: metrics.jobs as u32,
+            max_jobs: metrics.max_jobs as u32,
+            queued_bytes: metrics.queued_bytes as f64,
+            max_queued_bytes: metrics.max_queued_bytes as f64,
         }
     }
 

@@ -28,7 +28,7 @@ mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{Error, Result};
+use crate::{Error, Result, metrics::Histogram};
 pub use backup::{BackupReport, backup};
 pub use check::{Report, check};
 pub use compaction::{Move, Replacement, Stretch};
@@ -154,6 +154,8 @@ pub struct Store {
     failure: Option<String>,
     /// Holds the group being written; kept for the next one.
     buffer: Vec<u8>,
+    /// How long each sync of a group took.
+    syncs: Arc<Histogram>,
     lock: Arc<Lock>,
 }
 
@@ -204,6 +206,7 @@ impl Store {
             proven: found.replay.proven,
             failure: None,
             buffer: Vec::new(),
+            syncs: Histogram::of_times(),
             lock: Arc::new(lock),
         };
         if remembered {
@@ -236,6 +239,12 @@ impl Store {
     #[must_use]
     pub fn segments(&self) -> Arc<Segments> {
         Arc::clone(&self.segments)
+    }
+
+    /// How long the syncs of this store take.
+    #[must_use]
+    pub(crate) fn syncs(&self) -> Arc<Histogram> {
+        Arc::clone(&self.syncs)
     }
 
     /// The snapshots of this store. As long as this lives, the folder stays locked.
@@ -376,7 +385,8 @@ impl Store {
         let (number, end) = (active.header.number, active.end);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
-        appended.map_err(|error| self.failed(&error))?;
+        let sync_time = appended.map_err(|error| self.failed(&error))?;
+        self.syncs.add_time(sync_time);
         self.segments.publish(number, end);
         self.last_sequence += records.len() as u64;
         Ok(locations)

@@ -4,6 +4,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -90,17 +91,19 @@ impl Segment {
     }
 
     /// Appends a group and makes it durable. When the disk is full the group is taken back and the
-    /// error says so; after any other error nobody knows what the file holds.
-    pub fn append(&mut self, group: &[u8]) -> io::Result<()> {
+    /// error says so; after any other error nobody knows what the file holds. Answers how long it
+    /// took to make it durable.
+    pub fn append(&mut self, group: &[u8]) -> io::Result<Duration> {
         if let Err((written, error)) = write_all(&*self.file, group, self.end) {
             if is_full(&error) {
                 self.erase(self.end, self.end + written).map_err(fatal)?;
             }
             return Err(error);
         }
+        let written_at = Instant::now();
         self.file.sync_data().map_err(fatal)?;
         self.end += group.len() as u64;
-        Ok(())
+        Ok(written_at.elapsed())
     }
 
     /// Appends a group to a segment that nothing knows yet; [`Segment::sync`] makes it durable.

@@ -4,15 +4,17 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { VectordError } from '../errors.js';
-import { answerAndLog } from './answer-and-log.js';
-import type { Context, RequestState } from './context.js';
+import { Requests } from '../observe/requests.js';
+import { answerAndNote } from './answer-and-note.js';
+import type { RequestState } from './context.js';
 
 /** What a client and the log see of a request that fails with `error`. */
 async function requestThatFails(error: unknown): Promise<{ response: Response; log: string }> {
   let log = '';
   const logger = pino({ level: 'debug' }, { write: (line) => (log += line) });
   const app = new Koa<RequestState>();
-  app.use((ctx: Context, next) => answerAndLog(ctx, next, logger));
+  const options = { logger, slowRequestMs: 0, nameOf: (status: number) => status };
+  app.use(answerAndNote(new Requests({ ...options, protocol: 'http' })));
   app.use(() => {
     throw error;
   });
@@ -39,7 +41,7 @@ it.each([
   expect(log).toContain(requestId);
   expect(log).toContain('/srv/data');
   expect(log).not.toContain('s3cret');
-  expect(JSON.parse(log)).toMatchObject({ level: 40, method: 'GET', route: 'none', status: 500 });
+  expect(JSON.parse(log)).toMatchObject({ level: 50, method: 'GET', status: 500, requestId });
 });
 
 it('an answer that asks for patience says for how long', async () => {

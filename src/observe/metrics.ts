@@ -1,0 +1,189 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Decoder } from '../decode/decoder.js';
+import type { InflightBytes } from '../inflight.js';
+import { similarityName } from '../model.js';
+import type { Engine, EngineMetrics, EngineStatus } from '../native.js';
+import type { Service } from '../service.js';
+import { VERSION } from '../version.js';
+import { Exposition, type Labels } from './exposition.js';
+import { FolderMeasure, type FolderSize } from './folder-size.js';
+import type { Requests } from './requests.js';
+
+/** How often the delay of the loop is sampled; the samples hold this time as well. */
+const LOOP_SAMPLE_MS = 20;
+const NS_PER_S = 1e9;
+const US_PER_S = 1e6;
+
+/** Everything that is told of. */
+export interface Observed {
+  readonly engine: Pick<Engine, 'status' | 'metrics'>;
+  readonly service: Pick<Service, 'faults'>;
+  readonly decoder: Pick<Decoder, 'waiting'>;
+  readonly inflight: InflightBytes;
+  readonly requests: readonly Requests[];
+  readonly dataPath: string;
+}
+
+/** What the service tells of itself, put together only when somebody asks. */
+export class Metrics {
+  readonly #observed: Observed;
+  readonly #folder: FolderMeasure;
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  /** Answers that the HTTP server gave to what is no HTTP: they are no requests of any kind. */
+  readonly #malformed = new Map<number, number>();
+
+  constructor(observed: Observed) {
+    this.#observed = observed;
+    this.#folder = new FolderMeasure(observed.dataPath);
+    this.#loopDelay.enable();
+  }
+
+  countMalformed(status: number): void {
+    this.#malformed.set(status, (this.#malformed.get(status) ?? 0) + 1);
+  }
+
+  close(): void {
+    this.#loopDelay.disable();
+  }
+
+  /** All metrics in the text format of Prometheus. */
+  async text(): Promise<string> {
+    const { engine, service, inflight, decoder, requests } = this.#observed;
+    const size = await this.#folder.size();
+    const to = new Exposition();
+    writeBuild(to);
+    for (const each of requests) writeRequests(to, each);
+    const malformed = Array.from(
+      this.#malformed,
+      ([status, count]) => [{ status: String(status) }, count] as const,
+    );
+    to.counter('vectord_http_malformed_total', 'Requests that were no HTTP/1.1.', malformed);
+    to.gauge('vectord_inflight_bytes', 'Bytes of requests being answered.', inflight.usedBytes);
+    to.gauge(
+      'vectord_inflight_limit_bytes',
+      'How many there may be (MAX_INFLIGHT_BYTES).',
+      inflight.maxBytes,
+    );
+    to.gauge('vectord_decoder_waiting', 'Large requests that wait to be read.', decoder.waiting);
+    const status = engine.status();
+    writePoints(to, status);
+    writeFaults(to, status, service.faults().length === 0);
+    writeEngine(to, engine.metrics());
+    writeFolder(to, size);
+    writeProcess(to);
+    this.#writeLoopDelay(to);
+    return to.text;
+  }
+
+  /** Under the names that prom-client uses. Each scrape tells of the time since the one before. */
+  #writeLoopDelay(to: Exposition): void {
+    const delay = this.#loopDelay;
+    const help = 'How late the event loop came to its work since the last scrape:';
+    const lag = 'nodejs_eventloop_lag';
+    to.gauge(`${lag}_p50_seconds`, `${help} the median.`, lateS(delay.percentile(50)));
+    to.gauge(`${lag}_p99_seconds`, `${help} 99 of 100 times less.`, lateS(delay.percentile(99)));
+    to.gauge(`${lag}_max_seconds`, `${help} the most.`, lateS(delay.max));
+    delay.reset();
+  }
+}
+
+/** A sample of the loop's delay without the time that a sample takes anyway. */
+function lateS(sampleNs: number): number {
+  return Math.max(0, sampleNs / NS_PER_S - LOOP_SAMPLE_MS / 1000);
+}
+
+function writeBuild(to: Exposition): void {
+  const labels = { version: VERSION, node: process.versions.node };
+  to.gauge('vectord_build_info', 'What is running; always 1.', [[labels, 1]]);
+}
+
+function writeRequests(to: Exposition, requests: Requests): void {
+  const prefix = `vectord_${requests.protocol}_requests`;
+  const seen = requests.operations.filter(({ statuses }) => statuses.size > 0);
+  const counts = seen.flatMap(({ labels, statuses }) =>
+    Array.from(statuses, ([status, count]) => {
+      return [{ ...labels, status: requests.nameOf(status) }, count] as const;
+    }),
+  );
+  to.counter(`${prefix}_total`, 'Requests that have ended.', counts);
+  const durations = seen.map(({ labels, durations: found }) => [{ ...labels }, found] as const);
+  const name = `vectord_${requests.protocol}_request_duration_seconds`;
+  to.histogram(name, 'From the arrival of a request to its answer.', durations);
+  to.gauge(`${prefix}_under_way`, 'Requests that have not ended.', requests.underWay);
+}
+
+function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): void {
+  to.gauge('vectord_points', 'Points that are not deleted.', points);
+  to.gauge('vectord_deleted_points', 'Deleted points whose slots are not free yet.', dead);
+  const each = (value: (graph: (typeof graphs)[number]) => number): [Labels, number][] =>
+    graphs.map((graph) => [{ similarity: similarityName(graph.metric) }, value(graph)]);
+  to.gauge(
+    'vectord_graph_slots',
+    'Slots of points that the graph of a similarity is to hold.',
+    each((graph) => graph.slots),
+  );
+  to.gauge(
+    'vectord_graph_linked_slots',
+    'Slots that it holds so far; searches scan the others.',
+    each((graph) => graph.linked),
+  );
+  to.gauge(
+    'vectord_graph_caught_up',
+    'Whether it has once held as good as all of them.',
+    each((graph) => Number(graph.caughtUp)),
+  );
+  to.gauge(
+    'vectord_graph_failed',
+    'Whether there is no graph because building it failed.',
+    each((graph) => Number(graph.failure !== undefined)),
+  );
+}
+
+function writeFaults(to: Exposition, status: EngineStatus, isReady: boolean): void {
+  const { failure, damage, upkeepFailure } = status;
+  to.gauge('vectord_ready', 'Whether /ready answers 200.', Number(isReady));
+  to.gauge('vectord_fault', 'What is wrong with the data folder; the log has the particulars.', [
+    [{ kind: 'write' }, Number(failure !== undefined)],
+    [{ kind: 'damage' }, Number(damage !== undefined)],
+    [{ kind: 'upkeep' }, Number(upkeepFailure !== undefined)],
+  ]);
+}
+
+function writeEngine(to: Exposition, engine: EngineMetrics): void {
+  const { syncs, commits, groupRecords } = engine;
+  const syncHelp = 'Syncs of the log, those that prove the last group included.';
+  to.histogram('vectord_log_sync_duration_seconds', syncHelp, [[{}, syncs]], US_PER_S);
+  const commitHelp = 'Groups of writes, from being written to being visible.';
+  to.histogram('vectord_commit_duration_seconds', commitHelp, [[{}, commits]], US_PER_S);
+  to.histogram('vectord_commit_records', 'Inserts and deletes in a group.', [[{}, groupRecords]]);
+  to.counter('vectord_snapshots_total', 'Snapshots written.', engine.snapshots);
+  const compacted = 'Files of the log written anew without what is deleted.';
+  to.counter('vectord_compacted_segments_total', compacted, engine.compactions);
+  to.gauge('vectord_search_jobs', 'Batches and heavy searches that wait or run.', engine.jobs);
+  to.gauge('vectord_search_jobs_limit', 'How many of them there may be.', engine.maxJobs);
+  to.gauge('vectord_engine_bytes', 'Bytes of requests in the engine.', engine.queuedBytes);
+  to.gauge(
+    'vectord_engine_limit_bytes',
+    'How many there may be (MAX_INFLIGHT_BYTES).',
+    engine.maxQueuedBytes,
+  );
+}
+
+function writeFolder(to: Exposition, size: FolderSize | undefined): void {
+  if (size === undefined) return;
+  to.gauge('vectord_data_bytes', 'Space that the data folder takes.', size.usedBytes);
+  to.gauge('vectord_data_available_bytes', 'Space left on its disk.', size.availableBytes);
+}
+
+function writeProcess(to: Exposition): void {
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  const startedS = performance.timeOrigin / 1000;
+  to.gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedS);
+  const cpu = (user + system) / US_PER_S;
+  to.counter('process_cpu_seconds_total', 'Processor time of all threads.', cpu);
+  to.gauge('process_resident_memory_bytes', 'Memory, mapped files included.', rss);
+  to.gauge('nodejs_heap_size_used_bytes', 'Heap of JavaScript in use.', heapUsed);
+  to.gauge('nodejs_heap_size_total_bytes', 'Heap of JavaScript.', heapTotal);
+  to.gauge('nodejs_external_memory_bytes', 'Memory of buffers outside of it.', external);
+}

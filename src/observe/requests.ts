@@ -1,0 +1,142 @@
+import { VectordError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { Histogram } from './histogram.js';
+import { weightOf } from './weight.js';
+
+/** From a get of a point, which takes a tenth of a millisecond, to a batch that takes minutes. */
+const DURATION_BOUNDS_S: readonly number[] = [
+  0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+  10, 30, 100,
+];
+
+/** What tells one kind of request from the others, in the log and in the metrics. */
+export interface OperationLabels {
+  readonly method: string;
+  /** The pattern of an HTTP route; gRPC has methods alone. */
+  readonly route?: string;
+}
+
+/** One kind of request. There are few of them, whatever clients send: each is a line for good. */
+export class Operation {
+  /** How often each status was answered. */
+  readonly statuses = new Map<number, number>();
+  readonly durations = new Histogram(DURATION_BOUNDS_S);
+
+  constructor(
+    readonly labels: OperationLabels,
+    /** Whether it may take as long as its client likes, as a watch does. */
+    readonly isEndless: boolean,
+  ) {}
+}
+
+/** What a request tells of itself at its end. Only what is logged is asked for more than this. */
+export interface EndedRequest {
+  readonly operation: Operation;
+  readonly startedAtMs: number;
+  /** Names it in its answer and in the log. */
+  readonly requestId: string;
+  /** What it asked for, as far as that has been read. */
+  readonly asked: unknown;
+  /** What it took of the budget of all requests. */
+  readonly bytes: number;
+  /** Why it failed, if it did; no client sees this. */
+  readonly failure: unknown;
+}
+
+export interface RequestsOptions {
+  readonly protocol: 'http' | 'grpc';
+  readonly logger: Logger;
+  /** A request that takes longer is logged; 0 is none. */
+  readonly slowRequestMs: number;
+  /** How a status is called. */
+  readonly nameOf: (status: number) => string | number;
+}
+
+/**
+ * The requests of one interface: how many are under way, and for each kind how they ended. Every
+ * request, on whichever interface, begins and ends here: this is also where it is logged.
+ */
+export class Requests {
+  readonly operations: Operation[] = [];
+  readonly #options: RequestsOptions;
+  /** The level of a log never changes: nobody asks for it again with each request. */
+  readonly #isEachLogged: boolean;
+  #underWay = 0;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+    this.#isEachLogged = options.logger.isLevelEnabled('debug');
+  }
+
+  get protocol(): 'http' | 'grpc' {
+    return this.#options.protocol;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  nameOf(status: number): string {
+    return String(this.#options.nameOf(status));
+  }
+
+  /** Makes another kind of request known. */
+  addOperation(labels: OperationLabels, isEndless = false): Operation {
+    const operation = new Operation(labels, isEndless);
+    this.operations.push(operation);
+    return operation;
+  }
+
+  /** Notes that a request has arrived; answers when. */
+  begin(): number {
+    this.#underWay += 1;
+    return performance.now();
+  }
+
+  /** Notes how a request ended; `isFault` says whether the service is to blame. */
+  end(request: EndedRequest, status: number, isFault: boolean): void {
+    const { operation, startedAtMs } = request;
+    const durationMs = performance.now() - startedAtMs;
+    this.#underWay -= 1;
+    operation.statuses.set(status, (operation.statuses.get(status) ?? 0) + 1);
+    operation.durations.add(durationMs / 1000);
+
+    const { slowRequestMs } = this.#options;
+    const isSlow = slowRequestMs > 0 && durationMs > slowRequestMs && !operation.isEndless;
+    if (isFault || isSlow) this.#warn(request, status, durationMs, isFault);
+    else if (this.#isEachLogged) {
+      this.#options.logger.debug(this.#line(request, status, durationMs), 'request');
+    }
+  }
+
+  #warn(request: EndedRequest, status: number, durationMs: number, isFault: boolean): void {
+    const line = {
+      ...this.#line(request, status, durationMs),
+      bytes: request.bytes,
+      ...weightOf(request.asked),
+    };
+    const { failure } = request;
+    const { logger } = this.#options;
+    if (!isFault) logger.warn(line, 'slow request');
+    else if (isForeseen(failure)) {
+      // Where it came from tells nothing, and there may be many of them.
+      logger.warn({ ...line, reason: failure.message }, 'request failed');
+    } else logger.error({ ...line, err: failure }, 'request failed');
+  }
+
+  #line({ requestId, operation }: EndedRequest, status: number, durationMs: number) {
+    const { protocol, nameOf } = this.#options;
+    return {
+      requestId,
+      interface: protocol,
+      ...operation.labels,
+      status: nameOf(status),
+      durationMs: Math.round(durationMs * 1000) / 1000,
+    };
+  }
+}
+
+/** Whether a fault is one that comes with load or with a full disk, and not a defect or damage. */
+function isForeseen(failure: unknown): failure is VectordError {
+  return failure instanceof VectordError && failure.code !== 'INTERNAL';
+}

@@ -1,0 +1,50 @@
+import { similarityName } from '../model.js';
+
+/** What makes a request heavy: numbers and names alone, nothing of what its client stores. */
+export type Weight = Readonly<Record<string, number | string | readonly string[]>>;
+
+/** Of a request as either interface reads it: a point or a query, one or many. */
+export function weightOf(asked: unknown): Weight {
+  if (typeof asked !== 'object' || asked === null) return {};
+  const { similarities, similarity, contentEnds, payload, ...query } = asked as Asked;
+  if (similarities !== undefined) {
+    const { limits = [], efs = [] } = query;
+    return {
+      queries: similarities.length,
+      similarity: Array.from(new Set(similarities), similarityName),
+      limit: greatest(limits),
+      ef: greatest(efs),
+    };
+  }
+  if (similarity !== undefined) {
+    const { limit = 0, ef = 0 } = query;
+    const breadth = ef > 0 ? { ef: Number(ef) } : {};
+    return {
+      queries: 1,
+      similarity: similarityName(similarity),
+      limit: Number(limit),
+      ...breadth,
+    };
+  }
+  if (contentEnds !== undefined) return { items: contentEnds.length };
+  return payload === undefined ? {} : { items: 1 };
+}
+
+/** The fields by which the forms of a request are told apart: each is in one of them alone. */
+interface Asked {
+  readonly similarities?: Uint8Array;
+  readonly limits?: Uint32Array;
+  readonly efs?: Uint32Array;
+  readonly similarity?: number;
+  readonly limit?: number | bigint;
+  readonly ef?: number | bigint | undefined;
+  readonly contentEnds?: Uint32Array;
+  readonly payload?: object;
+}
+
+/** Of as many as a batch may hold: too many to be arguments of Math.max. */
+function greatest(numbers: Iterable<number>): number {
+  let found = 0;
+  for (const number of numbers) found = Math.max(found, number);
+  return found;
+}

@@ -1,0 +1,313 @@
+import { constants } from 'node:http2';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { RawClient } from '../grpc/client.js';
+import { Connection } from '../grpc/http2-call.js';
+import { Client, sendRaw, statusOf, text } from '../http/client.js';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { Scrape } from './exposition.js';
+
+const ID = '9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
+const VECTOR = [1, 2, 3, 4];
+const INSERT = wire.insertRequest(VECTOR, 'x');
+const HTTP = 'vectord_http_requests_total';
+const GRPC = 'vectord_grpc_requests_total';
+
+let server: TestServer;
+let anyone: Client;
+let reader: Client;
+let writer: Client;
+let caller: RawClient;
+
+beforeAll(async () => {
+  server = await startServer();
+  anyone = new Client(server, undefined);
+  reader = new Client(server, server.keys.readonly);
+  writer = new Client(server, server.keys.readwrite);
+  caller = new RawClient(server.grpc, server.keys.readwrite);
+});
+
+afterAll(async () => {
+  caller.close();
+  await server.stop();
+});
+
+async function scrape(client = reader): Promise<Scrape> {
+  return new Scrape((await client.get('/metrics')).text);
+}
+
+describe('who may scrape', () => {
+  test('whoever has a key, of either role', async () => {
+    for (const client of [reader, writer]) {
+      const answer = await client.get('/metrics');
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    }
+    expect((await anyone.get('/metrics')).status).toBe(401);
+    expect((await new Client(server, 'wrong').get('/metrics')).status).toBe(401);
+  });
+
+  test('a scraper may send its key as Prometheus does, but only once', async () => {
+    const send = async (client: Client, authorization: string): Promise<number> =>
+      (await client.send('GET', '/metrics', undefined, { authorization })).status;
+    expect(await send(anyone, `Bearer ${server.keys.readonly}`)).toBe(200);
+    expect(await send(anyone, 'Bearer wrong')).toBe(401);
+    expect(await send(anyone, '')).toBe(401);
+    expect(await send(reader, `Bearer ${server.keys.readonly}`)).toBe(401);
+    const header = `authorization: Bearer ${server.keys.readonly}\r\n`;
+    const head = 'GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n';
+    expect(statusOf(await sendRaw(server, `${head}${header}\r\n`))).toBe(200);
+    expect(statusOf(await sendRaw(server, `${head}${header}${header}\r\n`))).toBe(401);
+  });
+
+  test('that way of sending a key opens nothing else', async () => {
+    const authorization = `Bearer ${server.keys.readwrite}`;
+    const answer = await anyone.send('GET', `/points/${ID}`, undefined, { authorization });
+    expect(answer.status).toBe(401);
+  });
+
+  test('HEAD works, other methods do not', async () => {
+    expect((await reader.send('HEAD', '/metrics')).status).toBe(200);
+    expect((await reader.send('POST', '/metrics')).status).toBe(405);
+    expect((await reader.get('/metrics/')).status).toBe(404);
+  });
+
+  test('everyone, where the setting says so', async () => {
+    const open = await startServer({ env: { METRICS_OPEN: 'on' } });
+    const client = new Client(open, undefined);
+    expect((await scrape(client)).value('vectord_points')).toBe(0);
+    expect((await client.get(`/points/${ID}`)).status).toBe(401);
+    await open.stop();
+  });
+});
+
+describe('requests', () => {
+  test('each is counted once, under its method, route and status', async () => {
+    const before = await scrape();
+    const id = await writer.insert(VECTOR);
+    await writer.post('/points', {});
+    await writer.post('/points', { vector: [1], payload: text('') });
+    await anyone.get(`/points/${id}`);
+    await reader.post('/points', {});
+    await writer.get(`/points/${ID}`);
+    await writer.send('HEAD', `/points/${id}`);
+    await writer.send('PUT', '/points');
+    await writer.delete(`/points/${id}`);
+    await writer.post('/points/search/batch', { queries: [] });
+    await anyone.get('/health');
+    const after = await scrape();
+    expect(after.since(before, HTTP)).toEqual({
+      '{method=GET,route=/metrics,status=200}': 1,
+      '{method=POST,route=/points,status=201}': 1,
+      '{method=POST,route=/points,status=400}': 2,
+      '{method=POST,route=/points,status=403}': 1,
+      '{method=other,route=/points,status=405}': 1,
+      '{method=GET,route=none,status=401}': 1,
+      '{method=GET,route=/points/:id,status=404}': 1,
+      '{method=HEAD,route=/points/:id,status=200}': 1,
+      '{method=DELETE,route=/points/:id,status=204}': 1,
+      '{method=POST,route=/points/search/batch,status=200}': 1,
+      '{method=GET,route=/health,status=200}': 1,
+    });
+    expect(after.since(before, 'vectord_http_request_duration_seconds_count')).toEqual({
+      '{method=GET,route=/metrics}': 1,
+      '{method=POST,route=/points}': 4,
+      '{method=other,route=/points}': 1,
+      '{method=GET,route=none}': 1,
+      '{method=GET,route=/points/:id}': 1,
+      '{method=HEAD,route=/points/:id}': 1,
+      '{method=DELETE,route=/points/:id}': 1,
+      '{method=POST,route=/points/search/batch}': 1,
+      '{method=GET,route=/health}': 1,
+    });
+    expect(after.since(before, GRPC)).toEqual({});
+  });
+
+  test('calls are counted under their method and status', async () => {
+    const before = await scrape();
+    const strangers = new RawClient(server.grpc);
+    const readers = new RawClient(server.grpc, server.keys.readonly);
+    const missing = wire.delimited(1, wire.delimited(1, ID));
+    await caller.call('InsertVector', INSERT);
+    await caller.call('InsertVector', Buffer.of(0xff));
+    await caller.call('SearchPoints', wire.searchRequest([1], 1));
+    await caller.call('SearchPoints', wire.searchRequest(VECTOR, 1));
+    await caller.call('SearchPointsBatch', Buffer.alloc(0));
+    await caller.call('GetPoint', missing);
+    await caller.call('DeletePoint', missing);
+    await caller.call('Nope', missing);
+    await readers.call('InsertVector', INSERT);
+    await strangers.call('InsertVector', INSERT);
+    await strangers.call('/grpc.health.v1.Health/Check', Buffer.alloc(0));
+    for (const client of [readers, strangers]) client.close();
+    const after = await scrape();
+    expect(after.since(before, GRPC)).toEqual({
+      '{method=vectordb.VectorDB/InsertVector,status=OK}': 1,
+      '{method=vectordb.VectorDB/InsertVector,status=INVALID_ARGUMENT}': 1,
+      '{method=vectordb.VectorDB/InsertVector,status=PERMISSION_DENIED}': 1,
+      '{method=vectordb.VectorDB/InsertVector,status=UNAUTHENTICATED}': 1,
+      '{method=vectordb.VectorDB/SearchPoints,status=INVALID_ARGUMENT}': 1,
+      '{method=vectordb.VectorDB/SearchPoints,status=OK}': 1,
+      '{method=vectordb.VectorDB/SearchPointsBatch,status=OK}': 1,
+      '{method=vectordb.VectorDB/GetPoint,status=NOT_FOUND}': 1,
+      '{method=vectordb.VectorDB/DeletePoint,status=NOT_FOUND}': 1,
+      '{method=unknown,status=UNIMPLEMENTED}': 1,
+      '{method=grpc.health.v1.Health/Check,status=OK}': 1,
+    });
+    const counted = after.since(before, 'vectord_grpc_request_duration_seconds_count');
+    expect(counted['{method=vectordb.VectorDB/InsertVector}']).toBe(4);
+    expect(after.since(before, HTTP)).toEqual({ '{method=GET,route=/metrics,status=200}': 1 });
+  });
+
+  test('what clients make up makes no further lines', async () => {
+    const makeUp = async (round: number): Promise<void> => {
+      for (let index = 0; index < 30; index += 1) {
+        const name = `made-up-${round}-${index}`;
+        const method = ['PROPFIND', 'SEARCH', 'PATCH', 'LINK', 'GET'][index % 5] ?? '';
+        await anyone.send(method, `/${name}`);
+        await writer.send(method, `/points/${name}/x`);
+        await writer.send(method, `/points/${name}`);
+        await caller.call(name, INSERT);
+      }
+    };
+    await makeUp(1);
+    const before = await scrape();
+    await makeUp(2);
+    const after = await scrape();
+    expect(after.samples.length).toBe(before.samples.length);
+    expect(JSON.stringify(after.samples)).not.toContain('made-up');
+    expect(after.since(before, GRPC)).toEqual({ '{method=unknown,status=UNIMPLEMENTED}': 30 });
+  });
+
+  test('what is no HTTP is counted apart', async () => {
+    const before = await scrape();
+    await sendRaw(server, 'no http\r\n\r\n');
+    await sendRaw(server, `GET / HTTP/1.1\r\nHost: x\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`);
+    const after = await scrape();
+    expect(after.since(before, 'vectord_http_malformed_total')).toEqual({
+      '{status=400}': 1,
+      '{status=431}': 1,
+    });
+  });
+
+  test('those that have not ended are told of, with what they hold', async () => {
+    const { hostname, port } = new URL(server.http);
+    const socket = connect(Number(port), hostname);
+    const head = `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readwrite}\r\n`;
+    socket.write(`${head}content-length: 5000\r\n\r\n${'x'.repeat(3_000)}`);
+    const connection = new Connection(server.grpc);
+    const { stream } = connection.open('InsertVector', { authorization: server.keys.readwrite });
+    // The beginning of a message of 16 MiB.
+    stream.write(Buffer.concat([Buffer.of(0), Buffer.alloc(1_999, 1)]));
+    // A scrape is itself under way.
+    await vi.waitFor(async () => {
+      const during = await scrape();
+      expect(during.value('vectord_http_requests_under_way')).toBe(2);
+      expect(during.value('vectord_grpc_requests_under_way')).toBe(1);
+      expect(during.value('vectord_inflight_bytes')).toBe(5_000);
+    });
+    const before = await scrape();
+    socket.destroy();
+    stream.close(constants.NGHTTP2_CANCEL);
+    await vi.waitFor(async () => {
+      const after = await scrape();
+      expect(after.value('vectord_http_requests_under_way')).toBe(1);
+      expect(after.value('vectord_grpc_requests_under_way')).toBe(0);
+      expect(after.value('vectord_inflight_bytes')).toBe(0);
+      const ended = after.since(before, 'vectord_grpc_request_duration_seconds_count');
+      expect(ended).toEqual({ '{method=vectordb.VectorDB/InsertVector}': 1 });
+    });
+    connection.close();
+  });
+});
+
+describe('points and what is done for them', () => {
+  let own: TestServer;
+
+  afterEach(async () => {
+    expect(await own.stop()).toBe(0);
+  });
+
+  test('inserts and deletes move the numbers of points, groups and syncs', async () => {
+    own = await startServer();
+    const client = new Client(own, own.keys.readwrite);
+    const before = await scrape(client);
+    expect(before.value('vectord_points')).toBe(0);
+    expect(before.value('vectord_commit_records_sum')).toBe(0);
+    const ids = await client.insertAll(Array.from({ length: 10 }, (_, at) => [at, 1, 2, 3]));
+    for (const id of ids.slice(0, 3)) await client.delete(`/points/${id}`);
+    await client.delete(`/points/${ids[0]}`);
+    const after = await scrape(client);
+    expect(after.value('vectord_points')).toBe(7);
+    expect(after.value('vectord_deleted_points')).toBeLessThanOrEqual(3);
+    expect(after.value('vectord_commit_records_sum')).toBe(13);
+    expect(after.value('vectord_commit_records_count')).toBe(4);
+    expect(after.value('vectord_commit_duration_seconds_count')).toBe(4);
+    expect(after.value('vectord_log_sync_duration_seconds_count')).toBeGreaterThanOrEqual(4);
+    expect(after.value('vectord_log_sync_duration_seconds_sum')).toBeGreaterThan(0);
+    expect(after.value('vectord_data_bytes')).toBeGreaterThan(0);
+    expect(after.value('vectord_data_available_bytes')).toBeGreaterThan(0);
+    expect(after.value('vectord_ready')).toBe(1);
+    for (const kind of ['write', 'damage', 'upkeep']) {
+      expect(after.value('vectord_fault', { kind })).toBe(0);
+    }
+  });
+
+  test('a graph is told of by its similarity, from its beginning until it has caught up', async () => {
+    own = await startServer({ env: { WARM_METRICS: 'cosine' } });
+    const client = new Client(own, own.keys.readwrite);
+    const similarity = 'Cosine';
+    await client.insertAll(Array.from({ length: 500 }, (_, at) => [at, 1, 2, 3]));
+    await vi.waitFor(
+      async () => {
+        const found = await scrape(client);
+        expect(found.value('vectord_graph_slots', { similarity })).toBe(500);
+        expect(found.value('vectord_graph_linked_slots', { similarity })).toBe(500);
+        expect(found.value('vectord_graph_caught_up', { similarity })).toBe(1);
+        expect(found.value('vectord_graph_failed', { similarity })).toBe(0);
+        expect(found.all('vectord_graph_slots').size).toBe(1);
+      },
+      { timeout: 20_000 },
+    );
+  });
+
+  test('an answer that is written in pieces ends once', async () => {
+    own = await startServer({ dimension: 1 });
+    const client = new Client(own, own.keys.readwrite);
+    const points = 70_000;
+    await client.insertAll(Array.from({ length: points }, (_, at) => [at]));
+    const before = await scrape(client);
+    expect(await client.search([0], 'Euclidean', points)).toHaveLength(points);
+    await vi.waitFor(async () => {
+      const after = await scrape(client);
+      expect(after.value('vectord_http_requests_under_way')).toBe(1);
+      expect(after.value(HTTP, { method: 'POST', route: '/points/search', status: '200' })).toBe(1);
+    });
+    expect(before.all(HTTP).size).toBeGreaterThan(0);
+  });
+});
+
+test('the process tells what it is and what it takes', async () => {
+  const found = await scrape();
+  expect([...found.all('vectord_build_info').values()]).toEqual([1]);
+  const startedS = found.value('process_start_time_seconds');
+  expect(startedS).toBeGreaterThan(Date.now() / 1000 - 3_600);
+  expect(startedS).toBeLessThan(Date.now() / 1000);
+  for (const name of [
+    'process_resident_memory_bytes',
+    'process_cpu_seconds_total',
+    'nodejs_heap_size_used_bytes',
+    'nodejs_external_memory_bytes',
+    'vectord_inflight_limit_bytes',
+    'vectord_engine_limit_bytes',
+    'vectord_search_jobs_limit',
+  ]) {
+    expect(found.value(name), name).toBeGreaterThan(0);
+  }
+  for (const name of ['p50', 'p99', 'max']) {
+    expect(found.value(`nodejs_eventloop_lag_${name}_seconds`)).toBeGreaterThanOrEqual(0);
+  }
+  const again = await scrape();
+  expect(again.value('process_start_time_seconds')).toBe(startedS);
+});
