@@ -17,6 +17,7 @@ import { startHttp } from '../../dist/http/server.js';
 import { InflightBytes } from '../../dist/inflight.js';
 import { Keys } from '../../dist/keys.js';
 import { createLogger } from '../../dist/logger.js';
+import { Requests } from '../../dist/observe/requests.js';
 import { formatPointId } from '../../dist/point-id.js';
 import { Service } from '../../dist/service.js';
 import { ANSWER, ANSWER_IDS, KEY } from './fixed.mjs';
@@ -43,7 +44,7 @@ const RIVALS = {
 
   /** The gRPC interface of vectord, whole, over an engine that answers at once. */
   async grpc(dimension) {
-    const { port } = await startGrpc({ ...parts(dimension), reflection: true });
+    const { port } = await startGrpc({ ...parts(dimension, 'grpc'), reflection: true });
     return port;
   },
 
@@ -65,7 +66,7 @@ const RIVALS = {
 
   /** The HTTP interface of vectord, whole, over an engine that answers at once. */
   async http(dimension) {
-    const { port } = await startHttp(parts(dimension));
+    const { port } = await startHttp(parts(dimension, 'http'));
     return port;
   },
 };
@@ -82,7 +83,7 @@ async function serveGrpc(requestType, responseType, searchPoints) {
 }
 
 /** What both interfaces of vectord are made from, with an engine that answers at once. */
-function parts(dimension) {
+function parts(dimension, protocol) {
   const config = readConfig({ LOG_LEVEL: 'warn' });
   const ids = Buffer.from(ANSWER_IDS.join('').replaceAll('-', ''), 'hex');
   if (formatPointId(ids) !== ANSWER_IDS[0]) throw new Error('the ids are not what they should be');
@@ -103,6 +104,12 @@ function parts(dimension) {
     decoder: new Decoder(rules),
     keys,
     inflight: new InflightBytes(config.maxInflightBytes),
+    requests: new Requests({
+      protocol,
+      logger: createLogger(config.logLevel),
+      slowRequestMs: config.slowRequestMs,
+      nameOf: (status) => status,
+    }),
     logger: createLogger(config.logLevel),
   };
 }
