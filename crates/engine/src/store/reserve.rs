@@ -1,7 +1,7 @@
 //! Space kept for deletes: on a full disk, who could not delete could not make room either.
 
 use std::{
-    io::{self, ErrorKind},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -101,12 +101,10 @@ impl Reserve {
         }
     }
 
+    /// Its size; none if it is missing or cannot be opened, and is to be made anew.
     fn size(&self, io: &dyn Io) -> io::Result<Option<u64>> {
-        match io.open_read(&self.path) {
-            Ok(file) => Ok(Some(file.size()?)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let file = io.open(&self.path).ok();
+        file.map(|file| file.size()).transpose()
     }
 
     /// Written, not only set to its size: that alone would take no space.
