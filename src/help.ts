@@ -72,7 +72,7 @@ Signals:
 
 Exit codes:
   ${EXIT_OK}  all is well
-  ${EXIT_REFUSED}  it failed, or the start was refused; the reason is on the standard error
+  ${EXIT_REFUSED}  it failed, the start was refused, or a write had failed when it stopped
   ${EXIT_BAD_USAGE}  the arguments or a setting cannot be read
   ${EXIT_DAMAGED}  check, backup or restore found damage
   ${EXIT_IN_USE}  check or restore found the folder in use

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 import { banner } from './banner.js';
 import { readConfig } from './config.js';
+import { VectordError } from './errors.js';
 import { collectRarely } from './heap.js';
 import { helpText, parseArguments } from './help.js';
-import { createLogger } from './logger.js';
+import { createLogger, type Logger } from './logger.js';
 import { maintain } from './maintenance/maintain.js';
 import { nodeVersionWarning } from './node-version.js';
 import { exitOnDefect, ignoreClosedOutput, nextStopSignal } from './shutdown.js';
-import { StartError } from './start-error.js';
+import { EXIT_OK, EXIT_REFUSED, StartError } from './start-error.js';
 import { start, type RunningService } from './start.js';
 import { VERSION } from './version.js';
 
@@ -50,7 +51,21 @@ async function serve(): Promise<void> {
   service = await start(config, logger);
   process.stdout.write(banner(service.summary));
   logger.info({ signal: await stopSignal }, 'stopping');
-  await service.stop();
+  process.exit(await stop(service, logger));
+}
+
+/** Answers the exit code. A folder that could not be left in order is recovered by the next start. */
+async function stop(service: RunningService, logger: Logger): Promise<number> {
+  try {
+    await service.stop();
+  } catch (error) {
+    if (!(error instanceof VectordError)) throw error;
+    logger.error(
+      { reason: error.message },
+      'stopped: the next start recovers what was acknowledged',
+    );
+    return EXIT_REFUSED;
+  }
   logger.info('stopped');
-  process.exit(0);
+  return EXIT_OK;
 }

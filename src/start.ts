@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import type { Config } from './config.js';
-import { ensureDataFolder } from './data-folder.js';
+import { ensureDataFolder, WHO_NEEDS_WHAT } from './data-folder.js';
 import { Decoder } from './decode/decoder.js';
 import { VectordError } from './errors.js';
 import { GraphLog } from './graph-log.js';
@@ -83,6 +83,9 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
   }
 }
 
+/** How the system says that something is there for others only. */
+const NOT_ALLOWED = /\((?:os error (?:1|13|30))\)/;
+
 const DIMENSION_ORIGINS: Readonly<Record<DimensionSource, string>> = {
   Configured: 'DIMENSION',
   Remembered: 'remembered by the data folder',
@@ -94,7 +97,9 @@ function openEngine(config: Config, path: string): Engine {
     return Engine.open({ ...config, path });
   } catch (error) {
     if (!(error instanceof VectordError)) throw error;
-    throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${error.message}`);
+    const advice = NOT_ALLOWED.test(error.message) ? `\n${WHO_NEEDS_WHAT}` : '';
+    const reason = `${error.message}${advice}`;
+    throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`);
   }
 }
 

@@ -89,9 +89,11 @@ describe('a start is refused', () => {
     },
   );
 
-  test('when DATA_PATH is a file', async () => {
+  test('when DATA_PATH is a file, or below one', async () => {
     const vectord = new Vectord({ DATA_PATH: keysPath });
-    await expectRefusal(vectord, 1, keysPath, 'DATA_PATH');
+    await expectRefusal(vectord, 1, keysPath, 'DATA_PATH', 'it is a file, expected a folder');
+    const below = new Vectord({ DATA_PATH: join(keysPath, 'data') });
+    await expectRefusal(below, 1, join(keysPath, 'data'), 'DATA_PATH', 'ENOTDIR: not a directory');
   });
 
   test('when DIMENSION differs from that of the stored points: both are named', async () => {

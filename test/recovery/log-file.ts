@@ -16,6 +16,17 @@ export class LogFile {
     return new LogFile(join(dataPath, names[0] ?? ''));
   }
 
+  /** The one segment that holds these bytes. */
+  static holding(dataPath: string, bytes: Uint8Array): LogFile {
+    const names = readdirSync(dataPath).filter((name) => name.endsWith('.log'));
+    const logs = names.map((name) => new LogFile(join(dataPath, name)));
+    const [log, ...others] = logs.filter(({ path }) => readFileSync(path).indexOf(bytes) !== -1);
+    if (log === undefined || others.length > 0) {
+      throw new Error(`the bytes are in ${others.length + Number(log !== undefined)} segments`);
+    }
+    return log;
+  }
+
   /** Where these bytes are; they must be there exactly once. */
   find(bytes: Uint8Array): number {
     const content = readFileSync(this.path);

@@ -352,6 +352,29 @@ fn a_word_of_a_snapshot_that_is_zeroed_or_a_mark_alone_is_taken_or_refused() {
     }
 }
 
+/// Who follows the copies of a point would never come to an end.
+#[test]
+fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
+    let (path, _) = files(|path| is(path, "snapshot")).pop().unwrap();
+    let newest = files(|other| other == path);
+    let folder = with_changed(&newest, |file| {
+        let mut content = content_of(file);
+        // Before the end of the last graph come copies of a point, each with its slot and the next;
+        // one is the last of its kind.
+        let mut copies = (2..32).map(|back| content.len() - back * 12);
+        let last = copies.find(|&at| u32_at(&content, at + 4) == 0).unwrap();
+        let own = u32_at(&content, last) + 1;
+        put(&mut content, last + 4, own);
+        *file = framed(file[..SNAPSHOT_HEADER].to_vec(), &content);
+    });
+    let notes = open_aged(folder.path()).unwrap().notes().join(" ");
+    assert!(
+        notes.contains("a chain of twins that is not one"),
+        "{notes}"
+    );
+    open_and_use(folder.path()).unwrap();
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 100,

@@ -11,7 +11,7 @@ use super::{
 use crate::{Error, Result, codes::Codes, points::Points, sync::atomic::Ordering::AcqRel};
 
 /// No point rises above this layer; with `m` = 16 one in 10^22 would.
-pub(super) const MAX_LEVEL: u8 = 15;
+const MAX_LEVEL: u8 = 15;
 
 /// One in so many places of a full row is freed when a link is to be added. Measured against
 /// giving up one link at a time, an eighth takes 15 % less CPU to build and as many ranks to search
@@ -257,7 +257,7 @@ pub(super) enum Linked {
 /// The layer up to which a point is linked: one point in `2 * m` rises above each layer, as many as
 /// a point has links in layer 0. One in `m`, as in the paper, takes as many ranks from so many entries
 /// and twice the memory.
-fn draw_level(slot: u32, m: usize) -> u8 {
+pub(super) fn draw_level(slot: u32, m: usize) -> u8 {
     let drawn = drawn(slot);
     let mut rising = u64::MAX;
     for level in 0..MAX_LEVEL {

@@ -232,7 +232,7 @@ impl Links {
         }
         Link::new(first).store(&self.twins.row(twin)[FIRST_TWIN]);
         let row = self.twins.row(first);
-        let last = Link::load(&row[LAST_TWIN]).map_or(first, Link::slot);
+        let last = self.last_twin(first).unwrap_or(first);
         Link::new(twin).store(&self.twins.row(last)[NEXT_TWIN]);
         Link::new(twin).store(&row[LAST_TWIN]);
         true
@@ -241,6 +241,11 @@ impl Links {
     /// The first of the points whose vectors equal that of the twin in `slot`.
     pub fn first_twin(&self, slot: u32) -> Option<u32> {
         Link::load(&self.twins.row(slot)[FIRST_TWIN]).map(Link::slot)
+    }
+
+    /// The last of the points whose vectors equal that of `first`, if there are any.
+    pub fn last_twin(&self, first: u32) -> Option<u32> {
+        Link::load(&self.twins.row(first)[LAST_TWIN]).map(Link::slot)
     }
 
     /// Takes the twins of `first` that are leaving out of its chain, and says whether any is left.

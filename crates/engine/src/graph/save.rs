@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::{
     Entry, Graph, Params,
-    build::MAX_LEVEL,
+    build::draw_level,
     links::{Links, SLOTS},
 };
 use crate::{
@@ -45,7 +45,8 @@ impl Graph {
     }
 
     /// Reads a graph over slots below `slots` that [`Graph::save`] wrote, and checks that no link
-    /// leads elsewhere.
+    /// leads elsewhere, that each point rises as high as its slot always does, which is as far as
+    /// it has rows, and that the chains of twins end.
     pub fn load(
         metric: Metric,
         params: Params,
@@ -60,14 +61,14 @@ impl Graph {
         let mut states = vec![0; slots as usize];
         source.read_exact(&mut states)?;
         let state_of = |slot: u32| Links::read_state(states.get(slot as usize).copied()?);
-        let mut len = 0;
+        let (mut len, mut twins) = (0, 0);
         let mut bytes = vec![0; 2 * params.m * WORD];
         for (slot, &state) in (0..slots).zip(&states) {
             if state == 0 {
                 continue;
             }
             let (level, is_twin) = Links::read_state(state)
-                .filter(|&(level, _)| level <= MAX_LEVEL)
+                .filter(|&(level, _)| level == draw_level(slot, params.m))
                 .ok_or_else(|| invalid_data("a point of no known state"))?;
             let begun = links.begin(slot).and_then(|_| links.reserve(slot, level));
             begun.map_err(io::Error::other)?;
@@ -93,29 +94,59 @@ impl Graph {
                 graph.entries.offer(Entry { slot, level });
             }
             len += 1;
+            twins += u32::from(is_twin);
         }
-        graph.load_twins(slots, source)?;
+        graph.load_twins(slots, twins, source)?;
         graph.len.fetch_add(len, AcqRel);
         Ok(graph)
     }
 
-    fn load_twins(&self, slots: u32, source: &mut impl Read) -> io::Result<()> {
+    fn load_twins(&self, slots: u32, twins: u32, source: &mut impl Read) -> io::Result<()> {
         let is_there = |slot: u32| slot < slots && self.contains(slot);
+        let mut firsts = Vec::new();
         for _ in 0..=slots {
             let mut bytes = [0; 3 * WORD];
             source.read_exact(&mut bytes)?;
             let words = bytes.as_chunks().0;
             let [slot, next, end] = [0, 1, 2].map(|word: usize| u32::from_le_bytes(words[word]));
             if slot == u32::MAX {
-                return Ok(());
+                return self.check_twins(&firsts, twins);
             }
             let leads = |word| word == 0 || Links::slot_of(word).is_some_and(is_there);
             if !is_there(slot) || !leads(next) || !leads(end) {
                 return Err(invalid_data("a twin of a point that is not there"));
             }
             self.links.set_twin_words(slot, [next, end]);
+            if !self.links.is_twin(slot) {
+                firsts.push(slot);
+            }
         }
         Err(invalid_data("more twins than points"))
+    }
+
+    /// Makes sure that each of the `twins` is in the chain of the point that it names as its first,
+    /// and only once. One that leads back into itself would keep who follows it for ever: it runs
+    /// out of twins here.
+    fn check_twins(&self, firsts: &[u32], twins: u32) -> io::Result<()> {
+        let mut left = twins;
+        for &first in firsts {
+            let mut last = None;
+            for twin in self.links.twins(first) {
+                let is_own = self.links.is_twin(twin) && self.links.first_twin(twin) == Some(first);
+                if !is_own || left == 0 {
+                    return Err(invalid_data("a chain of twins that is not one"));
+                }
+                left -= 1;
+                last = Some(twin);
+            }
+            if self.links.last_twin(first) != last {
+                return Err(invalid_data("a chain of twins with another end"));
+            }
+        }
+        if left > 0 {
+            return Err(invalid_data("a twin that is in no chain"));
+        }
+        Ok(())
     }
 }
 

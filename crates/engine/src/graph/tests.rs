@@ -387,3 +387,74 @@ fn points_that_codes_cannot_tell_apart_are_walked_by_their_vectors() {
     let graph = build(Metric::Euclidean, 16, &points);
     assert!(recall(&graph, &points, 100) > 0.95);
 }
+
+/// Three points with four copies each, among others, and the graph over them as bytes.
+fn saved_with_copies() -> (u32, Vec<u8>) {
+    let mut vectors = random(60, 8);
+    for copy in 0..12 {
+        vectors.push(vectors[copy % 3].clone());
+    }
+    let points = Vectors::new(vectors);
+    let graph = build(Metric::Euclidean, 4, &points);
+    let mut bytes = Vec::new();
+    graph.save(points.len(), &mut bytes).unwrap();
+    (points.len(), bytes)
+}
+
+fn load(slots: u32, bytes: &[u8]) -> std::io::Result<Graph> {
+    let params = Params {
+        m: 4,
+        ef_construction: 100,
+    };
+    let mut source = bytes;
+    let graph = Graph::load(Metric::Euclidean, params, slots, &mut source)?;
+    assert_eq!(source, [0; 0]);
+    Ok(graph)
+}
+
+/// A slot, 1 + the next of its kind, and 1 + the last or the first: how a graph is saved that has
+/// copies. Slot 0 is copied to 60, 63, 66 and 69, slot 1 to 61 and so on.
+type Twin = [u32; 3];
+
+#[test]
+fn a_saved_graph_whose_chains_of_copies_are_none_is_refused() {
+    let (slots, bytes) = saved_with_copies();
+    let (rest, end) = bytes.split_at(bytes.len() - size_of::<Twin>());
+    let (rest, twins) = rest.split_at(rest.len() - 15 * size_of::<Twin>());
+    let twins: &[Twin] = &bytemuck::pod_collect_to_vec(twins);
+    assert_eq!(twins[0], [0, 61, 70]);
+    assert_eq!(twins[3], [60, 64, 1]);
+    assert_eq!(twins[12], [69, 0, 1]);
+    let load_with =
+        |twins: &[Twin]| load(slots, &[rest, bytemuck::cast_slice(twins), end].concat());
+    load_with(twins).unwrap().assert_sound();
+
+    let changes: [(&str, usize, Twin); 8] = [
+        ("a copy leads to itself", 12, [69, 70, 1]),
+        ("a chain leads to its beginning", 12, [69, 61, 1]),
+        ("a chain leads to its original", 12, [69, 1, 1]),
+        ("a chain leads to another", 12, [69, 62, 1]),
+        ("a copy is left out", 0, [0, 64, 70]),
+        ("a chain has another end", 0, [0, 61, 67]),
+        ("a copy is of another original", 3, [60, 64, 2]),
+        ("a point that is no copy is in a chain", 12, [69, 11, 1]),
+    ];
+    for (what, place, changed) in changes {
+        let mut twins = twins.to_vec();
+        twins[place] = changed;
+        assert!(load_with(&twins).is_err(), "{what}");
+    }
+    assert!(load_with(&twins[1..]).is_err(), "no original");
+    assert!(load_with(&[twins, &twins[..1]].concat()).is_err(), "twice");
+}
+
+#[test]
+fn a_saved_point_that_rises_higher_than_its_rows_is_refused() {
+    let (slots, bytes) = saved_with_copies();
+    load(slots, &bytes).unwrap();
+    // The rows of a copy are not in the bytes.
+    let copy = 60;
+    let mut changed = bytes.clone();
+    changed[copy] += 1;
+    assert!(load(slots, &changed).is_err());
+}

@@ -19,6 +19,10 @@ use crate::{
 /// Vectors as records of one log, whose points are numbered from 1, and where each is. The folder
 /// goes at once; what is mapped of it stays.
 pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
+    records_with_contents(vectors, &[])
+}
+
+fn records_with_contents(vectors: &[Vec<f32>], content: &[u8]) -> (Arc<Segments>, Vec<Location>) {
     let folder = tempfile::tempdir().unwrap();
     let dimension = vectors[0].len() as u32;
     let options = OpenOptions {
@@ -32,7 +36,7 @@ pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
         id: id(number),
         vector,
         content_type: 0,
-        content: &[],
+        content,
     };
     let vectors = vectors.iter().map(Vec::as_slice);
     let writes: Vec<Write> = (1..).zip(vectors).map(write).collect();
@@ -47,7 +51,12 @@ pub fn id(number: usize) -> PointId {
 
 /// An index over vectors, whose sequences are their numbers.
 pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
-    let (segments, locations) = records(vectors);
+    index_with_contents(vectors, &[])
+}
+
+/// The same, each point with this content.
+pub fn index_with_contents(vectors: &[Vec<f32>], content: &[u8]) -> Arc<Index> {
+    let (segments, locations) = records_with_contents(vectors, content);
     let index = Index::new(segments, vectors[0].len() as u32, Params::default());
     for (number, location) in (1..).zip(locations) {
         index.insert(id(number), location, number as u64).unwrap();

@@ -12,6 +12,9 @@ use crate::{
     store::{Location, StoredPoint},
 };
 
+/// Records whose headers and contents are let go together: those of a batch lie side by side.
+const PASSED_TOGETHER: usize = 16_384;
+
 impl Index {
     /// Makes sure that the record of the point in `slot` is what was written. A pin is held, and the
     /// slot holds a point that is visible under it.
@@ -33,17 +36,33 @@ impl Index {
     /// Compares the records of the live points in up to `slots` slots from `first` on with their
     /// checksums, whatever is known of them; returns where to go on, 0 after the last. What is
     /// found is [noted](Index::damage).
+    ///
+    /// To read a record brings its header and its content into memory, which hardly anybody asks
+    /// for: they are let go again.
     pub fn scrub(&self, first: u32, slots: u32) -> u32 {
         let end = first.saturating_add(slots).min(self.arena.slots());
         let _pin = self.epochs.pin();
+        let mut read = Vec::new();
         for slot in first..end {
-            match self.compare_in_place(slot) {
-                Some(Ok(())) => self.arena.set_verified(slot),
-                Some(Err(error)) => self.note_damage(&error),
-                None => {}
+            read.extend(self.scrub_slot(slot));
+            if read.len() == PASSED_TOGETHER || slot + 1 == end {
+                self.arena.segments().let_go_beside_vectors(&read);
+                read.clear();
             }
         }
         if end < self.arena.slots() { end } else { 0 }
+    }
+
+    /// Compares the record of the point in `slot`, if one lives there, and says where it is.
+    fn scrub_slot(&self, slot: u32) -> Option<Location> {
+        let id = self.arena.id(slot);
+        let compare = |slot| (self.arena.location(slot), self.compare(slot));
+        let (location, compared) = self.ids.get(&id, &self.arena, compare)?;
+        match compared {
+            Ok(()) => self.arena.set_verified(slot),
+            Err(error) => self.note_damage(&error),
+        }
+        Some(location)
     }
 
     /// Compares the record of the point in `slot` with its checksum.
@@ -74,5 +93,44 @@ impl Index {
     fn note_damage(&self, error: &Error) {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         damage.get_or_insert_with(|| error.to_string());
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(vectord_shuttle)))]
+mod tests {
+    use crate::{
+        index::testing::{self, id},
+        memory::resident,
+        store::Location,
+    };
+
+    const POINTS: usize = 1_000;
+    const DIMENSION: usize = 64;
+    const CONTENT_BYTES: usize = 500;
+    const PAGE: usize = 4096;
+
+    #[test]
+    fn the_search_for_damage_leaves_vectors_in_memory_and_nothing_else() {
+        let vectors = vec![vec![1.0; DIMENSION]; POINTS];
+        let index = testing::index_with_contents(&vectors, &[7; CONTENT_BYTES]);
+        let segments = index.arena().segments();
+        let location = |number| index.find(&id(number)).unwrap().1;
+        let (first, last) = (location(1), location(POINTS));
+        let vector_of = |at: Location| segments.vector(at.segment, at.vector).as_ptr_range();
+        let content_of = |at| segments.read(at).unwrap().content.as_ptr_range();
+        let vectors = vector_of(first).start.addr()..vector_of(last).end.addr();
+        let contents = content_of(first).start.addr()..content_of(last).end.addr();
+        assert_eq!(contents.len(), POINTS * CONTENT_BYTES);
+        let headers = vectors.start - POINTS * 64..vectors.start;
+
+        segments.let_go(first.segment, 0, u32::MAX);
+        assert!(resident(&vectors) + resident(&contents) <= 2 * PAGE);
+        assert_eq!(index.scrub(0, u32::MAX), 0);
+        assert_eq!(index.damage(), None);
+        assert!(resident(&vectors) >= vectors.len());
+        for part in [headers, contents] {
+            assert!(resident(&part) <= 4 * PAGE, "{} bytes", resident(&part));
+        }
     }
 }

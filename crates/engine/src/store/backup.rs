@@ -199,7 +199,9 @@ impl Backup<'_> {
         // link need not stand in the way of a copy, and where it does, the copy says so.
         let linked = self.io.link(&from, &to).is_ok();
         let segment = if linked {
-            Segment::of(self.io.open_read(&to), from)?
+            // The error of one that cannot be opened shall name it, and not its second name.
+            let opened = self.io.open_read(&to);
+            Segment::of(opened.or_else(|_| self.io.open_read(&from)), from)?
         } else {
             Segment::open_read(self.io, self.source, entry.number)?
         };

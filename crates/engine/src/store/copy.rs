@@ -8,6 +8,7 @@ use std::{
 use super::{
     format::PAGE,
     io::{Io, IoFile, fatal, read_exact, write_all},
+    snapshot,
 };
 
 /// How much of a file is in memory at once.
@@ -45,13 +46,9 @@ pub fn copy(
 /// the log does not.
 pub fn snapshots(io: &dyn Io, folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = io.list(folder)?.into_iter();
-    Ok(paths.filter(|path| is_snapshot(path)).collect())
-}
-
-/// Whether a file is named like a snapshot.
-pub fn is_snapshot(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "snapshot")
+    Ok(paths
+        .filter(|path| snapshot::number(path).is_some())
+        .collect())
 }
 
 /// Where a file goes that keeps its name.

@@ -347,7 +347,15 @@ impl Store {
     }
 
     /// Proves the last commit, notes in the manifest where the log ends, and lets go of the folder.
+    /// On a full disk the next start has to find the end, as after a crash.
     pub fn close(mut self) -> Result<()> {
+        match self.note_end() {
+            Err(Error::StorageFull) => Ok(()),
+            noted => noted,
+        }
+    }
+
+    fn note_end(&mut self) -> Result<()> {
         self.prove()?;
         let Some(active) = &self.active else {
             return Ok(());

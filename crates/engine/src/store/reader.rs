@@ -18,7 +18,7 @@ use std::{
 
 use super::{
     Location,
-    format::{BLOCK, Flaw, Op, RecordHeader, SegmentHeader},
+    format::{BLOCK, Flaw, Op, PAGE, RecordHeader, SegmentHeader},
     mapping::Mapping,
     segment::Segment,
 };
@@ -52,6 +52,25 @@ struct Mapped {
     mapping: Mapping,
     path: PathBuf,
     header: SegmentHeader,
+}
+
+/// A part of a record, or several next to each other.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    segment: u32,
+    from: u64,
+    to: u64,
+    is_vector: bool,
+}
+
+impl Part {
+    /// Whether another part goes on here, or as good as: in between is what is left of a few points
+    /// that were deleted.
+    fn is_followed_by(&self, other: &Part) -> bool {
+        self.segment == other.segment
+            && self.is_vector == other.is_vector
+            && other.from <= self.to + PAGE as u64
+    }
 }
 
 impl Segments {
@@ -134,6 +153,53 @@ impl Segments {
         if let Some(segment) = self.get(segment) {
             segment.mapping.let_go(from, to);
         }
+    }
+
+    /// Takes headers and contents of these records out of memory, where they fill whole pages, and
+    /// leaves their vectors: searches read those.
+    pub fn let_go_beside_vectors(&self, records: &[Location]) {
+        let mut parts: Vec<Part> = Vec::new();
+        if parts.try_reserve(3 * records.len()).is_err() {
+            // They stay, which is no harm.
+            return;
+        }
+        let found = records.iter().filter_map(|&location| self.parts(location));
+        parts.extend(found.flatten().filter(|part| part.from < part.to));
+        parts.sort_unstable();
+        let mut run: Option<Part> = None;
+        for part in parts {
+            match &mut run {
+                Some(run) if run.is_followed_by(&part) => run.to = run.to.max(part.to),
+                _ => self.let_go_of(run.replace(part)),
+            }
+        }
+        self.let_go_of(run);
+    }
+
+    fn let_go_of(&self, part: Option<Part>) {
+        if let Some(part) = part.filter(|part| !part.is_vector)
+            && let Some(segment) = self.get(part.segment)
+        {
+            segment.mapping.let_go(part.from, part.to);
+        }
+    }
+
+    /// Where the header of a record lies, its vector and its content.
+    fn parts(&self, location: Location) -> Option<[Part; 3]> {
+        let header = self.get(location.segment)?.record(location)?;
+        let record = RecordHeader::decode(header, location.offset()).ok()?;
+        let part = |is_vector, from: u64, length: u64| Part {
+            segment: location.segment,
+            from,
+            to: from.saturating_add(length),
+            is_vector,
+        };
+        let vector_bytes = u64::from(self.dimension) * 4;
+        Some([
+            part(false, location.offset(), BLOCK as u64),
+            part(true, record.vector_offset, vector_bytes),
+            part(false, record.payload_offset, record.payload_length.into()),
+        ])
     }
 
     /// Reads a point and verifies every byte of it against its checksum.

@@ -19,7 +19,8 @@ pub fn path(folder: &Path) -> PathBuf {
     folder.join("RESERVE")
 }
 
-/// A file of zeros that is given up when a delete finds no space.
+/// A file of zeros that is emptied when a delete finds no space: the next start, too, shall leave to
+/// deletes what is left of it.
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
@@ -49,6 +50,9 @@ impl Reserve {
     /// Makes the reserve if it is not there. A disk without room for it is no error.
     pub fn keep(&mut self, io: &dyn Io) -> io::Result<()> {
         if self.state == State::Missing {
+            if self.size(io)? == Some(0) {
+                self.state = State::Used;
+            }
             self.make(io)?;
         }
         Ok(())
@@ -61,6 +65,7 @@ impl Reserve {
         }
         remove_if_there(io, &self.path)?;
         self.state = State::Used;
+        self.leave_empty(io)?;
         Ok(true)
     }
 
@@ -74,19 +79,32 @@ impl Reserve {
     }
 
     fn make(&mut self, io: &dyn Io) -> io::Result<()> {
-        let is_there = match io.open(&self.path) {
-            Ok(file) => file.size()? == self.bytes,
-            Err(_) => false,
-        };
-        if !is_there {
+        if self.size(io)? != Some(self.bytes) {
             remove_if_there(io, &self.path)?;
             if let Err(error) = self.write(io) {
                 remove_if_there(io, &self.path)?;
-                return if is_full(&error) { Ok(()) } else { Err(error) };
+                return match self.state {
+                    _ if !is_full(&error) => Err(error),
+                    State::Used => self.leave_empty(io),
+                    State::Kept | State::Missing => Ok(()),
+                };
             }
         }
         self.state = State::Kept;
         Ok(())
+    }
+
+    fn leave_empty(&self, io: &dyn Io) -> io::Result<()> {
+        match io.create(&self.path) {
+            Err(error) if !is_full(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Its size; none if it is missing or cannot be opened, and is to be made anew.
+    fn size(&self, io: &dyn Io) -> io::Result<Option<u64>> {
+        let file = io.open(&self.path).ok();
+        file.map(|file| file.size()).transpose()
     }
 
     /// Written, not only set to its size: that alone would take no space.

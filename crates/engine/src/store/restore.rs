@@ -7,12 +7,12 @@ use std::path::Path;
 
 use super::{
     check::{self, CheckedSegment, Report},
-    copy::{copy, is_snapshot, path_in, snapshots},
+    copy::{copy, path_in, snapshots},
     event::Event,
     format::Flaw,
     io::{self, Disk, Io, fatal, remove_if_there},
     lock::Lock,
-    manifest, segment,
+    manifest, segment, snapshot,
     unfinished::marker_path,
 };
 use crate::{Error, Result};
@@ -118,7 +118,9 @@ fn check_unused(io: &dyn Io, target: &Path) -> Result<()> {
 
 /// Whether an unfinished restore may have left a file with this name.
 fn is_remains(path: &Path) -> bool {
-    segment::number(path).is_some() || is_snapshot(path) || path.ends_with("MANIFEST.restoring")
+    segment::number(path).is_some()
+        || snapshot::number(path).is_some()
+        || path.ends_with("MANIFEST.restoring")
 }
 
 /// Removes what an unfinished restore has left; what says that it did, last.

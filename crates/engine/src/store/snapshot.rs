@@ -164,7 +164,7 @@ impl Snapshots {
 }
 
 /// The number of the snapshot with this path, if it is named like one.
-fn number(path: &Path) -> Option<u32> {
+pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".snapshot")
 }
 

@@ -81,8 +81,9 @@ fn keys_lock_and_strange_files_are_not_taken_and_snapshots_are() {
         "keys.json",
         "LOCK",
         "notes.txt",
+        "00000007.snapshot",
         "7.snapshot",
-        "8.snapshot.tmp",
+        "00000008.snapshot.tmp",
     ] {
         fs_err::write(source.path().join(name), name).unwrap();
     }
@@ -91,7 +92,7 @@ fn keys_lock_and_strange_files_are_not_taken_and_snapshots_are() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert!(names.contains(&"7.snapshot".to_owned()), "{names:?}");
+    assert!(names.contains(&"00000007.snapshot".to_owned()), "{names:?}");
     assert_eq!(names.len(), 4, "{names:?}");
 }
 

@@ -119,6 +119,16 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
     ));
     let killed = super::copy(folder.path());
     assert_eq!(state(&open(killed.path()).unwrap()), expected);
+    // Nor is it after a start.
+    drop(opened);
+    let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+    assert!(matches!(
+        commit(&mut opened.store, &small),
+        Err(Error::StorageFull)
+    ));
+    let delete = [Step::Delete(15)];
+    commit(&mut opened.store, &delete).unwrap();
+    apply(&delete, &mut expected);
     // A little room is for the reserve.
     disk.set_space(Some(SEGMENT_BYTES));
     assert!(matches!(
@@ -131,5 +141,19 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
         apply(group, &mut expected);
     }
     opened.store.close().unwrap();
+    assert_eq!(state(&open(folder.path()).unwrap()), expected);
+}
+
+#[test]
+fn a_store_closes_on_a_full_disk_and_the_next_start_finds_all() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    // The group fills its segment, so that the no-op of the end needs a new one.
+    let group = [Step::Insert(1, vec![1; 4096 - 3 * 64])];
+    commit(&mut opened.store, &group).unwrap();
+    disk.set_space(Some(0));
+    opened.store.close().unwrap();
+    let expected = super::state_after(&[group.to_vec()]);
     assert_eq!(state(&open(folder.path()).unwrap()), expected);
 }

@@ -55,7 +55,7 @@ fn a_backup_comes_back_and_stays_as_it_was() {
 #[test]
 fn a_folder_of_a_stopped_service_can_be_restored_from_too() {
     let (source, target) = (written(End::Killed), new_folder());
-    fs_err::write(source.path().join("3.snapshot"), "derived").unwrap();
+    fs_err::write(source.path().join("00000003.snapshot"), "derived").unwrap();
     fs_err::write(source.path().join("keys.json"), "secret").unwrap();
     fs_err::write(target.path().join("keys.json"), "other").unwrap();
     overwrite(&log(source.path(), 2), 8192 - 200, &[0xA5; 90]);
@@ -73,7 +73,7 @@ fn a_folder_of_a_stopped_service_can_be_restored_from_too() {
     assert_eq!(opened.notes, [""; 0], "the torn tail was left behind");
     let read = |name| fs_err::read_to_string(target.path().join(name)).unwrap();
     assert_eq!(
-        (read("3.snapshot"), read("keys.json")),
+        (read("00000003.snapshot"), read("keys.json")),
         ("derived".into(), "other".into())
     );
 }
@@ -155,7 +155,7 @@ fn check_left(left: &Files, backup: &Path, target: &Path, context: &str) -> Test
 #[test]
 fn after_a_power_cut_at_any_call_a_restore_can_be_run_again_and_nothing_opens_with_less() {
     let (backup, target) = (backed_up(End::Killed), new_folder());
-    fs_err::write(backup.path().join("3.snapshot"), [7; 2000]).unwrap();
+    fs_err::write(backup.path().join("00000003.snapshot"), [7; 2000]).unwrap();
     let disk = TestDisk::default();
     run(&disk, backup.path(), target.path()).unwrap();
     let calls = disk.calls();

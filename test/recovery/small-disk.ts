@@ -1,0 +1,58 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '../process/vectord.js';
+
+/**
+ * A disk of a few megabytes, a file system in memory, at a folder where only those see it who are
+ * started with its `wrapper`. It outlives them, until it is released.
+ */
+export class SmallDisk {
+  /** The command before those that shall see the disk. */
+  readonly wrapper: readonly string[];
+
+  private constructor(
+    private readonly folder: string,
+    private readonly holder: ChildProcess,
+  ) {
+    const inside = ['--user', '--mount', '--preserve-credentials'];
+    this.wrapper = ['nsenter', '--target', String(holder.pid), ...inside, '--'];
+  }
+
+  static async mount(folder: string, bytes: number): Promise<SmallDisk> {
+    const mount = `mount -t tmpfs -o size=${bytes} vectord "$0" && echo mounted && exec sleep 600`;
+    const [program, ...args] = inNamespace(mount, folder);
+    const holder = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(holder, 'exit').then(() => {
+      throw new Error(`no disk at ${folder}`);
+    });
+    ended.catch(() => {});
+    await Promise.race([once(holder.stdout, 'data'), ended]);
+    return new SmallDisk(folder, holder);
+  }
+
+  /** The path by which this process sees a file of the disk. */
+  path(name: string): string {
+    return join(`/proc/${this.holder.pid}/root`, this.folder, name);
+  }
+
+  release(): void {
+    this.holder.kill('SIGKILL');
+  }
+}
+
+/** Not every system lets its users mount anything. */
+export function canMount(): boolean {
+  if (process.platform !== 'linux' || spawnSync('nsenter', ['--version']).status !== 0)
+    return false;
+  const folder = makeFolder();
+  const [program, ...args] = inNamespace('mount -t tmpfs -o size=4096 vectord "$0"', folder);
+  const { status } = spawnSync(program, args);
+  rmSync(folder, { recursive: true });
+  return status === 0;
+}
+
+function inNamespace(script: string, folder: string): [string, ...string[]] {
+  return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder];
+}
