@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -48,7 +48,7 @@ const KEY_BYTES = 32;
 const LONGEST_NAME_SHOWN = 40;
 
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /** The file's text, and which version of the file that was; see `fingerprint`. */

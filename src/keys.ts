@@ -3,9 +3,19 @@ import { parseKeysFile, readKeysFile, sha256, type Key, type KeyHolder } from '.
 
 export type { KeyHolder, Role } from './keys-file.js';
 
+/** A key that was presented and is right. */
+interface ProvenKey {
+  readonly text: Buffer;
+  /** Where another one of this length is put for the comparison. */
+  readonly other: Buffer;
+  readonly holder: KeyHolder;
+}
+
 /** The keys that open the service, as its keys file has them. */
 export class Keys {
   #keys: readonly Key[] = [];
+  /** Those that were presented: to compare them again takes a tenth of the time of a hash. */
+  #proven: readonly ProvenKey[] = [];
   #version = '';
 
   private constructor(readonly path: string) {}
@@ -23,10 +33,26 @@ export class Keys {
 
   /** Whose key this is. The time it takes tells nothing of how much of a key was right. */
   lookup(presented: string): KeyHolder | undefined {
+    let holder: KeyHolder | undefined;
+    for (const { text, other, holder: found } of this.#proven) {
+      if (presented.length === text.length) {
+        // Headers, in which keys come, are Latin-1.
+        other.write(presented, 'latin1');
+        if (timingSafeEqual(text, other)) holder = found;
+      }
+    }
+    return holder ?? this.#prove(presented);
+  }
+
+  #prove(presented: string): KeyHolder | undefined {
     const digest = sha256(presented);
     let holder: KeyHolder | undefined;
     for (const key of this.#keys) {
       if (timingSafeEqual(key.sha256, digest)) holder = key.holder;
+    }
+    if (holder !== undefined) {
+      const text = Buffer.from(presented, 'latin1');
+      this.#proven = [...this.#proven, { text, other: Buffer.alloc(text.length), holder }];
     }
     return holder;
   }
@@ -40,6 +66,7 @@ export class Keys {
   reload(): void {
     const { text, version } = readKeysFile(this.path);
     this.#keys = parseKeysFile(this.path, text);
+    this.#proven = [];
     this.#version = version;
   }
 }

@@ -25,10 +25,15 @@ export interface CallHooks {
   answer(status: CallStatus): CallStatus;
 }
 
-const hooksOf = new WeakMap<object, CallHooks>();
+/** On the call itself: a weak map takes longer, several times for each call. */
+const HOOKS = Symbol('hooks');
 
-export function hookCall(call: ServerInterceptingCallInterface, hooks: CallHooks): void {
-  hooksOf.set(call, hooks);
+interface Hooked {
+  [HOOKS]?: CallHooks;
+}
+
+export function hookCall(call: ServerInterceptingCallInterface & Hooked, hooks: CallHooks): void {
+  call[HOOKS] = hooks;
 }
 
 /** The start of the path of every method that needs a key, known or not. */
@@ -59,7 +64,7 @@ interface ServerInternals {
   ): void;
 }
 
-interface CallInternals {
+interface CallInternals extends Hooked {
   readonly stream: ServerHttp2Stream;
   readonly maxReceiveMessageSize: number;
   readonly cancelled: boolean;
@@ -99,8 +104,9 @@ replace(server, '_streamHandler', (original) => {
     flags,
     rawHeaders,
   ) {
-    const keys = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === AUTHORIZATION);
-    const all = keys.length > 1 ? { ...headers, [AUTHORIZATION]: keys } : headers;
+    const first = rawHeaders.indexOf(AUTHORIZATION);
+    const isSeveral = first !== -1 && rawHeaders.includes(AUTHORIZATION, first + 1);
+    const all = isSeveral ? { ...headers, [AUTHORIZATION]: keysIn(rawHeaders) } : headers;
     original.call(this, interceptors, stream, all, flags, rawHeaders);
   };
 });
@@ -109,7 +115,7 @@ replace(server, '_streamHandler', (original) => {
 replace(baseCall, 'handleDataFrame', (original) => {
   return function handleDataFrame(this: CallInternals, data) {
     try {
-      if (!this.cancelled) hooksOf.get(this)?.take(data.length);
+      if (!this.cancelled) this[HOOKS]?.take(data.length);
     } catch (error) {
       this.sendStatus(toStatus(error));
       return;
@@ -123,7 +129,7 @@ replace(baseCall, 'decompressMessage', (original) => {
   return function decompressMessage(this: CallInternals, framed, encoding) {
     if (!isCompression(encoding)) return original.call(this, framed, encoding);
     const take = (bytes: number): void => {
-      if (!this.cancelled) hooksOf.get(this)?.take(bytes);
+      if (!this.cancelled) this[HOOKS]?.take(bytes);
     };
     const message = framed.subarray(FRAME_HEADER_BYTES);
     return decompress(message, encoding, this.maxReceiveMessageSize, take).catch(
@@ -142,10 +148,14 @@ replace(baseCall, 'sendStatus', (original) => {
   return function sendStatus(this: CallInternals, answer) {
     if (this.cancelled) return;
     const isEarly = !this.metadataSent && !this.receivedHalfClose;
-    original.call(this, hooksOf.get(this)?.answer(answer) ?? answer);
+    original.call(this, this[HOOKS]?.answer(answer) ?? answer);
     if (isEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
   };
 });
+
+function keysIn(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === AUTHORIZATION);
+}
 
 function handlerOfUnknown(path: string): Handler {
   const never = (): never => {

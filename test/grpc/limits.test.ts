@@ -171,6 +171,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
     const unread = [1, 2].map(() => other.open('SearchPointsBatch', headers));
     for (const { stream } of unread) {
       const answered = once(stream, 'response');
+      stream.pause();
       stream.end(framed(queries));
       await answered;
     }

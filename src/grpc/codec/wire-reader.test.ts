@@ -28,7 +28,7 @@ test('an empty message has no vector, an empty vector has no values', () => {
 });
 
 test('a vector does not keep the memory of the message that it came in', () => {
-  const bytes = Buffer.from(wire.delimited(1, wire.packed([1, 2])));
+  const bytes = new Uint8Array(wire.delimited(1, wire.packed([1, 2])));
   const { vector } = readInsert(bytes);
   bytes.fill(0xff);
   expect(vector).toEqual(Float32Array.of(1, 2));

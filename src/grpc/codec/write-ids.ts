@@ -10,12 +10,18 @@ const ID_PREFIX = Buffer.from(
 );
 const ID_BYTES = ID_PREFIX.length + POINT_ID_LENGTH;
 
+/** A message that is encoded already, in the shape in which generated code gives one. */
+interface Encoded {
+  finish(): Uint8Array;
+}
+
 /**
  * A list of ids in field 1: a SearchResponse or an InsertVectorsBatchResponse. All ids have one
  * length, so the message is the same few bytes before each: a third of the generated code's time.
  */
-export function writeIds(ids: PointIds): BinaryWriter {
-  return new BinaryWriter().raw(idBytes(ids));
+export function writeIds(ids: PointIds): Encoded {
+  const bytes = idBytes(ids);
+  return { finish: () => bytes };
 }
 
 /** A SearchPointsBatchResponse: one list of ids per query. */

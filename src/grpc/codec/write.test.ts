@@ -7,7 +7,7 @@ import { writePoint } from './write-point.js';
 
 test.each([0, 1, 100])('a list of %d ids is what the generated codec writes', (count) => {
   const ids = assignPointIds(count);
-  const bytes = writeIds(ids).finish();
+  const bytes = new Uint8Array(writeIds(ids).finish());
   expect(bytes).toEqual(generated.SearchResponse.encode(responseOf(ids)).finish());
   const inserted = { ids: responseOf(ids).resultPointIds };
   expect(bytes).toEqual(generated.InsertVectorsBatchResponse.encode(inserted).finish());

@@ -1,0 +1,126 @@
+import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import { VectordError } from '../errors.js';
+import type { CallRecord } from './call-record.js';
+import { LargeIds } from './large-ids.js';
+import { toStatus } from './seams.js';
+
+type Call = ServerInterceptingCallInterface;
+type Listener = Parameters<Call['start']>[0];
+
+/** Long enough for the largest request over a slow line, and an end to one that trickles. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/**
+ * A call as its handler sees it, and the listener that hears of it first. `ServerInterceptingCall`
+ * of grpc-js does the same with a dozen functions made for each call, which a small one can feel.
+ */
+export class GatedCall implements Call, Listener {
+  #listener: Listener | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly call: Call,
+    private readonly record: CallRecord,
+    /** Why the call may not be made, if it may not. */
+    private readonly checkAccess: (metadata: Metadata) => VectordError | undefined,
+  ) {}
+
+  start(listener: Listener): void {
+    this.#listener = listener;
+    this.call.start(this);
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const refusal = this.checkAccess(metadata);
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return;
+    }
+    this.#timer = setTimeout(() => this.#refuse(requestTimedOut()), REQUEST_TIMEOUT_MS).unref();
+    this.#listener?.onReceiveMetadata(metadata);
+  }
+
+  onReceiveMessage(message: object): void {
+    this.record.message = message;
+    this.#listener?.onReceiveMessage(message);
+  }
+
+  onReceiveHalfClose(): void {
+    clearTimeout(this.#timer);
+    this.#listener?.onReceiveHalfClose();
+  }
+
+  /** Comes at the end of every call, whichever way it ends. */
+  onCancel(): void {
+    clearTimeout(this.#timer);
+    this.record.end();
+    this.#listener?.onCancel();
+  }
+
+  sendMetadata(metadata: Metadata): void {
+    this.call.sendMetadata(metadata);
+  }
+
+  sendMessage(message: unknown, callback: () => void): void {
+    if (message instanceof LargeIds) void this.#sendLarge(message, callback);
+    else this.call.sendMessage(message, callback);
+  }
+
+  sendStatus(status: Parameters<Call['sendStatus']>[0]): void {
+    this.call.sendStatus(status);
+  }
+
+  startRead(): void {
+    this.call.startRead();
+  }
+
+  getPeer(): string {
+    return this.call.getPeer();
+  }
+
+  getDeadline(): ReturnType<Call['getDeadline']> {
+    return this.call.getDeadline();
+  }
+
+  getHost(): string {
+    return this.call.getHost();
+  }
+
+  getAuthContext(): ReturnType<Call['getAuthContext']> {
+    return this.call.getAuthContext();
+  }
+
+  getConnectionInfo(): ReturnType<Call['getConnectionInfo']> {
+    return this.call.getConnectionInfo();
+  }
+
+  getMetricsRecorder(): ReturnType<Call['getMetricsRecorder']> {
+    return this.call.getMetricsRecorder();
+  }
+
+  /**
+   * A small query may ask for the ids of all points: they count until the call has ended. Of one
+   * that ends before they are encoded, nothing is sent any more.
+   */
+  async #sendLarge(message: LargeIds, callback: () => void): Promise<void> {
+    const { record } = this;
+    if (record.hasEnded) return;
+    try {
+      record.take(message.byteLength);
+      await message.encode(() => !record.hasEnded);
+      if (!record.hasEnded) this.call.sendMessage(message, callback);
+    } catch (error) {
+      record.fail(error);
+      this.call.sendStatus(toStatus(error));
+    }
+  }
+
+  #refuse(refusal: VectordError): void {
+    this.call.sendStatus({ code: refusal.grpcStatus, details: refusal.message });
+  }
+}
+
+function requestTimedOut(): VectordError {
+  const seconds = REQUEST_TIMEOUT_MS / 1000;
+  return new VectordError('TIMEOUT', `The request did not arrive within ${seconds} seconds`);
+}
