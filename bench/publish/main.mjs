@@ -15,6 +15,7 @@ const BENCHMARKS = {
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   memory: { title: 'Where the bytes of a point are', flags: [] },
+  requests: { title: 'What a request costs the server', flags: [] },
   restart: { title: 'From the start to the first answer', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };

@@ -12,6 +12,7 @@ import { openInterface } from '../writes/interfaces.mjs';
 import { untilLinked } from '../writes/linking.mjs';
 import { spread } from '../writes/spread.mjs';
 import { DIMENSION, readVectors } from '../writes/vectors.mjs';
+import { measureBatches } from './batch.mjs';
 import { KEY } from './fixed.mjs';
 import { processorUs } from './processor.mjs';
 import { breadthFor } from './recall.mjs';
@@ -80,7 +81,8 @@ try {
     times.push(await measureRound(round));
     console.error(`round ${round + 1} of ${rounds}:`, times.at(-1));
   }
-  report(breadth, times);
+  const batches = await measureBatches(flags.short ? 1 : 5);
+  report(breadth, times, batches);
 } finally {
   for (const child of children) child.kill();
   await service.stop();
@@ -139,7 +141,7 @@ async function tell(message) {
   return answer;
 }
 
-function report({ ef, recall }, times) {
+function report({ ef, recall }, times, batches) {
   const rows = servers.map(({ name }) => ({
     server: name,
     'processor time of a search, µs': spread(
@@ -155,13 +157,35 @@ function report({ ef, recall }, times) {
     const met = flags.short ? null : found.median <= most;
     return { what: `${of}, over ${over}`, found, target: `at most ${most}`, met };
   });
+  const shares = spread(
+    batches.map(({ readUs, wholeUs }) => readUs / wholeUs),
+    4,
+  );
+  verdicts.push({
+    what: 'reading a batch of 1,000 x 384 over gRPC, of all that it costs',
+    found: shares,
+    target: 'at most 0.02',
+    met: flags.short ? null : shares.median <= 0.02,
+  });
   const settings = {
     data: `${data.name}, ${points} points of ${DIMENSION} values for the search, no engine elsewhere`,
     search: `Euclidean, limit 10, ef ${ef}: recall@10 ${recall.toFixed(3)}`,
     client: `${CONNECTIONS} connections, each with one request at a time`,
     rounds: `${rounds} of ${SLICE_MS / 1_000} s a server; the median, the least and the most`,
   };
-  const tables = [{ title: 'Searches', rows }];
+  const ms = (name) =>
+    spread(
+      batches.map((batch) => batch[name] / 1_000),
+      2,
+    );
+  const batchRows = [
+    { 'of a batch': 'reading the message', 'processor time, ms': ms('readUs') },
+    { 'of a batch': 'all, until its points are linked', 'processor time, ms': ms('wholeUs') },
+  ];
+  const tables = [
+    { title: 'Searches', rows },
+    { title: 'Batches of 1,000 x 384 over gRPC', rows: batchRows },
+  ];
   const found = { settings, tables, verdicts, decides: !flags.short };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(`${RESULTS}requests.json`, `${JSON.stringify(found, undefined, 1)}\n`);
