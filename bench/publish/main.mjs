@@ -16,6 +16,7 @@ const BENCHMARKS = {
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   memory: { title: 'Where the bytes of a point are', flags: [] },
   restart: { title: 'From the start to the first answer', flags: [] },
+  durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };
 
