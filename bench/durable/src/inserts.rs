@@ -1,6 +1,7 @@
 //! Durable inserts: how many a second, and how many bytes reach the disk for each byte of a point.
 
 use std::{
+    iter,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -11,7 +12,7 @@ use crate::{
     Result,
     disk::Written,
     points::{BATCH, DIMENSION, POINT_BYTES, Rows},
-    stores::{Client, Form, SqliteForm, Store},
+    stores::{Client, Form, Pages, Sharing, SqliteForm, Store},
 };
 
 /// Batches before the first measured insert. Segments and write-ahead log are there then, and the
@@ -43,18 +44,26 @@ impl Load {
         }
     }
 
-    /// The forms that make a difference under this load; vectord without a graph first.
+    /// The forms that make a difference under this load, each of SQLite with the pages with which
+    /// it was fastest; vectord without a graph first, beside its strongest rival.
     pub fn forms(self) -> Vec<Form> {
-        let mut forms = vec![
-            Form::Vectord,
-            Form::VectordWithGraph,
-            Form::Sqlite(SqliteForm::Shared),
-        ];
-        if self == (Load::Single { clients: 64 }) {
-            forms.push(Form::Sqlite(SqliteForm::Own));
-            forms.push(Form::Sqlite(SqliteForm::Grouped));
-        }
-        forms
+        let sqlite: &[_] = match self {
+            Load::Single { clients: 1 } => &[(Sharing::One, Pages::Small)],
+            Load::Single { .. } => &[
+                (Sharing::Grouped, Pages::Large),
+                (Sharing::One, Pages::Small),
+                (Sharing::Own, Pages::Small),
+            ],
+            Load::Batches => &[(Sharing::One, Pages::Large)],
+        };
+        let sqlite = sqlite
+            .iter()
+            .map(|&(sharing, pages)| Form::Sqlite(SqliteForm { sharing, pages }));
+        let vectord = iter::once(Form::Vectord);
+        vectord
+            .chain(sqlite)
+            .chain([Form::VectordWithGraph])
+            .collect()
     }
 }
 

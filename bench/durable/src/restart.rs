@@ -18,7 +18,7 @@ use crate::{
     nearest::{LIMIT, Nearest},
     points::{BATCH, CONTENT, DIMENSION, Id, Rows, query},
     start::{Kind, ids_line, point_line},
-    stores::{Form, SqliteForm, options},
+    stores::{Form, SCANNED, options},
     synthetic::Family,
 };
 
@@ -76,7 +76,7 @@ impl Bench {
             .collect();
         let mut nearest: Vec<_> = queries.iter().map(|query| Nearest::of(query)).collect();
         let folders = [tempfile::tempdir_in(parent)?, tempfile::tempdir_in(parent)?];
-        let forms = [Form::Vectord, Form::Sqlite(SqliteForm::Shared)];
+        let forms = [Form::Vectord, Form::Sqlite(SCANNED)];
         let stores = [
             forms[0].open(folders[0].path())?,
             forms[1].open(folders[1].path())?,

@@ -13,7 +13,7 @@ use crate::{
     Result,
     nearest::Nearest,
     points::{DIMENSION, Id, id, query},
-    stores::{connect, options, search},
+    stores::{SCANNED, connect, options, search},
     synthetic::Family,
 };
 
@@ -41,7 +41,7 @@ impl Kind {
     fn open(self, folder: &Path) -> Result<Box<dyn Started>> {
         Ok(match self {
             Kind::Vectord => Box::new(Engine::open(&options(folder, Vec::new()))?),
-            Kind::Sqlite => Box::new(connect(folder)?),
+            Kind::Sqlite => Box::new(connect(folder, SCANNED.pages)?),
         })
     }
 }

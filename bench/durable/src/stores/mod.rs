@@ -6,7 +6,7 @@ mod sqlite;
 use std::path::Path;
 
 pub use engine::{options, search};
-pub use sqlite::{SqliteForm, connect, settings};
+pub use sqlite::{Pages, Sharing, SqliteForm, connect, settings};
 use vectord_engine::Metric;
 
 use crate::{Result, points::Rows};
@@ -40,6 +40,12 @@ impl Form {
         Ok(Box::new(engine::Vectord::open(folder, warm)?))
     }
 }
+
+/// The form of SQLite whose folders are opened again: large pages are scanned sooner.
+pub const SCANNED: SqliteForm = SqliteForm {
+    sharing: Sharing::One,
+    pages: Pages::Large,
+};
 
 /// An open folder that takes points from several threads.
 pub trait Store: Sync {

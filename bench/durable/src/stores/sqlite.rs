@@ -20,15 +20,18 @@ use crate::{
     points::{CONTENT, CONTENT_TYPE, Rows},
 };
 
-/// How every connection is set up. The sizes are those with which SQLite was fastest here: with
-/// pages of 4 KiB two points fit into one, and with a shorter log it is copied more often.
-const PRAGMAS: [(&str, &str); 5] = [
-    ("page_size", "16384"),
+/// How every connection is set up, beside its pages.
+const PRAGMAS: [(&str, &str); 4] = [
     ("journal_mode", "WAL"),
     ("synchronous", "FULL"),
     ("cache_size", "-65536"),
-    ("wal_autocheckpoint", "1000"),
+    // The most that there is.
+    ("mmap_size", "2147418112"),
 ];
+
+/// The write-ahead log is copied into the database each time it has grown to this. A longer one
+/// would put off to after a measurement what belongs into it.
+const LOG_BYTES: u32 = 16 << 20;
 
 /// With the points in the order in which they come, and their ids in an index: without a row id
 /// they would be in the order of random ids, and SQLite takes several times as long.
@@ -42,21 +45,48 @@ const BUSY: Duration = Duration::from_mins(1);
 
 /// How clients share a database.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SqliteForm {
+pub enum Sharing {
     /// One connection behind a mutex; each insert is a transaction.
-    Shared,
+    One,
     /// Each client has a connection and waits for the lock of the file.
     Own,
     /// One thread commits all inserts that are waiting as one transaction.
     Grouped,
 }
 
+/// The pages of a database: a transaction writes every page that it changes as a whole, so that
+/// small ones are faster for single points, and large ones, into which more points fit, for many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    Small,
+    Large,
+}
+
+impl Pages {
+    const fn bytes(self) -> u32 {
+        match self {
+            Pages::Small => 4 << 10,
+            Pages::Large => 16 << 10,
+        }
+    }
+}
+
+/// A use of SQLite, of which there are as many as make a difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SqliteForm {
+    pub sharing: Sharing,
+    pub pages: Pages,
+}
+
 impl SqliteForm {
     pub fn name(self) -> &'static str {
-        match self {
-            SqliteForm::Shared => "SQLite, one connection",
-            SqliteForm::Own => "SQLite, a connection for each client",
-            SqliteForm::Grouped => "SQLite, group commit by one thread",
+        match (self.sharing, self.pages) {
+            (Sharing::One, Pages::Small) => "SQLite, one connection, pages of 4 KiB",
+            (Sharing::One, Pages::Large) => "SQLite, one connection, pages of 16 KiB",
+            (Sharing::Own, Pages::Small) => "SQLite, a connection for each, pages of 4 KiB",
+            (Sharing::Own, Pages::Large) => "SQLite, a connection for each, pages of 16 KiB",
+            (Sharing::Grouped, Pages::Small) => "SQLite, group commit, pages of 4 KiB",
+            (Sharing::Grouped, Pages::Large) => "SQLite, group commit, pages of 16 KiB",
         }
     }
 }
@@ -64,16 +94,22 @@ impl SqliteForm {
 /// What a report says of the database.
 pub fn settings() -> String {
     let pragmas = PRAGMAS.map(|(pragma, value)| format!("{pragma}={value}"));
-    format!("{}, {}; {SCHEMA}", rusqlite::version(), pragmas.join(", "))
+    let version = rusqlite::version();
+    let log = LOG_BYTES >> 20;
+    let pragmas = pragmas.join(", ");
+    format!("{version}, {pragmas}, wal_autocheckpoint at {log} MiB; {SCHEMA}")
 }
 
 /// Opens the database of a folder, and makes it if it is not there.
-pub fn connect(folder: &Path) -> Result<Connection> {
+pub fn connect(folder: &Path, pages: Pages) -> Result<Connection> {
     let connection = Connection::open(folder.join("points.sqlite"))?;
     connection.busy_timeout(BUSY)?;
+    // Before the log, with which the size is settled.
+    connection.pragma_update(None, "page_size", pages.bytes())?;
     for (pragma, value) in PRAGMAS {
         connection.pragma_update(None, pragma, value)?;
     }
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / pages.bytes())?;
     connection.execute_batch(SCHEMA)?;
     Ok(connection)
 }
@@ -102,10 +138,10 @@ pub struct Sqlite {
 
 impl Sqlite {
     pub fn open(folder: &Path, form: SqliteForm) -> Result<Self> {
-        let connection = Mutex::new(connect(folder)?);
-        let grouped = match form {
-            SqliteForm::Grouped => Some(Grouped::start(connect(folder)?)),
-            SqliteForm::Shared | SqliteForm::Own => None,
+        let connection = Mutex::new(connect(folder, form.pages)?);
+        let grouped = match form.sharing {
+            Sharing::Grouped => Some(Grouped::start(connect(folder, form.pages)?)),
+            Sharing::One | Sharing::Own => None,
         };
         Ok(Sqlite {
             folder: folder.to_owned(),
@@ -127,9 +163,9 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn client(&self) -> Result<Box<dyn Client + Send + '_>> {
-        Ok(match (&self.grouped, self.form) {
+        Ok(match (&self.grouped, self.form.sharing) {
             (Some(grouped), _) => Box::new(grouped.client()),
-            (None, SqliteForm::Own) => Box::new(connect(&self.folder)?),
+            (None, Sharing::Own) => Box::new(connect(&self.folder, self.form.pages)?),
             (None, _) => Box::new(&self.connection),
         })
     }
