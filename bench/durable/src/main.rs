@@ -194,7 +194,7 @@ fn described(plan: &Plan, file_system: &FileSystem) -> Vec<(&'static str, String
         (
             "points",
             format!(
-                "{DIMENSION} values, a content of {} bytes and an id of version 4: {POINT_BYTES} bytes",
+                "{DIMENSION} values, a content of {} bytes, an id of version 4: {POINT_BYTES} bytes",
                 CONTENT.len()
             ),
         ),

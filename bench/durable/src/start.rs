@@ -1,5 +1,5 @@
-//! A process that opens a folder, gets one point, searches twice, and says what it has found as soon
-//! as it knows: a line of hexadecimal digits for each. [`crate::restart`] takes the time.
+//! A process that opens a folder, gets one point, searches twice, and says what it has found as
+//! soon as it knows: a line for each. [`crate::restart`] takes the time.
 
 use std::{
     io::{Write, stdout},
