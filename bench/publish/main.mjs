@@ -17,6 +17,7 @@ const BENCHMARKS = {
   memory: { title: 'Where the bytes of a point are', flags: [] },
   requests: { title: 'What a request costs the server', flags: [] },
   restart: { title: 'From the start to the first answer', flags: [] },
+  durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };
 
