@@ -10,6 +10,26 @@ def percentile(values, percent):
     return values[max(0, ceil(len(values) * percent / 100) - 1)]
 
 
+def least(ladder, reaches):
+    """The least number that reaches what all above it do, from the first of the ladder on: between
+    the two rungs where that begins the interval is halved. None where the last rung is too low.
+    """
+    below = None
+    for high in ladder:
+        if reaches(high):
+            break
+        below = high
+    else:
+        return None
+    while below is not None and high - below > 1:
+        middle = (below + high) // 2
+        if reaches(middle):
+            high = middle
+        else:
+            below = middle
+    return high
+
+
 def spread(values, digits=0):
     """The median of the rounds, the least and the most, as a cell of a report."""
     if not values:

@@ -6,11 +6,12 @@ import time
 import psutil
 
 from crew import WARM_UP_SECONDS, Crew, closed_loop, send_all, sleep_until
-from figures import percentile
+from figures import least, percentile
 from sets import K
 from server import LOOK_SECONDS, Gone
 
 BATCH = 64
+SERVED_CONNECTIONS = 8
 # How much of one processor a server at rest may use, and for how long that may take to come.
 IDLE_SHARE = 0.05
 MOST_SETTLING_SECONDS = 60
@@ -58,16 +59,19 @@ def settle(server):
 
 
 def choose_ef(server, data, ladder, recall):
-    """The least breadth of the ladder that reaches the recall."""
-    for ef in ladder:
+    """The least breadth that reaches the recall, which stays set."""
+
+    def reached(ef):
         server.set_ef(ef)
         connection = server.connect()
-        requests = [server.search(query) for query in data.queries]
-        found = [server.found(connection.call(request)) for request in requests]
-        reached = data.recall(found)
-        if reached >= recall:
-            return {"ef": ef, "recall": reached}
-    raise Gone(f"its recall is {reached:.3f} at ef {ef}, expected {recall}")
+        return data.recall(
+            [server.found(connection.call(server.search(query))) for query in data.queries]
+        )
+
+    ef = least(ladder, lambda ef: reached(ef) >= recall)
+    if ef is None:
+        raise Gone(f"its recall stays below {recall}")
+    return {"ef": ef, "recall": reached(ef)}
 
 
 def singles(server, data):
@@ -139,6 +143,17 @@ def busy_seconds():
     """The processor time of all that runs on the machine."""
     times = psutil.cpu_times()
     return sum(times) - times.idle - getattr(times, "iowait", 0) - times.guest - times.guest_nice
+
+
+def sizes(server, data):
+    """What it takes while it serves, and on disk."""
+    connections = [server.connect() for _ in range(SERVED_CONNECTIONS)]
+    for at, query in enumerate(data.queries):
+        connections[at % len(connections)].call(server.search(query))
+    # With the connections open: what only the processes behind them have in use counts too.
+    memory = server.memory_bytes()
+    server.settle()
+    return {"memory_bytes": memory, "disk_bytes": server.disk_bytes()}
 
 
 def restart(server, query):

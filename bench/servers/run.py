@@ -13,7 +13,7 @@ from adapters.weaviate import Weaviate
 from clients import Refused
 from curve import LADDER
 from machine import ROOT
-from measure import BATCH, choose_ef, insert, load, restart, search, settle
+from measure import BATCH, choose_ef, insert, load, restart, search, settle, sizes
 from report import report
 from server import Gone
 from sets import CASES, Set, floats
@@ -95,7 +95,7 @@ class Run:
             for mode in MODES:
                 self.attempt(mode, lambda server: self.search(server, mode), turn)
             print(f"  round {turn + 1} of {self.options.rounds} of searches", flush=True)
-        self.attempt("sizes", self.sizes, 0)
+        self.attempt("sizes", lambda server: sizes(server, self.data), 0)
         for turn in range(self.options.loads):
             self.attempt("insert", self.insert, turn)
         for turn in range(self.options.loads):
@@ -128,10 +128,11 @@ class Run:
             if is_last:
                 settle(server)
                 self.running[name] = server
-            else:
-                server.remove()
         except FAILURES as failure:
             self.leave_out(name, server, failure)
+        finally:
+            if server is not None and name not in self.running:
+                server.remove()
 
     def leave_out(self, name, server, failure):
         self.left_out[name] = str(failure) or type(failure).__name__
@@ -171,10 +172,6 @@ class Run:
         rows = range(self.data.points + part.start, self.data.points + part.stop)
         vectors = self.later[part.start : part.stop][:MOST_INSERTS]
         return insert(server, rows, vectors, self.options.seconds)
-
-    def sizes(self, server):
-        server.settle()
-        return {"memory_bytes": server.memory_bytes(), "disk_bytes": server.disk_bytes()}
 
     def end(self):
         for server in self.running.values():

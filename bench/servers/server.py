@@ -110,7 +110,10 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def family(self):
-        return [self.process, *self.process.children(recursive=True)]
+        try:
+            return [self.process, *self.process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
 
     def cpu_seconds(self):
         """Of all its processes, those that have ended and were waited for included."""

@@ -2,7 +2,7 @@
 
 from unittest import TestCase
 
-from figures import over_best, percentile, spread
+from figures import least, over_best, percentile, spread
 
 
 class FiguresTest(TestCase):
@@ -11,6 +11,12 @@ class FiguresTest(TestCase):
         for percent, expected in (50, 50), (99, 99), (100, 100), (0, 1):
             self.assertEqual(percentile(values, percent), expected)
         self.assertEqual(percentile([7.5], 99), 7.5)
+
+    def test_the_least_number_that_is_enough_is_found_between_the_rungs(self):
+        expectations = {1: 10, 10: 10, 11: 11, 17: 17, 20: 20, 40: 40, 41: None}
+        for enough, expected in expectations.items():
+            found = least((10, 20, 40), lambda one: one >= enough)
+            self.assertEqual(found, expected)
 
     def test_a_spread_has_the_digits_that_were_asked_for(self):
         found = spread([1.234, 9.876, 2.345], 1)
