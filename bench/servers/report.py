@@ -96,7 +96,8 @@ def settings(run, recall):
         f"slices of {options.seconds:g} s",
         "others meanwhile": f"{foreign(run.measured)} of the processors, servers at rest included",
     }
-    for name, server in run.running.items():
+    for name in run.measured:
+        server = run.running[name]
         lines[name] = f"{run.facts[name]['version']}; {server.client}; {server.setting}"
     for name, reason in run.left_out.items():
         lines[f"{name} is left out"] = reason

@@ -12,7 +12,7 @@ from adapters.vectord import Vectord
 from adapters.weaviate import Weaviate
 from clients import Refused
 from curve import LADDER
-from machine import ROOT
+from machine import ROOT, machine
 from measure import BATCH, choose_ef, insert, load, restart, search, settle, sizes
 from report import report
 from server import Gone
@@ -37,6 +37,9 @@ FAILURES = (Gone, Refused, OSError, PackageNotFoundError, subprocess.SubprocessE
 def main():
     options = parse()
     RESULTS.mkdir(parents=True, exist_ok=True)
+    about = machine()
+    # Those of the libraries that bench/peers compares; the servers name their own.
+    del about["versions"]
     data = Set(options.data, CASE, SHORT_POINTS if options.short else None)
     later = floats(data.base_file)[data.points :]
     print(f"{data.points:,} points of {data.dimension} values", flush=True)
@@ -46,7 +49,7 @@ def main():
     finally:
         run.end()
     whole = not options.short and not run.left_out and options.rounds >= LEAST_ROUNDS
-    found = report(run, RECALL, whole)
+    found = {"machine": about, **report(run, RECALL, whole)}
     path = RESULTS / f"servers{'-short' if options.short else ''}.json"
     path.write_text(json.dumps(found, indent=1) + "\n")
     subprocess.run(["node", ROOT / "bench/publish/print.mjs", "servers", path], check=True)
