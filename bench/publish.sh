@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs scan, scale, engine, memory, restart, durable or writes and publishes what it finds in
-# docs/performance: bench/publish.sh [NAME [flags]], and without a name all seven.
+# Runs a benchmark and publishes what it finds in docs/performance, or all of them one after the
+# other: bench/publish.sh [NAME [flags]]. bench/publish/benchmarks.mjs has the names.
 set -eu
 cd "$(dirname "$0")/.."
 [ -d node_modules/prettier ] || npm ci

@@ -16,7 +16,7 @@ await cargoTests('cargo', ['test', '--workspace', '--locked', '--no-fail-fast'])
 process.env.VECTORD_MODEL_SCHEDULES ??= '100';
 await cargoTests('node', ['scripts/test-model.mjs']);
 await vitestTests();
-await benchmarkTests();
+for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
@@ -47,12 +47,15 @@ async function vitestTests() {
   totals.failed += code !== 0 && failed === 0 ? 1 : failed;
 }
 
-/** What computes the figures of `bench/peers.sh`: plain Python, without the libraries compared. */
-async function benchmarkTests() {
-  const command = 'command -v python3 || exit 127; python3 -m unittest discover bench/peers 2>&1';
-  const { code, output } = await run('sh', ['-c', command]);
+/**
+ * What computes the figures of the benchmarks in this folder: plain Python, without what they
+ * compare.
+ */
+async function benchmarkTests(folder) {
+  const tests = `PYTHONPATH=bench/peers python3 -m unittest discover ${folder} 2>&1`;
+  const { code, output } = await run('sh', ['-c', `command -v python3 || exit 127; ${tests}`]);
   if (code === 127) {
-    console.log('skipped: the tests of bench/peers need python3');
+    console.log(`skipped: the tests of ${folder} need python3`);
     totals.skipped += 1;
     return;
   }

@@ -3,23 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { BENCHMARKS } from './benchmarks.mjs';
 import { machine } from './machine.mjs';
 import { markdown } from './markdown.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PUBLISHED = `${ROOT}docs/performance/`;
-
-/** What is published of each benchmark, and the flags of such a run. */
-const BENCHMARKS = {
-  scan: { title: 'The exact scan beside a plain read of memory', flags: [] },
-  scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
-  engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
-  memory: { title: 'Where the bytes of a point are', flags: [] },
-  requests: { title: 'What a request costs the server', flags: [] },
-  restart: { title: 'From the start to the first answer', flags: [] },
-  durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
-  writes: { title: 'Searches while a batch is inserted', flags: [] },
-};
 
 const [chosen, ...flags] = process.argv.slice(2);
 // Named before the first run, which is a load of its own and whose results change the tree.
@@ -36,7 +25,7 @@ async function publish(name) {
   const { status } = spawnSync(command, [...benchmark.flags, ...flags], { stdio: 'inherit' });
   if (!existsSync(results)) throw new Error(`${name} found nothing to publish`);
   const { decides, ...report } = JSON.parse(readFileSync(results, 'utf8'));
-  if (!decides) throw new Error(`${name}: so short a run is not published`);
+  if (!decides) throw new Error(`${name}: a run that decides nothing is not published`);
   mkdirSync(PUBLISHED, { recursive: true });
   const found = { machine: about, ...report };
   await write(`${name}.md`, markdown(benchmark.title, found));

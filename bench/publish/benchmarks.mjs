@@ -1,0 +1,12 @@
+/** What is published of each benchmark, and the flags of such a run. */
+export const BENCHMARKS = {
+  scan: { title: 'The exact scan beside a plain read of memory', flags: [] },
+  scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
+  engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
+  memory: { title: 'Where the bytes of a point are', flags: [] },
+  requests: { title: 'What a request costs the server', flags: [] },
+  restart: { title: 'From the start to the first answer', flags: [] },
+  durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
+  servers: { title: 'vectord beside other servers', flags: [] },
+  writes: { title: 'Searches while a batch is inserted', flags: [] },
+};
