@@ -95,16 +95,19 @@ fn main() -> Result<ExitCode> {
     let parent = env::temp_dir();
     let file_system = FileSystem::of(&parent)?;
     let inserts = inserts(plan, &parent)?;
-    let restarts = restarts(plan, &parent)?;
+    let (of_inserts, verdicts) = (tables::inserts(&inserts), tables::verdicts(&inserts));
+    // What is known is shown: filling the folders takes its time.
+    tables::print(&of_inserts);
+    verdicts.iter().for_each(report::Verdict::print);
+    let restarts = tables::restarts(&restarts(plan, &parent)?);
+    tables::print(&restarts);
     let report = Report {
         settings: described(plan, &file_system),
-        tables: vec![tables::inserts(&inserts), tables::restarts(&restarts)],
-        verdicts: tables::verdicts(&inserts),
+        tables: vec![of_inserts, restarts],
+        verdicts,
         // Where a sync waits for no disk, nothing is durable.
         decides: !short && file_system.is_on_disk(),
     };
-    report.tables.iter().for_each(tables::print);
-    report.verdicts.iter().for_each(report::Verdict::print);
     Ok(report.end(json.as_deref())?)
 }
 
