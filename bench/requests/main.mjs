@@ -8,19 +8,15 @@ import { parseArgs } from 'node:util';
 import { startServer } from '../../examples/demo/server.mjs';
 import { machine } from '../publish/machine.mjs';
 import { markdown } from '../publish/markdown.mjs';
-import { openInterface } from '../writes/interfaces.mjs';
-import { untilLinked } from '../writes/linking.mjs';
 import { spread } from '../writes/spread.mjs';
 import { DIMENSION, readVectors } from '../writes/vectors.mjs';
 import { measureBatches } from './batch.mjs';
+import { fill } from './fill.mjs';
 import { KEY } from './fixed.mjs';
 import { processorUs } from './processor.mjs';
-import { breadthFor } from './recall.mjs';
 
 const CONNECTIONS = 8;
 const SLICE_MS = 400;
-const RECALL = 0.98;
-const LOAD_STEP = 5_000;
 const RESULTS = fileURLToPath(new URL('../results/', import.meta.url));
 
 const SEARCH = 'vectord, search';
@@ -58,7 +54,7 @@ const service = await startServer({
   env: { WARM_METRICS: 'euclidean', LOG_LEVEL: 'error' },
 });
 try {
-  const breadth = await fill();
+  const breadth = await fill(service, data);
   const port = Number(service.grpc.split(':').at(-1));
   const { key, pid } = service;
   servers.push({
@@ -86,16 +82,6 @@ try {
 } finally {
   for (const child of children) child.kill();
   await service.stop();
-}
-
-/** Stores the points, waits until all are linked and looks for the breadth that finds enough. */
-async function fill() {
-  const target = openInterface('grpc', service);
-  for (let start = 0; start < points; start += LOAD_STEP) {
-    await target.insert(target.makeBatch(data.base.slice(start, start + LOAD_STEP)));
-  }
-  await untilLinked(service.pid);
-  return await breadthFor(RECALL, service, data.queries, points);
 }
 
 async function startRival({ name, rival, kind, dimension }) {
