@@ -1,0 +1,419 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import { constants } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { FUZZ_TIMEOUT_MS, fuzzing } from '../support/fuzz.js';
+import { fields, insert, messageField, pointId, search } from '../support/messages.js';
+import { mutated } from '../support/mutate.js';
+import * as protobuf from '../support/reference-protobuf.js';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+import { Connection, NO_STATUS, framed } from './http2-call.js';
+import { DIMENSION, expectAnswer, type Item, type Method } from './model.js';
+
+/*
+ * Messages and frames that nobody would write, to every method: each call ends as the contract
+ * says, what is refused is not stored, and afterwards all is served as before.
+ */
+
+const CHECK = '/grpc.health.v1.Health/Check';
+const WATCH = '/grpc.health.v1.Health/Watch';
+const REFLECTIONS = ['v1', 'v1alpha'].map(
+  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+);
+const VECTORDB = [
+  'InsertVector',
+  'InsertVectorsBatch',
+  'DeletePoint',
+  'GetPoint',
+  'SearchPoints',
+  'SearchPointsBatch',
+] as const;
+
+/** A call that has not been answered by then hangs. */
+const HANG_MS = 20_000;
+const HANGS = -2;
+
+/** Enough that some are left to delete for a while. */
+const DOOMED_POINTS = 100;
+
+const FRAME_HEADER_BYTES = 5;
+
+/** What a client may be told of a message or a frame that is wrong. */
+const BLAMED = [
+  status.OK,
+  status.INVALID_ARGUMENT,
+  status.NOT_FOUND,
+  status.RESOURCE_EXHAUSTED,
+  status.UNIMPLEMENTED,
+];
+
+let server: TestServer;
+let connection: Connection;
+/** Points that stay, and points that may be deleted. */
+let kept: string[];
+let doomed: string[];
+let before: unknown;
+
+beforeAll(async () => {
+  server = await startServer({ dimension: DIMENSION });
+  connection = new Connection(server.grpc);
+  kept = await insertPoints(3);
+  doomed = await insertPoints(DOOMED_POINTS);
+});
+
+beforeEach(async () => {
+  before = await answers();
+});
+
+afterEach(async () => {
+  expect(await answers()).toEqual(before);
+});
+
+afterAll(async () => {
+  connection.close();
+  expect(server.log()).not.toMatch(/"level":"(error|fatal)"/);
+  expect(await server.stop()).toBe(0);
+});
+
+interface Reply {
+  readonly code: number;
+  /** The message of the answer. */
+  readonly message: Buffer;
+}
+
+/** Sends bytes as they are, in pieces, and ends the request. */
+async function send(
+  method: string,
+  pieces: readonly Uint8Array[],
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const key = { authorization: server.keys.readwrite };
+  const { stream, status: ended } = connection.open(method, { ...key, ...headers });
+  const received: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => received.push(chunk));
+  // This one goes on for as long as its client wants.
+  const answered = new Promise<number>((resolve) => {
+    if (method === WATCH) stream.once('data', () => resolve(status.OK));
+  });
+  for (const piece of pieces) stream.write(piece);
+  stream.end();
+  let timer: NodeJS.Timeout | undefined;
+  const hangs = new Promise<number>((resolve) => {
+    timer = setTimeout(() => resolve(HANGS), HANG_MS);
+  });
+  const code = await Promise.race([ended, answered, hangs]);
+  clearTimeout(timer);
+  if (method === WATCH) stream.close(constants.NGHTTP2_CANCEL);
+  return { code, message: Buffer.concat(received).subarray(FRAME_HEADER_BYTES) };
+}
+
+/** What goes on a connection of its own: one on which too many calls are cancelled is closed. */
+async function sendAll<Value>(
+  values: readonly Value[],
+  sendOne: (value: Value) => Promise<void>,
+): Promise<void> {
+  connection.close();
+  connection = new Connection(server.grpc);
+  await Promise.all(values.map(sendOne));
+}
+
+async function call(method: string, message: Uint8Array): Promise<Reply> {
+  return await send(method, [framed(message)]);
+}
+
+async function insertPoints(count: number): Promise<string[]> {
+  const point = wire.delimited(1, wire.insertRequest([9e37, 9e37, 9e37, 9e37], 'kept'));
+  const { message } = await call('InsertVectorsBatch', Buffer.alloc(point.length * count, point));
+  return idsIn(message);
+}
+
+const IDS: protobuf.Schema = new Map([[1, ['ids', { messages: protobuf.POINT_ID }]]]);
+const POINT: protobuf.Schema = new Map([
+  [1, ['id', { message: protobuf.POINT_ID }]],
+  [2, ['payload', { message: protobuf.PAYLOAD }]],
+  [3, ['vector', { message: protobuf.DENSE_VECTOR }]],
+]);
+
+function idsIn(message: Uint8Array): string[] {
+  const { ids } = protobuf.decode(IDS, message) as { ids: { id: { value: string } }[] };
+  return ids.map(({ id }) => id.value);
+}
+
+function idMessage(id: string): Buffer {
+  return wire.delimited(1, wire.delimited(1, id));
+}
+
+/** What the service says of itself and of the points that stay. */
+async function answers(): Promise<unknown> {
+  const nearest = wire.searchRequest([9e37, 9e37, 9e37, 9e37], 3);
+  return await Promise.all([
+    call(CHECK, Buffer.alloc(0)),
+    call('SearchPoints', nearest),
+    ...kept.map((id) => call('GetPoint', idMessage(id))),
+  ]);
+}
+
+async function countPoints(): Promise<number> {
+  const headers = { 'api-key': server.keys.readonly };
+  const metrics = await (await fetch(`${server.http}/metrics`, { headers })).text();
+  return Number(/^vectord_points (\d+)$/m.exec(metrics)?.[1]);
+}
+
+/** Values of which few are no numbers, in packed runs and one by one. */
+const vector = fc
+  .tuple(
+    fc.array(fc.oneof({ weight: 40, arbitrary: fc.float({ noNaN: true }) }, fc.float()), {
+      minLength: DIMENSION,
+      maxLength: DIMENSION,
+    }),
+    fc.nat(DIMENSION),
+    fc.boolean(),
+  )
+  .map(([values, at, isPackedFirst]) => {
+    const [first, second] = [values.slice(0, at), values.slice(at)];
+    return isPackedFirst
+      ? Buffer.concat([wire.packed(first), wire.unpacked(second)])
+      : Buffer.concat([wire.unpacked(first), wire.packed(second)]);
+  });
+
+const payload = fc
+  .tuple(fc.constantFrom(0, 1), fc.string({ unit: 'grapheme' }))
+  .map(([type, content]) => Buffer.concat([wire.integer(1, type), wire.delimited(2, content)]));
+
+const point = fc
+  .tuple(vector, payload)
+  .map((parts) => Buffer.concat(parts.map((part, index) => wire.delimited(index + 1, part))));
+
+const count = fc.constantFrom(1n, 2n, 10n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 64n - 1n);
+const query = fc
+  .tuple(vector, fc.nat(3), count, fc.oneof(fc.constant(0n), count))
+  .map(([values, similarity, limit, ef]) =>
+    Buffer.concat([
+      wire.delimited(1, values),
+      wire.integer(2, similarity),
+      wire.integer(3, limit),
+      wire.integer(4, ef),
+    ]),
+  );
+
+/** Messages of one method: what is sent to it, and what somebody might want to send. */
+function messagesOf(method: Method): { likely: fc.Arbitrary<Buffer>; any: fc.Arbitrary<Buffer> } {
+  const batch = (item: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
+    fc.array(messageField(1, item), { maxLength: 3 }).map((items) => Buffer.concat(items));
+  switch (method) {
+    case 'InsertVector':
+      return { likely: point, any: insert };
+    case 'InsertVectorsBatch':
+      return { likely: batch(point), any: fields(messageField(1, insert)) };
+    case 'SearchPoints':
+      return { likely: query, any: search };
+    case 'SearchPointsBatch':
+      return { likely: batch(query), any: fields(messageField(1, search)) };
+    default: {
+      const ids = method === 'GetPoint' ? kept : doomed;
+      return { likely: fc.constantFrom(...ids).map(idMessage), any: pointId(ids) };
+    }
+  }
+}
+
+/** As many of them as make a call that waits for another worth while. */
+function several<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value[]> {
+  return fc.array(value, { minLength: 1, maxLength: 16 });
+}
+
+function oddMessages(method: Method): fc.Arbitrary<Buffer[]> {
+  const { likely, any } = messagesOf(method);
+  const noise = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
+  return several(fc.oneof(likely, mutated(likely), mutated(likely), any, mutated(any), noise));
+}
+
+describe('messages that nobody would write are answered as the contract says', () => {
+  test.each(['InsertVector', 'InsertVectorsBatch'] as const)(
+    '%s, which stores nothing of what it refuses',
+    async (method) => {
+      let points = await countPoints();
+      const run = async (bytes: Buffer): Promise<void> => {
+        const { code, items } = expectAnswer(method, bytes, () => false);
+        const reply = await call(method, bytes);
+        expect(status[reply.code]).toBe(status[code]);
+        if (code !== status.OK) return;
+        const { message } = reply;
+        const ids = method === 'InsertVector' ? idsIn(wire.delimited(1, message)) : idsIn(message);
+        expect(ids.length).toBe(items.length);
+        points += ids.length;
+        await Promise.all(ids.map(async (id, index) => expectStored(id, items[index])));
+      };
+      await fc.assert(
+        fc.asyncProperty(oddMessages(method), async (all) => sendAll(all, run)),
+        fuzzing(40),
+      );
+      expect(await countPoints()).toBe(points);
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+
+  test.each(['GetPoint', 'SearchPoints', 'SearchPointsBatch'] as const)(
+    '%s',
+    async (method) => {
+      const run = async (bytes: Buffer): Promise<void> => {
+        const { code } = expectAnswer(method, bytes, (id) => kept.includes(id));
+        expect(status[(await call(method, bytes)).code]).toBe(status[code]);
+      };
+      await fc.assert(
+        fc.asyncProperty(oddMessages(method), async (all) => sendAll(all, run)),
+        fuzzing(40),
+      );
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+
+  test(
+    'DeletePoint, which deletes what it is told to and nothing else',
+    async () => {
+      const live = new Set(doomed);
+      const others = (await countPoints()) - live.size;
+      await fc.assert(
+        fc.asyncProperty(oddMessages('DeletePoint'), async (messages) => {
+          for (const bytes of messages) {
+            const { code, id } = expectAnswer('DeletePoint', bytes, (known) => live.has(known));
+            // oxlint-disable-next-line no-await-in-loop -- the same id may come twice
+            const reply = await call('DeletePoint', bytes);
+            expect(status[reply.code]).toBe(status[code]);
+            if (id !== undefined) live.delete(id);
+          }
+        }),
+        fuzzing(10),
+      );
+      expect(await countPoints()).toBe(others + live.size);
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+
+  async function expectStored(id: string, item: Item | undefined): Promise<void> {
+    const { code, message } = await call('GetPoint', idMessage(id));
+    expect(code).toBe(status.OK);
+    const { vector: stored, payload: kind } = protobuf.decode(POINT, message);
+    expect({ vector: stored, payload: kind }).toEqual({
+      vector: item?.vector,
+      payload: item?.payload,
+    });
+  }
+});
+
+/** A request of health, or of reflection, with text and numbers in the fields that it has. */
+const openRequest = fields(
+  ...[1, 3, 4, 6, 7].map((field) =>
+    fc
+      .oneof(
+        fc.constantFrom('', 'vectordb.VectorDB', 'vectordb/vectordb.proto', '__proto__'),
+        fc.string({ unit: 'binary', maxLength: 9 }),
+      )
+      .map((text) => wire.delimited(field, text)),
+  ),
+  messageField(
+    5,
+    fields(
+      fc.constantFrom('vectordb.Point', '').map((text) => wire.delimited(1, text)),
+      fc.integer().map((number) => wire.integer(2, number)),
+    ),
+  ),
+);
+
+describe.each([CHECK, WATCH, ...REFLECTIONS])('%s', (path) => {
+  test(
+    'answers messages that nobody would write, or blames its client',
+    async () => {
+      const run = async (bytes: Buffer): Promise<void> => {
+        expect(BLAMED).toContain((await call(path, bytes)).code);
+      };
+      const message = fc.oneof(openRequest, mutated(openRequest), mutated(openRequest));
+      await fc.assert(
+        fc.asyncProperty(several(message), async (all) => sendAll(all, run)),
+        fuzzing(25),
+      );
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+});
+
+/** A request as it goes over the wire, and what its headers say of it. */
+interface Frames {
+  readonly pieces: readonly Uint8Array[];
+  readonly headers: Record<string, string>;
+}
+
+const COMPRESSIONS = [(bytes: Uint8Array) => bytes, gzipSync, deflateSync];
+const flag = fc.oneof(fc.constantFrom(0, 1), fc.nat(255));
+
+/** Frames whose header lies: about their length, or whether and how they are compressed. */
+function frames(message: Uint8Array): fc.Arbitrary<Frames> {
+  const lie = fc.oneof(
+    fc.constant((length: number) => length),
+    fc.integer({ min: -9, max: 9 }).map((by) => (length: number) => length + by),
+    fc.nat(0xffff_ffff).map((value) => () => value),
+  );
+  const frame = fc
+    .tuple(flag, lie, fc.constantFrom(...COMPRESSIONS), fc.oneof(fc.constant(0), fc.nat(30)))
+    .map(([byte, tell, compress, cut]) => {
+      const content = compress(message);
+      const header = Buffer.alloc(FRAME_HEADER_BYTES);
+      header[0] = byte;
+      header.writeUInt32BE(Math.max(0, tell(content.length)), 1);
+      const whole = Buffer.concat([header, content]);
+      return whole.subarray(0, Math.max(0, whole.length - cut));
+    });
+  const encoding = fc.option(
+    fc.constantFrom('identity', 'gzip', 'deflate', 'br', 'snappy', '', 'gzip, gzip', '__proto__'),
+    { nil: undefined },
+  );
+  const amount = fc.oneof(
+    { weight: 4, arbitrary: fc.array(frame, { minLength: 1, maxLength: 1 }) },
+    fc.array(frame, { maxLength: 3 }),
+  );
+  return fc.tuple(amount, encoding, fc.nat(40)).map(([sent, name, at]) => {
+    const bytes = Buffer.concat(sent);
+    return {
+      pieces: [bytes.subarray(0, at), bytes.subarray(at)],
+      headers: name === undefined ? {} : { 'grpc-encoding': name },
+    };
+  });
+}
+
+describe('frames that lie are answered, and store nothing but what they are answered for', () => {
+  const single = wire.insertRequest([1, 2, 3, 4], 'x');
+  const requests: Record<string, Buffer> = {
+    InsertVector: single,
+    InsertVectorsBatch: Buffer.concat([wire.delimited(1, single), wire.delimited(1, single)]),
+    DeletePoint: idMessage('00000000-0000-4000-8000-000000000000'),
+    GetPoint: idMessage('00000000-0000-4000-8000-000000000000'),
+    SearchPoints: wire.searchRequest([1, 2, 3, 4], 3),
+    SearchPointsBatch: wire.delimited(1, wire.searchRequest([1, 2, 3, 4], 3)),
+    [CHECK]: wire.delimited(1, 'vectordb.VectorDB'),
+    [WATCH]: wire.delimited(1, 'vectordb.VectorDB'),
+  };
+  for (const path of REFLECTIONS) requests[path] = wire.delimited(7, '');
+
+  test.each([...VECTORDB, CHECK, WATCH, ...REFLECTIONS])(
+    '%s',
+    async (method) => {
+      let points = await countPoints();
+      const run = async ({ pieces, headers }: Frames): Promise<void> => {
+        const { code, message } = await send(method, pieces, headers);
+        expect(code).not.toBe(NO_STATUS);
+        expect(BLAMED).toContain(code);
+        if (code !== status.OK) return;
+        if (method === 'InsertVector') points += 1;
+        if (method === 'InsertVectorsBatch') points += idsIn(message).length;
+      };
+      const request = requests[method] ?? Buffer.alloc(0);
+      await fc.assert(
+        fc.asyncProperty(several(frames(request)), async (all) => sendAll(all, run)),
+        fuzzing(25),
+      );
+      expect(await countPoints()).toBe(points);
+    },
+    FUZZ_TIMEOUT_MS,
+  );
+});
