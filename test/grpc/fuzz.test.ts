@@ -3,6 +3,7 @@ import { constants } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { countPoints } from '../support/count-points.js';
 import { FUZZ_TIMEOUT_MS, fuzzing } from '../support/fuzz.js';
 import { fields, insert, messageField, pointId, search } from '../support/messages.js';
 import { mutated } from '../support/mutate.js';
@@ -155,12 +156,6 @@ async function answers(): Promise<unknown> {
   ]);
 }
 
-async function countPoints(): Promise<number> {
-  const headers = { 'api-key': server.keys.readonly };
-  const metrics = await (await fetch(`${server.http}/metrics`, { headers })).text();
-  return Number(/^vectord_points (\d+)$/m.exec(metrics)?.[1]);
-}
-
 /** Values of which few are no numbers, in packed runs and one by one. */
 const vector = fc
   .tuple(
@@ -233,7 +228,7 @@ describe('messages that nobody would write are answered as the contract says', (
   test.each(['InsertVector', 'InsertVectorsBatch'] as const)(
     '%s, which stores nothing of what it refuses',
     async (method) => {
-      let points = await countPoints();
+      let points = await countPoints(server);
       const run = async (bytes: Buffer): Promise<void> => {
         const { code, items } = expectAnswer(method, bytes, () => false);
         const reply = await call(method, bytes);
@@ -249,7 +244,7 @@ describe('messages that nobody would write are answered as the contract says', (
         fc.asyncProperty(oddMessages(method), async (all) => sendAll(all, run)),
         fuzzing(40),
       );
-      expect(await countPoints()).toBe(points);
+      expect(await countPoints(server)).toBe(points);
     },
     FUZZ_TIMEOUT_MS,
   );
@@ -273,7 +268,7 @@ describe('messages that nobody would write are answered as the contract says', (
     'DeletePoint, which deletes what it is told to and nothing else',
     async () => {
       const live = new Set(doomed);
-      const others = (await countPoints()) - live.size;
+      const others = (await countPoints(server)) - live.size;
       await fc.assert(
         fc.asyncProperty(oddMessages('DeletePoint'), async (messages) => {
           for (const bytes of messages) {
@@ -286,7 +281,7 @@ describe('messages that nobody would write are answered as the contract says', (
         }),
         fuzzing(10),
       );
-      expect(await countPoints()).toBe(others + live.size);
+      expect(await countPoints(server)).toBe(others + live.size);
     },
     FUZZ_TIMEOUT_MS,
   );
@@ -398,7 +393,7 @@ describe('frames that lie are answered, and store nothing but what they are answ
   test.each([...VECTORDB, CHECK, WATCH, ...REFLECTIONS])(
     '%s',
     async (method) => {
-      let points = await countPoints();
+      let points = await countPoints(server);
       const run = async ({ pieces, headers }: Frames): Promise<void> => {
         const { code, message } = await send(method, pieces, headers);
         expect(code).not.toBe(NO_STATUS);
@@ -412,7 +407,7 @@ describe('frames that lie are answered, and store nothing but what they are answ
         fc.asyncProperty(several(frames(request)), async (all) => sendAll(all, run)),
         fuzzing(25),
       );
-      expect(await countPoints()).toBe(points);
+      expect(await countPoints(server)).toBe(points);
     },
     FUZZ_TIMEOUT_MS,
   );
