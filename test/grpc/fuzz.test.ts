@@ -5,7 +5,14 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { countPoints } from '../support/count-points.js';
 import { FUZZ_TIMEOUT_MS, fuzzing } from '../support/fuzz.js';
-import { fields, insert, messageField, pointId, search } from '../support/messages.js';
+import {
+  fields,
+  insert,
+  messageField,
+  pointId,
+  search,
+  unknownField,
+} from '../support/messages.js';
 import { mutated } from '../support/mutate.js';
 import * as protobuf from '../support/reference-protobuf.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -156,7 +163,7 @@ async function answers(): Promise<unknown> {
   ]);
 }
 
-/** Values of which few are no numbers, in packed runs and one by one. */
+/** Vectors of which few hold what is no number, in one message or in two that are to be merged. */
 const vector = fc
   .tuple(
     fc.array(fc.oneof({ weight: 40, arbitrary: fc.float({ noNaN: true }) }, fc.float()), {
@@ -164,34 +171,53 @@ const vector = fc
       maxLength: DIMENSION,
     }),
     fc.nat(DIMENSION),
+    fc.shuffledSubarray([wire.packed, wire.unpacked], { minLength: 2 }),
     fc.boolean(),
   )
-  .map(([values, at, isPackedFirst]) => {
-    const [first, second] = [values.slice(0, at), values.slice(at)];
-    return isPackedFirst
-      ? Buffer.concat([wire.packed(first), wire.unpacked(second)])
-      : Buffer.concat([wire.unpacked(first), wire.packed(second)]);
+  .map(([values, at, [first = wire.packed, second = wire.packed], isTwo]) => {
+    const [start, end] = [first(values.slice(0, at)), second(values.slice(at))];
+    return isTwo
+      ? [wire.delimited(1, start), wire.delimited(1, end)]
+      : [wire.delimited(1, start, end)];
   });
 
 const payload = fc
-  .tuple(fc.constantFrom(0, 1), fc.string({ unit: 'grapheme' }))
-  .map(([type, content]) => Buffer.concat([wire.integer(1, type), wire.delimited(2, content)]));
+  .tuple(fc.constantFrom(0, 1), fc.string({ unit: 'grapheme' }), fc.boolean())
+  .map(([type, text, isTwo]) => {
+    const [kind, content] = [wire.integer(1, type), wire.delimited(2, text)];
+    return isTwo
+      ? [wire.delimited(2, kind), wire.delimited(2, content)]
+      : [wire.delimited(2, kind, content)];
+  });
 
-const point = fc
-  .tuple(vector, payload)
-  .map((parts) => Buffer.concat(parts.map((part, index) => wire.delimited(index + 1, part))));
+/** A message of these fields in any order, and of fields that nobody knows. */
+function messageOf(...known: fc.Arbitrary<Buffer[]>[]): fc.Arbitrary<Buffer> {
+  return fc
+    .tuple(fc.array(unknownField, { maxLength: 1 }), ...known)
+    .map((parts) => parts.flat())
+    .chain((parts) => fc.shuffledSubarray(parts, { minLength: parts.length }))
+    .map((parts) => Buffer.concat(parts));
+}
+
+/** A field whose last value counts. */
+function integers<Value extends number | bigint>(
+  number: number,
+  value: fc.Arbitrary<Value>,
+): fc.Arbitrary<Buffer[]> {
+  return fc.array(
+    value.map((one) => wire.integer(number, one)),
+    { minLength: 1, maxLength: 2 },
+  );
+}
 
 const count = fc.constantFrom(1n, 2n, 10n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 64n - 1n);
-const query = fc
-  .tuple(vector, fc.nat(3), count, fc.oneof(fc.constant(0n), count))
-  .map(([values, similarity, limit, ef]) =>
-    Buffer.concat([
-      wire.delimited(1, values),
-      wire.integer(2, similarity),
-      wire.integer(3, limit),
-      wire.integer(4, ef),
-    ]),
-  );
+const point = messageOf(vector, payload);
+const query = messageOf(
+  vector,
+  integers(2, fc.nat(3)),
+  integers(3, count),
+  integers(4, fc.oneof(fc.constant(0n), count)),
+);
 
 /** Messages of one method: what is sent to it, and what somebody might want to send. */
 function messagesOf(method: Method): { likely: fc.Arbitrary<Buffer>; any: fc.Arbitrary<Buffer> } {

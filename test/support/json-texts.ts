@@ -136,17 +136,28 @@ const ODD_BYTES = String.raw`" \ { } [ ] , : - 0 e ' // \ud800 \u12 null 😀`
 /** Not UTF-8: a lone byte, half of a character, a surrogate, an overlong form. */
 const NOT_UTF8 = ['ff', 'c3', 'eda080', 'c0af'].map((hex) => Buffer.from(hex, 'hex'));
 
-/** The bytes of a text, of which every other has a mistake. */
+/** A part of the whole: doubles would be drawn from their bits, and nearly all be nearly 0. */
+const place = fc.nat(1_000).map((number) => number / 1_000);
+
+/** Bytes that come too many at a place, often within a text, and in the place of others. */
+const mistake = fc
+  .tuple(
+    place,
+    fc.boolean(),
+    fc.oneof(fc.constant(0), fc.nat(3)),
+    fc.oneof(fc.constantFrom(...ODD_BYTES), fc.constantFrom(...NOT_UTF8)),
+  )
+  .map(([at, isAfterQuote, removed, inserted]) => (bytes: Buffer) => {
+    const from = Math.floor(bytes.length * at);
+    const start = isAfterQuote ? bytes.indexOf('"', from) + 1 : from;
+    return Buffer.concat([bytes.subarray(0, start), inserted, bytes.subarray(start + removed)]);
+  });
+
+/** The bytes of a text, of which every other has mistakes. */
 export function bytesOf(text: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
-  const place = fc.double({ min: 0, max: 1, noNaN: true });
-  const inserted = fc.constantFrom(...ODD_BYTES, ...NOT_UTF8, Buffer.alloc(0));
-  const mistake = fc.tuple(place, fc.oneof(fc.constant(0), fc.nat(3)), inserted);
   return fc
     .tuple(text, fc.oneof(fc.constant([]), fc.array(mistake, { maxLength: 2 })))
     .map(([good, mistakes]) =>
-      mistakes.reduce((bytes, [at, removed, bad]) => {
-        const start = Math.floor(bytes.length * at);
-        return Buffer.concat([bytes.subarray(0, start), bad, bytes.subarray(start + removed)]);
-      }, Buffer.from(good)),
+      mistakes.reduce((bytes, mistaken) => mistaken(bytes), Buffer.from(good)),
     );
 }
