@@ -57,3 +57,19 @@ export function pointId(ids: readonly string[]): fc.Arbitrary<Buffer> {
   const id = fc.oneof(fc.constantFrom(...ids), fc.uuid(), text);
   return fields(messageField(1, fields(id.map((value) => wire.delimited(1, value)))));
 }
+
+/** A ServerReflectionRequest of any texts and numbers. */
+export const reflectionRequest = fields(
+  ...[1, 3, 4, 6, 7].map((field) =>
+    fc
+      .oneof(fc.constantFrom('', 'vectordb.VectorDB', 'vectordb/vectordb.proto', '__proto__'), text)
+      .map((name) => wire.delimited(field, name)),
+  ),
+  messageField(
+    5,
+    fields(
+      fc.constantFrom('vectordb.Point', '').map((name) => wire.delimited(1, name)),
+      anyInteger.map((number) => wire.integer(2, number)),
+    ),
+  ),
+);

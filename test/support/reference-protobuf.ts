@@ -42,6 +42,19 @@ export const SEARCH: Schema = new Map([
 ]);
 export const SEARCH_BATCH: Schema = new Map([[1, ['queries', { messages: SEARCH }]]]);
 
+const EXTENSION: Schema = new Map([
+  [1, ['containingType', 'string']],
+  [2, ['extensionNumber', 'int32']],
+]);
+export const REFLECTION: Schema = new Map([
+  [1, ['host', 'string']],
+  [3, ['fileByFilename', 'string']],
+  [4, ['fileContainingSymbol', 'string']],
+  [5, ['fileContainingExtension', { message: EXTENSION }]],
+  [6, ['allExtensionNumbersOfType', 'string']],
+  [7, ['listServices', 'string']],
+]);
+
 /** Throws where the bytes are not protobuf. */
 export function decode(schema: Schema, bytes: Uint8Array, earlier = empty(schema)): Message {
   const message = { ...earlier };
