@@ -1,8 +1,7 @@
-import { invalid } from '../errors.js';
 import { Empty } from '../gen/google/protobuf/empty.js';
 import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import { messageOf } from '../start-error.js';
 import { readInsert } from './codec/read-insert.js';
+import { readPointId } from './codec/read-point-id.js';
 import { readSearch } from './codec/read-search.js';
 import { writeIdLists, writeIds } from './codec/write-ids.js';
 import { writePoint } from './codec/write-point.js';
@@ -74,14 +73,6 @@ function writingLarge<Message>(encode: (message: Message) => { finish(): Uint8Ar
   return writing((message: Message | LargeIds) =>
     message instanceof LargeIds ? message : encode(message),
   );
-}
-
-function readPointId(bytes: Uint8Array): PointID {
-  try {
-    return PointID.decode(bytes);
-  } catch (error) {
-    throw invalid(`the message is not valid protobuf: ${messageOf(error)}`);
-  }
 }
 
 /** A server reads requests and writes responses; the other direction is the client's. */

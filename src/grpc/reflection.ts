@@ -1,15 +1,24 @@
-import {
-  ServerReflection,
-  ServerReflectionService as ServerReflectionV1,
-} from 'nice-grpc-server-reflection';
+import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import { rewriteReflectionRequest } from './codec/rewrite-reflection.js';
+
+const { serverReflectionInfo } = ServerReflectionService;
+
+/** The library's own method, whose requests have been read once before its codec reads them. */
+const method = {
+  ...serverReflectionInfo,
+  requestDeserialize: (bytes: Buffer) =>
+    serverReflectionInfo.requestDeserialize(Buffer.from(rewriteReflectionRequest(bytes))),
+};
+
+const ServerReflectionV1 = { serverReflectionInfo: method };
 
 /** The messages of both versions are the same; older tools know only this one. */
 const ServerReflectionV1Alpha = {
   serverReflectionInfo: {
-    ...ServerReflectionV1.serverReflectionInfo,
+    ...method,
     path: '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
   },
 };

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Answer, JobName } from '../decode/jobs.js';
 import { formatVector } from '../native.js';
 import { formatPointId, parsePointId, type PointId } from '../point-id.js';
@@ -6,6 +5,7 @@ import { pointNotFound } from '../service.js';
 import { readBody } from './body.js';
 import type { Context } from './context.js';
 import { contentTypeName } from './json.js';
+import { openapiDocument } from './openapi.js';
 import { answerIds, answerJson, answerText } from './reply.js';
 import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
@@ -17,7 +17,7 @@ import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {
   const { service, decoder, inflight, metrics, metricsOpen } = options;
-  const openapi = readFileSync(new URL('../../docs/openapi.yaml', import.meta.url), 'utf8');
+  const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight);
     const onEnd = (listener: () => void): void => onRequestEnd(ctx.res, listener);

@@ -39,6 +39,17 @@ test.each(PATHS)('a broken message to %s is INVALID_ARGUMENT', async (path) => {
   expect(await ended).toBe(status.INVALID_ARGUMENT);
 });
 
+test.each(PATHS)(
+  '%s refuses texts that claim to be 4 GiB long, and holds nobody up',
+  async (path) => {
+    const connection = await open();
+    const claim = Buffer.concat([wire.tag(4, wire.LENGTH_DELIMITED), wire.varint(0xffff_ffff)]);
+    const calls = Array.from({ length: 20 }, () => connection.call(path, {}, framed(claim)));
+    const codes = await Promise.all(calls);
+    expect(new Set(codes)).toEqual(new Set([status.INVALID_ARGUMENT]));
+  },
+);
+
 test('GRPC_REFLECTION turns it off: UNIMPLEMENTED', async () => {
   const connection = await open({ GRPC_REFLECTION: 'false' });
   for (const path of PATHS) {

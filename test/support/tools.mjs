@@ -7,9 +7,13 @@ const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
 export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
+export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
 
 /** The Python of the environment in which the published client is installed. */
 export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
+
+/** The command of schemathesis, which sends what an OpenAPI document allows, and what it does not. */
+export const SCHEMATHESIS = join(SCHEMATHESIS_FOLDER, 'bin', 'schemathesis');
 
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {
