@@ -54,7 +54,7 @@ pub fn restarts(all: &[Restarts]) -> Table {
                 ("recall@10", cell(|times| times.recall, 2)),
                 (
                     "milliseconds of the next search",
-                    cell(|times| times.next_search * 1e3, 1),
+                    cell(|times| times.next_search * 1e3, 2),
                 ),
             ]
         })
