@@ -51,9 +51,10 @@ pub fn restarts(all: &[Restarts]) -> Table {
                 ("store", kind.name().into()),
                 ("seconds to the first get", cell(|times| times.get, 3)),
                 ("seconds to the first search", cell(|times| times.search, 3)),
+                ("recall@10", cell(|times| times.recall, 2)),
                 (
                     "milliseconds of the next search",
-                    cell(|times| times.next_search * 1e3, 1),
+                    cell(|times| times.next_search * 1e3, 2),
                 ),
             ]
         })
