@@ -121,6 +121,8 @@ export interface EngineStatus {
   dead: number
   /** Why the store takes no more writes, if it does not. */
   failure?: string
+  /** Whether an insert found the disk full within the last minute, and none found room since. */
+  isFull: boolean
   /** The first damaged record that was found since the start, if there is one. */
   damage?: string
   /** Why the last attempt to write a snapshot or to give space back failed, if it did. */

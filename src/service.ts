@@ -72,12 +72,13 @@ export class Service {
 
   /** What keeps the service from doing all that it is there for; the log has the particulars. */
   faults(): readonly string[] {
-    const { failure, damage } = this.#engine.status();
+    const { failure, isFull, damage } = this.#engine.status();
     const faults: string[] = [];
     if (this.#isStopping) faults.push('the service is stopping');
     if (failure !== undefined) {
       faults.push('a write could not be made durable: writes are refused until a restart');
     }
+    if (isFull) faults.push('the disk is full: inserts are refused until there is room');
     if (damage !== undefined) {
       faults.push('a stored record is damaged: answers that would hold it are refused');
     }

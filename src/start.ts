@@ -83,8 +83,16 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
   }
 }
 
-/** How the system says that something is there for others only. */
-const NOT_ALLOWED = /\((?:os error (?:1|13|30))\)/;
+/** What to do about a folder that cannot be opened, by what the engine says of it. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  // How the system says that something is there for others only.
+  [/\((?:os error (?:1|13|30))\)/, WHO_NEEDS_WHAT],
+  [
+    / is damaged at byte /,
+    'Nothing was changed. `vectord check` names all that is damaged; `vectord restore SRC` brings ' +
+      'a backup back, into another folder.',
+  ],
+];
 
 const DIMENSION_ORIGINS: Readonly<Record<DimensionSource, string>> = {
   Configured: 'DIMENSION',
@@ -97,8 +105,8 @@ function openEngine(config: Config, path: string): Engine {
     return Engine.open({ ...config, path });
   } catch (error) {
     if (!(error instanceof VectordError)) throw error;
-    const advice = NOT_ALLOWED.test(error.message) ? `\n${WHO_NEEDS_WHAT}` : '';
-    const reason = `${error.message}${advice}`;
+    const [, advice] = ADVICE.find(([pattern]) => pattern.test(error.message)) ?? [];
+    const reason = [error.message, advice].filter((part) => part !== undefined).join('\n');
     throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`);
   }
 }

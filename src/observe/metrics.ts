@@ -140,10 +140,11 @@ function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): vo
 }
 
 function writeFaults(to: Exposition, status: EngineStatus, isReady: boolean): void {
-  const { failure, damage, upkeepFailure } = status;
+  const { failure, isFull, damage, upkeepFailure } = status;
   to.gauge('vectord_ready', 'Whether /ready answers 200.', Number(isReady));
   to.gauge('vectord_fault', 'What is wrong with the data folder; the log has the particulars.', [
     [{ kind: 'write' }, Number(failure !== undefined)],
+    [{ kind: 'full' }, Number(isFull)],
     [{ kind: 'damage' }, Number(damage !== undefined)],
     [{ kind: 'upkeep' }, Number(upkeepFailure !== undefined)],
   ]);

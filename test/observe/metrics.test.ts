@@ -249,7 +249,7 @@ describe('points and what is done for them', () => {
     expect(after.value('vectord_data_bytes')).toBeGreaterThan(0);
     expect(after.value('vectord_data_available_bytes')).toBeGreaterThan(0);
     expect(after.value('vectord_ready')).toBe(1);
-    for (const kind of ['write', 'damage', 'upkeep']) {
+    for (const kind of ['write', 'full', 'damage', 'upkeep']) {
       expect(after.value('vectord_fault', { kind })).toBe(0);
     }
   });

@@ -53,9 +53,11 @@ describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mo
     await fillUp();
     expect(ledger.stored.size).toBeGreaterThan(SMALL_POINTS);
     await expectLedger(clients, ledger);
-    expect(await healthOf()).toEqual(['OK', 'ready']);
+    const refused = 'the disk is full: inserts are refused until there is room';
+    expect(await healthOf()).toEqual(['OK', refused]);
     rmSync(disk.path('filler'));
     await expectInserts();
+    expect(await healthOf()).toEqual(['OK', 'ready']);
     await expectLedger(clients, ledger);
     await stop();
   });

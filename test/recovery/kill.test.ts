@@ -14,7 +14,7 @@ import { killAtMoment, SETTINGS, Tally } from './moments.js';
 import { countsOf, remainsIn } from './remains.js';
 
 /** Some by default; a long run sets more. */
-const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 30);
+const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 50);
 const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
 const ROUND_TIMEOUT_MS = 30_000;
 const STARTS = 6;

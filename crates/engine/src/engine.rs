@@ -115,6 +115,8 @@ pub struct Status {
     pub dead: u64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
+    /// Whether an insert found the disk full within the last minute, and none found room since.
+    pub is_full: bool,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
     /// The first damaged record that was found since the start: answers that would hold it are
@@ -279,6 +281,7 @@ impl Engine {
             points: self.index.live(),
             dead: self.index.dead(),
             failure: self.writer.failure(),
+            is_full: self.writer.is_full(),
             graphs: self.index.graphs(),
             damage: self.index.damage(),
             upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),

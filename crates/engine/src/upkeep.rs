@@ -3,6 +3,7 @@
 //! deleted points back; and it goes through all records, looking for damage.
 
 use std::{
+    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
@@ -17,7 +18,7 @@ use crate::{
     Error, Result,
     index::Index,
     metrics::Counters,
-    store::{Replacement, Snapshots, Store, Stretch},
+    store::{Replacement, Snapshots, Stretch, segment_number},
     sync::lock,
     writer::Writer,
 };
@@ -88,6 +89,7 @@ impl Upkeep {
             scrub_next: 0,
             scrub_from,
             looked_at: None,
+            spoilt: HashSet::new(),
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
         };
@@ -140,6 +142,8 @@ struct State {
     scrub_from: Instant,
     /// Changes when there was last found to be no space to give back.
     looked_at: Option<u64>,
+    /// The numbers of segments with a damaged record that compaction has met.
+    spoilt: HashSet<u32>,
     /// Compacted segments that are read already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
     failure: Arc<Mutex<Option<String>>>,
@@ -214,13 +218,16 @@ impl State {
     fn compact(&mut self) -> Result<()> {
         let changes = self.index.changes();
         if self.replacements.is_empty() && self.looked_at != Some(changes) {
-            let stretches = self.writer.run(Store::stretches)?;
+            let spoilt = self.spoilt.clone();
+            let stretches = self.writer.run(move |store| store.stretches(&spoilt))?;
             if stretches.is_empty() {
                 self.looked_at = Some(changes);
             }
             for stretch in stretches {
-                let replacement = self.copy(stretch)?;
-                self.replacements.push(replacement);
+                match self.copy(stretch) {
+                    Err(error @ Error::Damaged { .. }) => self.spare(&error),
+                    copied => self.replacements.push(copied?),
+                }
             }
         }
         if self.replacements.is_empty() {
@@ -257,6 +264,16 @@ impl State {
             // and this is its thread; this one is done with them.
             unsafe { store.drop_segments(&going) }
         })?
+    }
+
+    /// Leaves a segment as it is from now on, as a record in it cannot be copied; all others go on.
+    fn spare(&mut self, error: &Error) {
+        self.index.note_damage(error);
+        if let Error::Damaged { path, .. } = error
+            && let Some(number) = segment_number(path)
+        {
+            self.spoilt.insert(number);
+        }
     }
 
     fn copy(&self, stretch: Stretch) -> Result<Replacement> {

@@ -25,6 +25,10 @@ use crate::{
     sync::lock,
 };
 
+/// How long a full disk is told of after the last insert that it refused: who is sent no more
+/// inserts because of that would not notice otherwise that there is room again.
+const FULL_FOR: Duration = Duration::from_mins(1);
+
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
 const IDLE: Duration = Duration::from_millis(50);
 
@@ -123,6 +127,7 @@ impl Request {
 pub struct Writer {
     queue: Mutex<Option<Sender<Request>>>,
     failure: Arc<Mutex<Option<String>>>,
+    full_at: Arc<Mutex<Option<Instant>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     budget: Arc<Budget>,
 }
@@ -136,12 +141,13 @@ impl Writer {
         counters: Arc<Counters>,
     ) -> Result<Writer> {
         let (sender, receiver) = channel();
-        let failure = Arc::default();
+        let (failure, full_at) = (Arc::default(), Arc::default());
         let state = State {
             store,
             index,
             counters,
             failure: Arc::clone(&failure),
+            full_at: Arc::clone(&full_at),
             aside: VecDeque::new(),
         };
         let thread = thread::Builder::new()
@@ -150,6 +156,7 @@ impl Writer {
         Ok(Writer {
             queue: Mutex::new(Some(sender)),
             failure,
+            full_at,
             thread: Mutex::new(Some(thread)),
             budget,
         })
@@ -194,6 +201,11 @@ impl Writer {
         lock(&self.failure).clone()
     }
 
+    /// Whether an insert found the disk full a short while ago, and none found room since.
+    pub fn is_full(&self) -> bool {
+        lock(&self.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
+    }
+
     /// Finishes what is enqueued, then closes the store. Later writes are refused.
     pub fn close(&self) -> Result<()> {
         let queue = lock(&self.queue).take();
@@ -226,6 +238,8 @@ struct State {
     index: Arc<Index>,
     counters: Arc<Counters>,
     failure: Arc<Mutex<Option<String>>>,
+    /// When an insert last found the disk full, unless one has found room since.
+    full_at: Arc<Mutex<Option<Instant>>>,
     /// Inserts that wait for room, oldest first.
     aside: VecDeque<Request>,
 }
@@ -320,7 +334,7 @@ impl State {
     }
 
     fn prove(&mut self) {
-        if let Err(error) = self.store.prove() {
+        if let Err(error) = self.store.note_end() {
             self.note(&error);
         }
     }
@@ -338,6 +352,7 @@ impl State {
             if inserts.is_empty() {
                 return deletes.into_iter().for_each(refuse);
             }
+            *lock(&self.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
             // There is space reserved for deletes alone.
             return self.answer(deletes);
@@ -382,6 +397,12 @@ impl State {
         if !writes.is_empty() {
             let begun_at = Instant::now();
             let locations = self.store.commit(&writes)?;
+            if writes
+                .iter()
+                .any(|write| matches!(write, Write::Insert { .. }))
+            {
+                *lock(&self.full_at) = None;
+            }
             self.publish(&writes, &locations)?;
             self.counters.add_group(writes.len(), begun_at.elapsed());
         }

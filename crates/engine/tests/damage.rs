@@ -82,3 +82,114 @@ fn damage_is_found_though_nobody_asks() {
         engine.status().damage.is_some()
     });
 }
+
+fn log_bytes(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .map(|path| fs::metadata(path).map_or(0, |metadata| metadata.len()))
+        .sum()
+}
+
+#[test]
+fn a_damaged_record_keeps_its_own_segment_from_compaction_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    let vectors = clustered(5 * POINTS, DIMENSION as usize);
+    let ids: Vec<PointId> = vectors
+        .chunks(POINTS)
+        .flat_map(|chunk| insert(&engine, chunk).unwrap())
+        .collect();
+    engine.close().unwrap();
+    flip(folder.path(), bytemuck::cast_slice(&vectors[17]));
+
+    let engine = open(folder.path(), DIMENSION);
+    let before = log_bytes(folder.path());
+    for id in ids.iter().skip(18) {
+        delete(&engine, *id);
+    }
+    wait_until("the space to come back", || {
+        log_bytes(folder.path()) < before / 2
+    });
+    wait_until("the damage to be told", || engine.status().damage.is_some());
+    assert!(folder.path().join("00000001.log").exists());
+    assert!(engine.get(&ids[17]).is_err());
+    assert_eq!(engine.get(&ids[3]).unwrap().unwrap().vector, vectors[3]);
+}
+
+/// Waits until the manifest is another one than before.
+fn wait_for_manifest(folder: &Path, before: &[u8]) -> Vec<u8> {
+    let path = folder.join("MANIFEST");
+    wait_until("the manifest to follow", || {
+        fs::read(&path).is_ok_and(|now| now != before)
+    });
+    fs::read(path).unwrap()
+}
+
+#[test]
+fn an_older_copy_of_the_file_that_was_being_written_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
+    let first = fs::read(folder.path().join("MANIFEST")).unwrap();
+    let noted = wait_for_manifest(folder.path(), &first);
+    let older = fs::read(folder.path().join("00000001.log")).unwrap();
+    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
+    wait_for_manifest(folder.path(), &noted);
+    let killed = copy_of(folder.path());
+
+    for stale in [
+        older.clone(),
+        [&older[..4096], &vec![0; older.len() - 4096]].concat(),
+    ] {
+        let copy = copy_of(killed.path());
+        fs::write(copy.path().join("00000001.log"), stale).unwrap();
+        let refused = Engine::open(&options(copy.path(), None)).map(drop);
+        let Err(Error::Damaged { path, reason, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(path, copy.path().join("00000001.log"));
+        assert!(reason.contains("MANIFEST proves"), "{reason}");
+    }
+    open(killed.path(), DIMENSION).close().unwrap();
+}
+
+#[test]
+fn a_log_that_ends_before_a_snapshot_is_refused_and_nothing_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    insert(&engine, &clustered(1_000, DIMENSION as usize)).unwrap();
+    begin_graph(&engine, Metric::Euclidean);
+    engine.close().unwrap();
+    let earlier = copy_of(folder.path());
+    let engine = open(folder.path(), DIMENSION);
+    insert(&engine, &clustered(1_000, DIMENSION as usize)).unwrap();
+    engine.close().unwrap();
+
+    let stale = copy_of(folder.path());
+    for name in ["MANIFEST", "00000001.log"] {
+        fs::copy(earlier.path().join(name), stale.path().join(name)).unwrap();
+    }
+    let refused = Engine::open(&options(stale.path(), None)).map(drop);
+    let Err(Error::Damaged { path, reason, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(path, stale.path().join("00000001.log"));
+    assert!(reason.contains(".snapshot proves"), "{reason}");
+
+    for lost in [&["MANIFEST"][..], &["MANIFEST", "00000001.log"]] {
+        let copy = copy_of(folder.path());
+        for name in lost {
+            fs::remove_file(copy.path().join(name)).unwrap();
+        }
+        let before = fs::read_dir(copy.path()).unwrap().count();
+        let refused = Engine::open(&options(copy.path(), None)).map(drop);
+        assert!(
+            matches!(refused, Err(Error::Damaged { .. })),
+            "{lost:?}: {refused:?}"
+        );
+        assert_eq!(fs::read_dir(copy.path()).unwrap().count(), before);
+    }
+}

@@ -84,6 +84,8 @@ pub struct EngineStatus {
     pub dead: f64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
+    /// Whether an insert found the disk full within the last minute, and none found room since.
+    pub is_full: bool,
     /// The first damaged record that was found since the start, if there is one.
     pub damage: Option<String>,
     /// Why the last attempt to write a snapshot or to give space back failed, if it did.
@@ -294,6 +296,7 @@ impl NativeEngine {
             points: status.points as f64,
             dead: status.dead as f64,
             failure: status.failure,
+            is_full: status.is_full,
             damage: status.damage,
             upkeep_failure: status.upkeep_failure,
             graphs: status.graphs.into_iter().map(graph).collect(),

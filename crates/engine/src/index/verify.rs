@@ -90,7 +90,8 @@ impl Index {
         damage.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn note_damage(&self, error: &Error) {
+    /// Notes damage, of which the first is kept.
+    pub fn note_damage(&self, error: &Error) {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         damage.get_or_insert_with(|| error.to_string());
     }

@@ -14,6 +14,7 @@ use super::{
     manifest::{self, Entry, Manifest},
     scan::{Extent, Found, Scan},
     segment,
+    snapshot::{self, LogEnd},
     unfinished::{marker_path, refuse_unfinished},
 };
 use crate::{Error, Result};
@@ -72,6 +73,7 @@ pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Resu
         total: total_bytes(io, &paths),
         done: 0,
         live: HashSet::new(),
+        end: None,
         buffer: Vec::new(),
         checked: Checked {
             report: Report::default(),
@@ -111,6 +113,8 @@ struct Check<'a> {
     total: u64,
     done: u64,
     live: HashSet<[u8; 16]>,
+    /// Where the log ends: known once its last segment was read.
+    end: Option<LogEnd>,
     buffer: Vec<u8>,
     checked: Checked,
 }
@@ -130,6 +134,7 @@ impl Check<'_> {
                 let folder = self.folder.display();
                 (self.tell)(Event::Note(format!("nothing is stored in {folder}")));
             }
+            self.snapshots()?;
             return self.without_manifest(paths);
         };
         for (index, entry) in manifest.segments.iter().enumerate() {
@@ -137,7 +142,19 @@ impl Check<'_> {
             self.named(&manifest, entry, sealed)?;
         }
         self.checked.manifest = Some(manifest);
-        Ok(())
+        self.snapshots()
+    }
+
+    /// What snapshots tell of the log. They themselves are only derived from it.
+    fn snapshots(&mut self) -> Result<()> {
+        match snapshot::check_log(self.io, self.folder, self.end.as_ref()) {
+            Err(Error::Damaged {
+                path,
+                offset,
+                reason,
+            }) => self.damage(Flaw::new(offset, reason), &path, None),
+            checked => checked,
+        }
     }
 
     /// A file that is named like a segment and is not in the manifest.
@@ -202,6 +219,12 @@ impl Check<'_> {
             );
             self.damage(Flaw::new(extent.end, reason), &path, Some(extent.next))?;
         }
+        self.end = Some(LogEnd {
+            store: manifest.store,
+            sequence: last.max(entry.last_sequence),
+            path,
+            offset: extent.end,
+        });
         self.checked.segments.push(CheckedSegment {
             number: entry.number,
             capacity: header.capacity,

@@ -7,6 +7,7 @@
 //! the insert that it undoes may still be on disk, and one that is not needed is dropped too.
 
 use std::{
+    collections::HashSet,
     io,
     ops::Range,
     path::{Path, PathBuf},
@@ -83,12 +84,15 @@ struct Needed {
 }
 
 impl Store {
-    /// Chooses what to compact next, if anything is worth it.
-    pub fn stretches(&mut self) -> Vec<Stretch> {
+    /// Chooses what to compact next, if anything is worth it; no `spoilt` segments, which cannot be
+    /// copied.
+    pub fn stretches(&mut self, spoilt: &HashSet<u32>) -> Vec<Stretch> {
         if self.failure.is_some() {
             return Vec::new();
         }
-        let places = self.usage.stretches(&self.manifest, self.segment_bytes);
+        let places = self
+            .usage
+            .stretches(&self.manifest, self.segment_bytes, spoilt);
         places
             .into_iter()
             .map(|places| self.stretch_of(places))

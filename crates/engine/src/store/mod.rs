@@ -44,6 +44,7 @@ use recovery::Found;
 use reserve::Reserve;
 pub use restore::restore;
 use segment::Segment;
+pub use segment::number as segment_number;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
 use usage::{Tombstone, Usage, record_bytes};
 
@@ -183,7 +184,7 @@ impl Store {
             None => Manifest {
                 store: random()?,
                 dimension: options.dimension.unwrap_or(options.default_dimension),
-                next_number: 1,
+                next_number: recovery::FIRST_NUMBER,
                 segments: Vec::new(),
             },
         };
@@ -355,7 +356,9 @@ impl Store {
         }
     }
 
-    fn note_end(&mut self) -> Result<()> {
+    /// Proves the last commit and has the manifest say where the log ends: an end that is lost or
+    /// put back by an older copy is no torn tail from then on.
+    pub fn note_end(&mut self) -> Result<()> {
         self.prove()?;
         let Some(active) = &self.active else {
             return Ok(());
@@ -365,9 +368,15 @@ impl Store {
         if manifest == self.manifest {
             return Ok(());
         }
-        manifest
-            .save(&*self.io, &self.folder)
-            .map_err(|error| self.failed(&error))
+        match manifest.save(&*self.io, &self.folder) {
+            Ok(()) => {
+                self.manifest = manifest;
+                Ok(())
+            }
+            // The log itself goes on, and is none the worse for it.
+            Err(error) if is_forbidden(&error) => Ok(()),
+            Err(error) => Err(self.failed(&error)),
+        }
     }
 
     fn append(&mut self, records: &[Record]) -> Result<Vec<Location>> {
@@ -518,6 +527,15 @@ impl OpenOptions {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether the folder takes no new files from this process.
+fn is_forbidden(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 fn random<const N: usize>() -> std::io::Result<[u8; N]> {

@@ -14,12 +14,16 @@ use super::{
     mapping::Mapping,
     reserve,
     segment::{self, Segment},
+    snapshot::{self, LogEnd},
     usage::Tombstone,
 };
 use crate::{Result, parallel};
 
 /// A sealed segment is brought into memory in pieces of at least so many bytes.
 const AHEAD_BYTES: u64 = 1 << 20;
+
+/// Of the first segment, which may be there before there is a manifest.
+pub const FIRST_NUMBER: u32 = 1;
 
 /// What a data folder holds.
 pub struct Found {
@@ -62,6 +66,10 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
         };
         if entries.iter().all(|entry| entry.number != number) {
             segment::check_orphan(io, &path, manifest.as_ref())?;
+            if manifest.is_none() && number != FIRST_NUMBER {
+                let reason = format!("the file is missing, and segment {number} is there");
+                return Err(Flaw::new(0, reason).refuse(&manifest::path(folder)));
+            }
             orphans.push(path);
         }
     }
@@ -76,6 +84,14 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
         found.read_segments(io, folder, &manifest)?;
         found.manifest = Some(manifest);
     }
+    let end = found.manifest.as_ref().zip(found.segments.last());
+    let end = end.map(|(manifest, (segment, _))| LogEnd {
+        store: manifest.store,
+        sequence: found.replay.last_sequence,
+        path: segment.path.clone(),
+        offset: segment.end,
+    });
+    snapshot::check_log(io, folder, end.as_ref())?;
     Ok(found)
 }
 

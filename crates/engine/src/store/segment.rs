@@ -177,6 +177,7 @@ pub fn path(folder: &Path, number: u32) -> PathBuf {
 }
 
 /// The number of the segment with this path, if it is named like one.
+#[must_use]
 pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".log")
 }

@@ -14,7 +14,7 @@ use super::{
     format::{self, Flaw, array_at, check_start, put, u32_at, u64_at},
     io::{Io, IoFile, read_exact, remove_if_there, write_all},
     lock::Lock,
-    random,
+    manifest, random,
 };
 use crate::{Error, Result, error::invalid_data};
 
@@ -67,41 +67,7 @@ impl Snapshots {
 
     /// Begins to read a snapshot; refuses one of another store or version.
     pub fn read(&self, path: &Path) -> Result<SnapshotReader> {
-        let file = self.io.open(path)?;
-        let size = file.size()?;
-        let mut header = [0; HEADER_BYTES];
-        let damaged = |flaw: Flaw| flaw.refuse(path);
-        if size < HEADER_BYTES as u64 {
-            return Err(damaged(Flaw::new(
-                size,
-                "the file ends here, expected a header",
-            )));
-        }
-        read_exact(&*file, &mut header, 0)?;
-        check_start(&header, MAGIC, "snapshot").map_err(damaged)?;
-        if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
-            return Err(damaged(Flaw::new(
-                0,
-                "the checksum of the header does not match",
-            )));
-        }
-        if array_at(&header, 16) != self.store {
-            return Err(damaged(Flaw::new(
-                16,
-                "the snapshot belongs to another store",
-            )));
-        }
-        Ok(SnapshotReader {
-            file,
-            path: path.to_owned(),
-            size,
-            id: array_at(&header, 32),
-            sequence: u64_at(&header, 48),
-            at: HEADER_BYTES as u64,
-            frames: 0,
-            frame: Vec::new(),
-            taken: 0,
-        })
+        open(&*self.io, path, self.store)
     }
 
     /// Writes a snapshot of the state after `sequence`: `write` says what is in it. Once it is
@@ -166,6 +132,82 @@ impl Snapshots {
 /// The number of the snapshot with this path, if it is named like one.
 pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".snapshot")
+}
+
+/// Begins to read a snapshot of a store; refuses one of another store or version.
+pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader> {
+    let file = io.open(path)?;
+    let size = file.size()?;
+    let mut header = [0; HEADER_BYTES];
+    let damaged = |flaw: Flaw| flaw.refuse(path);
+    if size < HEADER_BYTES as u64 {
+        return Err(damaged(Flaw::new(
+            size,
+            "the file ends here, expected a header",
+        )));
+    }
+    read_exact(&*file, &mut header, 0)?;
+    check_start(&header, MAGIC, "snapshot").map_err(damaged)?;
+    if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
+        return Err(damaged(Flaw::new(
+            0,
+            "the checksum of the header does not match",
+        )));
+    }
+    if array_at(&header, 16) != store {
+        return Err(damaged(Flaw::new(
+            16,
+            "the snapshot belongs to another store",
+        )));
+    }
+    Ok(SnapshotReader {
+        file,
+        path: path.to_owned(),
+        size,
+        id: array_at(&header, 32),
+        sequence: u64_at(&header, 48),
+        at: HEADER_BYTES as u64,
+        frames: 0,
+        frame: Vec::new(),
+        taken: 0,
+    })
+}
+
+/// Where a log ends, as far as it can be read.
+pub struct LogEnd {
+    /// The store whose log it is.
+    pub store: [u8; 16],
+    /// Of the last record.
+    pub sequence: u64,
+    /// The last segment.
+    pub path: PathBuf,
+    /// Where its groups end.
+    pub offset: u64,
+}
+
+/// Refuses a log that ends before a snapshot, or none where there is one: a snapshot is made from
+/// what was durable before, so the end of the log is lost, or put back by an older copy. Snapshots
+/// that cannot be read prove nothing, as long as there is a log.
+pub fn check_log(io: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<()> {
+    for path in io.list(folder)? {
+        if number(&path).is_none() {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().display();
+        let Some(log) = log else {
+            let reason = format!("the file is missing, and {name} proves that there was one");
+            return Err(Flaw::new(0, reason).refuse(&manifest::path(folder)));
+        };
+        let known = open(io, &path, log.store).map_or(0, |snapshot| snapshot.sequence());
+        if known > log.sequence {
+            let reason = format!(
+                "the log ends at sequence {}, and {name} proves that {known} was on disk",
+                log.sequence
+            );
+            return Err(Flaw::new(log.offset, reason).refuse(&log.path));
+        }
+    }
+    Ok(())
 }
 
 /// Takes the content of a snapshot.

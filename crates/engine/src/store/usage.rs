@@ -1,7 +1,11 @@
 //! What of each segment is still needed: the points that live, and the deletes of points whose
 //! records are still there.
 
-use std::{collections::HashMap, ops::Range, slice};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    slice,
+};
 
 use super::{
     format::{BLOCK, Kind, PAGE, align},
@@ -61,8 +65,14 @@ impl Usage {
     /// Segments next to each other, by their places in the manifest, of which it pays to copy what
     /// is needed: each stretch would shrink by a third at least, and what is left of it fits one
     /// segment of so many bytes. None while all together would free less than a sixteenth of the
-    /// log: what follows upon a compaction costs as much for one stretch as for many.
-    pub fn stretches(&self, manifest: &Manifest, segment_bytes: u64) -> Vec<Range<usize>> {
+    /// log: what follows upon a compaction costs as much for one stretch as for many. `spoilt`
+    /// segments cannot be copied.
+    pub fn stretches(
+        &self,
+        manifest: &Manifest,
+        segment_bytes: u64,
+        spoilt: &HashSet<u32>,
+    ) -> Vec<Range<usize>> {
         let sealed = manifest.segments.len().saturating_sub(1);
         let sizes: Vec<Size> = manifest.segments[..sealed]
             .iter()
@@ -74,7 +84,10 @@ impl Usage {
         let (mut stretches, mut gain) = (Vec::new(), 0);
         let mut start = 0;
         while start < sealed {
-            match best_from(&sizes[start..], segment_bytes) {
+            let is_sound = |entry: &&Entry| !spoilt.contains(&entry.number);
+            let sound = manifest.segments[start..sealed].iter().take_while(is_sound);
+            let end = start + sound.count();
+            match best_from(&sizes[start..end], segment_bytes) {
                 Some((length, gained)) => {
                     stretches.push(start..start + length);
                     gain += gained;

@@ -35,7 +35,7 @@ fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
 pub fn compact_all(store: &mut Store) -> Result<usize> {
     let mut count = 0;
     loop {
-        let stretches = store.stretches();
+        let stretches = store.stretches(&HashSet::new());
         if stretches.is_empty() {
             return Ok(count);
         }
