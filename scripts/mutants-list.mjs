@@ -5,6 +5,9 @@ const STORE = 'crates/engine/src/store';
 const INDEX = 'crates/engine/src/index';
 const GRAPH = 'crates/engine/src/graph';
 
+const CRATE = 'crates/engine/src';
+
+const DAMAGE_TESTS = ['--test', 'damage'];
 const STORE_TESTS = ['--lib', 'store::'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
@@ -232,10 +235,31 @@ export const MUTANTS = [
     SNAPSHOT_TESTS,
   ),
   mutant(
+    'a snapshot proves nothing of the log',
+    `${STORE}/snapshot.rs`,
+    'if known > log.sequence {',
+    'if known > log.sequence.max(known) {',
+    DAMAGE_TESTS,
+  ),
+  mutant(
+    'the manifest does not follow the end of the log',
+    `${CRATE}/writer.rs`,
+    'self.store.note_end()',
+    'self.store.prove()',
+    DAMAGE_TESTS,
+  ),
+  mutant(
+    'a damaged record ends all compaction',
+    `${CRATE}/upkeep.rs`,
+    'Err(error @ Error::Damaged { .. }) => self.spare(&error),',
+    'Err(error @ Error::Damaged { .. }) => return Err(error),',
+    DAMAGE_TESTS,
+  ),
+  mutant(
     'a snapshot of another store is taken',
     `${STORE}/snapshot.rs`,
-    'if array_at(&header, 16) != self.store {',
-    'if array_at(&header, 16) != self.store && false {',
+    'if array_at(&header, 16) != store {',
+    'if array_at(&header, 16) != store && false {',
     SNAPSHOT_TESTS,
   ),
   mutant(
