@@ -80,11 +80,14 @@ function codeOfPoints(points: readonly Item[]): status {
 
 function codeOfQueries(queries: readonly Item[]): status {
   const isGood = ({ queryVector, similarity, limit }: Item): boolean =>
-    isVector(queryVector) && isWithin(similarity, MAX_SIMILARITY) && limit > 0n;
+    queryVector?.values.length === DIMENSION && isWithin(similarity, MAX_SIMILARITY) && limit > 0n;
   if (!queries.every(isGood)) return status.INVALID_ARGUMENT;
   // There are far too few points for a limit to count.
   const work = queries.reduce((sum, { ef }) => sum + (ef === 0n ? DEFAULT_EF : ef), 0n);
-  return queries.length > 1 && work > MAX_SEARCH_WORK ? status.RESOURCE_EXHAUSTED : status.OK;
+  if (queries.length > 1 && work > MAX_SEARCH_WORK) return status.RESOURCE_EXHAUSTED;
+  // Nobody looks at the values of what is too much.
+  const areVectors = queries.every(({ queryVector }) => isVector(queryVector));
+  return areVectors ? status.OK : status.INVALID_ARGUMENT;
 }
 
 function isVector(vector: Item['vector']): boolean {
