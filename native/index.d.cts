@@ -35,7 +35,12 @@ export declare class NativeEngine {
    */
   search(vector: Float32Array, metric: number, limit: number, ef: number): Uint8Array | null
   /** Answers many searches on other threads; `vectors` holds one vector after the other. */
-  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): Promise<BatchResults>
+  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): BegunSearch
+  /**
+   * Gives up a search that nobody waits for: its promise rejects, and its threads do something
+   * else. Does nothing once it has been answered.
+   */
+  abandonSearch(ticket: number): void
   /** Points, health and graphs. */
   status(): EngineStatus
   /** What was done since the start, and what waits. */
@@ -68,6 +73,14 @@ export interface BatchResults {
   ids: Uint8Array
   /** The number of results of each query. */
   counts: Uint32Array
+}
+
+/** A batch search that was begun. */
+export interface BegunSearch {
+  /** What it finds, or why it failed. */
+  answer: Promise<BatchResults>
+  /** Names it for `abandonSearch`; absent where it has been answered already. */
+  ticket?: number
 }
 
 /** Verifies a data folder that no process has open; changes nothing. */

@@ -9,6 +9,7 @@ import {
 import type { PointBatch } from './point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import type { EngineQuery, QueryBatch } from './query-batch.js';
+import type { OnRequestEnd } from './request-end.js';
 import { describeSingle, type DescribeItem } from './rules.js';
 
 export interface EngineOptions {
@@ -100,13 +101,21 @@ export class Engine {
     return translate(() => this.#engine.search(vector, similarity, limit, ef)) ?? undefined;
   }
 
-  /** The ids found for each query, on the engine's own threads. */
-  async searchBatch(batch: QueryBatch, describe: DescribeItem): Promise<PointIds[]> {
+  /**
+   * The ids found for each query, on the engine's own threads. Work that has not begun, or has not
+   * come to its end, is left undone once nobody waits for it.
+   */
+  async searchBatch(
+    batch: QueryBatch,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<PointIds[]> {
     const { vectors, similarities, limits, efs } = batch;
-    const { ids, counts } = await translateAsync(
-      () => this.#engine.searchBatch(vectors, similarities, limits, efs),
-      describe,
-    );
+    const { ids, counts } = await translateAsync(() => {
+      const { answer, ticket } = this.#engine.searchBatch(vectors, similarities, limits, efs);
+      if (ticket !== undefined) onRequestEnd(() => this.#engine.abandonSearch(ticket));
+      return answer;
+    }, describe);
     let end = 0;
     return Array.from(counts, (count) => {
       const start = end;
@@ -263,6 +272,7 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ['STORAGE_FULL', 'STORAGE_FULL'],
   ['OVERLOADED', 'OVERLOADED'],
   ['CLOSED', 'UNAVAILABLE'],
+  ['ABANDONED', 'CANCELLED'],
 ]);
 
 function toVectordError(error: unknown, describe: DescribeItem): VectordError {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { VectordError, invalid, type ErrorCode } from '../errors.js';
+import { VectordError, type ErrorCode } from '../errors.js';
+import type { OnRequestEnd } from '../request-end.js';
 import type { Rules } from '../rules.js';
 import { messageOf } from '../start-error.js';
 import { JOBS, type Answer, type JobName } from './jobs.js';
@@ -19,9 +20,6 @@ export interface Task {
 /** What it answers. */
 export type Outcome =
   { readonly answer: object } | { readonly code: ErrorCode; readonly message: string };
-
-/** Has a listener called once nobody waits for the answer to a request any more. */
-export type OnRequestEnd = (listener: () => void) => void;
 
 interface Waiting {
   readonly task: Task;
@@ -78,7 +76,7 @@ export class Decoder {
       this.#queue.add(waiting);
       // Its memory no longer counts for the budget of all requests, so it must not be kept.
       onRequestEnd(() => {
-        if (this.#queue.delete(waiting)) reject(invalid('The client has gone'));
+        if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());
       });
       this.#next();
     });
@@ -118,6 +116,10 @@ export class Decoder {
     });
     return worker;
   }
+}
+
+function hasGone(): Error {
+  return new VectordError('CANCELLED', 'Nobody waits for the answer any more');
 }
 
 function hasEnded(reason?: unknown): Error {

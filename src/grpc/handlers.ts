@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Decoder, OnRequestEnd } from '../decode/decoder.js';
+import type { Decoder } from '../decode/decoder.js';
 import { VectordError } from '../errors.js';
 import { formatPointId } from '../point-id.js';
+import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound, type Service } from '../service.js';
 import { noteOn } from './call-notes.js';
 import { REQUEST_ID } from './call-record.js';
@@ -29,13 +30,13 @@ export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
       return {};
     }),
     getPoint: answering(async (request) => service.get(toPointId(request))),
-    searchPoints: answering(async (request) =>
-      idsAnswer(await service.search(toQuery(request, ''))),
+    searchPoints: answering(async (request, context) =>
+      idsAnswer(await service.search(toQuery(request, ''), callEnd(context))),
     ),
     searchPointsBatch: answering(async (bytes, context) => {
       const queries = await decoder.decode('grpcQueries', bytes, callEnd(context));
       noteOn(bytes, { asked: queries });
-      return idListsAnswer(await service.searchBatch(queries));
+      return idListsAnswer(await service.searchBatch(queries, callEnd(context)));
     }),
   };
 }

@@ -14,7 +14,7 @@ use napi::{
 };
 use napi_derive::napi;
 use vectord_engine::{
-    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params,
+    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, Ticket, graph::Params,
 };
 
 use error::{fault, to_js};
@@ -59,6 +59,16 @@ pub struct BatchResults {
     pub ids: Uint8Array,
     /// The number of results of each query.
     pub counts: Uint32Array,
+}
+
+/// A batch search that was begun.
+#[napi(object, object_from_js = false)]
+pub struct BegunSearch<'env> {
+    /// What it finds, or why it failed.
+    #[napi(ts_type = "Promise<BatchResults>")]
+    pub answer: Object<'env>,
+    /// Names it for `abandonSearch`; absent where it has been answered already.
+    pub ticket: Option<f64>,
 }
 
 /// What the engine tells of one graph.
@@ -253,7 +263,7 @@ impl NativeEngine {
     }
 
     /// Answers many searches on other threads; `vectors` holds one vector after the other.
-    #[napi(catch_unwind, ts_return_type = "Promise<BatchResults>")]
+    #[napi(catch_unwind)]
     pub fn search_batch<'env>(
         &self,
         env: &'env Env,
@@ -261,14 +271,15 @@ impl NativeEngine {
         metrics: &[u8],
         limits: &[u32],
         efs: &[u32],
-    ) -> Result<Object<'env>> {
+    ) -> Result<BegunSearch<'env>> {
         let queries = metrics.iter().zip(limits).zip(efs);
         let queries = queries
             .map(|((&metric, &limit), &ef)| query(metric, limit, ef))
             .collect::<Result<Vec<_>>>()?;
-        promise(
+        let mut ticket = None;
+        let answer = promise(
             env,
-            |done| self.engine.search_batch(vectors.to_vec(), queries, done),
+            |done| ticket = self.engine.search_batch(vectors.to_vec(), queries, done),
             |results: Vec<Vec<Hit>>| {
                 let counts = results
                     .iter()
@@ -279,7 +290,21 @@ impl NativeEngine {
                     counts: Uint32Array::new(counts),
                 }
             },
-        )
+        )?;
+        Ok(BegunSearch {
+            answer,
+            ticket: ticket.map(|ticket| ticket.number() as f64),
+        })
+    }
+
+    /// Gives up a search that nobody waits for: its promise rejects, and its threads do something
+    /// else. Does nothing once it has been answered.
+    #[napi(catch_unwind)]
+    pub fn abandon_search(&self, ticket: f64) {
+        // A number that a double holds exactly, and not negative: they are given out one by one.
+        #[allow(clippy::cast_sign_loss)]
+        let number = ticket as u64;
+        self.engine.abandon_search(Ticket::of_number(number));
     }
 
     /// Points, health and graphs.
