@@ -213,6 +213,13 @@ export interface LiftedVectors {
  */
 export declare function liftVectors(text: Uint8Array): LiftedVectors | null
 
+/**
+ * The same of a short text, into memory that is there already: as words of four bytes the number
+ * of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
+ * behind them the rest. False instead of null, and also where there is no room for it.
+ */
+export declare function liftVectorsInto(text: Uint8Array, memory: Buffer): boolean
+
 /** A stored point without its id. */
 export interface NativePoint {
   /** The vector, bit for bit. */

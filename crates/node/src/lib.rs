@@ -6,11 +6,11 @@ pub mod folder;
 mod format;
 mod lift;
 
-use std::{sync::Arc, thread};
+use std::{cell::RefCell, sync::Arc, thread};
 
 use napi::{
     Env, JsDeferred, Result,
-    bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
+    bindgen_prelude::{BufferSlice, Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
 use vectord_engine::{
@@ -18,6 +18,7 @@ use vectord_engine::{
 };
 
 use error::{fault, to_js};
+use lift::Lifted;
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
 
@@ -379,10 +380,24 @@ pub struct LiftedVectors {
 /// of numbers within the range of a float, or the text may mean something else.
 #[napi(catch_unwind)]
 pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
-    lift::lift(text, b"vector").map(|lifted| LiftedVectors {
+    let mut lifted = Lifted::default();
+    lifted.lift(text, b"vector")?;
+    Some(LiftedVectors {
         values: Float32Array::new(lifted.values),
         ends: Uint32Array::new(lifted.ends),
         rest: Uint8Array::new(lifted.rest),
+    })
+}
+
+/// The same of a short text, into memory that is there already: as words of four bytes the number
+/// of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
+/// behind them the rest. False instead of null, and also where there is no room for it.
+#[napi(catch_unwind)]
+pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
+    thread_local!(static LIFTED: RefCell<Lifted> = RefCell::default());
+    LIFTED.with_borrow_mut(|lifted| {
+        let found = lifted.lift(text, b"vector");
+        found.and_then(|()| lifted.copy_into(&mut memory)).is_some()
     })
 }
 
