@@ -225,6 +225,30 @@ export const MUTANTS = [
     'let _ = to;',
     COMPACTION_TESTS,
   ),
+  mutant(
+    'inserts take the room that compaction has made',
+    `${STORE}/room.rs`,
+    'Ok(!self.is_being_made && self.regain(io)?)',
+    'self.regain(io)',
+  ),
+  mutant(
+    'compaction has no room of its own on a full disk',
+    `${STORE}/room.rs`,
+    'self.for_compaction.give_up(io)?;',
+    '',
+  ),
+  mutant(
+    'compaction waits for much to give back when deletes run out of room',
+    `${STORE}/room.rs`,
+    'const SHARE_WHEN_LOW: u64 = 256;',
+    'const SHARE_WHEN_LOW: u64 = 8;',
+  ),
+  mutant(
+    'compaction waits on a full disk until a segment is full',
+    `${STORE}/room.rs`,
+    'self.usage.is_last_worth(&self.manifest, end, terms)',
+    'self.usage.is_last_worth(&self.manifest, end, terms) && false',
+  ),
 
   // Snapshots.
   mutant(

@@ -87,7 +87,7 @@ export const SETTINGS = {
     'SEGMENT_BYTES',
     64,
     [64 * KIB, 1024 * MIB],
-    'Size of a file of the log; the space of deleted points comes back file by file',
+    'Greatest usual size of a file of the log; the space of deleted points comes back file by file',
   ),
   logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
   slowRequestMs: integer(

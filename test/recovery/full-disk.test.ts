@@ -1,18 +1,22 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
 import { openClients, type VectorClient, type TestPoint } from '../support/clients.js';
+import { forEachParallel } from '../support/parallel.js';
 import { Random } from '../support/random.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, randomPoint } from './load.js';
 import { canMount, SmallDisk } from './small-disk.js';
 
-const DISK_BYTES = 4 << 20;
-const SPARE_BYTES = 1 << 20;
+const DISK_BYTES = 5 << 20;
+const FILLER_BYTES = 1 << 20;
 const SEGMENT_BYTES = 1 << 20;
-const RESERVE_BYTES = SEGMENT_BYTES / 4;
+
+/** Of the reserve for deletes, and of that for compaction. */
+const RESERVE_BYTES = SEGMENT_BYTES;
 
 /** Each takes 128 bytes: more in all than a page, which a full disk may still have. */
 const DELETES = 200;
@@ -39,7 +43,7 @@ describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mo
     await start();
     const points = Array.from({ length: SMALL_POINTS }, () => randomPoint(random));
     await ledger.insert(points, (sent) => clients[0].insertBatch(sent));
-    writeFileSync(disk.path('filler'), Buffer.alloc(SPARE_BYTES, 1));
+    writeFileSync(disk.path('filler'), Buffer.alloc(FILLER_BYTES, 1));
   });
 
   afterEach(async () => {
@@ -64,7 +68,9 @@ describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mo
 
   test('deletes go on in their reserve, past kill -9 too, and only then inserts', async () => {
     await fillUp();
-    expect(statSync(disk.path('RESERVE')).size).toBe(RESERVE_BYTES);
+    for (const name of ['RESERVE', 'SPARE']) {
+      expect(statSync(disk.path(name)).size).toBe(RESERVE_BYTES);
+    }
     await expectDeletes();
     expect(statSync(disk.path('RESERVE')).size).toBe(0);
     await expectInsertsRefused();
@@ -87,14 +93,130 @@ describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mo
   }, 90_000);
 });
 
-async function start(): Promise<void> {
+const CROWDED = { bytes: 4 << 20, segmentBytes: 256 << 10 };
+
+/** Of a hundred points so many go, which gives their space and that of their deletes back. */
+const GONE = 38;
+
+/** A batch of points of this size is a file of the log too large for any reserve. */
+const LARGE_BATCH = { count: 150, contentBytes: 10_000 };
+
+describe.skipIf(!canMount())('deletes alone (needs Linux that lets its users mount one)', () => {
+  beforeEach(async () => {
+    folder = makeFolder();
+    dataPath = join(folder, 'data');
+    mkdirSync(dataPath);
+    ledger = new Ledger();
+  });
+
+  afterEach(async () => {
+    for (const client of clients) client.close();
+    await killAll();
+    disk.release();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('make room, one by one, more of them than their reserve holds, past kill -9 too', async () => {
+    disk = await SmallDisk.mount(dataPath, CROWDED.bytes);
+    await start(CROWDED.segmentBytes);
+    await fillUpSmall();
+    const count = ledger.stored.size;
+    const gone = [...ledger.stored.keys()].filter((_, index) => (index * 37) % 100 < GONE);
+    expect(gone.length * 128).toBeGreaterThan(2 * CROWDED.segmentBytes);
+    const parts = [0, 1, 2].map((part) => gone.filter((_, index) => index % 3 === part));
+    for (const part of parts) {
+      await deleteAll(part);
+      await stop('SIGKILL');
+      await start(CROWDED.segmentBytes);
+    }
+    // In a few tries: what is stored last has to be copied with the rest.
+    await within(60_000, async () => {
+      await fillUpSmall();
+      const gained = ledger.stored.size + gone.length - count;
+      return gained > gone.length / 2 ? undefined : `${gained} of ${gone.length} have come back`;
+    });
+    await expectLedger(clients, ledger);
+    await stop('SIGKILL');
+    await start(CROWDED.segmentBytes);
+    await expectLedger(clients, ledger);
+    await stop();
+  }, 240_000);
+
+  test('make room where snapshots have to go for it, which the log tells', async () => {
+    disk = await SmallDisk.mount(dataPath, CROWDED.bytes);
+    const environment = { WARM_METRICS: 'euclidean' };
+    await start(CROWDED.segmentBytes, environment);
+    const large = Array.from({ length: LARGE_BATCH.count }, () => ({
+      ...randomPoint(random),
+      content: 'x'.repeat(LARGE_BATCH.contentBytes),
+    }));
+    await ledger.insert(large, (sent) => clients[0].insertBatch(sent));
+    const gone = [...ledger.stored.keys()].filter((_, index) => index % 3 !== 0);
+    for (let index = 0; index < 30; index += 1) await insertSmall(100);
+    await stop();
+    expect(snapshots()).toHaveLength(1);
+    await start(CROWDED.segmentBytes, environment);
+    await fillUpSmall();
+    await deleteAll(gone);
+    await within(60_000, async () => await refusalOf(0, 1, smallPoint));
+    expect(snapshots()).toEqual([]);
+    await vectord.until(() => vectord.stderr.includes('the snapshots were removed to make room'));
+    await expectLedger(clients, ledger);
+    await stop('SIGKILL');
+    await start(CROWDED.segmentBytes, environment);
+    await expectLedger(clients, ledger);
+    await stop();
+  }, 240_000);
+});
+
+function snapshots(): string[] {
+  return readdirSync(disk.path('')).filter((name) => name.endsWith('.snapshot'));
+}
+
+async function insertSmall(count: number): Promise<void> {
+  const points = Array.from({ length: count }, smallPoint);
+  await ledger.insert(points, (sent) => clients[0].insertBatch(sent));
+}
+
+/** Inserts small points until there is no room for one. */
+async function fillUpSmall(): Promise<void> {
+  for (const count of [100, 10, 1]) {
+    let refusal: string | undefined;
+    while (refusal === undefined) refusal = await refusalOf(0, count, smallPoint);
+    expect(refusal).toContain(REFUSALS[0]);
+  }
+}
+
+/** One by one, a few clients at a time; none may be refused. */
+async function deleteAll(ids: readonly string[]): Promise<void> {
+  await forEachParallel(ids, 4, async (id, index) => {
+    await ledger.delete(id, (sent) => (clients[index % 2] as VectorClient).delete(sent));
+  });
+}
+
+/** Tries until nothing is said to be missing. */
+async function within(timeMs: number, attempt: () => Promise<string | undefined>): Promise<void> {
+  const end = Date.now() + timeMs;
+  for (;;) {
+    const missing = await attempt();
+    if (missing === undefined) return;
+    expect(Date.now(), missing).toBeLessThan(end);
+    await sleep(100);
+  }
+}
+
+async function start(
+  segmentBytes = SEGMENT_BYTES,
+  more: Record<string, string> = {},
+): Promise<void> {
   const keysPath = join(folder, 'keys.json');
   if (!existsSync(keysPath)) writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   const environment = {
     DATA_PATH: dataPath,
     SERVICE_KEYS_FILE: keysPath,
     DIMENSION: String(DIMENSION),
-    SEGMENT_BYTES: String(SEGMENT_BYTES),
+    SEGMENT_BYTES: String(segmentBytes),
+    ...more,
     PATH: process.env['PATH'] ?? '',
   };
   vectord = new Vectord(environment, [], disk.wrapper);
@@ -140,9 +262,13 @@ async function expectInserts(): Promise<void> {
  * Inserts points by one of the clients and says why they were refused, if they were. The refused
  * are not remembered as under way: if one of them is ever seen, it is a stranger.
  */
-async function refusalOf(at: number, count: number): Promise<string | undefined> {
+async function refusalOf(
+  at: number,
+  count: number,
+  make = count > 1 ? largePoint : () => randomPoint(random),
+): Promise<string | undefined> {
   const client = clients[at] as VectorClient;
-  const points = Array.from({ length: count }, count > 1 ? largePoint : () => randomPoint(random));
+  const points = Array.from({ length: count }, make);
   let ids: readonly string[];
   try {
     const [first, ...others] = points as [TestPoint, ...TestPoint[]];
@@ -164,6 +290,11 @@ async function expectDeletes(): Promise<void> {
 async function healthOf(): Promise<string[]> {
   const ask = async (path: string) => await (await fetch(vectord.value('HTTP') + path)).text();
   return await Promise.all(['/health', '/ready'].map(ask));
+}
+
+function smallPoint(): TestPoint {
+  const { vector, contentType } = randomPoint(random);
+  return { vector, contentType, content: String(ledger.stored.size) };
 }
 
 function largePoint(): TestPoint {

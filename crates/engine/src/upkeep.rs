@@ -18,13 +18,16 @@ use crate::{
     Error, Result,
     index::Index,
     metrics::Counters,
-    store::{Replacement, Snapshots, Stretch, segment_number},
+    store::{Replacement, Snapshots, Store, Stretch, segment_number},
     sync::lock,
     writer::Writer,
 };
 
 /// How often the thread looks whether there is something to do.
 const TICK: Duration = Duration::from_secs(1);
+
+/// How often it does while there is too little room on the disk: who deletes waits for it.
+const TICK_WHEN_SHORT: Duration = Duration::from_millis(100);
 
 /// Fewer changes are linked again in a second or two.
 const LEAST_CHANGES: u64 = 20_000;
@@ -39,8 +42,18 @@ const REST: Duration = Duration::from_secs(30);
 /// After a failure, the next attempt comes no sooner.
 const RETRY: Duration = Duration::from_mins(1);
 
-/// Records compared with their checksums in each tick take about so many bytes.
+/// After one for want of room, which others may make at any time.
+const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
+
+/// What is told while the disk has no room for snapshots.
+const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to make room: \
+                           a restart builds the graphs anew";
+
+/// Records compared with their checksums at a time take about so many bytes.
 const SCRUB_BYTES: usize = 32 << 20;
+
+/// The next come no sooner, however often the thread looks.
+const SCRUB_PAUSE: Duration = Duration::from_millis(900);
 
 /// All records are gone through again after this time.
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
@@ -85,7 +98,10 @@ impl Upkeep {
             saved,
             seen: saved,
             seen_at: now,
+            save_from: now,
             not_before: now,
+            is_short: false,
+            has_no_snapshot: false,
             scrub_next: 0,
             scrub_from,
             looked_at: None,
@@ -96,7 +112,7 @@ impl Upkeep {
         let thread = thread::Builder::new()
             .name("upkeep".into())
             .spawn(move || {
-                while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                while stopped.recv_timeout(state.pace()) == Err(RecvTimeoutError::Timeout) {
                     if Instant::now() >= state.not_before {
                         state.attempt(State::tick);
                     }
@@ -111,7 +127,8 @@ impl Upkeep {
         })
     }
 
-    /// Why the last attempt to write a snapshot or to give space back failed, if it did.
+    /// Why the last attempt to write a snapshot or to give space back failed, if it did, or why
+    /// there is no snapshot.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }
@@ -136,12 +153,19 @@ struct State {
     /// Changes at the last look, and since when there are no more.
     seen: u64,
     seen_at: Instant,
+    /// When the next snapshot may be tried.
+    save_from: Instant,
+    /// When anything may be.
     not_before: Instant,
+    /// Whether there was too little room on the disk when that was last looked at.
+    is_short: bool,
+    /// Whether all snapshots were removed to make room, and none was written since.
+    has_no_snapshot: bool,
     /// The slot whose record is to be compared with its checksum next, and when.
     scrub_next: u32,
     scrub_from: Instant,
-    /// Changes when there was last found to be no space to give back.
-    looked_at: Option<u64>,
+    /// Changes and refused deletes when there was last found to be no space to give back.
+    looked_at: Option<(u64, u64)>,
     /// The numbers of segments with a damaged record that compaction has met.
     spoilt: HashSet<u32>,
     /// Compacted segments that are read already, and that the manifest does not name yet.
@@ -157,18 +181,38 @@ impl State {
             Ok(Err(error)) => Some(error),
             Err(_) => Some(Error::Internal("the upkeep panicked".into())),
         };
-        if failure.is_some() {
-            self.not_before = Instant::now() + RETRY;
-        }
-        *lock(&self.failure) = failure.map(|error| error.to_string());
+        self.not_before = Instant::now()
+            + match &failure {
+                None => Duration::ZERO,
+                Some(Error::StorageFull) => RETRY_WHEN_FULL,
+                Some(_) => RETRY,
+            };
+        let failure = failure.map(|error| error.to_string());
+        let no_snapshot = self.has_no_snapshot.then(|| NO_SNAPSHOT.to_owned());
+        *lock(&self.failure) = failure.or(no_snapshot);
+    }
+
+    fn pace(&self) -> Duration {
+        if self.is_short { TICK_WHEN_SHORT } else { TICK }
     }
 
     fn tick(&mut self) -> Result<()> {
-        if self.is_snapshot_due() {
-            self.save()?;
-        }
+        let saved = self.save_if_due();
         self.scrub();
-        self.compact()
+        self.compact()?;
+        saved
+    }
+
+    /// What room there is goes to others first, while it is short.
+    fn save_if_due(&mut self) -> Result<()> {
+        if self.is_short || Instant::now() < self.save_from || !self.is_snapshot_due() {
+            return Ok(());
+        }
+        let saved = self.save();
+        if saved.is_err() {
+            self.save_from = Instant::now() + RETRY;
+        }
+        saved
     }
 
     fn scrub(&mut self) {
@@ -178,9 +222,12 @@ impl State {
         }
         let slots = SCRUB_BYTES / (self.index.dimension() * size_of::<f32>());
         self.scrub_next = self.index.scrub(self.scrub_next, slots as u32);
-        if self.scrub_next == 0 {
-            self.scrub_from = now + SCRUB_EVERY;
-        }
+        self.scrub_from = now
+            + if self.scrub_next == 0 {
+                SCRUB_EVERY
+            } else {
+                SCRUB_PAUSE
+            };
     }
 
     fn is_snapshot_due(&mut self) -> bool {
@@ -203,6 +250,7 @@ impl State {
         self.index.snapshot(&self.snapshots)?;
         self.counters.add_snapshot();
         self.saved = changes;
+        self.has_no_snapshot = false;
         Ok(())
     }
 
@@ -213,37 +261,137 @@ impl State {
         Ok(())
     }
 
-    /// Gives back the space of deleted points, if it pays. Before the old segments go, a snapshot
-    /// is written: the one before holds points whose vectors go with them.
+    /// Gives back the space of deleted points, if it pays.
     fn compact(&mut self) -> Result<()> {
-        let changes = self.index.changes();
-        if self.replacements.is_empty() && self.looked_at != Some(changes) {
+        let now = (self.index.changes(), self.writer.refused_deletes());
+        if self.replacements.is_empty() && self.looked_at == Some(now) {
+            return Ok(());
+        }
+        self.is_short = self.writer.run(|store| store.is_short_of_room())?;
+        let compacted = if self.is_short {
+            Err(Error::StorageFull)
+        } else {
+            self.compact_at_once(now)
+        };
+        match compacted {
+            Err(Error::StorageFull) => self.make_room(now),
+            compacted => compacted,
+        }
+    }
+
+    /// Copies all that it pays to copy, and writes one snapshot before the old segments go: the one
+    /// before holds points whose vectors go with them.
+    fn compact_at_once(&mut self, now: (u64, u64)) -> Result<()> {
+        if self.replacements.is_empty() {
             let spoilt = self.spoilt.clone();
             let stretches = self.writer.run(move |store| store.stretches(&spoilt))?;
             if stretches.is_empty() {
-                self.looked_at = Some(changes);
+                self.looked_at = Some(now);
             }
             for stretch in stretches {
-                match self.copy(stretch) {
-                    Err(error @ Error::Damaged { .. }) => self.spare(&error),
-                    copied => self.replacements.push(copied?),
-                }
+                self.copy_sound(stretch)?;
             }
         }
         if self.replacements.is_empty() {
             return Ok(());
         }
-        let going = self
-            .replacements
-            .iter()
-            .flat_map(Replacement::going)
-            .collect::<Vec<_>>();
+        self.clear_going()?;
+        self.save()?;
+        self.replace()
+    }
+
+    /// Does the same on a full disk.
+    fn make_room(&mut self, now: (u64, u64)) -> Result<()> {
+        if !self.replacements.is_empty() {
+            self.writer.run(Store::begin_making_room)??;
+        }
+        let made = self.compact_one_by_one(now);
+        self.is_short = self.writer.run(|store| {
+            store.end_making_room()?;
+            Ok::<_, Error>(store.is_short_of_room())
+        })??;
+        made
+    }
+
+    /// Copies one stretch after the other, in the room that is kept for that, and has its old
+    /// segments go at once. No snapshot is written: what there are have points whose vectors go,
+    /// which makes them worse, and not wrong. They go where there is not even room for a copy, or
+    /// for deletes, and nothing else is left to give.
+    fn compact_one_by_one(&mut self, now: (u64, u64)) -> Result<()> {
+        loop {
+            let compacted = match self.copy_tight() {
+                Ok(()) if self.replacements.is_empty() => {
+                    let is_low = self.writer.run(Store::is_low_on_room)??;
+                    if is_low && self.remove_snapshot()? {
+                        continue;
+                    }
+                    self.looked_at = Some(now);
+                    return Ok(());
+                }
+                Ok(()) => self.clear_going().and_then(|()| self.replace()),
+                Err(error) => Err(error),
+            };
+            match compacted {
+                // The next is due as soon as there is room.
+                Ok(()) => self.saved = 0,
+                Err(Error::StorageFull) if self.remove_snapshot()? => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Copies the stretch that takes the least room, unless one is copied already.
+    fn copy_tight(&mut self) -> Result<()> {
+        while self.replacements.is_empty() {
+            let spoilt = self.spoilt.clone();
+            let stretch = self
+                .writer
+                .run(move |store| store.tight_stretch(&spoilt))??;
+            let Some(stretch) = stretch else { break };
+            self.copy_sound(stretch)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest snapshot, if there is one.
+    fn remove_snapshot(&mut self) -> Result<bool> {
+        let list = self.snapshots.list()?;
+        let Some(oldest) = list.last() else {
+            return Ok(false);
+        };
+        self.snapshots.remove(oldest)?;
+        self.has_no_snapshot = list.len() == 1;
+        self.saved = 0;
+        Ok(true)
+    }
+
+    fn copy_sound(&mut self, stretch: Stretch) -> Result<()> {
+        match self.copy(stretch) {
+            Err(error @ Error::Damaged { .. }) => self.spare(&error),
+            copied => self.replacements.push(copied?),
+        }
+        Ok(())
+    }
+
+    /// Waits until no graph has a point whose vector goes.
+    fn clear_going(&self) -> Result<()> {
+        let going = self.going();
         // Deleted points that are still in a graph have their vectors there.
         while !self.wait_until(ROUND, |index| index.clear(&going))? {
             let (index, going) = (Arc::clone(&self.index), going.clone());
             self.writer.run(move |_| index.lend_copies(&going))?;
         }
-        self.save()?;
+        Ok(())
+    }
+
+    fn going(&self) -> Vec<u32> {
+        let going = self.replacements.iter().flat_map(Replacement::going);
+        going.collect()
+    }
+
+    /// Has the manifest name what was copied, and removes what it was copied from.
+    fn replace(&mut self) -> Result<()> {
+        let going = self.going();
         let replacements = std::mem::take(&mut self.replacements);
         let compacted = replacements.len();
         let (replacements, replaced) = self.writer.run(move |store| {

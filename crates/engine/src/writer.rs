@@ -10,6 +10,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
@@ -128,6 +129,7 @@ pub struct Writer {
     queue: Mutex<Option<Sender<Request>>>,
     failure: Arc<Mutex<Option<String>>>,
     full_at: Arc<Mutex<Option<Instant>>>,
+    refused_deletes: Arc<AtomicU64>,
     thread: Mutex<Option<JoinHandle<()>>>,
     budget: Arc<Budget>,
 }
@@ -142,12 +144,14 @@ impl Writer {
     ) -> Result<Writer> {
         let (sender, receiver) = channel();
         let (failure, full_at) = (Arc::default(), Arc::default());
+        let refused_deletes = Arc::<AtomicU64>::default();
         let state = State {
             store,
             index,
             counters,
             failure: Arc::clone(&failure),
             full_at: Arc::clone(&full_at),
+            refused_deletes: Arc::clone(&refused_deletes),
             aside: VecDeque::new(),
         };
         let thread = thread::Builder::new()
@@ -157,6 +161,7 @@ impl Writer {
             queue: Mutex::new(Some(sender)),
             failure,
             full_at,
+            refused_deletes,
             thread: Mutex::new(Some(thread)),
             budget,
         })
@@ -206,6 +211,11 @@ impl Writer {
         lock(&self.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
     }
 
+    /// How many times the disk had no room for deletes either.
+    pub fn refused_deletes(&self) -> u64 {
+        self.refused_deletes.load(Ordering::Relaxed)
+    }
+
     /// Finishes what is enqueued, then closes the store. Later writes are refused.
     pub fn close(&self) -> Result<()> {
         let queue = lock(&self.queue).take();
@@ -240,6 +250,8 @@ struct State {
     failure: Arc<Mutex<Option<String>>>,
     /// When an insert last found the disk full, unless one has found room since.
     full_at: Arc<Mutex<Option<Instant>>>,
+    /// How many times there was no room for deletes.
+    refused_deletes: Arc<AtomicU64>,
     /// Inserts that wait for room, oldest first.
     aside: VecDeque<Request>,
 }
@@ -350,6 +362,7 @@ impl State {
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
             let refuse = |request: Request| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
+                self.refused_deletes.fetch_add(1, Ordering::Relaxed);
                 return deletes.into_iter().for_each(refuse);
             }
             *lock(&self.full_at) = Some(Instant::now());

@@ -127,7 +127,7 @@ fn write_sample() {
     engine.close().unwrap();
     let target = PathBuf::from(std::env::var("SAMPLE").unwrap());
     fs::create_dir_all(&target).unwrap();
-    for name in ["LOCK", "RESERVE"] {
+    for name in ["LOCK", "RESERVE", "SPARE"] {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
     for entry in fs::read_dir(folder.path()).unwrap() {

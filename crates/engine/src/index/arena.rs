@@ -581,10 +581,10 @@ mod tests {
     };
 
     const DIMENSION: usize = 128;
-    const POINTS: usize = 500;
+    const POINTS: usize = 300;
     const CONTENT_BYTES: usize = 1_000;
     const GROUPS: usize = 8;
-    const SEGMENT_BYTES: usize = 8 << 20;
+    const SEGMENT_BYTES: usize = 4 << 20;
 
     #[test]
     fn vectors_are_in_memory_and_headers_and_contents_are_not() {

@@ -92,7 +92,7 @@ impl Store {
         }
         let places = self
             .usage
-            .stretches(&self.manifest, self.segment_bytes, spoilt);
+            .stretches(&self.manifest, self.usual_segment_bytes(), spoilt);
         places
             .into_iter()
             .map(|places| self.stretch_of(places))

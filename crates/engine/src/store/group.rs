@@ -37,6 +37,11 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Whether it stores a point.
+    pub fn is_insert(&self) -> bool {
+        self.op == Op::Insert
+    }
+
     /// The record of a write.
     pub fn new(write: &Write<'a>, sequence: u64) -> Record<'a> {
         match *write {

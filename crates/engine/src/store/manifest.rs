@@ -139,9 +139,13 @@ impl Manifest {
         }
     }
 
+    /// The size of the file.
+    pub fn bytes(&self) -> u64 {
+        (START_BYTES + self.segments.len() * ENTRY_BYTES + CRC_BYTES) as u64
+    }
+
     fn encode(&self) -> Vec<u8> {
-        let length = START_BYTES + self.segments.len() * ENTRY_BYTES + CRC_BYTES;
-        let mut bytes = Vec::with_capacity(length);
+        let mut bytes = Vec::with_capacity(self.bytes() as usize);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend(self.dimension.to_le_bytes());

@@ -18,6 +18,7 @@ mod reader;
 mod recovery;
 mod reserve;
 mod restore;
+mod room;
 mod scan;
 mod segment;
 mod snapshot;
@@ -41,8 +42,8 @@ use lock::Lock;
 use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
 use recovery::Found;
-use reserve::Reserve;
 pub use restore::restore;
+use room::Room;
 use segment::Segment;
 pub use segment::number as segment_number;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
@@ -57,11 +58,11 @@ pub struct OpenOptions {
     pub dimension: Option<u32>,
     /// The dimension of a store without points when none is demanded.
     pub default_dimension: u32,
-    /// Size of a segment file; a larger group gets a larger segment of its own.
+    /// The greatest usual size of a segment file; a larger group gets a larger one of its own.
     pub segment_bytes: u64,
 }
 
-/// The usual size of a segment file.
+/// The greatest usual size of a segment file.
 pub const DEFAULT_SEGMENT_BYTES: u64 = 64 << 20;
 
 /// An open store and what was found in it.
@@ -147,7 +148,7 @@ pub struct Store {
     active: Option<Segment>,
     segments: Arc<Segments>,
     usage: Usage,
-    reserve: Reserve,
+    room: Room,
     last_sequence: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
     proven: bool,
@@ -202,7 +203,7 @@ impl Store {
             active,
             segments,
             usage: Usage::default(),
-            reserve: Reserve::new(folder, options.segment_bytes),
+            room: Room::new(folder),
             last_sequence: found.replay.last_sequence,
             proven: found.replay.proven,
             failure: None,
@@ -211,7 +212,7 @@ impl Store {
             lock: Arc::new(lock),
         };
         if remembered {
-            store.reserve.keep(&*store.io)?;
+            store.keep_room()?;
         }
         match store.prove() {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
@@ -285,18 +286,17 @@ impl Store {
         let inserts = writes
             .iter()
             .any(|write| matches!(write, Write::Insert { .. }));
-        if inserts {
-            let is_back = self.reserve.is_back(&*self.io);
-            if !is_back.map_err(|error| self.failed(&error))? {
-                return Err(Error::StorageFull);
-            }
-        }
+        self.check_room(inserts)?;
         let appended = self.append(records);
-        if inserts || !matches!(appended, Err(Error::StorageFull)) {
+        if !matches!(appended, Err(Error::StorageFull)) {
             return appended;
         }
-        let given_up = self.reserve.give_up(&*self.io);
-        if given_up.map_err(|error| self.failed(&error))? {
+        self.room.note_full(!inserts);
+        if inserts {
+            return appended;
+        }
+        let given = self.room.give_to_deletes(&*self.io);
+        if given.map_err(|error| self.failed(&error))? {
             self.append(records)
         } else {
             appended
@@ -406,6 +406,8 @@ impl Store {
         self.syncs.add_time(sync_time);
         self.segments.publish(number, end);
         self.last_sequence += records.len() as u64;
+        let has_inserts = records.iter().any(Record::is_insert);
+        self.room.note_written(layout.length, has_inserts);
         Ok(locations)
     }
 
@@ -422,7 +424,7 @@ impl Store {
             kind: Kind::Log,
             first_sequence: self.last_sequence + 1,
             capacity: (PAGE as u64 + group_length)
-                .max(self.segment_bytes)
+                .max(self.usual_segment_bytes())
                 .next_multiple_of(4096),
         };
         let made = self.add_segment(header);
@@ -437,9 +439,7 @@ impl Store {
 
     /// Creates a segment and, once it is durable, names it in the manifest.
     fn add_segment(&mut self, header: SegmentHeader) -> std::io::Result<()> {
-        if self.manifest.segments.is_empty() {
-            self.reserve.keep(&*self.io)?;
-        }
+        self.keep_room()?;
         let segment = Segment::create(&*self.io, &self.folder, header)?;
         let mapping = segment.map()?;
         let mut manifest = self.manifest.clone();

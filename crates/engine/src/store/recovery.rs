@@ -136,7 +136,8 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
         for (segment, _) in found.segments.drain(..) {
             io.remove(&segment.path)?;
         }
-        remove_if_there(io, &reserve::path(folder))?;
+        remove_if_there(io, &reserve::path_for_deletes(folder))?;
+        remove_if_there(io, &reserve::path_for_compaction(folder))?;
         found.manifest = None;
         notes.push("the first insert was interrupted: starting empty".to_owned());
     }

@@ -1,26 +1,37 @@
-//! Space kept for deletes: on a full disk, who could not delete could not make room either.
+//! Space kept for what gives space back: on a full disk, who could not delete could not make room,
+//! and compaction needs room for its copy.
 
 use std::{
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
-use super::io::{Io, is_full, remove_if_there, write_all};
+use super::io::{Io, IoFile, is_full, remove_if_there, write_all};
 
-/// The usual size of the reserve. A delete takes 128 bytes at most, and less where several are
+/// The most that is kept for deletes. A delete takes 128 bytes at most, and less where several are
 /// committed together.
-const BYTES: u64 = 16 << 20;
+const BYTES_FOR_DELETES: u64 = 16 << 20;
 
 /// Written at a time.
 static PIECE: [u8; 1 << 16] = [0; 1 << 16];
 
-/// The path of the reserve.
-pub fn path(folder: &Path) -> PathBuf {
+/// The path of the reserve for deletes.
+pub fn path_for_deletes(folder: &Path) -> PathBuf {
     folder.join("RESERVE")
 }
 
-/// A file of zeros that is emptied when a delete finds no space: the next start, too, shall leave to
-/// deletes what is left of it.
+/// The path of the reserve for compaction.
+pub fn path_for_compaction(folder: &Path) -> PathBuf {
+    folder.join("SPARE")
+}
+
+/// The usual size of the reserve for deletes, where files of the log have this size at most.
+pub fn bytes_for_deletes(segment_bytes: u64) -> u64 {
+    BYTES_FOR_DELETES.min(segment_bytes)
+}
+
+/// A file of zeros that is emptied when its space is needed. It stays there, empty, until there is
+/// room to fill it again: the next start, too, shall leave what is left of the space to its owner.
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
@@ -33,89 +44,126 @@ enum State {
     Kept,
     /// There was never room for it.
     Missing,
-    /// Deletes have got its space.
-    Used,
+    /// Its space was given away; about so much of it is left.
+    Given { left: u64 },
 }
 
 impl Reserve {
-    /// The reserve of a folder whose segments have this size, not looked at yet.
-    pub fn new(folder: &Path, segment_bytes: u64) -> Self {
+    /// A reserve that was not looked at yet.
+    pub fn new(path: PathBuf) -> Self {
         Reserve {
-            path: path(folder),
-            bytes: BYTES.min(segment_bytes / 4),
+            path,
+            bytes: 0,
             state: State::Missing,
         }
     }
 
-    /// Makes the reserve if it is not there. A disk without room for it is no error.
-    pub fn keep(&mut self, io: &dyn Io) -> io::Result<()> {
-        if self.state == State::Missing {
-            if self.size(io)? == Some(0) {
-                self.state = State::Used;
-            }
-            self.make(io)?;
+    /// Makes the reserve this large, unless its space is given away. A disk without room for it is
+    /// no error.
+    pub fn keep(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
+        if self.is_given() || self.state == State::Kept && self.bytes == bytes {
+            return Ok(());
         }
-        Ok(())
+        self.bytes = bytes;
+        self.make(io)
     }
 
-    /// Gives the space to deletes, if there is any to give.
+    /// Gives the space away, if there is any to give.
     pub fn give_up(&mut self, io: &dyn Io) -> io::Result<bool> {
         if self.state != State::Kept {
             return Ok(false);
         }
-        remove_if_there(io, &self.path)?;
-        self.state = State::Used;
-        self.leave_empty(io)?;
+        match io.open(&self.path) {
+            Ok(file) => file.set_size(0)?,
+            // Whoever removed it has the space; that it shall come back is still to be known.
+            Err(error) if error.kind() == ErrorKind::NotFound => match io.create(&self.path) {
+                Err(error) if !is_full(&error) => return Err(error),
+                _ => {}
+            },
+            Err(error) => return Err(error),
+        }
+        self.state = State::Given { left: self.bytes };
         Ok(true)
     }
 
-    /// Takes space again that deletes have got; false while there is too little. Until then,
-    /// inserts would take what deletes may need.
+    /// Takes the space again that was given away; false while there is too little. Until then,
+    /// inserts would take what deletes and compaction may need.
     pub fn is_back(&mut self, io: &dyn Io) -> io::Result<bool> {
-        if self.state == State::Used {
+        if self.is_given() {
             self.make(io)?;
         }
-        Ok(self.state != State::Used)
+        Ok(!self.is_given())
+    }
+
+    /// Notes that so many bytes were written to the disk.
+    pub fn spend(&mut self, bytes: u64) {
+        if let State::Given { left } = &mut self.state {
+            *left = left.saturating_sub(bytes);
+        }
+    }
+
+    /// Whether less than half is left of what was given away.
+    pub fn is_low(&self) -> bool {
+        matches!(self.state, State::Given { left } if left < self.bytes / 2)
+    }
+
+    /// Whether the space is there to be given.
+    pub fn is_kept(&self) -> bool {
+        self.state == State::Kept
+    }
+
+    /// Whether the space is given away.
+    pub fn is_given(&self) -> bool {
+        matches!(self.state, State::Given { .. })
     }
 
     fn make(&mut self, io: &dyn Io) -> io::Result<()> {
-        if self.size(io)? != Some(self.bytes) {
-            remove_if_there(io, &self.path)?;
-            if let Err(error) = self.write(io) {
-                remove_if_there(io, &self.path)?;
-                return match self.state {
-                    _ if !is_full(&error) => Err(error),
-                    State::Used => self.leave_empty(io),
-                    State::Kept | State::Missing => Ok(()),
-                };
-            }
+        let (file, is_new) = match io.open(&self.path) {
+            Ok(file) => (file, false),
+            // Missing, or one that cannot be opened.
+            Err(_) => match remove_if_there(io, &self.path).and_then(|()| io.create(&self.path)) {
+                Err(error) if is_full(&error) => return Ok(()),
+                created => (created?, true),
+            },
+        };
+        let before = file.size()?;
+        if before == 0 && !is_new {
+            // As a start finds it.
+            self.state = State::Given { left: 0 };
         }
-        self.state = State::Kept;
+        match fill(&*file, before, self.bytes) {
+            Ok(()) => self.state = State::Kept,
+            Err((written, error)) if is_full(&error) => {
+                file.set_size(before)?;
+                if self.is_given() {
+                    self.state = State::Given { left: written };
+                } else if is_new {
+                    remove_if_there(io, &self.path)?;
+                } else {
+                    (self.bytes, self.state) = (before, State::Kept);
+                }
+            }
+            Err((_, error)) => return Err(error),
+        }
         Ok(())
     }
+}
 
-    fn leave_empty(&self, io: &dyn Io) -> io::Result<()> {
-        match io.create(&self.path) {
-            Err(error) if !is_full(&error) => Err(error),
-            _ => Ok(()),
-        }
+/// Gives a file its size. What is added is written: the size alone would take no space. An error
+/// comes with the number of bytes that found room.
+fn fill(file: &dyn IoFile, before: u64, bytes: u64) -> Result<(), (u64, io::Error)> {
+    if before == bytes {
+        return Ok(());
     }
-
-    /// Its size; none if it is missing or cannot be opened, and is to be made anew.
-    fn size(&self, io: &dyn Io) -> io::Result<Option<u64>> {
-        let file = io.open(&self.path).ok();
-        file.map(|file| file.size()).transpose()
+    if before > bytes {
+        file.set_size(bytes).map_err(|error| (0, error))?;
     }
-
-    /// Written, not only set to its size: that alone would take no space.
-    fn write(&self, io: &dyn Io) -> io::Result<()> {
-        let file = io.create(&self.path)?;
-        let mut at = 0;
-        while at < self.bytes {
-            let length = (self.bytes - at).min(PIECE.len() as u64);
-            write_all(&*file, &PIECE[..length as usize], at).map_err(|(_, error)| error)?;
-            at += length;
-        }
-        file.sync_all()
+    let mut at = before;
+    while at < bytes {
+        let length = (bytes - at).min(PIECE.len() as u64);
+        write_all(file, &PIECE[..length as usize], at)
+            .map_err(|(written, error)| (at + written - before, error))?;
+        at += length;
     }
+    file.sync_all().map_err(|error| (0, error))
 }

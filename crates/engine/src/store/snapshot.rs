@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     format::{self, Flaw, array_at, check_start, put, u32_at, u64_at},
-    io::{Io, IoFile, read_exact, remove_if_there, write_all},
+    io::{Io, IoFile, is_full, read_exact, remove_if_there, write_all},
     lock::Lock,
     manifest, random,
 };
@@ -71,7 +71,8 @@ impl Snapshots {
     }
 
     /// Writes a snapshot of the state after `sequence`: `write` says what is in it. Once it is
-    /// durable, all but the last two are removed. After an error nothing has changed.
+    /// durable, all but the last two are removed. After an error, a full disk included, nothing has
+    /// changed.
     pub fn write(
         &self,
         sequence: u64,
@@ -83,7 +84,10 @@ impl Snapshots {
             // It is removed at the next attempt, if not now.
             drop(self.io.remove(&temporary));
         }
-        written?;
+        written.map_err(|error| match error {
+            Error::Io(error) if is_full(&error) => Error::StorageFull,
+            other => other,
+        })?;
         let list = self.list()?;
         list.iter()
             .skip(KEPT)

@@ -15,7 +15,32 @@ use super::{
 /// Compaction begins when it frees one in so many bytes.
 const LEAST_SHARE: u64 = 16;
 
-/// Bytes of a sealed segment.
+/// What makes it worth the while to copy what is needed of some segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// One in so many bytes is free afterwards, at least.
+    pub share: u64,
+    /// So many bytes are free afterwards, at least.
+    pub bytes: u64,
+}
+
+impl Terms {
+    /// What pays, on a disk with room.
+    pub const USUAL: Terms = Terms { share: 3, bytes: 0 };
+
+    fn are_met(self, all: u64, gain: u64) -> bool {
+        gain.saturating_mul(self.share) >= all && gain >= self.bytes
+    }
+}
+
+/// Segments next to each other that are worth a copy, by their places in the manifest.
+struct Worth {
+    places: Range<usize>,
+    gain: u64,
+    needed: u64,
+}
+
+/// Bytes of a segment.
 struct Size {
     all: u64,
     /// What a segment of its own would need for what is needed.
@@ -73,6 +98,44 @@ impl Usage {
         segment_bytes: u64,
         spoilt: &HashSet<u32>,
     ) -> Vec<Range<usize>> {
+        let found = self.worth(manifest, segment_bytes, spoilt, Terms::USUAL);
+        let gain: u64 = found.iter().map(|worth| worth.gain).sum();
+        if gain * LEAST_SHARE < manifest.sealed_bytes() {
+            return Vec::new();
+        }
+        found.into_iter().map(|worth| worth.places).collect()
+    }
+
+    /// Of all that is worth a copy on these terms, the stretch whose copy takes the least room.
+    pub fn tightest(
+        &self,
+        manifest: &Manifest,
+        segment_bytes: u64,
+        spoilt: &HashSet<u32>,
+        terms: Terms,
+    ) -> Option<Range<usize>> {
+        let found = self.worth(manifest, segment_bytes, spoilt, terms);
+        let tightest = found.into_iter().min_by_key(|worth| worth.needed);
+        tightest.map(|worth| worth.places)
+    }
+
+    /// Whether a copy of the segment that is being written, whose groups end there, would be worth
+    /// it on these terms.
+    pub fn is_last_worth(&self, manifest: &Manifest, end: u64, terms: Terms) -> bool {
+        let needed = manifest
+            .segments
+            .last()
+            .map_or(0, |entry| self.needed_bytes(manifest, entry));
+        terms.are_met(end, end.saturating_sub(PAGE as u64 + needed))
+    }
+
+    fn worth(
+        &self,
+        manifest: &Manifest,
+        segment_bytes: u64,
+        spoilt: &HashSet<u32>,
+        terms: Terms,
+    ) -> Vec<Worth> {
         let sealed = manifest.segments.len().saturating_sub(1);
         let sizes: Vec<Size> = manifest.segments[..sealed]
             .iter()
@@ -81,26 +144,26 @@ impl Usage {
                 needed: self.needed_bytes(manifest, entry),
             })
             .collect();
-        let (mut stretches, mut gain) = (Vec::new(), 0);
+        let mut found = Vec::new();
         let mut start = 0;
         while start < sealed {
             let is_sound = |entry: &&Entry| !spoilt.contains(&entry.number);
             let sound = manifest.segments[start..sealed].iter().take_while(is_sound);
             let end = start + sound.count();
-            match best_from(&sizes[start..end], segment_bytes) {
-                Some((length, gained)) => {
-                    stretches.push(start..start + length);
-                    gain += gained;
-                    start += length;
+            match best_from(&sizes[start..end], segment_bytes, terms) {
+                Some((length, gain, needed)) => {
+                    let places = start..start + length;
+                    start = places.end;
+                    found.push(Worth {
+                        places,
+                        gain,
+                        needed,
+                    });
                 }
                 None => start += 1,
             }
         }
-        let all: u64 = sizes.iter().map(|size| size.all).sum();
-        if gain * LEAST_SHARE < all {
-            stretches.clear();
-        }
-        stretches
+        found
     }
 
     fn needed_bytes(&self, manifest: &Manifest, entry: &Entry) -> u64 {
@@ -115,8 +178,8 @@ impl Usage {
 }
 
 /// Of the stretches that begin with the first of some segments, the length of the one that gains
-/// most for what is copied, and how much that is.
-fn best_from(sizes: &[Size], segment_bytes: u64) -> Option<(usize, u64)> {
+/// most for what is copied, how much that is, and what is copied.
+fn best_from(sizes: &[Size], segment_bytes: u64, terms: Terms) -> Option<(usize, u64, u64)> {
     let (mut all, mut needed) = (0, PAGE as u64);
     let mut best: Option<(usize, u64, u64)> = None;
     for (length, size) in (1..).zip(sizes) {
@@ -129,14 +192,20 @@ fn best_from(sizes: &[Size], segment_bytes: u64) -> Option<(usize, u64)> {
         let is_better = best.is_none_or(|(_, most, cost)| {
             u128::from(gain) * u128::from(cost) > u128::from(most) * u128::from(needed)
         });
-        if gain * 3 >= all && is_better {
+        if terms.are_met(all, gain) && is_better {
             best = Some((length, gain, needed));
         }
     }
-    best.map(|(length, gain, _)| (length, gain))
+    best
 }
 
 impl Manifest {
+    /// Bytes of all segments but the one that is being written.
+    pub fn sealed_bytes(&self) -> u64 {
+        let sealed = self.segments.len().saturating_sub(1);
+        self.segments[..sealed].iter().map(|entry| entry.end).sum()
+    }
+
     /// Whether the record of the insert that a delete undoes may be there still, once those that
     /// are not needed are gone from `going`.
     pub fn needs(&self, tombstone: &Tombstone, going: &[Entry]) -> bool {

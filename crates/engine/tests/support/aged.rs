@@ -132,7 +132,11 @@ pub fn copy_of(folder: &Path) -> tempfile::TempDir {
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| !path.ends_with("LOCK") && !path.ends_with("RESERVE"));
+    paths.retain(|path| {
+        ["LOCK", "RESERVE", "SPARE"]
+            .iter()
+            .all(|name| !path.ends_with(name))
+    });
     paths.sort();
     // In a folder that is in use, one may be gone by now.
     let read = |path: PathBuf| fs::read(&path).ok().map(|bytes| (path, bytes));

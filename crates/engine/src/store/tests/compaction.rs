@@ -46,6 +46,14 @@ pub fn compact_all(store: &mut Store) -> Result<usize> {
     }
 }
 
+/// Compacts what there is room for on a full disk.
+pub fn compact_tightly(store: &mut Store) -> Result<()> {
+    while let Some(stretch) = store.tight_stretch(&HashSet::new())? {
+        compact(store, stretch)?;
+    }
+    store.end_making_room()
+}
+
 fn log_bytes(folder: &Path) -> u64 {
     let entries = fs_err::read_dir(folder)
         .unwrap()

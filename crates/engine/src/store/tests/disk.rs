@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::store::{
+    format::BLOCK,
     io::{Disk, Io, IoFile},
     mapping::Mapping,
 };
@@ -58,6 +59,11 @@ impl TestDisk {
         watch.failing_call = Some(watch.calls.len() + calls);
     }
 
+    /// Lets all calls pass from now on; says whether the one that was to fail did not come.
+    pub fn fail_no_more(&self) -> bool {
+        self.0.lock().unwrap().failing_call.take().is_some()
+    }
+
     pub fn set_space(&self, bytes: Option<u64>) {
         self.0.lock().unwrap().space = bytes;
     }
@@ -82,10 +88,21 @@ impl TestDisk {
         watch.space = watch.space.map(|space| space + written);
     }
 
+    /// Has what was written behind a new end of a file for others.
+    fn cut_off(&self, path: &Path, size: u64) {
+        let mut watch = self.0.lock().unwrap();
+        let written = watch.written.get(path).copied().unwrap_or(0);
+        let cut_off = written.saturating_sub(size);
+        watch.written.insert(path.to_owned(), written - cut_off);
+        watch.space = watch.space.map(|space| space + cut_off);
+    }
+
     /// How many of the bytes find space.
     fn room(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
         let mut watch = self.0.lock().unwrap();
+        // The rest of a block is there with its beginning.
         let before = watch.written.get(path).copied().unwrap_or(0);
+        let before = before.next_multiple_of(BLOCK as u64);
         let old = before.saturating_sub(offset).min(length);
         let new = (length - old).min(watch.space.unwrap_or(u64::MAX));
         if old + new == 0 && length > 0 {
@@ -114,12 +131,13 @@ impl Io for TestDisk {
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
         let file = Disk.open(path)?;
         if self.0.lock().unwrap().space.is_some() {
-            let used = Disk
-                .read(path)?
-                .iter()
-                .rposition(|&byte| byte != 0)
-                .map_or(0, |at| at + 1);
-            let used = (used as u64).next_multiple_of(4096);
+            let bytes = Disk.read(path)?;
+            let last = bytes.iter().rposition(|&byte| byte != 0);
+            let used = match last {
+                // A reserve.
+                None => bytes.len() as u64,
+                Some(last) => (last as u64 + 1).next_multiple_of(4096),
+            };
             let mut watch = self.0.lock().unwrap();
             watch.written.entry(path.to_owned()).or_insert(used);
         }
@@ -155,6 +173,12 @@ impl Io for TestDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.note(Call::Rename(from.to_owned(), to.to_owned()))?;
+        self.give_back(to);
+        let mut watch = self.0.lock().unwrap();
+        if let Some(written) = watch.written.remove(from) {
+            watch.written.insert(to.to_owned(), written);
+        }
+        drop(watch);
         Disk.rename(from, to)
     }
 
@@ -197,6 +221,7 @@ impl IoFile for TestFile {
 
     fn set_size(&self, size: u64) -> io::Result<()> {
         self.disk.note(Call::SetSize(self.path.clone(), size))?;
+        self.disk.cut_off(&self.path, size);
         self.file.set_size(size)
     }
 

@@ -9,6 +9,7 @@ mod damage;
 mod disk;
 mod full;
 mod restore;
+mod room;
 mod round_trip;
 mod snapshots;
 

@@ -1,0 +1,217 @@
+//! Who gets what room there is on a full disk. Deletes and compaction have a reserve each, since
+//! they make room; inserts wait until both reserves are there again.
+
+use std::{collections::HashSet, io, path::Path};
+
+use super::{
+    Store, Stretch,
+    format::PAGE,
+    io::Io,
+    reserve::{self, Reserve},
+    usage::Terms,
+};
+use crate::{Error, Result};
+
+/// A new segment takes at most one in so many bytes of the log, so that there is room for its copy
+/// where there was room for the log.
+const SEGMENTS_PER_LOG: u64 = 8;
+
+/// Smaller segments are not worth a file.
+const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
+
+/// On a full disk a segment is copied for one in so many bytes: nobody has room for anything else.
+const SHARE_WHEN_FULL: u64 = 8;
+
+/// When deletes have used half of their reserve, it is copied for so few.
+const SHARE_WHEN_LOW: u64 = 256;
+
+/// The room of a store on its disk.
+pub struct Room {
+    for_deletes: Reserve,
+    for_compaction: Reserve,
+    /// Whether a write has found none, and none was found for all since.
+    is_short: bool,
+    /// Whether the last delete has found none.
+    is_delete_refused: bool,
+    /// Whether compaction is making some, which inserts must not take.
+    is_being_made: bool,
+}
+
+impl Room {
+    /// The room of a folder, whose reserves were not looked at yet.
+    pub fn new(folder: &Path) -> Self {
+        Room {
+            for_deletes: Reserve::new(reserve::path_for_deletes(folder)),
+            for_compaction: Reserve::new(reserve::path_for_compaction(folder)),
+            is_short: false,
+            is_delete_refused: false,
+            is_being_made: false,
+        }
+    }
+
+    /// Makes both reserves for segments of this size at most, and usually.
+    pub fn keep(&mut self, io: &dyn Io, most_bytes: u64, usual_bytes: u64) -> io::Result<()> {
+        let for_deletes = reserve::bytes_for_deletes(most_bytes);
+        self.for_deletes.keep(io, for_deletes)?;
+        self.for_compaction.keep(io, usual_bytes)?;
+        self.is_short |= self.is_given();
+        Ok(())
+    }
+
+    fn is_given(&self) -> bool {
+        self.for_deletes.is_given() || self.for_compaction.is_given()
+    }
+
+    /// Whether inserts may take room.
+    pub fn is_for_inserts(&mut self, io: &dyn Io) -> io::Result<bool> {
+        Ok(!self.is_being_made && self.regain(io)?)
+    }
+
+    /// Takes back what was given away, that of compaction first: all that deletes have freed may
+    /// depend on it. False while there is too little.
+    fn regain(&mut self, io: &dyn Io) -> io::Result<bool> {
+        let is_back = self.for_compaction.is_back(io)? && self.for_deletes.is_back(io)?;
+        self.is_delete_refused &= !self.for_deletes.is_kept();
+        Ok(is_back)
+    }
+
+    /// Gives deletes the room that is kept for them; false if they have had it.
+    pub fn give_to_deletes(&mut self, io: &dyn Io) -> io::Result<bool> {
+        self.for_deletes.give_up(io)
+    }
+
+    /// Whether deletes have found no room, or soon will.
+    fn is_low(&self) -> bool {
+        self.is_delete_refused || self.for_deletes.is_low()
+    }
+
+    /// Gives compaction all the room that is kept, and lets no insert have any of it: what deletes
+    /// take meanwhile is theirs.
+    fn give_to_compaction(&mut self, io: &dyn Io) -> io::Result<()> {
+        self.is_being_made = true;
+        self.for_deletes.give_up(io)?;
+        self.for_compaction.give_up(io)?;
+        Ok(())
+    }
+
+    /// Notes that a write, maybe one that only deletes, has found no room.
+    pub fn note_full(&mut self, is_delete: bool) {
+        self.is_short = true;
+        self.is_delete_refused |= is_delete;
+    }
+
+    /// Notes that a group of this size was written.
+    pub fn note_written(&mut self, bytes: u64, has_inserts: bool) {
+        self.for_deletes.spend(bytes);
+        self.is_short &= !has_inserts;
+        self.is_delete_refused = false;
+    }
+}
+
+impl Store {
+    /// Whether a write has found no room, and none was found for all since.
+    #[must_use]
+    pub fn is_short_of_room(&self) -> bool {
+        self.room.is_short
+    }
+
+    /// Whether deletes have used half of the room that is kept for them, and there is no other.
+    pub fn is_low_on_room(&mut self) -> Result<bool> {
+        Ok(
+            self.room.for_deletes.is_low()
+                && !self.regain_room()?
+                && self.room.for_deletes.is_low(),
+        )
+    }
+
+    /// Gives the copies of compaction, and a new manifest, all the room that is kept: until
+    /// [`Store::end_making_room`] no insert is taken.
+    pub fn begin_making_room(&mut self) -> Result<()> {
+        self.check_writable()?;
+        let given = self.room.give_to_compaction(&*self.io);
+        given.map_err(|error| self.failed(&error))
+    }
+
+    /// Chooses, on a full disk, the one stretch to compact next, and gives its copy room as
+    /// [`Store::begin_making_room`] does. None once nothing is worth it or there is room enough.
+    /// `spoilt` segments cannot be copied.
+    pub fn tight_stretch(&mut self, spoilt: &HashSet<u32>) -> Result<Option<Stretch>> {
+        self.check_writable()?;
+        if let Some(stretch) = self.tight_stretch_on(SHARE_WHEN_FULL, spoilt)? {
+            return Ok(Some(stretch));
+        }
+        if self.room.is_being_made {
+            self.regain_room()?;
+        }
+        if self.room.is_low() {
+            self.tight_stretch_on(SHARE_WHEN_LOW, spoilt)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Takes back what compaction has left or made of the room that is kept.
+    pub fn end_making_room(&mut self) -> Result<()> {
+        self.check_writable()?;
+        if std::mem::take(&mut self.room.is_being_made) {
+            self.regain_room()?;
+        }
+        self.room.is_short = self.room.is_given();
+        Ok(())
+    }
+
+    fn regain_room(&mut self) -> Result<bool> {
+        let is_back = self.room.regain(&*self.io);
+        is_back.map_err(|error| self.failed(&error))
+    }
+
+    fn tight_stretch_on(&mut self, share: u64, spoilt: &HashSet<u32>) -> Result<Option<Stretch>> {
+        // The manifest is written anew, and less than a page may be nothing to the disk.
+        let bytes = PAGE as u64 + self.manifest.bytes();
+        let terms = Terms { share, bytes };
+        let segment_bytes = self.usual_segment_bytes();
+        let places = |store: &Store| {
+            let usage = &store.usage;
+            usage.tightest(&store.manifest, segment_bytes, spoilt, terms)
+        };
+        let mut found = places(self);
+        let end = self.active.as_ref().map_or(0, |active| active.end);
+        if found.is_none() && self.usage.is_last_worth(&self.manifest, end, terms) {
+            self.begin_making_room()?;
+            self.rotate(0).map_err(|error| self.failed(&error))?;
+            found = places(self);
+        }
+        let Some(places) = found else {
+            return Ok(None);
+        };
+        self.begin_making_room()?;
+        Ok(Some(self.stretch_of(places)))
+    }
+
+    /// The size of a new segment, unless a group needs a larger one: a power of two, where the
+    /// largest size allows, so that the reserve for compaction seldom changes with it.
+    pub(super) fn usual_segment_bytes(&self) -> u64 {
+        let active = self.active.as_ref().map_or(0, |active| active.end);
+        let share = (self.manifest.sealed_bytes() + active) / SEGMENTS_PER_LOG;
+        let power = share.checked_ilog2().map_or(0, |power| 1 << power);
+        power.max(LEAST_SEGMENT_BYTES).min(self.segment_bytes)
+    }
+
+    pub(super) fn keep_room(&mut self) -> io::Result<()> {
+        let usual = self.usual_segment_bytes();
+        self.room.keep(&*self.io, self.segment_bytes, usual)
+    }
+
+    /// Whether a group may be written that has inserts or not.
+    pub(super) fn check_room(&mut self, has_inserts: bool) -> Result<()> {
+        if !has_inserts {
+            return Ok(());
+        }
+        let is_for_inserts = self.room.is_for_inserts(&*self.io);
+        if is_for_inserts.map_err(|error| self.failed(&error))? {
+            return Ok(());
+        }
+        self.room.note_full(false);
+        Err(Error::StorageFull)
+    }
+}

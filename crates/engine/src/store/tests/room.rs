@@ -1,0 +1,244 @@
+//! Deletes alone make room on a full disk, whatever happens to the disk or the process meanwhile.
+
+use std::{collections::HashSet, path::Path, sync::Arc};
+
+use super::{
+    State, Step, apply, commit,
+    compaction::compact_tightly,
+    crash::losses,
+    disk::{Files, TestDisk, after_power_cut},
+    new_folder, restore, state, state_after,
+};
+use crate::{
+    Error, Result,
+    store::{OpenOptions, Opened, Store},
+};
+
+/// Groups that a store has acknowledged, and behind which call each.
+struct History {
+    /// Of each point.
+    content_bytes: usize,
+    groups: Vec<Vec<Step>>,
+    acknowledged: Vec<usize>,
+}
+
+impl History {
+    fn new(content_bytes: usize) -> History {
+        History {
+            content_bytes,
+            groups: Vec::new(),
+            acknowledged: Vec::new(),
+        }
+    }
+
+    fn commit(&mut self, store: &mut Store, disk: &TestDisk, group: Vec<Step>) -> Result<()> {
+        self.groups.push(group);
+        let group = self.groups.last().map(Vec::as_slice).unwrap_or_default();
+        match commit(store, group) {
+            Ok(_) => self.acknowledged.push(disk.call_count()),
+            Err(Error::StorageFull) => {
+                self.groups.pop();
+                return Err(Error::StorageFull);
+            }
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    /// Inserts points until there is no room for more; says how many there were.
+    fn fill(&mut self, store: &mut Store, disk: &TestDisk, first: u32, batch: u32) -> Result<u32> {
+        for at in (0..).step_by(batch as usize) {
+            let numbers = first + at..first + at + batch;
+            let group =
+                numbers.map(|number| Step::Insert(number, vec![number as u8; self.content_bytes]));
+            match self.commit(store, disk, group.collect()) {
+                Err(Error::StorageFull) => return Ok(at),
+                other => other?,
+            }
+        }
+        unreachable!("some disk is full")
+    }
+
+    /// Deletes so many of a hundred points one by one, as compaction goes on from time to time.
+    fn delete(
+        &mut self,
+        store: &mut Store,
+        disk: &TestDisk,
+        points: u32,
+        percent: u32,
+    ) -> Result<()> {
+        // A step that shares no divisor with 100 goes through all remainders.
+        let gone = (0..points).filter(|number| number * 37 % 100 < percent);
+        for (count, number) in (1..).zip(gone) {
+            self.commit(store, disk, vec![Step::Delete(number)])?;
+            if count % 20 == 0 {
+                compact_tightly(store)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> State {
+        state_after(&self.groups)
+    }
+}
+
+fn open(disk: &TestDisk, folder: &Path, segment_bytes: u64) -> Result<Opened> {
+    let options = OpenOptions {
+        segment_bytes,
+        ..super::options(folder)
+    };
+    Store::open_on(Arc::new(disk.clone()), &options)
+}
+
+/// Fills a disk, deletes, and has to find room for others again; twice.
+fn expect_room(disk_bytes: u64, segment_bytes: u64, percent: u32) {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    disk.set_space(Some(disk_bytes));
+    let mut opened = open(&disk, folder.path(), segment_bytes).unwrap();
+    let mut history = History::new(20);
+    let store = &mut opened.store;
+    let count = history.fill(store, &disk, 0, 1).unwrap();
+    assert!(u64::from(count) * 256 * 4 > disk_bytes, "{count} points");
+    history.delete(store, &disk, count, percent).unwrap();
+    compact_tightly(store).unwrap();
+    let more = history.fill(store, &disk, count, 1).unwrap();
+    assert!(more * 100 > count * percent / 2, "{more} after {count}");
+
+    drop(opened);
+    let mut opened = open(&disk, folder.path(), segment_bytes).unwrap();
+    assert_eq!(state(&opened), history.state());
+    // All that is left goes.
+    let store = &mut opened.store;
+    let numbers = 0..count + more;
+    let is_there = |number: &u32| history.state().contains_key(&super::id(*number));
+    let left: Vec<u32> = numbers.filter(is_there).collect();
+    for part in left.chunks(20) {
+        for &number in part {
+            history
+                .commit(store, &disk, vec![Step::Delete(number)])
+                .unwrap();
+        }
+        compact_tightly(store).unwrap();
+    }
+    let others = history.fill(store, &disk, count + more, 1).unwrap();
+    assert!(others * 5 > count * 4, "{others} after {count}");
+    drop(opened);
+    let opened = open(&disk, folder.path(), segment_bytes).unwrap();
+    assert_eq!(state(&opened), history.state());
+}
+
+#[test]
+fn deletes_alone_make_room_where_each_takes_half_as_much_as_a_point() {
+    expect_room(512 << 10, 16 << 10, 38);
+}
+
+#[test]
+fn deletes_alone_make_room_where_all_points_are_in_the_segment_that_is_written() {
+    expect_room(384 << 10, 128 << 10, 38);
+}
+
+const DISK_BYTES: u64 = 200 << 10;
+const SEGMENT_BYTES: u64 = 16 << 10;
+
+/// What happens from the first delete on.
+fn make_room(history: &mut History, store: &mut Store, disk: &TestDisk, count: u32) -> Result<()> {
+    history.delete(store, disk, count, 38)?;
+    compact_tightly(store)?;
+    let more = history.fill(store, disk, count, 5)?;
+    assert!(more > 20, "{more} points found room");
+    store.prove().or_else(|error| match error {
+        Error::StorageFull => Ok(()),
+        other => Err(other),
+    })
+}
+
+/// A disk that has been filled.
+fn full_disk(folder: &Path) -> (Opened, TestDisk, History, u32) {
+    let disk = TestDisk::default();
+    disk.set_space(Some(DISK_BYTES));
+    let mut opened = open(&disk, folder, SEGMENT_BYTES).unwrap();
+    let mut history = History::new(800);
+    let count = history.fill(&mut opened.store, &disk, 0, 5).unwrap();
+    (opened, disk, history, count)
+}
+
+#[test]
+fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
+    let folder = new_folder();
+    let (mut opened, disk, mut history, count) = full_disk(folder.path());
+    let begun = disk.call_count();
+    make_room(&mut history, &mut opened.store, &disk, count).unwrap();
+    drop(opened);
+    let calls = disk.calls();
+    assert!(calls.len() > begun + 150, "{} calls", calls.len() - begun);
+    for cut in begun..=calls.len() {
+        let acknowledged = history.acknowledged.iter().filter(|&&at| at <= cut).count();
+        let with_next = (acknowledged + 1).min(history.groups.len());
+        let allowed = [acknowledged, with_next].map(|count| state_after(&history.groups[..count]));
+        for loss in losses(cut).into_iter().take(4) {
+            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+            restore(folder.path(), &left);
+            let opened = super::open(folder.path())
+                .unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
+            assert!(allowed.contains(&state(&opened)), "cut {cut}, {loss:?}");
+        }
+    }
+}
+
+#[test]
+fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
+    for failing in 0.. {
+        let folder = new_folder();
+        let (mut opened, disk, mut history, count) = full_disk(folder.path());
+        disk.fail_after(failing);
+        let made = make_room(&mut history, &mut opened.store, &disk, count);
+        let is_over = disk.fail_no_more();
+        drop(opened);
+        let acknowledged = history.acknowledged.len();
+        let allowed =
+            [acknowledged, history.groups.len()].map(|count| state_after(&history.groups[..count]));
+        let opened = open(&disk, folder.path(), SEGMENT_BYTES);
+        let opened = opened.unwrap_or_else(|error| panic!("call {failing}: {error}"));
+        assert!(allowed.contains(&state(&opened)), "call {failing}");
+        if is_over {
+            made.unwrap();
+            assert!(failing > 150, "{failing} calls");
+            return;
+        }
+    }
+}
+
+#[test]
+fn inserts_leave_what_compaction_has_just_made() {
+    let folder = new_folder();
+    let (mut opened, disk, mut history, count) = full_disk(folder.path());
+    let store = &mut opened.store;
+    for number in 0..count / 5 {
+        history
+            .commit(store, &disk, vec![Step::Delete(number)])
+            .unwrap();
+    }
+    assert!(store.is_short_of_room());
+    let stretch = store.tight_stretch(&HashSet::new()).unwrap();
+    assert!(stretch.is_some());
+    let insert = |number: u32| [Step::Insert(number, vec![])];
+    // There is room: it is kept.
+    disk.set_space(Some(DISK_BYTES));
+    assert!(matches!(
+        commit(store, &insert(5_000)),
+        Err(Error::StorageFull)
+    ));
+    let delete = [Step::Delete(count - 1)];
+    commit(store, &delete).unwrap();
+    store.end_making_room().unwrap();
+    commit(store, &insert(5_001)).unwrap();
+    assert!(!store.is_short_of_room());
+    let mut expected = history.state();
+    apply(&delete, &mut expected);
+    apply(&insert(5_001), &mut expected);
+    drop(opened);
+    let opened = open(&disk, folder.path(), SEGMENT_BYTES).unwrap();
+    assert_eq!(state(&opened), expected);
+}
