@@ -18,7 +18,9 @@ impl Lifted {
     /// of JSON, and so it does in every other respect.
     pub fn lift(&mut self, text: &[u8], key: &[u8]) -> Option<()> {
         let Lifted { values, ends, rest } = self;
-        (values.clear(), ends.clear(), rest.clear());
+        values.clear();
+        ends.clear();
+        rest.clear();
         let mut reader = Reader { text, at: 0 };
         let mut copied = 0;
         while let Some(byte) = reader.peek() {
