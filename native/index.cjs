@@ -840,4 +840,5 @@ module.exports.backupFolder = nativeBinding.backupFolder
 module.exports.checkFolder = nativeBinding.checkFolder
 module.exports.formatVector = nativeBinding.formatVector
 module.exports.liftVectors = nativeBinding.liftVectors
+module.exports.liftVectorsInto = nativeBinding.liftVectorsInto
 module.exports.restoreFolder = nativeBinding.restoreFolder

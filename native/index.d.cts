@@ -35,7 +35,12 @@ export declare class NativeEngine {
    */
   search(vector: Float32Array, metric: number, limit: number, ef: number): Uint8Array | null
   /** Answers many searches on other threads; `vectors` holds one vector after the other. */
-  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): Promise<BatchResults>
+  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): BegunSearch
+  /**
+   * Gives up a search that nobody waits for: its promise rejects, and its threads do something
+   * else. Does nothing once it has been answered.
+   */
+  abandonSearch(ticket: number): void
   /** Points, health and graphs. */
   status(): EngineStatus
   /** What was done since the start, and what waits. */
@@ -68,6 +73,14 @@ export interface BatchResults {
   ids: Uint8Array
   /** The number of results of each query. */
   counts: Uint32Array
+}
+
+/** A batch search that was begun. */
+export interface BegunSearch {
+  /** What it finds, or why it failed. */
+  answer: Promise<BatchResults>
+  /** Names it for `abandonSearch`; absent where it has been answered already. */
+  ticket?: number
 }
 
 /** Verifies a data folder that no process has open; changes nothing. */
@@ -199,6 +212,13 @@ export interface LiftedVectors {
  * of numbers within the range of a float, or the text may mean something else.
  */
 export declare function liftVectors(text: Uint8Array): LiftedVectors | null
+
+/**
+ * The same of a short text, into memory that is there already: as words of four bytes the number
+ * of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
+ * behind them the rest. False instead of null, and also where there is no room for it.
+ */
+export declare function liftVectorsInto(text: Uint8Array, memory: Buffer): boolean
 
 /** A stored point without its id. */
 export interface NativePoint {

@@ -12,6 +12,8 @@ const STATUSES = {
   NOT_FOUND: { http: 404, grpc: status.NOT_FOUND },
   METHOD_NOT_ALLOWED: { http: 405, grpc: status.UNIMPLEMENTED },
   TIMEOUT: { http: 408, grpc: status.DEADLINE_EXCEEDED },
+  // No client sees this: it has gone. HTTP has no status for it; this one is what others count.
+  CANCELLED: { http: 499, grpc: status.CANCELLED },
   TOO_LARGE: { http: 413, grpc: status.RESOURCE_EXHAUSTED },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, grpc: status.INVALID_ARGUMENT },
   INTERNAL: { http: 500, grpc: status.INTERNAL },

@@ -5,6 +5,7 @@ import {
   EXIT_IN_USE,
   EXIT_OK,
   EXIT_REFUSED,
+  EXIT_SIGNAL,
   StartError,
 } from './start-error.js';
 import { VERSION } from './version.js';
@@ -76,6 +77,7 @@ Exit codes:
   ${EXIT_BAD_USAGE}  the arguments or a setting cannot be read
   ${EXIT_DAMAGED}  check, backup or restore found damage
   ${EXIT_IN_USE}  check or restore found the folder in use
+  ${EXIT_SIGNAL} and the number of a signal: the second one, which cut a stop short
 `;
 }
 

@@ -7,6 +7,7 @@ import { helpText, parseArguments } from './help.js';
 import { createLogger, type Logger } from './logger.js';
 import { maintain } from './maintenance/maintain.js';
 import { nodeVersionWarning } from './node-version.js';
+import { npmEnd } from './npm.js';
 import { exitOnDefect, ignoreClosedOutput, nextStopSignal } from './shutdown.js';
 import { EXIT_OK, EXIT_REFUSED, StartError } from './start-error.js';
 import { start, type RunningService } from './start.js';
@@ -45,12 +46,15 @@ async function serve(): Promise<void> {
   exitOnDefect(logger);
   const warning = nodeVersionWarning(process.versions.node);
   if (warning !== undefined) logger.warn(warning);
-  const stopSignal = nextStopSignal();
+  const stopReason = Promise.race([
+    nextStopSignal().then((signal) => ({ signal })),
+    npmEnd().then(() => ({ reason: 'npm has ended' })),
+  ]);
   let service: RunningService | undefined;
   process.on('SIGHUP', () => service?.reloadKeys());
   service = await start(config, logger);
   process.stdout.write(banner(service.summary));
-  logger.info({ signal: await stopSignal }, 'stopping');
+  logger.info(await stopReason, 'stopping');
   process.exit(await stop(service, logger));
 }
 

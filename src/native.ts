@@ -9,6 +9,7 @@ import {
 import type { PointBatch } from './point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import type { EngineQuery, QueryBatch } from './query-batch.js';
+import type { OnRequestEnd } from './request-end.js';
 import { describeSingle, type DescribeItem } from './rules.js';
 
 export interface EngineOptions {
@@ -100,13 +101,21 @@ export class Engine {
     return translate(() => this.#engine.search(vector, similarity, limit, ef)) ?? undefined;
   }
 
-  /** The ids found for each query, on the engine's own threads. */
-  async searchBatch(batch: QueryBatch, describe: DescribeItem): Promise<PointIds[]> {
+  /**
+   * The ids found for each query, on the engine's own threads. Work that has not begun, or has not
+   * come to its end, is left undone once nobody waits for it.
+   */
+  async searchBatch(
+    batch: QueryBatch,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<PointIds[]> {
     const { vectors, similarities, limits, efs } = batch;
-    const { ids, counts } = await translateAsync(
-      () => this.#engine.searchBatch(vectors, similarities, limits, efs),
-      describe,
-    );
+    const { ids, counts } = await translateAsync(() => {
+      const { answer, ticket } = this.#engine.searchBatch(vectors, similarities, limits, efs);
+      if (ticket !== undefined) onRequestEnd(() => this.#engine.abandonSearch(ticket));
+      return answer;
+    }, describe);
     let end = 0;
     return Array.from(counts, (count) => {
       const start = end;
@@ -137,19 +146,53 @@ export function formatVector(vector: Float32Array): string {
 /** The vectors of a JSON text, and the text with the index of each in its place. */
 export interface LiftedVectors {
   readonly vectors: readonly Float32Array[];
+  /** Good until the next text is taken apart. */
   readonly rest: Buffer;
 }
+
+/**
+ * A text up to this length is taken apart in memory that is there already: to make an array over
+ * memory of the addon takes as long as a few kilobytes of text.
+ */
+const SHORT_TEXT_BYTES = 64 * 1024;
+const WORD_BYTES = 4;
+/** The numbers at the start of `shortMemory`. */
+const COUNTS = 3;
+/** Two bytes of the text become at most one value, and more than two at most twice as much text. */
+const shortMemory = Buffer.alloc(5 * SHORT_TEXT_BYTES);
+const shortWords = new Uint32Array(shortMemory.buffer, shortMemory.byteOffset);
 
 /**
  * Takes the value of each key `vector` out of a JSON text; undefined where one of them is not an
  * array of numbers within the range of f32, or the text may mean something else.
  */
 export function liftVectors(text: Buffer): LiftedVectors | undefined {
+  if (text.length <= SHORT_TEXT_BYTES) return liftShort(text);
   const lifted = native.liftVectors(text);
   if (lifted === null) return undefined;
   const { values, ends, rest } = lifted;
   const vectors = Array.from(ends, (end, index) => values.subarray(ends[index - 1] ?? 0, end));
   return { vectors, rest: Buffer.from(rest.buffer, rest.byteOffset, rest.length) };
+}
+
+function liftShort(text: Buffer): LiftedVectors | undefined {
+  if (!native.liftVectorsInto(text, shortMemory)) return undefined;
+  const valueCount = shortWords[0] ?? 0;
+  const vectorCount = shortWords[1] ?? 0;
+  const restBytes = shortWords[2] ?? 0;
+  const valuesAt = (COUNTS + vectorCount) * WORD_BYTES;
+  const restAt = valuesAt + valueCount * WORD_BYTES;
+  // Of a few kilobytes it is a part of memory that is there already, aligned to eight bytes.
+  const values = Buffer.allocUnsafe(restAt - valuesAt);
+  values.set(shortMemory.subarray(valuesAt, restAt));
+  const vectors: Float32Array[] = [];
+  for (let index = 0, start = 0; index < vectorCount; index += 1) {
+    const end = shortWords[COUNTS + index] ?? 0;
+    const startAt = values.byteOffset + start * WORD_BYTES;
+    vectors.push(new Float32Array(values.buffer, startAt, end - start));
+    start = end;
+  }
+  return { vectors, rest: shortMemory.subarray(restAt, restAt + restBytes) };
 }
 
 /** Work on a data folder that failed, with the engine's stable name of the reason. */
@@ -229,6 +272,7 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ['STORAGE_FULL', 'STORAGE_FULL'],
   ['OVERLOADED', 'OVERLOADED'],
   ['CLOSED', 'UNAVAILABLE'],
+  ['ABANDONED', 'CANCELLED'],
 ]);
 
 function toVectordError(error: unknown, describe: DescribeItem): VectordError {

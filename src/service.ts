@@ -4,6 +4,7 @@ import type { Engine } from './native.js';
 import { toPointBatch, type PointBatch } from './point-batch.js';
 import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
+import type { OnRequestEnd } from './request-end.js';
 import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
 
 /**
@@ -49,20 +50,20 @@ export class Service {
   }
 
   /** The ids of the nearest points, closest first. */
-  async search(query: Query): Promise<PointIds> {
+  async search(query: Query, onRequestEnd: OnRequestEnd): Promise<PointIds> {
     const prepared = toEngineQuery(query, this.rules, '');
     const atOnce = this.#engine.search(prepared);
     if (atOnce !== undefined) return atOnce;
     const batch = inLists([prepared], this.rules.dimension);
-    const [ids = new Uint8Array()] = await this.#engine.searchBatch(batch, describeSingle);
-    return ids;
+    const found = await this.#engine.searchBatch(batch, describeSingle, onRequestEnd);
+    return found[0] ?? new Uint8Array();
   }
 
   /** One list of ids per query, in query order, each closest first. */
-  async searchBatch(batch: QueryBatch): Promise<PointIds[]> {
+  async searchBatch(batch: QueryBatch, onRequestEnd: OnRequestEnd): Promise<PointIds[]> {
     if (batch.limits.length === 0) return [];
     this.#checkSearchWork(batch);
-    return await this.#engine.searchBatch(batch, describeQuery);
+    return await this.#engine.searchBatch(batch, describeQuery, onRequestEnd);
   }
 
   /** From now on nobody should send anything new; what comes nevertheless is answered. */

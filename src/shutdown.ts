@@ -1,27 +1,31 @@
 import { constants } from 'node:os';
 import type { Logger } from './logger.js';
+import { isUnderNpm } from './npm.js';
+import { EXIT_SIGNAL } from './start-error.js';
 
 /** How long requests that are under way have to finish once the service is told to stop. */
 export const SHUTDOWN_GRACE_MS = 10_000;
 
 /**
- * One Ctrl-C under `npm start` arrives twice, from the terminal and from npm: signals this close
- * together are one.
+ * One Ctrl-C under `npm start` can arrive twice, from the terminal and from npm: signals this close
+ * together are one there.
  */
-const SAME_SIGNAL_MS = 500;
+const SAME_SIGNAL_UNDER_NPM_MS = 500;
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Resolves with the first signal to stop; from then on, a second one ends the process at once. */
 export function nextStopSignal(): Promise<NodeJS.Signals> {
+  const sameSignalMs = isUnderNpm() ? SAME_SIGNAL_UNDER_NPM_MS : 0;
   return new Promise((resolve) => {
     let firstAtMs: number | undefined;
     for (const signal of STOP_SIGNALS) {
       process.on(signal, () => {
-        firstAtMs ??= performance.now();
-        resolve(signal);
-        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) {
-          process.exit(128 + constants.signals[signal]);
+        if (firstAtMs === undefined) {
+          firstAtMs = performance.now();
+          resolve(signal);
+        } else if (performance.now() - firstAtMs >= sameSignalMs) {
+          process.exit(EXIT_SIGNAL + constants.signals[signal]);
         }
       });
     }

@@ -5,6 +5,8 @@ export const EXIT_BAD_USAGE = 2;
 /** What the commands on data folders tell apart besides. */
 export const EXIT_DAMAGED = 3;
 export const EXIT_IN_USE = 4;
+/** A second signal has cut a stop short: its number is added, as shells do. */
+export const EXIT_SIGNAL = 128;
 
 /** A start that is refused for a reason that the operator can mend: shown without a stack trace. */
 export class StartError extends Error {

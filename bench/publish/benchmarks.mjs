@@ -8,5 +8,6 @@ export const BENCHMARKS = {
   restart: { title: 'From the start to the first answer', flags: [] },
   durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
   servers: { title: 'vectord beside other servers', flags: [] },
+  workers: { title: 'A second loop', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };

@@ -2,7 +2,8 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { SearchRequest, SearchResponse, Similarity } from '../../dist/gen/vectordb/vectordb.js';
 
 const LIMIT = 10;
-const LADDER = [20, 30, 40, 50, 60, 80, 100, 130, 170, 220, 300, 400, 600, 800];
+/** Each about a twentieth more than the one before. */
+const LADDER = Array.from({ length: 76 }, (_, step) => Math.round(20 * 1.05 ** step));
 
 /**
  * The least breadth of a ladder at which so many of the nearest are found. What they are is told

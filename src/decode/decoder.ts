@@ -1,8 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import { VectordError, invalid, type ErrorCode } from '../errors.js';
+import { VectordError, type ErrorCode } from '../errors.js';
+import type { OnRequestEnd } from '../request-end.js';
 import type { Rules } from '../rules.js';
-import { messageOf } from '../start-error.js';
+import { decoderHeapBytes } from './heap.js';
 import { JOBS, type Answer, type JobName } from './jobs.js';
+
+const MIB = 1024 * 1024;
 
 /** Below, a request is read in less time than others notice. */
 const LARGE_BYTES = 128 * 1024;
@@ -20,9 +23,6 @@ export interface Task {
 export type Outcome =
   { readonly answer: object } | { readonly code: ErrorCode; readonly message: string };
 
-/** Has a listener called once nobody waits for the answer to a request any more. */
-export type OnRequestEnd = (listener: () => void) => void;
-
 interface Waiting {
   readonly task: Task;
   readonly resolve: (answer: object) => void;
@@ -32,6 +32,8 @@ interface Waiting {
 /**
  * Reads what requests hold: small ones at once, large ones on a thread of their own, one after the
  * other, because nobody else is served while this thread reads. It starts with the first of them.
+ * No request is too much for it; should it end nevertheless, that is a defect, which ends the
+ * process.
  */
 export class Decoder {
   /** Those that the thread has not been handed yet, in the order in which they came. */
@@ -67,9 +69,14 @@ export class Decoder {
 
   /** Ends the thread. What has not been read is refused. */
   async close(): Promise<void> {
-    for (const waiting of this.#queue) waiting.reject(hasEnded());
+    const unread = [...this.#queue];
+    if (this.#running !== undefined) unread.push(this.#running);
+    for (const waiting of unread) waiting.reject(hasEnded());
     this.#queue.clear();
-    await this.#worker?.terminate();
+    this.#running = undefined;
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
   }
 
   #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {
@@ -78,7 +85,7 @@ export class Decoder {
       this.#queue.add(waiting);
       // Its memory no longer counts for the budget of all requests, so it must not be kept.
       onRequestEnd(() => {
-        if (this.#queue.delete(waiting)) reject(invalid('The client has gone'));
+        if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());
       });
       this.#next();
     });
@@ -99,28 +106,34 @@ export class Decoder {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.program, { workerData: this.rules });
+    const heapBytes = decoderHeapBytes(this.rules.limits);
+    const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(heapBytes / MIB) };
+    const worker = new Worker(this.program, { workerData: this.rules, resourceLimits });
     worker.unref();
     worker.on('message', (outcome: Outcome) => {
+      if (worker !== this.#worker) return;
       if ('answer' in outcome) this.#running?.resolve(outcome.answer);
       else this.#running?.reject(new VectordError(outcome.code, outcome.message));
       this.#running = undefined;
       this.#next();
     });
-    // A request can be too much for its memory, which ends it; the next one starts another.
-    let reason: unknown;
-    worker.once('error', (error) => (reason = error));
+    let cause: unknown;
+    worker.once('error', (error) => (cause = error));
+    worker.once('messageerror', (error) => {
+      throw hasEnded({ cause: error });
+    });
     worker.once('exit', () => {
-      this.#worker = undefined;
-      this.#running?.reject(hasEnded(reason));
-      this.#running = undefined;
-      this.#next();
+      // Nobody catches it, see shutdown.ts.
+      if (worker === this.#worker) throw hasEnded({ cause });
     });
     return worker;
   }
 }
 
-function hasEnded(reason?: unknown): Error {
-  const why = reason === undefined ? '' : `: ${messageOf(reason)}`;
-  return new Error(`the thread that reads large requests has ended${why}`);
+function hasGone(): Error {
+  return new VectordError('CANCELLED', 'Nobody waits for the answer any more');
+}
+
+function hasEnded(options?: ErrorOptions): Error {
+  return new Error('the thread that reads large requests has ended', options);
 }

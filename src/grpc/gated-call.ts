@@ -37,7 +37,7 @@ export class GatedCall implements Call, Listener {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    const refusal = this.checkAccess(metadata);
+    const refusal = this.checkAccess(metadata) ?? this.#checkDeadline();
     if (refusal !== undefined) {
       this.#refuse(refusal);
       return;
@@ -48,12 +48,16 @@ export class GatedCall implements Call, Listener {
 
   onReceiveMessage(message: object): void {
     this.record.message = message;
-    this.#listener?.onReceiveMessage(message);
+    if (!this.record.hasEnded) this.#listener?.onReceiveMessage(message);
   }
 
+  /** Nothing is begun for a client that would not hear the answer. */
   onReceiveHalfClose(): void {
     this.#isReceived = true;
-    this.#listener?.onReceiveHalfClose();
+    if (this.record.hasEnded) return;
+    const refusal = this.#checkDeadline();
+    if (refusal === undefined) this.#listener?.onReceiveHalfClose();
+    else this.#refuse(refusal);
   }
 
   /** Comes at the end of every call, whichever way it ends. */
@@ -131,6 +135,13 @@ export class GatedCall implements Call, Listener {
     if (this.#isLate) closeCall(this.call);
     this.#isLate = this.#isAnswered;
     this.#timer?.refresh();
+  }
+
+  /** Most calls have no deadline: they are not asked the time. */
+  #checkDeadline(): VectordError | undefined {
+    const deadline = Number(this.call.getDeadline());
+    if (deadline === Infinity || deadline > Date.now()) return undefined;
+    return new VectordError('TIMEOUT', 'The deadline of the call has passed');
   }
 
   #refuse(refusal: VectordError): void {

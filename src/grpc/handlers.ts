@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Decoder, OnRequestEnd } from '../decode/decoder.js';
+import type { Decoder } from '../decode/decoder.js';
 import { VectordError } from '../errors.js';
 import { formatPointId } from '../point-id.js';
 import type { Pace } from '../pace.js';
+import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound, type Service } from '../service.js';
 import { noteOn } from './call-notes.js';
 import { REQUEST_ID } from './call-record.js';
@@ -31,13 +32,13 @@ export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace)
       return {};
     }),
     getPoint: answering(async (request) => service.get(toPointId(request))),
-    searchPoints: answering(async (request) =>
-      idsAnswer(await service.search(toQuery(request, ''))),
+    searchPoints: answering(async (request, context) =>
+      idsAnswer(await service.search(toQuery(request, ''), callEnd(context))),
     ),
     searchPointsBatch: answering(async (bytes, context) => {
       const queries = await decoder.decode('grpcQueries', bytes, callEnd(context));
       noteOn(bytes, { asked: queries });
-      return idListsAnswer(await service.searchBatch(queries));
+      return idListsAnswer(await service.searchBatch(queries, callEnd(context)));
     }),
   };
 }
@@ -54,7 +55,11 @@ function answeringAt(pace: Pace) {
       try {
         if (request instanceof Error) throw request;
         const turn = pace.turn(context.peer);
-        if (turn !== undefined) await turn;
+        if (turn !== undefined) {
+          await turn;
+          // Nobody may be waiting for it any more.
+          context.signal.throwIfAborted();
+        }
         return await answer(request, context);
       } catch (error) {
         noteOn(request, { failure: error });

@@ -53,6 +53,14 @@ const KEYED_PATHS = '/vectordb.';
 const AUTHORIZATION = 'authorization';
 const FRAME_HEADER_BYTES = 5;
 
+/** The units of a deadline in which it can be too long for a timer of node. */
+const SECONDS: ReadonlyMap<string, number> = new Map([
+  ['H', 3600],
+  ['M', 60],
+  ['S', 1],
+]);
+const LONGEST_TIMEOUT_S = 2_147_483;
+
 interface Handler {
   readonly path: string;
   readonly type: 'unary';
@@ -97,6 +105,7 @@ interface CallInternals extends Hooked {
   readonly cancelled: boolean;
   readonly metadataSent: boolean;
   readonly receivedHalfClose: boolean;
+  handleTimeoutHeader(header: string): void;
   handleDataFrame(data: Buffer): void;
   serializeMessage(message: unknown): Buffer;
   decompressMessage(framed: Buffer, encoding: string): Buffer | Promise<Buffer>;
@@ -171,6 +180,18 @@ replace(server, '_streamHandler', (original) => {
     const turn = this.options[HTTP2_SETUP]?.pace.turn(stream.session);
     if (turn === undefined) begin();
     else void turn.then(begin);
+  };
+});
+
+/*
+ * grpc-js counts a deadline in 32 bits of milliseconds: one that is further away would have passed
+ * at once, or at any time.
+ */
+replace(baseCall, 'handleTimeoutHeader', (original) => {
+  return function handleTimeoutHeader(this: CallInternals, header) {
+    const [, count = '', unit = ''] = /^(\d{1,8})([HMS])$/.exec(header) ?? [];
+    const seconds = Number(count) * (SECONDS.get(unit) ?? 0);
+    original.call(this, seconds > LONGEST_TIMEOUT_S ? `${LONGEST_TIMEOUT_S}S` : header);
   };
 });
 

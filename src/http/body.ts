@@ -52,7 +52,7 @@ function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
 }
 
 function checkContentType(header: string | undefined): void {
-  if (header === undefined) return;
+  if (header === undefined || header === 'application/json') return;
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const name = type.trim();
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
@@ -93,37 +93,48 @@ function collect(
   return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let totalBytes = 0;
-    source.on('data', (chunk: Buffer) => {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      source.off('data', add);
+      if (decoder !== undefined) {
+        request.unpipe(decoder);
+        decoder.destroy();
+      }
+      // What is left of the body, after a refusal or the end of compressed data, is in the way of
+      // the next request: it is read and dropped.
+      if (!request.readableEnded) request.resume();
+    };
+    const fail = (error: unknown): void => {
+      if (isOver) return;
+      end();
+      reject(error);
+    };
+    const add = (chunk: Buffer): void => {
       totalBytes += chunk.length;
       chunks.push(chunk);
       joinSmall(chunks);
       try {
         take(chunk.length);
       } catch (error) {
-        reject(error);
+        fail(error);
       }
-    });
-    let isRead = false;
+    };
+    source.on('data', add);
     source.once('end', () => {
-      isRead = true;
-      resolve(Buffer.concat(chunks, totalBytes));
+      if (isOver) return;
+      end();
+      const [first] = chunks;
+      const isWhole = first !== undefined && chunks.length === 1;
+      resolve(isWhole ? first : Buffer.concat(chunks, totalBytes));
     });
     // Also when all of it has arrived: what is still being decompressed is of no use to anyone.
     onRequestEnd(response, () => {
       // An error takes longer to make than the rest of this.
-      if (!isRead) reject(invalid('The body was cut off'));
+      if (!isOver) fail(invalid('The body was cut off'));
     });
     decoder?.once('error', (error) => {
-      reject(invalid(`The body cannot be decompressed: ${error.message}`));
+      fail(invalid(`The body cannot be decompressed: ${error.message}`));
     });
-  }).finally(() => {
-    source.removeAllListeners('data');
-    if (decoder !== undefined) {
-      request.unpipe(decoder);
-      decoder.destroy();
-    }
-    // What is left of the body, after a refusal or the end of compressed data, is in the way of
-    // the next request: it is read and dropped.
-    request.resume();
   });
 }

@@ -17,15 +17,21 @@ const OPEN_BRACE = 0x7b;
  * Refuses a body of more arrays, objects and strings than the largest batch can have. Numbers
  * cost as much parsed as written, but 64 MiB of `{},` cost 2 GB and many seconds.
  */
-export function checkJsonParts(body: Buffer, { maxBatch }: Limits): void {
+export function checkJsonParts(body: Buffer, limits: Limits): void {
   if (body.length <= SMALL_BODY_BYTES) return;
-  const maxParts = PARTS_BESIDE_ITEMS + PARTS_PER_ITEM * maxBatch;
+  const { maxBatch } = limits;
+  const maxParts = maxJsonParts(limits);
   if (!hasMoreParts(body, maxParts)) return;
   throw new VectordError(
     'TOO_LARGE',
     `The body has more than ${maxParts} arrays, objects and strings, ` +
       `which no batch of ${maxBatch} items needs (MAX_BATCH)`,
   );
+}
+
+/** Arrays, objects and strings that one body may have. */
+export function maxJsonParts({ maxBatch }: Limits): number {
+  return PARTS_BESIDE_ITEMS + PARTS_PER_ITEM * maxBatch;
 }
 
 function hasMoreParts(body: Buffer, maxParts: number): boolean {

@@ -1,5 +1,6 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { onRequestEnd } from './request-end.js';
 
 /** What to answer to each error of node's parser; every other one is a plain 400. */
 const ANSWERS: ReadonlyMap<string, readonly [status: number, text: string]> = new Map([
@@ -18,10 +19,10 @@ const MALFORMED = [400, 'The request is not well-formed HTTP/1.1'] as const;
 export function answerMalformedRequests(server: Server, onAnswer: (status: number) => void): void {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const remember = (_: unknown, response: ServerResponse): void => {
-    if (response.socket === null) return;
     const { socket } = response;
+    if (socket === null) return;
     answering.set(socket, response);
-    response.once('close', () => answering.delete(socket));
+    onRequestEnd(response, () => answering.delete(socket));
   };
   server.on('request', remember);
   server.on('checkContinue', remember);

@@ -1,6 +1,7 @@
 import type { Answer, JobName } from '../decode/jobs.js';
 import { formatVector } from '../native.js';
 import { formatPointId, parsePointId, type PointId } from '../point-id.js';
+import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound } from '../service.js';
 import { readBody } from './body.js';
 import type { Context } from './context.js';
@@ -20,8 +21,7 @@ export function routes(options: HttpOptions): readonly Route[] {
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight);
-    const onEnd = (listener: () => void): void => onRequestEnd(ctx.res, listener);
-    const asked = await decoder.decode(name, body, onEnd);
+    const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
     return asked;
   };
@@ -97,7 +97,7 @@ export function routes(options: HttpOptions): readonly Route[] {
       path: '/points/search',
       access: 'readonly',
       async handle(ctx) {
-        const results = await service.search(await read(ctx, 'httpQuery'));
+        const results = await service.search(await read(ctx, 'httpQuery'), endOf(ctx));
         answerResults(ctx, writeIds('results', results));
       },
     },
@@ -106,7 +106,7 @@ export function routes(options: HttpOptions): readonly Route[] {
       path: '/points/search/batch',
       access: 'readonly',
       async handle(ctx) {
-        const results = await service.searchBatch(await read(ctx, 'httpQueries'));
+        const results = await service.searchBatch(await read(ctx, 'httpQueries'), endOf(ctx));
         answerResults(ctx, writeIdLists('results', results));
       },
     },
@@ -134,6 +134,10 @@ export function routes(options: HttpOptions): readonly Route[] {
       },
     },
   ];
+}
+
+function endOf(ctx: Context): OnRequestEnd {
+  return (listener) => onRequestEnd(ctx.res, listener);
 }
 
 function pointIdOf(ctx: Context): PointId {

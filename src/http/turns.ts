@@ -53,7 +53,11 @@ export class Turns {
     });
     const turn = this.pace.turn(socket, line.waiting.length);
     if (turn === undefined) this.handle(request, response);
-    else void turn.then(() => this.handle(request, response));
+    else {
+      void turn.then(() => {
+        if (!socket.destroyed) this.handle(request, response);
+      });
+    }
   }
 
   #wait(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Connection, framed } from '../grpc/http2-call.js';
+import * as wire from '../support/wire.js';
 import { killAll, makeFolder, POINT, Vectord, writeKeys } from './vectord.js';
 
 let folder = '';
@@ -55,17 +58,74 @@ test('a request that is under way is answered before the end, and kept', async (
   expect((await Vectord.start(environment)).value('points')).toBe('1');
 });
 
-test('a second signal does not wait for the requests that are under way', async () => {
+test.each([
+  ['SIGTERM', 128 + 15],
+  ['SIGINT', 128 + 2],
+] as const)('a second signal, %s, ends the process at once, with %i', async (second, code) => {
+  expect(await vectord.insert('the-key')).toBe(201);
   const insert = await beginInsert();
   insert.request.on('error', () => {});
   vectord.process.kill('SIGTERM');
-  await sleep(700);
-  expect(await vectord.stop('SIGTERM')).toEqual({ code: 128 + 15, signal: null });
+  await vectord.until(() => vectord.stderr.includes('"stopping"'));
+  expect(await vectord.stop(second)).toEqual({ code, signal: null });
+  expect((await Vectord.start(environment)).value('points')).toBe('1');
 });
 
-test('a signal that arrives twice at once, as under npm, is one', async () => {
-  vectord.process.kill('SIGINT');
-  expect(await vectord.stop('SIGINT')).toEqual({ code: 0, signal: null });
+test('under npm, a signal that arrives twice at once is one', async () => {
+  const other = { ...environment, DATA_PATH: join(folder, 'other'), npm_lifecycle_event: 'start' };
+  const underNpm = await Vectord.start(other);
+  underNpm.process.kill('SIGINT');
+  expect(await underNpm.stop('SIGTERM')).toEqual({ code: 0, signal: null });
+});
+
+test('whatever is open at the time, the end comes with 0, and what was answered stays', async () => {
+  const http = new URL(vectord.value('HTTP'));
+  const grpc = new URL(`http://${vectord.value('gRPC')}`);
+  const connections: readonly (readonly [URL, string])[] = [
+    [http, ''],
+    [http, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'],
+    [http, 'GET /health HTTP/1.1\r\nHo'],
+    [
+      http,
+      'POST /points HTTP/1.1\r\nHost: x\r\napi-key: the-key\r\nContent-Length: 99\r\n\r\n{"vec',
+    ],
+    [grpc, ''],
+    [grpc, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ];
+  const sockets = connections.map(([{ hostname, port }, text]) => {
+    const socket = connect(Number(port), hostname)
+      .on('error', () => {})
+      .resume();
+    socket.write(text);
+    return socket;
+  });
+  const calls = new Connection(grpc.host);
+  const headers = { authorization: 'the-key' };
+  calls.open('/grpc.health.v1.Health/Watch').stream.end(framed(new Uint8Array()));
+  calls.open('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
+  calls.open('InsertVector', headers).stream.write(Buffer.of(0, 0, 0, 0, 99, 1));
+  calls.open('InsertVector', headers).stream.write(framed(wire.insertRequest([1, 2, 3, 4], 'x')));
+  await calls.settled();
+
+  let answered = 0;
+  const inserters = Array.from({ length: 8 }, async () => {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const status = await vectord.insert('the-key').catch(() => 0);
+      if (status !== 201) return;
+      answered += 1;
+    }
+  });
+  await vi.waitFor(() => expect(answered).toBeGreaterThan(20), { timeout: 20_000 });
+  expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+  await Promise.all(inserters);
+  expect(vectord.stderr).not.toMatch(/"level":"(error|fatal)"/);
+  for (const socket of sockets) socket.destroy();
+  calls.close();
+  const points = Number((await Vectord.start(environment)).value('points'));
+  // One that was not answered may be there as well.
+  expect(points).toBeGreaterThanOrEqual(answered);
+  expect(points).toBeLessThanOrEqual(answered + inserters.length + 1);
 });
 
 /** Sends an insert up to the middle of its body. */

@@ -6,12 +6,24 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = join(ROOT, 'dist/main.js');
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
+
+/** What starts the process, and how. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly cwd?: string;
+  /** Whether it leads a group of processes of its own. */
+  readonly detached?: boolean;
+}
+
+const NODE: Launch = { command: [process.execPath, MAIN] };
+export const NPM_START: Launch = { command: ['npm', 'start'], cwd: ROOT, detached: true };
 
 /** The process `vectord` as an operator sees it: arguments, environment, output and signals. */
 export class Vectord {
@@ -29,9 +41,11 @@ export class Vectord {
     environment: Record<string, string>,
     args: readonly string[] = [],
     wrapper: readonly string[] = [],
+    { command, ...options }: Launch = NODE,
   ) {
-    const [program = '', ...rest] = [...wrapper, process.execPath, MAIN, ...args];
+    const [program = '', ...rest] = [...wrapper, ...command, ...args];
     this.process = spawn(program, rest, {
+      ...options,
       env: { HTTP_PORT: '0', GRPC_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -42,8 +56,8 @@ export class Vectord {
     void this.exit.then(() => started.delete(this));
   }
 
-  static async start(environment: Record<string, string>): Promise<Vectord> {
-    const vectord = new Vectord(environment);
+  static async start(environment: Record<string, string>, launch?: Launch): Promise<Vectord> {
+    const vectord = new Vectord(environment, [], [], launch);
     await vectord.until(() => /^ready$/m.test(vectord.stdout));
     return vectord;
   }

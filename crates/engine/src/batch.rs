@@ -1,7 +1,7 @@
 //! The searches of one request, in groups: the queries of a group go over the points together,
 //! and the groups are spread over the threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
 
 use crate::{
     Metric, Result,
@@ -57,7 +57,12 @@ impl BatchSearch {
         }
     }
 
-    fn search(&self, members: &[u32], scratch: &mut Scratch) -> Result<Vec<Vec<Hit>>> {
+    fn search(
+        &self,
+        members: &[u32],
+        scratch: &mut Scratch,
+        is_cut: &AtomicBool,
+    ) -> Result<Vec<Vec<Hit>>> {
         let dimension = self.index.dimension();
         let view = self.index.view();
         let prepare = |&member: &u32| {
@@ -65,7 +70,7 @@ impl BatchSearch {
             let vector = &self.vectors[member * dimension..(member + 1) * dimension];
             view.prepare(self.queries[member].request(vector))
         };
-        Prepared::run_together(members.iter().map(prepare).collect(), scratch)
+        Prepared::run_together(members.iter().map(prepare).collect(), scratch, is_cut)
     }
 
     /// The answers of all groups in the order of the queries.
@@ -97,9 +102,9 @@ impl Job for BatchSearch {
         self.vectors.len() * size_of::<f32>() + hits * (size_of::<Hit>() + size_of::<PointId>())
     }
 
-    fn run(&self, part: usize, scratch: &mut Scratch) {
+    fn run(&self, part: usize, scratch: &mut Scratch, is_cut: &AtomicBool) {
         let group = &self.groups[part];
-        let answers = self.search(&group.members, scratch);
+        let answers = self.search(&group.members, scratch, is_cut);
         *group.answers.lock().unwrap_or_else(PoisonError::into_inner) = answers;
     }
 

@@ -19,7 +19,7 @@ use crate::{
     store::{OpenOptions, Store, StoredPoint},
     sync::lock,
     upkeep::Upkeep,
-    workers::Workers,
+    workers::{Ticket, Workers},
     writer::{Batch, Done, Writer},
 };
 
@@ -261,17 +261,33 @@ impl Engine {
     }
 
     /// Answers searches on other threads. `vectors` holds one vector per query; `done` is called
-    /// with one list of hits per query.
-    pub fn search_batch(&self, vectors: Vec<f32>, queries: Vec<Query>, done: Done<Vec<Vec<Hit>>>) {
-        if let Err(error) = self.check_queries(&vectors, &queries) {
-            return done(Err(error));
-        }
-        if queries.is_empty() {
-            return done(Ok(Vec::new()));
-        }
-        let index = Arc::clone(&self.index);
-        let batch = BatchSearch::new(index, vectors, queries, self.workers.threads(), done);
-        self.workers.submit(Box::new(batch));
+    /// with one list of hits per query. The ticket is for [`Engine::abandon_search`]; there is none
+    /// where `done` has been called already.
+    pub fn search_batch(
+        &self,
+        vectors: Vec<f32>,
+        queries: Vec<Query>,
+        done: Done<Vec<Vec<Hit>>>,
+    ) -> Option<Ticket> {
+        let answer = match self.check_queries(&vectors, &queries) {
+            Ok(()) if !queries.is_empty() => {
+                let index = Arc::clone(&self.index);
+                let threads = self.workers.threads();
+                let batch = BatchSearch::new(index, vectors, queries, threads, done);
+                return self.workers.submit(Box::new(batch));
+            }
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        done(answer);
+        None
+    }
+
+    /// Gives up searches that nobody waits for: they are not begun any more, or end with the query
+    /// that they are at, and their memory is free for others. `done` is called with
+    /// [`Error::Abandoned`]. Does nothing once they have been answered.
+    pub fn abandon_search(&self, ticket: Ticket) {
+        self.workers.abandon(ticket);
     }
 
     /// Points, health and graphs.

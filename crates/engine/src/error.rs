@@ -70,6 +70,10 @@ pub enum Error {
     #[error("the engine is closed")]
     Closed,
 
+    /// Whoever had asked does not wait for the answer any more.
+    #[error("the search was abandoned")]
+    Abandoned,
+
     /// More work is waiting than the engine takes on.
     #[error("{0}")]
     Overloaded(String),
@@ -101,6 +105,7 @@ impl Error {
             Error::StorageFull => "STORAGE_FULL",
             Error::ReadOnly(_) => "READ_ONLY",
             Error::Closed => "CLOSED",
+            Error::Abandoned => "ABANDONED",
             Error::Overloaded(_) => "OVERLOADED",
             Error::Io(_) => "IO",
             Error::Internal(_) => "INTERNAL",

@@ -32,4 +32,5 @@ pub use error::{Error, Result};
 pub use index::{GraphStatus, Hit, PointId};
 pub use metric::Metric;
 pub use metrics::{Distribution, Metrics};
+pub use workers::Ticket;
 pub use writer::{Batch, Done};

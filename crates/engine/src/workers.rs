@@ -2,7 +2,7 @@
 //! parts that the threads take one by one, so that one batch is spread over all of them.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -25,14 +25,33 @@ pub trait Job: Send + Sync {
     /// The number of parts, at least 1.
     fn parts(&self) -> usize;
 
-    /// Does one part.
-    fn run(&self, part: usize, scratch: &mut Scratch);
+    /// Does one part, or as much of it as was done when nobody wanted it any more.
+    fn run(&self, part: usize, scratch: &mut Scratch, is_cut: &AtomicBool);
 
     /// The memory that the job and its results take.
     fn bytes(&self) -> usize;
 
-    /// Is called once: after every part is done, or when the job was refused or a part panicked.
+    /// Is called once: after every part is done, or when the job was refused or abandoned or a part
+    /// panicked.
     fn finish(&self, outcome: Result<()>);
+}
+
+/// Names a job for whoever may abandon it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(u64);
+
+impl Ticket {
+    /// The number of this ticket.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The ticket of this number; one that was never given out names nothing.
+    #[must_use]
+    pub fn of_number(number: u64) -> Self {
+        Ticket(number)
+    }
 }
 
 /// A fixed number of threads and their queue.
@@ -50,18 +69,22 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Arc<Running>>,
-    /// Jobs that wait or run.
-    count: usize,
+    /// Jobs of which a part has not been begun, the oldest first.
+    waiting: VecDeque<Arc<Running>>,
+    /// All jobs that wait or run.
+    unfinished: HashMap<Ticket, Arc<Running>>,
+    tickets: u64,
     stopped: bool,
 }
 
 struct Running {
+    ticket: Ticket,
     job: Box<dyn Job>,
+    /// The part that is begun next; changes only under the lock of the queue.
     next: AtomicUsize,
     unfinished: AtomicUsize,
     panics: AtomicUsize,
-    /// Whether a part was left undone because the threads should end.
+    /// Whether something was left undone because nobody waits for it or the threads should end.
     is_cut: AtomicBool,
     _memory: Reservation,
 }
@@ -96,21 +119,46 @@ impl Workers {
 
     /// How many jobs wait or run, and how many may.
     pub fn jobs(&self) -> (usize, usize) {
-        (self.shared.lock().count, MAX_JOBS)
+        (self.shared.lock().unfinished.len(), MAX_JOBS)
     }
 
     /// Enqueues a job, or finishes it at once with the reason why not.
-    pub fn submit(&self, job: Box<dyn Job>) {
-        if let Err((job, reason)) = self.shared.enqueue(job) {
-            job.finish(Err(reason));
+    pub fn submit(&self, job: Box<dyn Job>) -> Option<Ticket> {
+        match self.shared.enqueue(job) {
+            Ok(ticket) => Some(ticket),
+            Err((job, reason)) => {
+                job.finish(Err(reason));
+                None
+            }
         }
     }
 
-    /// Ends the threads, each after the part it is at: whoever closes has let its clients finish
-    /// before, and nobody waits for the rest. Jobs that are not done are refused, and later ones.
+    /// Gives up a job that nobody waits for any more. What has not begun never will, and its place
+    /// in the queue is free; what is under way ends soon. Nothing, where the job has ended.
+    pub fn abandon(&self, ticket: Ticket) {
+        let mut queue = self.shared.lock();
+        let Some(running) = queue.unfinished.get(&ticket).map(Arc::clone) else {
+            return;
+        };
+        let has_ended = queue.cut(&running);
+        drop(queue);
+        if has_ended {
+            running.job.finish(Err(Error::Abandoned));
+        }
+    }
+
+    /// Ends the threads, each soon: whoever closes has let its clients finish before, and nobody
+    /// waits for the rest. Jobs that are not done are refused, and later ones.
     pub fn stop(&self) {
-        self.shared.lock().stopped = true;
+        let mut queue = self.shared.lock();
+        queue.stopped = true;
+        let mut unfinished: Vec<_> = queue.unfinished.values().map(Arc::clone).collect();
+        unfinished.retain(|running| queue.cut(running));
+        drop(queue);
         self.shared.changed.notify_all();
+        for running in unfinished {
+            running.job.finish(Err(Error::Closed));
+        }
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
@@ -120,14 +168,41 @@ impl Workers {
     }
 }
 
+impl Queue {
+    /// Takes a job out of those that wait and has its threads stop. Answers whether that was its
+    /// end: else the last thread that works on it finishes it.
+    fn cut(&mut self, running: &Arc<Running>) -> bool {
+        running.is_cut.store(true, Ordering::Relaxed);
+        let parts = running.job.parts();
+        let left = parts - running.next.swap(parts, Ordering::Relaxed);
+        if left == 0 {
+            return false;
+        }
+        self.waiting
+            .retain(|waiting| waiting.ticket != running.ticket);
+        self.count_done(running, left)
+    }
+
+    /// Notes that so many parts of a job are done; answers whether the job is.
+    fn count_done(&mut self, running: &Running, parts: usize) -> bool {
+        let is_done = running.unfinished.fetch_sub(parts, Ordering::AcqRel) == parts;
+        if is_done {
+            self.unfinished.remove(&running.ticket);
+        }
+        is_done
+    }
+}
+
 impl Running {
-    fn outcome(&self) -> Result<()> {
+    fn outcome(&self, stopped: bool) -> Result<()> {
         if self.panics.load(Ordering::Relaxed) > 0 {
             Err(Error::Internal("a search panicked".into()))
-        } else if self.is_cut.load(Ordering::Relaxed) {
+        } else if !self.is_cut.load(Ordering::Relaxed) {
+            Ok(())
+        } else if stopped {
             Err(Error::Closed)
         } else {
-            Ok(())
+            Err(Error::Abandoned)
         }
     }
 }
@@ -137,12 +212,12 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enqueue(&self, job: Box<dyn Job>) -> std::result::Result<(), (Box<dyn Job>, Error)> {
+    fn enqueue(&self, job: Box<dyn Job>) -> std::result::Result<Ticket, (Box<dyn Job>, Error)> {
         let mut queue = self.lock();
         if queue.stopped {
             return Err((job, Error::Closed));
         }
-        if queue.count >= MAX_JOBS {
+        if queue.unfinished.len() >= MAX_JOBS {
             let reason = format!("{MAX_JOBS} batch searches are under way; try again");
             return Err((job, Error::Overloaded(reason)));
         }
@@ -150,37 +225,40 @@ impl Shared {
             Ok(memory) => memory,
             Err(error) => return Err((job, error)),
         };
-        queue.count += 1;
-        queue.jobs.push_back(Arc::new(Running {
+        queue.tickets += 1;
+        let ticket = Ticket(queue.tickets);
+        let running = Arc::new(Running {
+            ticket,
             is_cut: AtomicBool::new(false),
             _memory: memory,
             next: AtomicUsize::new(0),
             unfinished: AtomicUsize::new(job.parts()),
             panics: AtomicUsize::new(0),
             job,
-        }));
+        });
+        queue.unfinished.insert(ticket, Arc::clone(&running));
+        queue.waiting.push_back(running);
         drop(queue);
         self.changed.notify_all();
-        Ok(())
+        Ok(ticket)
     }
 
     fn run(&self) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
-            if self.lock().stopped {
-                running.is_cut.store(true, Ordering::Relaxed);
-            } else {
-                let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch));
-                if catch_unwind(work).is_err() {
-                    running.panics.fetch_add(1, Ordering::Relaxed);
-                    scratch = Scratch::new();
-                }
+            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &running.is_cut));
+            if catch_unwind(work).is_err() {
+                running.panics.fetch_add(1, Ordering::Relaxed);
+                scratch = Scratch::new();
             }
-            if running.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
-                self.lock().count -= 1;
+            let mut queue = self.lock();
+            let is_done = queue.count_done(&running, 1);
+            let stopped = queue.stopped;
+            drop(queue);
+            if is_done {
                 // Whoever waits for the job can do no more about a panic in its own callback.
                 drop(catch_unwind(AssertUnwindSafe(|| {
-                    running.job.finish(running.outcome());
+                    running.job.finish(running.outcome(stopped));
                 })));
             }
         }
@@ -190,11 +268,11 @@ impl Shared {
     fn next_part(&self) -> Option<(Arc<Running>, usize)> {
         let mut queue = self.lock();
         loop {
-            if let Some(running) = queue.jobs.front() {
+            if let Some(running) = queue.waiting.front() {
                 let running = Arc::clone(running);
                 let part = running.next.fetch_add(1, Ordering::Relaxed);
                 if part + 1 >= running.job.parts() {
-                    queue.jobs.pop_front();
+                    queue.waiting.pop_front();
                 }
                 return Some((running, part));
             }
@@ -218,6 +296,7 @@ mod tests {
     struct Count {
         parts: usize,
         done: Vec<AtomicUsize>,
+        begun: Arc<AtomicBool>,
         panics_at: Option<usize>,
         /// Holds every part up while it is locked.
         gate: Option<Arc<Mutex<()>>>,
@@ -233,7 +312,8 @@ mod tests {
             100
         }
 
-        fn run(&self, part: usize, _scratch: &mut Scratch) {
+        fn run(&self, part: usize, _scratch: &mut Scratch, _is_cut: &AtomicBool) {
+            self.begun.store(true, Ordering::Release);
             if let Some(gate) = &self.gate {
                 drop(gate.lock());
             }
@@ -259,6 +339,7 @@ mod tests {
         Count {
             parts,
             done: (0..parts).map(|_| AtomicUsize::new(0)).collect(),
+            begun: Arc::default(),
             panics_at,
             gate: None,
             finished,
@@ -316,6 +397,74 @@ mod tests {
         assert_eq!(receiver.try_iter().filter(refused).count(), 5);
         workers.submit(Box::new(count(1, None, sender)));
         assert!(refused(&receiver.try_recv().unwrap()));
+    }
+
+    #[test]
+    fn an_abandoned_job_is_not_begun_and_one_under_way_stops_after_its_part() {
+        let workers = workers(1);
+        let (sender, receiver) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        let begun = Arc::new(AtomicBool::new(false));
+        let submit = |parts| {
+            workers.submit(Box::new(Count {
+                gate: Some(Arc::clone(&gate)),
+                begun: Arc::clone(&begun),
+                ..count(parts, None, sender.clone())
+            }))
+        };
+        let [under_way, waiting, wanted] = [3, 4, 5].map(|parts| submit(parts).unwrap());
+        while !begun.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+
+        workers.abandon(waiting);
+        let (counts, outcome) = receiver.try_recv().unwrap();
+        assert!(matches!(outcome, Err(Error::Abandoned)));
+        assert_eq!(counts, vec![0; 4]);
+        assert_eq!(workers.jobs().0, 2);
+        assert_eq!(workers.shared.budget.usage().0, 200);
+
+        workers.abandon(under_way);
+        assert!(receiver.try_recv().is_err());
+        drop(held);
+        let (counts, outcome) = receiver.recv().unwrap();
+        assert!(matches!(outcome, Err(Error::Abandoned)));
+        assert_eq!(counts, [1, 0, 0]);
+
+        let (counts, outcome) = receiver.recv().unwrap();
+        outcome.unwrap();
+        assert_eq!(counts, vec![1; 5]);
+        assert_eq!(workers.jobs().0, 0);
+        // Jobs that have ended, and one that never was.
+        for ticket in [waiting, wanted, Ticket::of_number(u64::MAX)] {
+            workers.abandon(ticket);
+        }
+        workers.stop();
+        assert!(receiver.try_recv().is_err());
+        assert_eq!(workers.shared.budget.usage().0, 0);
+    }
+
+    #[test]
+    fn more_jobs_than_the_queue_holds_are_refused_until_one_is_abandoned() {
+        let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
+        let (sender, receiver) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        let submit = || {
+            workers.submit(Box::new(Count {
+                gate: Some(Arc::clone(&gate)),
+                ..count(1, None, sender.clone())
+            }))
+        };
+        let tickets: Vec<_> = (0..MAX_JOBS).map(|_| submit().unwrap()).collect();
+        assert_eq!(submit(), None);
+        let (_, outcome) = receiver.try_recv().unwrap();
+        assert!(matches!(outcome, Err(Error::Overloaded(_))));
+        workers.abandon(tickets[MAX_JOBS - 1]);
+        assert!(submit().is_some());
+        drop(held);
+        workers.stop();
     }
 
     #[test]

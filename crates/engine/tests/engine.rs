@@ -417,6 +417,42 @@ fn queries_that_scan_together_are_answered_as_each_alone() {
 }
 
 #[test]
+fn abandoned_searches_end_and_leave_room_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 16);
+    insert(&engine, &clustered(2_000, 16)).unwrap();
+    // Vectors that only double precision can rank are searched for one by one: many seconds.
+    let count = 20_000;
+    let query = Query {
+        metric: Metric::Cosine,
+        limit: 1,
+        ef: 1,
+    };
+    let (sender, receiver) = channel();
+    let begin = || {
+        let sender = sender.clone();
+        let vectors = vec![1e30; count * 16];
+        engine.search_batch(
+            vectors,
+            vec![query.clone(); count],
+            Box::new(move |outcome| sender.send(outcome).unwrap()),
+        )
+    };
+    let tickets: Vec<_> = (0..10).map(|_| begin().unwrap()).collect();
+    assert_eq!(engine.metrics().jobs, 10);
+    for ticket in tickets {
+        engine.abandon_search(ticket);
+    }
+    for _ in 0..10 {
+        assert!(matches!(receiver.recv().unwrap(), Err(Error::Abandoned)));
+    }
+    assert_eq!(search(&engine, Metric::Cosine, &[1e30; 16], 1, 1).len(), 1);
+    engine.close().unwrap();
+    assert_eq!(engine.metrics().jobs, 0);
+    assert_eq!(engine.metrics().queued_bytes, 0);
+}
+
+#[test]
 fn the_first_stored_point_pins_the_dimension() {
     let folder = tempfile::tempdir().unwrap();
     let fresh = Engine::open(&options(folder.path(), None)).unwrap();

@@ -229,8 +229,9 @@ impl Scene {
         let at_once = self.engine.search(kept_vector, &query).unwrap();
         let hits = at_once.unwrap_or_else(|| {
             let vectors = kept_vector.clone();
-            let answers =
-                answer(|done| self.engine.search_batch(vectors, vec![query.clone()], done));
+            let answers = answer(|done| {
+                self.engine.search_batch(vectors, vec![query.clone()], done);
+            });
             answers.unwrap().swap_remove(0)
         });
 
@@ -328,7 +329,10 @@ fn closing_in_the_middle_answers_every_request() {
                         .iter()
                         .flat_map(|(_, vector)| vector.clone());
                     let vectors = vectors.collect();
-                    answer(|done| engine.search_batch(vectors, queries, done)).map(drop)
+                    answer(|done| {
+                        engine.search_batch(vectors, queries, done);
+                    })
+                    .map(drop)
                 });
             });
             thread::sleep(Duration::from_millis(100 * round));

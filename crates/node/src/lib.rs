@@ -6,18 +6,19 @@ pub mod folder;
 mod format;
 mod lift;
 
-use std::{sync::Arc, thread};
+use std::{cell::RefCell, sync::Arc, thread};
 
 use napi::{
     Env, JsDeferred, Result,
-    bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
+    bindgen_prelude::{BufferSlice, Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
 use vectord_engine::{
-    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, graph::Params,
+    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, Ticket, graph::Params,
 };
 
 use error::{fault, to_js};
+use lift::Lifted;
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
 
@@ -58,6 +59,16 @@ pub struct BatchResults {
     pub ids: Uint8Array,
     /// The number of results of each query.
     pub counts: Uint32Array,
+}
+
+/// A batch search that was begun.
+#[napi(object, object_from_js = false)]
+pub struct BegunSearch<'env> {
+    /// What it finds, or why it failed.
+    #[napi(ts_type = "Promise<BatchResults>")]
+    pub answer: Object<'env>,
+    /// Names it for `abandonSearch`; absent where it has been answered already.
+    pub ticket: Option<f64>,
 }
 
 /// What the engine tells of one graph.
@@ -252,7 +263,7 @@ impl NativeEngine {
     }
 
     /// Answers many searches on other threads; `vectors` holds one vector after the other.
-    #[napi(catch_unwind, ts_return_type = "Promise<BatchResults>")]
+    #[napi(catch_unwind)]
     pub fn search_batch<'env>(
         &self,
         env: &'env Env,
@@ -260,14 +271,15 @@ impl NativeEngine {
         metrics: &[u8],
         limits: &[u32],
         efs: &[u32],
-    ) -> Result<Object<'env>> {
+    ) -> Result<BegunSearch<'env>> {
         let queries = metrics.iter().zip(limits).zip(efs);
         let queries = queries
             .map(|((&metric, &limit), &ef)| query(metric, limit, ef))
             .collect::<Result<Vec<_>>>()?;
-        promise(
+        let mut ticket = None;
+        let answer = promise(
             env,
-            |done| self.engine.search_batch(vectors.to_vec(), queries, done),
+            |done| ticket = self.engine.search_batch(vectors.to_vec(), queries, done),
             |results: Vec<Vec<Hit>>| {
                 let counts = results
                     .iter()
@@ -278,7 +290,21 @@ impl NativeEngine {
                     counts: Uint32Array::new(counts),
                 }
             },
-        )
+        )?;
+        Ok(BegunSearch {
+            answer,
+            ticket: ticket.map(|ticket| ticket.number() as f64),
+        })
+    }
+
+    /// Gives up a search that nobody waits for: its promise rejects, and its threads do something
+    /// else. Does nothing once it has been answered.
+    #[napi(catch_unwind)]
+    pub fn abandon_search(&self, ticket: f64) {
+        // A number that a double holds exactly, and not negative: they are given out one by one.
+        #[allow(clippy::cast_sign_loss)]
+        let number = ticket as u64;
+        self.engine.abandon_search(Ticket::of_number(number));
     }
 
     /// Points, health and graphs.
@@ -354,10 +380,24 @@ pub struct LiftedVectors {
 /// of numbers within the range of a float, or the text may mean something else.
 #[napi(catch_unwind)]
 pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
-    lift::lift(text, b"vector").map(|lifted| LiftedVectors {
+    let mut lifted = Lifted::default();
+    lifted.lift(text, b"vector")?;
+    Some(LiftedVectors {
         values: Float32Array::new(lifted.values),
         ends: Uint32Array::new(lifted.ends),
         rest: Uint8Array::new(lifted.rest),
+    })
+}
+
+/// The same of a short text, into memory that is there already: as words of four bytes the number
+/// of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
+/// behind them the rest. False instead of null, and also where there is no room for it.
+#[napi(catch_unwind)]
+pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
+    thread_local!(static LIFTED: RefCell<Lifted> = RefCell::default());
+    LIFTED.with_borrow_mut(|lifted| {
+        let found = lifted.lift(text, b"vector");
+        found.and_then(|()| lifted.copy_into(&mut memory)).is_some()
     })
 }
 

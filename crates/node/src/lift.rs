@@ -1,7 +1,7 @@
 //! Vectors out of a JSON text: the part of it that is nearly all of its bytes, and of one form.
 
 /// The arrays of numbers that were the values of keys, and the text without them.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Lifted {
     /// The numbers of all arrays, one array after the other.
     pub values: Vec<f32>,
@@ -11,51 +11,63 @@ pub struct Lifted {
     pub rest: Vec<u8>,
 }
 
-/// Takes out the value of every key that is spelled like this. Nothing if one of them is not an
-/// array of numbers within the range of a float, or where that cannot be told with certainty: then
-/// the text says what it says to a parser of all of JSON, and so it does in every other respect.
-pub fn lift(text: &[u8], key: &[u8]) -> Option<Lifted> {
-    let mut lifted = Lifted {
-        values: Vec::new(),
-        ends: Vec::new(),
-        rest: Vec::new(),
-    };
-    let mut reader = Reader { text, at: 0 };
-    let mut copied = 0;
-    while let Some(byte) = reader.peek() {
-        reader.at += 1;
-        if byte != b'"' {
-            continue;
+impl Lifted {
+    /// Takes out the value of every key that is spelled like this, in the place of what was here
+    /// before. Nothing if one of them is not an array of numbers within the range of a float, or
+    /// where that cannot be told with certainty: then the text says what it says to a parser of all
+    /// of JSON, and so it does in every other respect.
+    pub fn lift(&mut self, text: &[u8], key: &[u8]) -> Option<()> {
+        let Lifted { values, ends, rest } = self;
+        (values.clear(), ends.clear(), rest.clear());
+        let mut reader = Reader { text, at: 0 };
+        let mut copied = 0;
+        while let Some(byte) = reader.peek() {
+            reader.at += 1;
+            if byte != b'"' {
+                continue;
+            }
+            let found = reader.string()?;
+            reader.skip_space();
+            if reader.peek() != Some(b':') {
+                continue;
+            }
+            if found.contains(&b'\\') {
+                // It may be the key in other letters.
+                return None;
+            }
+            if found != key {
+                continue;
+            }
+            reader.at += 1;
+            reader.skip_space();
+            append(rest, &text[copied..reader.at])?;
+            reader.numbers(values)?;
+            copied = reader.at;
+            // The space keeps what follows from becoming a part of the number.
+            append(rest, format!("{} ", ends.len()).as_bytes())?;
+            append(ends, &[u32::try_from(values.len()).ok()?])?;
         }
-        let found = reader.string()?;
-        reader.skip_space();
-        if reader.peek() != Some(b':') {
-            continue;
-        }
-        if found.contains(&b'\\') {
-            // It may be the key in other letters.
-            return None;
-        }
-        if found != key {
-            continue;
-        }
-        reader.at += 1;
-        reader.skip_space();
-        append(&mut lifted.rest, &text[copied..reader.at])?;
-        reader.numbers(&mut lifted.values)?;
-        copied = reader.at;
-        // The space keeps what follows from becoming a part of the number.
-        append(
-            &mut lifted.rest,
-            format!("{} ", lifted.ends.len()).as_bytes(),
-        )?;
-        append(
-            &mut lifted.ends,
-            &[u32::try_from(lifted.values.len()).ok()?],
-        )?;
+        append(rest, &text[copied..])
     }
-    append(&mut lifted.rest, &text[copied..])?;
-    Some(lifted)
+
+    /// Copies everything into memory that is there already, as words of four bytes: how many values,
+    /// ends and bytes of the rest there are, the ends, the bits of the values; and behind them the
+    /// rest. Nothing if it does not fit.
+    pub fn copy_into(&self, memory: &mut [u8]) -> Option<()> {
+        let counts = [self.values.len(), self.ends.len(), self.rest.len()];
+        let words = counts.len() + self.ends.len() + self.values.len();
+        let (words, rest) = memory.split_at_mut_checked(words * size_of::<u32>())?;
+        let rest = rest.get_mut(..self.rest.len())?;
+        let (words, _) = words.as_chunks_mut();
+        let counts = counts.into_iter().map(|count| (count as u32).to_le_bytes());
+        let ends = self.ends.iter().map(|end| end.to_le_bytes());
+        let values = self.values.iter().map(|value| value.to_le_bytes());
+        for (word, bytes) in words.iter_mut().zip(counts.chain(ends).chain(values)) {
+            *word = bytes;
+        }
+        rest.copy_from_slice(&self.rest);
+        Some(())
+    }
 }
 
 /// Lists grow with the text, which is a client's: where there is no memory for it, nothing is taken.
@@ -253,7 +265,9 @@ mod tests {
     use super::*;
 
     fn lifted(text: &str) -> Option<(Vec<f32>, Vec<u32>, String)> {
-        let Lifted { values, ends, rest } = lift(text.as_bytes(), b"vector")?;
+        let mut lifted = Lifted::default();
+        lifted.lift(text.as_bytes(), b"vector")?;
+        let Lifted { values, ends, rest } = lifted;
         Some((values, ends, String::from_utf8(rest).unwrap()))
     }
 
@@ -267,6 +281,22 @@ mod tests {
         let whole = r#"{"vectors":[{"vector":0 ,"a":{"b":"]"}}, {"vector" :
             1  }],"vector":2 }"#;
         assert_eq!(rest, whole);
+    }
+
+    #[test]
+    fn one_after_the_other_leave_nothing_of_each_other() {
+        let mut lifted = Lifted::default();
+        lifted.lift(br#"{"vector":[1,2],"b":[{"vector":[3]}]}"#, b"vector");
+        lifted.lift(br#"{"vector":[-1]}"#, b"vector").unwrap();
+        let mut memory = [b'-'; 33];
+        lifted.copy_into(&mut memory).unwrap();
+        let (words, rest) = memory.split_at(20);
+        let expected = [1, 1, 13, 1, (-1_f32).to_bits()].map(u32::to_le_bytes);
+        assert_eq!(words, expected.as_flattened());
+        assert_eq!(rest, br#"{"vector":0 }"#);
+        for length in 0..33 {
+            assert_eq!(lifted.copy_into(&mut memory[..length]), None);
+        }
     }
 
     #[test]

@@ -17,7 +17,9 @@ mod reads;
 mod report;
 mod rounds;
 
-use std::{env, hint::black_box, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    env, hint::black_box, path::PathBuf, process::ExitCode, sync::atomic::AtomicBool, time::Instant,
+};
 
 use case::Case;
 use points::Collection;
@@ -161,6 +163,7 @@ fn scan_seconds(index: &Index, metric: Metric, queries: &[Vec<f32>]) -> Result<f
             ef: usize::MAX,
         }));
     }
-    black_box(Prepared::run_together(searches, &mut scratch)?);
+    let is_cut = AtomicBool::new(false);
+    black_box(Prepared::run_together(searches, &mut scratch, &is_cut)?);
     Ok(start.elapsed().as_secs_f32())
 }

@@ -3,7 +3,10 @@
 
 use std::{
     slice,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -258,10 +261,11 @@ impl<'v, 'q> Prepared<'v, 'q> {
     }
 
     /// Runs searches under one metric that were prepared in one view: those that scan go over the
-    /// points together.
+    /// points together, and those that do not one after the other, until they are cut.
     pub fn run_together(
         mut searches: Vec<Prepared>,
         scratch: &mut Scratch,
+        is_cut: &AtomicBool,
     ) -> Result<Vec<Vec<Hit>>> {
         Prepared::join(&mut searches);
         let mut answers: Vec<Vec<Hit>> = searches.iter().map(|_| Vec::new()).collect();
@@ -279,6 +283,9 @@ impl<'v, 'q> Prepared<'v, 'q> {
             answers[*number] = hits;
         }
         for (number, search) in alone {
+            if is_cut.load(Ordering::Relaxed) {
+                return Err(Error::Abandoned);
+            }
             answers[number] = search.run(scratch)?;
         }
         Ok(answers)
@@ -664,7 +671,7 @@ mod tests {
         };
         assert!(prepare().iter().all(|search| search.plan() == Plan::Scan));
         let walks = (0..20_000).any(|_| {
-            Prepared::run_together(prepare(), &mut scratch).unwrap();
+            Prepared::run_together(prepare(), &mut scratch, &AtomicBool::new(false)).unwrap();
             prepare()[0].plan() == Plan::Graph
         });
         assert!(walks);

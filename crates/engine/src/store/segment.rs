@@ -15,12 +15,21 @@ use super::{
 };
 use crate::{Error, Result};
 
+/// A group up to this size is small: finding blocks for it costs the file system about as much as
+/// writing it.
+const SMALL_GROUP: u64 = 16 << 10;
+
+/// Zeros written ahead of small groups, at a time.
+const ZEROS_AHEAD: u64 = 256 << 10;
+
 /// An open segment.
 pub struct Segment {
     pub header: SegmentHeader,
     pub path: PathBuf,
     /// Where the next group goes.
     pub end: u64,
+    /// Up to here the file has blocks on the disk, as far as this process knows.
+    written: u64,
     pub file: Box<dyn IoFile>,
 }
 
@@ -38,6 +47,7 @@ impl Segment {
             header,
             path,
             end: PAGE as u64,
+            written: PAGE as u64,
             file,
         })
     }
@@ -72,6 +82,7 @@ impl Segment {
             header,
             path,
             end: PAGE as u64,
+            written: PAGE as u64,
             file,
         })
     }
@@ -94,6 +105,7 @@ impl Segment {
     /// error says so; after any other error nobody knows what the file holds. Answers how long it
     /// took to make it durable.
     pub fn append(&mut self, group: &[u8]) -> io::Result<Duration> {
+        self.write_ahead(group.len() as u64)?;
         if let Err((written, error)) = write_all(&*self.file, group, self.end) {
             if is_full(&error) {
                 self.erase(self.end, self.end + written).map_err(fatal)?;
@@ -104,6 +116,27 @@ impl Segment {
         self.file.sync_data().map_err(fatal)?;
         self.end += group.len() as u64;
         Ok(written_at.elapsed())
+    }
+
+    /// Writes zeros where the next small groups go, as they read already: then a sync of such a group
+    /// has only its own bytes to write, and no blocks of the file to note as well. The zeros become
+    /// durable with the group at hand. A disk without room for them is no error.
+    fn write_ahead(&mut self, group_length: u64) -> io::Result<()> {
+        let group_end = self.end + group_length;
+        if group_end <= self.written {
+            return Ok(());
+        }
+        self.written = group_end;
+        if group_length > SMALL_GROUP {
+            return Ok(());
+        }
+        let to = (group_end + ZEROS_AHEAD).min(self.header.capacity);
+        match self.write_zeros(group_end, to) {
+            Ok(()) => self.written = to,
+            Err(error) if is_full(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Appends a group to a segment that nothing knows yet; [`Segment::sync`] makes it durable.
@@ -120,14 +153,19 @@ impl Segment {
 
     /// Overwrites a range with zeros, durably. It needs no space where the range was written.
     pub fn erase(&self, from: u64, to: u64) -> io::Result<()> {
-        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        self.write_zeros(from, to)?;
+        self.file.sync_data()
+    }
+
+    fn write_zeros(&self, from: u64, to: u64) -> io::Result<()> {
+        static ZEROS: [u8; PAGE] = [0; PAGE];
         let mut at = from;
         while at < to {
             let length = (to - at).min(ZEROS.len() as u64);
             write_all(&*self.file, &ZEROS[..length as usize], at).map_err(|(_, error)| error)?;
             at += length;
         }
-        self.file.sync_data()
+        Ok(())
     }
 
     /// Writes the bytes from `from` to the end once more and makes them durable. After a sync that

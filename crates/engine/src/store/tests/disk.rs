@@ -120,7 +120,8 @@ impl Io for TestDisk {
                 .rposition(|&byte| byte != 0)
                 .map_or(0, |at| at + 1);
             let used = (used as u64).next_multiple_of(4096);
-            self.0.lock().unwrap().written.insert(path.to_owned(), used);
+            let mut watch = self.0.lock().unwrap();
+            watch.written.entry(path.to_owned()).or_insert(used);
         }
         Ok(Box::new(TestFile {
             disk: self.clone(),

@@ -55,8 +55,13 @@ fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
 fn a_refused_group_leaves_no_byte_behind() {
     let folder = new_folder();
     let disk = TestDisk::default();
-    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
-    commit(&mut opened.store, &[Step::Insert(1, vec![1; 100])]).unwrap();
+    let options = OpenOptions {
+        segment_bytes: 8 * SEGMENT_BYTES,
+        ..options(folder.path())
+    };
+    let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+    // Large: nothing is written ahead.
+    commit(&mut opened.store, &[Step::Insert(1, vec![1; 20_000])]).unwrap();
     let before = super::files(folder.path());
     for space in [0, 1, 64, 100, 200] {
         disk.set_space(Some(space));
@@ -64,6 +69,24 @@ fn a_refused_group_leaves_no_byte_behind() {
         assert!(matches!(refused, Err(Error::StorageFull)), "space {space}");
         assert_eq!(super::files(folder.path()), before, "space {space}");
     }
+}
+
+#[test]
+fn small_groups_find_their_place_written() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    let insert = |number| [Step::Insert(number, vec![1; 10])];
+    commit(&mut opened.store, &insert(1)).unwrap();
+    disk.set_space(Some(0));
+    commit(&mut opened.store, &insert(2)).unwrap();
+    // A disk without room for zeros has room for groups all the same.
+    drop(opened);
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    commit(&mut opened.store, &insert(3)).unwrap();
+    let expected = state_after(&[insert(1), insert(2), insert(3)].map(|group| group.to_vec()));
+    drop(opened);
+    assert_eq!(state(&open(folder.path()).unwrap()), expected);
 }
 
 #[test]
@@ -95,8 +118,9 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
         ..options(folder.path())
     };
     let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+    // A large group: nothing is written ahead.
     let points: Vec<Step> = (0..20)
-        .map(|number| Step::Insert(number, vec![1; 50]))
+        .map(|number| Step::Insert(number, vec![1; 1000]))
         .collect();
     commit(&mut opened.store, &points).unwrap();
     let mut expected = state_after(std::slice::from_ref(&points));
