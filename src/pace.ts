@@ -8,7 +8,7 @@ const FAIR_TURN = 4;
 interface Line {
   readonly begin: (() => void)[];
   /** Others of it that have not come here yet. */
-  behind: number;
+  readonly behind: readonly unknown[];
 }
 
 /**
@@ -24,20 +24,17 @@ export class Pace {
   #turns = 0;
 
   /**
-   * Nothing when the request may begin at once; else what resolves when it may. `behind` is how
-   * many of its connection wait for this one.
+   * Nothing when the request may begin at once; else what resolves when it may. `behind` are those
+   * of its connection that wait for this one.
    */
-  turn(connection: unknown, behind = 0): Promise<void> | undefined {
+  turn(connection: unknown, behind: readonly unknown[] = []): Promise<void> | undefined {
     const nowMs = performance.now();
     if (!this.#isUnderWay) this.#beginTurn(nowMs);
     if (this.#lines.size === 0 && nowMs < this.#turnEndsAtMs) return undefined;
     return new Promise((resolve) => {
       const line = this.#lines.get(connection);
       if (line === undefined) this.#lines.set(connection, { begin: [resolve], behind });
-      else {
-        line.begin.push(resolve);
-        line.behind = behind;
-      }
+      else line.begin.push(resolve);
     });
   }
 
@@ -66,9 +63,10 @@ export class Pace {
     let shortest = Infinity;
     for (const [connection, { begin, behind }] of this.#lines) {
       if (this.#turns % FAIR_TURN === 0) return connection;
-      if (begin.length + behind >= shortest) continue;
+      const length = begin.length + behind.length;
+      if (length >= shortest) continue;
       found = connection;
-      shortest = begin.length + behind;
+      shortest = length;
     }
     return found;
   }

@@ -62,7 +62,7 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   get bytes(): number {
-    return this.#reservation.bytes;
+    return this.#receivedBytes;
   }
 
   /** Made where it is wanted: most calls are neither logged nor refused. */

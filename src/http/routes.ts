@@ -21,6 +21,7 @@ export function routes(options: HttpOptions): readonly Route[] {
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight);
+    ctx.state.bodyBytes = body.length;
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
     return asked;

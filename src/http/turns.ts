@@ -51,13 +51,18 @@ export class Turns {
       if (line.waiting.length === 0) line.isBusy = false;
       else setImmediate(() => this.#next(socket, line));
     });
-    const turn = this.pace.turn(socket, line.waiting.length);
+    const turn = this.pace.turn(socket, line.waiting);
     if (turn === undefined) this.handle(request, response);
-    else {
-      void turn.then(() => {
-        if (!socket.destroyed) this.handle(request, response);
-      });
-    }
+    else void this.#handleLater(turn, request, response);
+  }
+
+  async #handleLater(
+    turn: Promise<void>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    await turn;
+    if (!request.socket.destroyed) this.handle(request, response);
   }
 
   #wait(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {

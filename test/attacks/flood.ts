@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MIB, type Target } from './target.js';
@@ -117,10 +117,13 @@ export async function ask(
   headers: Readonly<Record<string, string>> = { 'api-key': target.server.keys.readwrite },
 ): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(target.server.http);
-  const sent = request({ agent: false, hostname, port, method, path, headers });
+  // A server reads what is left of a refused body, unless the connection is to end with it.
+  const agent = new Agent({ keepAlive: true });
+  const sent = request({ agent, hostname, port, method, path, headers });
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   let text = '';
   for await (const piece of answer.setEncoding('utf8')) text += piece;
+  agent.destroy();
   return { status: answer.statusCode ?? 0, text };
 }

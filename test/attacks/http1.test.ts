@@ -90,6 +90,8 @@ underAttack('clients that are slow, or many', [
     name: 'large answers that nobody reads',
     usesUpTheBudget: true,
     async strike(target) {
+      // Those of the last strike are found dead one after the other, when they are written to.
+      expect(await target.until(() => target.sockets() < CONNECTIONS)).toBe(true);
       const body = JSON.stringify({
         vector: target.query,
         payload: { content_type: 'Text', content: 'x'.repeat(MIB) },

@@ -172,7 +172,7 @@ underAttack('HTTP/2 that breaks its rules', [
         frame(SETTINGS, 0, 0, Buffer.alloc(5)),
         frame(RST_STREAM, 0, 0, uint32(0)),
         frame(DATA, 0, 1, Buffer.alloc(20_000)),
-        Buffer.concat([callOne, frame(CONTINUATION, 0, 3, EMPTY)]),
+        Buffer.concat([frame(HEADERS, 0, 1, head(CHECK)), frame(CONTINUATION, 0, 3, EMPTY)]),
       ];
       const connections = await times(frames.length, async (index) => {
         const connection = await open(target);
@@ -214,7 +214,7 @@ underAttack('calls that are never finished', [
     name: 'health checks that never end, 64 KiB of each sent',
     async strike(target) {
       const piece = Buffer.concat([Buffer.of(0, 0, 0, 0xff, 0), Buffer.alloc(60_000)]);
-      const connections = Array.from({ length: 40 }, () => new Connection(target.server.grpc));
+      const connections = Array.from({ length: 20 }, () => new Connection(target.server.grpc));
       for (const connection of connections) {
         for (let call = 0; call < 250; call += 1) connection.open(CHECK).stream.write(piece);
       }
@@ -242,7 +242,7 @@ underAttack('calls that are never finished', [
   {
     name: 'thousands who watch the health',
     async strike(target) {
-      const connections = Array.from({ length: 40 }, () => new Connection(target.server.grpc));
+      const connections = Array.from({ length: 20 }, () => new Connection(target.server.grpc));
       for (const connection of connections) {
         for (let call = 0; call < 250; call += 1) connection.open(WATCH).stream.end(framed(EMPTY));
       }

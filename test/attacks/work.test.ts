@@ -9,7 +9,7 @@ import { endAll, openAll, times } from './flood.js';
 import { DIMENSION, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
-const QUERIES = 2_000;
+const QUERIES = 1_000;
 const EF = 1_000;
 
 function heavyMessage(target: Target): Buffer {

@@ -231,7 +231,7 @@ describe('MAX_CONNECTIONS', () => {
     };
     for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
     const more = connectTo(small);
-    await once(more.resume(), 'close');
+    await new Promise((resolve) => more.resume().once('close', resolve));
     for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
     held[0]?.destroy();
     await vi.waitFor(async () => {
@@ -270,8 +270,7 @@ describe('requests of one connection', () => {
     const socket = connectTo(server);
     socket.write(requestHead(0, 'Transfer-Encoding: chunked').replace('Content-Length: 0\r\n', ''));
     socket.write('1\r\n \r\n'.repeat(20_000));
-    socket.resume();
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.resume().once('close', resolve));
     expect((await client.get('/health')).status).toBe(200);
   });
 });
