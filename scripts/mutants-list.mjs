@@ -232,6 +232,12 @@ export const MUTANTS = [
     'self.regain(io)',
   ),
   mutant(
+    'deletes take the room that compaction was given',
+    `${STORE}/room.rs`,
+    'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
+    'Ok(true)',
+  ),
+  mutant(
     'compaction has no room of its own on a full disk',
     `${STORE}/room.rs`,
     'self.for_compaction.give_up(io)?;',

@@ -179,7 +179,11 @@ impl State {
         let failure = match result {
             Ok(Ok(()) | Err(Error::Closed)) => None,
             Ok(Err(error)) => Some(error),
-            Err(_) => Some(Error::Internal("the upkeep panicked".into())),
+            Err(_) => {
+                // Else inserts and deletes would wait for good.
+                drop(self.writer.run(Store::end_making_room));
+                Some(Error::Internal("the upkeep panicked".into()))
+            }
         };
         self.not_before = Instant::now()
             + match &failure {

@@ -39,6 +39,9 @@ const ROOM_WAIT: Duration = Duration::from_millis(5);
 /// A group takes in further requests up to this size, so that no write waits for a long one.
 const GROUP_BYTES: usize = 8 << 20;
 
+/// So many deletes that wait for room are tried together.
+const WAITING_TOGETHER: usize = 64;
+
 /// What a waiting request takes beside its vectors and contents, about.
 const REQUEST_BYTES: usize = 256;
 
@@ -153,6 +156,7 @@ impl Writer {
             full_at: Arc::clone(&full_at),
             refused_deletes: Arc::clone(&refused_deletes),
             aside: VecDeque::new(),
+            waiting: Vec::new(),
         };
         let thread = thread::Builder::new()
             .name("write".into())
@@ -254,6 +258,8 @@ struct State {
     refused_deletes: Arc<AtomicU64>,
     /// Inserts that wait for room, oldest first.
     aside: VecDeque<Request>,
+    /// Deletes that wait for room on the disk, oldest first, while compaction makes some.
+    waiting: Vec<Request>,
 }
 
 impl State {
@@ -266,6 +272,7 @@ impl State {
                 Some(Next::Run(work)) => {
                     // A panic ends the channel of whoever waits.
                     drop(catch_unwind(AssertUnwindSafe(|| work(&mut self.store))));
+                    self.answer_waiting();
                 }
                 Some(Next::Close(done)) => {
                     self.finish();
@@ -338,8 +345,21 @@ impl State {
         (group, None)
     }
 
-    /// Writes what is set aside: at the end nobody waits for the graphs any more.
+    /// Tries deletes again that wait for room: it may have been made by now, or nobody makes any.
+    fn answer_waiting(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        while !waiting.is_empty() {
+            let rest = waiting.split_off(waiting.len().min(WAITING_TOGETHER));
+            self.answer(std::mem::replace(&mut waiting, rest));
+        }
+    }
+
+    /// Writes what is set aside: at the end nobody waits for the graphs any more, and nobody makes
+    /// room.
     fn finish(&mut self) {
+        for request in self.waiting.drain(..) {
+            request.refuse(&Error::StorageFull);
+        }
         while let Some(request) = self.aside.pop_front() {
             self.answer(vec![request]);
         }
@@ -362,6 +382,10 @@ impl State {
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
             let refuse = |request: Request| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
+                if self.store.is_making_room() {
+                    self.waiting.extend(deletes);
+                    return;
+                }
                 self.refused_deletes.fetch_add(1, Ordering::Relaxed);
                 return deletes.into_iter().for_each(refuse);
             }

@@ -6,16 +6,18 @@
 
 use std::{
     collections::BTreeMap,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 use super::{
     copy::{copy, if_there, path_in, snapshots},
-    event::Event,
-    format::Flaw,
+    event::{Damage, Event},
+    format::{Flaw, Kind},
     io::{self, Disk, Io, remove_if_there, write_all},
     manifest::{self, Entry, Manifest},
     recovery,
+    scan::{Found, Scan},
     segment::{self, Segment},
     unfinished::refuse_unfinished,
 };
@@ -39,8 +41,9 @@ pub struct BackupReport {
 }
 
 /// Backs up a data folder into one that is missing or empty: every write that was acknowledged
-/// before is in it. Holds the active segment in memory. What a failed backup has made is removed;
-/// one that ended otherwise has no `MANIFEST`.
+/// before is in it. All of the log is verified: where some of it is damaged, every place is told and
+/// there is no backup. Holds a segment in memory. What a failed backup has made is removed; one that
+/// ended otherwise has no `MANIFEST`.
 pub fn backup(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<BackupReport> {
     backup_on(&Disk, source, target, tell)
 }
@@ -54,6 +57,7 @@ pub(super) fn backup_on(
     // Before anything is made: a source that is not there is the likeliest mistake.
     io.list(source)?;
     refuse_unfinished(io, source)?;
+    refuse_inside(source, target)?;
     io::create_folder(target)?;
     if let Some(path) = io.list(target)?.first() {
         let (target, path) = (target.display(), path.display());
@@ -69,12 +73,36 @@ pub(super) fn backup_on(
         report: BackupReport::default(),
         done: 0,
         total: 0,
+        damages: Vec::new(),
+        buffer: Vec::new(),
     };
     let made = backup.run();
     if made.is_err() {
         backup.remove_all();
+        for damage in std::mem::take(&mut backup.damages) {
+            (backup.tell)(Event::Damage(damage));
+        }
     }
     made
+}
+
+/// Refuses a target in the folder that is to be backed up: what takes that folder would take the
+/// backup along.
+fn refuse_inside(source: &Path, target: &Path) -> Result<()> {
+    let source = fs_err::canonicalize(source)?;
+    for above in Path::new(".").join(target).ancestors() {
+        match fs_err::canonicalize(above) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+            Ok(above) if above.starts_with(&source) => {
+                let (source, target) = (source.display(), target.display());
+                let text = format!("{target} is in {source}, which is to be backed up");
+                return Err(Error::InvalidArgument(text));
+            }
+            Ok(_) => break,
+        }
+    }
+    Ok(())
 }
 
 struct Backup<'a> {
@@ -87,6 +115,10 @@ struct Backup<'a> {
     report: BackupReport,
     done: u64,
     total: u64,
+    /// What is wrong with the sealed segments.
+    damages: Vec<Damage>,
+    /// The segment that is being verified.
+    buffer: Vec<u8>,
 }
 
 /// A file of the backup.
@@ -144,6 +176,7 @@ impl Backup<'_> {
             Taken::Other => true,
         })?;
         self.report = BackupReport::default();
+        self.damages.clear();
         self.done = 0;
         self.total = sealed.iter().map(|entry| entry.end).sum();
         for entry in sealed {
@@ -155,7 +188,10 @@ impl Backup<'_> {
             (self.tell)(Event::Progress { done, total });
         }
         self.take_active(manifest, last)?;
-        Ok(manifest.clone())
+        match self.damages.first() {
+            Some(damage) => Err(damage.clone().into()),
+            None => Ok(manifest.clone()),
+        }
     }
 
     /// Why there is no log to take: there is none, or its manifest is gone.
@@ -185,7 +221,7 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Links a sealed segment, or copies it where that cannot be.
+    /// Links a sealed segment, or copies it where that cannot be, and verifies it.
     fn take_sealed(&mut self, manifest: &Manifest, entry: &Entry) -> Result<()> {
         let (from, to) = [self.source, self.target]
             .map(|folder| segment::path(folder, entry.number))
@@ -208,20 +244,57 @@ impl Backup<'_> {
         entry
             .check(manifest, &segment.header)
             .map_err(|flaw| flaw.refuse(&segment.path))?;
+        let is_sound = self.verify(&segment, entry)?;
         if linked {
             segment.file.sync_all()?;
         } else {
             let sizes = (entry.end, segment.header.capacity);
-            copy(self.io, &*segment.file, &to, sizes, &mut |bytes| {
+            let crc = copy(self.io, &*segment.file, &to, sizes, &mut |bytes| {
                 self.done += bytes;
                 let (done, total) = (self.done, self.total);
                 (self.tell)(Event::Progress { done, total });
             })?;
+            if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) {
+                let reason = "it reads otherwise than when it was verified";
+                return Err(Flaw::new(0, reason).refuse(&segment.path));
+            }
+        }
+        if !is_sound {
+            return Ok(());
         }
         let entry = entry.clone();
         self.report.linked += u32::from(linked);
         self.taken.insert(to, Taken::Sealed { entry, linked });
         Ok(())
+    }
+
+    /// Reads and verifies all of a sealed segment; whether it is sound.
+    fn verify(&mut self, segment: &Segment, entry: &Entry) -> Result<bool> {
+        let bytes = segment.load(&mut self.buffer, 0, entry.end)?;
+        let scan = Scan {
+            header: &segment.header,
+            bytes,
+            sealed: true,
+            known_end: entry.end,
+        };
+        let mut flaws = Vec::new();
+        let extent = scan.run(&mut |found| {
+            if let Found::Flaw(flaw, sequence) = found {
+                flaws.push((flaw, sequence));
+            }
+        });
+        let extent = extent.map_err(|flaw| flaw.refuse(&segment.path))?;
+        let (last, expected) = (extent.next - 1, entry.last_sequence);
+        if last > expected || last < expected && entry.kind == Kind::Log {
+            let reason = format!("ends at sequence {last}, expected {expected}");
+            flaws.push((Flaw::new(extent.end, reason), extent.next));
+        }
+        let is_sound = flaws.is_empty();
+        for (flaw, sequence) in flaws {
+            let damage = Damage::of(flaw, &segment.path, Some(sequence))?;
+            self.damages.push(damage);
+        }
+        Ok(is_sound)
     }
 
     /// Copies the whole groups of the segment that is being written.

@@ -286,7 +286,11 @@ impl Store {
         let inserts = writes
             .iter()
             .any(|write| matches!(write, Write::Insert { .. }));
-        self.check_room(inserts)?;
+        if inserts {
+            self.check_room_for_inserts()?;
+        } else {
+            self.check_room_for_deletes(Layout::of(records)?.length)?;
+        }
         let appended = self.append(records);
         if !matches!(appended, Err(Error::StorageFull)) {
             return appended;
@@ -381,11 +385,8 @@ impl Store {
 
     fn append(&mut self, records: &[Record]) -> Result<Vec<Location>> {
         let layout = Layout::of(records)?;
-        let fits = self
-            .active
-            .as_ref()
-            .is_some_and(|active| active.room() >= layout.length);
-        let made = if fits {
+        let bytes = self.bytes_for(layout.length);
+        let made = if self.fits(layout.length) {
             Ok(())
         } else {
             self.rotate(layout.length)
@@ -398,7 +399,7 @@ impl Store {
             durable: self.last_sequence,
         };
         let locations = group::encode(&mut self.buffer, records, layout, place)?;
-        let appended = active.append(&self.buffer);
+        let appended = active.append(&self.buffer, self.room.is_short());
         let (number, end) = (active.header.number, active.end);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
@@ -407,8 +408,22 @@ impl Store {
         self.segments.publish(number, end);
         self.last_sequence += records.len() as u64;
         let has_inserts = records.iter().any(Record::is_insert);
-        self.room.note_written(layout.length, has_inserts);
+        self.room.note_written(bytes, has_inserts);
         Ok(locations)
+    }
+
+    fn fits(&self, group_length: u64) -> bool {
+        let active = self.active.as_ref();
+        active.is_some_and(|active| active.room() >= group_length)
+    }
+
+    /// What a group of this length takes of the disk, with a segment to begin for it.
+    fn bytes_for(&self, group_length: u64) -> u64 {
+        if self.fits(group_length) {
+            group_length
+        } else {
+            group_length + PAGE as u64 + self.manifest.bytes()
+        }
     }
 
     /// Seals the active segment and starts one with room for a group of this length. A full disk

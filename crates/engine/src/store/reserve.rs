@@ -102,6 +102,11 @@ impl Reserve {
         }
     }
 
+    /// Whether so many bytes are left of what was given away.
+    pub fn has(&self, bytes: u64) -> bool {
+        matches!(self.state, State::Given { left } if left >= bytes)
+    }
+
     /// Whether less than half is left of what was given away.
     pub fn is_low(&self) -> bool {
         matches!(self.state, State::Given { left } if left < self.bytes / 2)

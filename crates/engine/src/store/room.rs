@@ -19,6 +19,10 @@ const SEGMENTS_PER_LOG: u64 = 8;
 /// Smaller segments are not worth a file.
 const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
 
+/// The reserve for compaction is larger than a segment by one in so many bytes: for the manifest, and
+/// for what files take beside their bytes.
+const MARGIN: u64 = 8;
+
 /// On a full disk a segment is copied for one in so many bytes: nobody has room for anything else.
 const SHARE_WHEN_FULL: u64 = 8;
 
@@ -51,11 +55,17 @@ impl Room {
 
     /// Makes both reserves for segments of this size at most, and usually.
     pub fn keep(&mut self, io: &dyn Io, most_bytes: u64, usual_bytes: u64) -> io::Result<()> {
+        let for_compaction = usual_bytes + usual_bytes / MARGIN;
+        self.for_compaction.keep(io, for_compaction)?;
         let for_deletes = reserve::bytes_for_deletes(most_bytes);
         self.for_deletes.keep(io, for_deletes)?;
-        self.for_compaction.keep(io, usual_bytes)?;
         self.is_short |= self.is_given();
         Ok(())
+    }
+
+    /// Whether a write has found no room, and none was found for all since.
+    pub fn is_short(&self) -> bool {
+        self.is_short
     }
 
     fn is_given(&self) -> bool {
@@ -67,11 +77,24 @@ impl Room {
         Ok(!self.is_being_made && self.regain(io)?)
     }
 
+    /// Whether deletes may take so many bytes: what compaction was given is not theirs.
+    pub fn is_for_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
+        if !self.for_compaction.is_given() {
+            return Ok(true);
+        }
+        self.for_deletes.give_up(io)?;
+        Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))
+    }
+
     /// Takes back what was given away, that of compaction first: all that deletes have freed may
     /// depend on it. False while there is too little.
     fn regain(&mut self, io: &dyn Io) -> io::Result<bool> {
         let is_back = self.for_compaction.is_back(io)? && self.for_deletes.is_back(io)?;
         self.is_delete_refused &= !self.for_deletes.is_kept();
+        if self.for_compaction.is_given() {
+            // What there is, compaction needs.
+            self.for_deletes.spend(u64::MAX);
+        }
         Ok(is_back)
     }
 
@@ -88,7 +111,7 @@ impl Room {
     /// Gives compaction all the room that is kept, and lets no insert have any of it: what deletes
     /// take meanwhile is theirs.
     fn give_to_compaction(&mut self, io: &dyn Io) -> io::Result<()> {
-        self.is_being_made = true;
+        (self.is_short, self.is_being_made) = (true, true);
         self.for_deletes.give_up(io)?;
         self.for_compaction.give_up(io)?;
         Ok(())
@@ -113,6 +136,12 @@ impl Store {
     #[must_use]
     pub fn is_short_of_room(&self) -> bool {
         self.room.is_short
+    }
+
+    /// Whether compaction is making room, which deletes may wait for.
+    #[must_use]
+    pub fn is_making_room(&self) -> bool {
+        self.room.is_being_made
     }
 
     /// Whether deletes have used half of the room that is kept for them, and there is no other.
@@ -202,16 +231,22 @@ impl Store {
         self.room.keep(&*self.io, self.segment_bytes, usual)
     }
 
-    /// Whether a group may be written that has inserts or not.
-    pub(super) fn check_room(&mut self, has_inserts: bool) -> Result<()> {
-        if !has_inserts {
+    pub(super) fn check_room_for_inserts(&mut self) -> Result<()> {
+        let is_room = self.room.is_for_inserts(&*self.io);
+        self.check_room(is_room, false)
+    }
+
+    pub(super) fn check_room_for_deletes(&mut self, group_length: u64) -> Result<()> {
+        let bytes = self.bytes_for(group_length);
+        let is_room = self.room.is_for_deletes(&*self.io, bytes);
+        self.check_room(is_room, true)
+    }
+
+    fn check_room(&mut self, is_room: io::Result<bool>, is_delete: bool) -> Result<()> {
+        if is_room.map_err(|error| self.failed(&error))? {
             return Ok(());
         }
-        let is_for_inserts = self.room.is_for_inserts(&*self.io);
-        if is_for_inserts.map_err(|error| self.failed(&error))? {
-            return Ok(());
-        }
-        self.room.note_full(false);
+        self.room.note_full(is_delete);
         Err(Error::StorageFull)
     }
 }

@@ -103,9 +103,11 @@ impl Segment {
 
     /// Appends a group and makes it durable. When the disk is full the group is taken back and the
     /// error says so; after any other error nobody knows what the file holds. Answers how long it
-    /// took to make it durable.
-    pub fn append(&mut self, group: &[u8]) -> io::Result<Duration> {
-        self.write_ahead(group.len() as u64)?;
+    /// took to make it durable. Where room is short nothing is written ahead.
+    pub fn append(&mut self, group: &[u8], is_short: bool) -> io::Result<Duration> {
+        if !is_short {
+            self.write_ahead(group.len() as u64)?;
+        }
         if let Err((written, error)) = write_all(&*self.file, group, self.end) {
             if is_full(&error) {
                 self.erase(self.end, self.end + written).map_err(fatal)?;

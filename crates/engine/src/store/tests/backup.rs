@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::{BackupReport, Store, backup::backup_on, io::Io, manifest, restore::restore_on},
+    store::{BackupReport, Event, Store, backup::backup_on, io::Io, manifest, restore::restore_on},
 };
 
 fn backup(io: &dyn Io, source: &Path, target: &Path) -> Result<BackupReport> {
@@ -258,6 +258,68 @@ fn damage_in_the_active_segment_fails_a_backup_and_a_torn_tail_does_not() {
     overwrite(&path, end.next_multiple_of(64) + 64, &[0xA5; 100]);
     backup(&TestDisk::default(), source.path(), target.path()).unwrap();
     assert_eq!(opened(target.path()), state_after(&groups()));
+}
+
+#[test]
+fn damage_in_a_sealed_segment_fails_a_backup_which_tells_every_place() {
+    let (source, target) = (written(End::Closed), new_folder());
+    let mut opened = open(source.path()).unwrap();
+    let points = super::live(&opened.store);
+    let sealed = points.iter().filter(|point| point.location.segment == 1);
+    let victims: Vec<_> = sealed.take(2).copied().collect();
+    assert_eq!(victims.len(), 2);
+    opened.store.prove().unwrap();
+    drop(opened);
+    for point in &victims {
+        let at = u64::from(point.location.vector) * 64;
+        overwrite(&log(source.path(), 1), at, &[0x55; 4]);
+    }
+    for linked in [true, false] {
+        let busy = BusyDisk::new(move |made| match made {
+            Made::Link(_) if !linked => Err(ErrorKind::CrossesDevices.into()),
+            _ => Ok(()),
+        });
+        let mut told = Vec::new();
+        let found = backup_on(&busy, source.path(), target.path(), &mut |event| {
+            if let Event::Damage(damage) = event {
+                told.push((damage.path, damage.offset, damage.sequence));
+            }
+        });
+        let expected = victims.iter().map(|point| {
+            let at = u64::from(point.location.record) * 64;
+            (log(source.path(), 1), at, Some(point.sequence))
+        });
+        assert_eq!(told, expected.collect::<Vec<_>>());
+        assert!(matches!(found, Err(Error::Damaged { .. })), "{found:?}");
+        assert!(files(target.path()).is_empty());
+    }
+}
+
+#[test]
+fn a_target_inside_the_source_is_refused_whatever_its_name() {
+    let source = written(End::Closed);
+    let (before, elsewhere) = (files(source.path()), new_folder());
+    let link = elsewhere.path().join("link");
+    fs_err::os::unix::fs::symlink(source.path(), &link).unwrap();
+    let deep = Path::new("new").join("backup");
+    for target in [
+        source.path().to_owned(),
+        source.path().join("new"),
+        source.path().join(&deep),
+        link.join(&deep),
+        source
+            .path()
+            .join("..")
+            .join(source.path().file_name().unwrap())
+            .join("new"),
+    ] {
+        let refused = backup(&TestDisk::default(), source.path(), &target);
+        let Err(Error::InvalidArgument(text)) = refused else {
+            panic!("{}: {refused:?}", target.display());
+        };
+        assert!(text.contains("to be backed up"), "{text}");
+        assert_eq!(files(source.path()), before);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Compacts a stretch of segments, with nobody reading meanwhile.
-fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
+pub fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
     let at: HashSet<([u8; 16], Location)> = live(store)
         .iter()
         .map(|point| (point.id, point.location))

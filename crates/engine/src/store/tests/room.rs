@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 
 use super::{
     State, Step, apply, commit,
-    compaction::compact_tightly,
+    compaction::{compact, compact_tightly},
     crash::losses,
     disk::{Files, TestDisk, after_power_cut},
     new_folder, restore, state, state_after,
@@ -208,6 +208,30 @@ fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
             return;
         }
     }
+}
+
+#[test]
+fn deletes_leave_compaction_the_room_for_its_copy() {
+    let folder = new_folder();
+    let (mut opened, disk, mut history, count) = full_disk(folder.path());
+    let store = &mut opened.store;
+    let mut numbers = 0..count;
+    for number in numbers.by_ref().take(count as usize / 5) {
+        let delete = vec![Step::Delete(number)];
+        history.commit(store, &disk, delete).unwrap();
+    }
+    let stretch = store.tight_stretch(&HashSet::new()).unwrap();
+    let mut delete = |store: &mut Store| {
+        let delete = numbers.next().map(Step::Delete);
+        history.commit(store, &disk, vec![delete.unwrap()])
+    };
+    while delete(store).is_ok() {}
+    compact(store, stretch.unwrap()).unwrap();
+    store.end_making_room().unwrap();
+    delete(store).unwrap();
+    drop(opened);
+    let opened = open(&disk, folder.path(), SEGMENT_BYTES).unwrap();
+    assert_eq!(state(&opened), history.state());
 }
 
 #[test]
