@@ -8,6 +8,14 @@ function work(forMs: number): void {
   while (performance.now() < endsAtMs);
 }
 
+/** Has a loop that has worked for a while, and is at it still. */
+function busyPace(): Pace {
+  const pace = new Pace();
+  for (let request = 0; request < 20; request += 1) expect(pace.turn('a')).toBeUndefined();
+  work(50);
+  return pace;
+}
+
 test('requests begin at once while the loop has time for them', async () => {
   const pace = new Pace();
   for (let request = 0; request < 100; request += 1) {
@@ -17,10 +25,8 @@ test('requests begin at once while the loop has time for them', async () => {
 });
 
 test('once the loop has worked for a while the others wait, the shortest line first', async () => {
-  const pace = new Pace();
+  const pace = busyPace();
   const begun: string[] = [];
-  expect(pace.turn('a')).toBeUndefined();
-  work(50);
   const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1'];
   const waiting = names.map(async (name) => {
     await pace.turn(name[0]);
@@ -33,10 +39,8 @@ test('once the loop has worked for a while the others wait, the shortest line fi
 });
 
 test('a long line has its turns though short ones keep coming', async () => {
-  const pace = new Pace();
+  const pace = busyPace();
   const begun: string[] = [];
-  pace.turn('a');
-  work(50);
   const long = Array.from({ length: 5 }, async () => {
     await pace.turn('long');
     begun.push('long');
@@ -50,9 +54,7 @@ test('a long line has its turns though short ones keep coming', async () => {
 });
 
 test('who comes while others wait does not pass them', async () => {
-  const pace = new Pace();
-  pace.turn('a');
-  work(50);
+  const pace = busyPace();
   const first = pace.turn('a');
   const second = pace.turn('b');
   expect([first, second]).toEqual([expect.any(Promise), expect.any(Promise)]);

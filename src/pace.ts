@@ -1,6 +1,12 @@
 /** How long one turn of the loop begins new requests; the sockets are looked at between turns. */
 const TURN_MS = 10;
 
+/**
+ * So many requests begin before the clock is looked at, which is a turn of its own: what is done
+ * on the loop for one takes a millisecond at the most, a large one aside.
+ */
+const UNTIMED = 8;
+
 /** Every so many turns the connection is next that has waited longest, however long its line. */
 const FAIR_TURN = 4;
 
@@ -22,15 +28,19 @@ export class Pace {
   #isUnderWay = false;
   #turnEndsAtMs = 0;
   #turns = 0;
+  #untimed = 0;
 
   /**
    * Nothing when the request may begin at once; else what resolves when it may. `behind` are those
    * of its connection that wait for this one.
    */
   turn(connection: unknown, behind: readonly unknown[] = []): Promise<void> | undefined {
-    const nowMs = performance.now();
-    if (!this.#isUnderWay) this.#beginTurn(nowMs);
-    if (this.#lines.size === 0 && nowMs < this.#turnEndsAtMs) return undefined;
+    if (!this.#isUnderWay) {
+      this.#untimed += 1;
+      if (this.#untimed <= UNTIMED) return undefined;
+      this.#beginTurn();
+    }
+    if (this.#lines.size === 0 && performance.now() < this.#turnEndsAtMs) return undefined;
     return new Promise((resolve) => {
       const line = this.#lines.get(connection);
       if (line === undefined) this.#lines.set(connection, { begin: [resolve], behind });
@@ -38,19 +48,20 @@ export class Pace {
     });
   }
 
-  #beginTurn(nowMs: number): void {
+  #beginTurn(): void {
     this.#isUnderWay = true;
-    this.#turnEndsAtMs = nowMs + TURN_MS;
+    this.#turnEndsAtMs = performance.now() + TURN_MS;
     setImmediate(() => this.#endTurn());
   }
 
   /** One that waits is begun at the end of each turn, so that the loop looks around in between. */
   #endTurn(): void {
     this.#isUnderWay = false;
+    this.#untimed = 0;
     const connection = this.#next();
     const line = this.#lines.get(connection);
     if (line === undefined) return;
-    this.#beginTurn(performance.now());
+    this.#beginTurn();
     // Behind all others now, which is what a fair turn goes by.
     this.#lines.delete(connection);
     line.begin.shift()?.();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Pace } from '../pace.js';
+import { onRequestEnd } from './request-end.js';
 
 /**
  * Requests that may wait behind others of their connections, all together. Each takes a few KiB,
@@ -11,6 +12,9 @@ const MAX_WAITING = 4_000;
 const FAIR_WAITING = 16;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Kept on the socket itself, as in request-end.ts. */
+const LINE = Symbol('line');
 
 /** The requests of one connection. */
 interface Line {
@@ -24,7 +28,6 @@ interface Line {
  * have all the answers made and kept. Between two of them other connections have their turn.
  */
 export class Turns {
-  readonly #lines = new WeakMap<Socket, Line>();
   #waiting = 0;
 
   constructor(
@@ -33,21 +36,17 @@ export class Turns {
   ) {}
 
   take(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
+    const socket: Socket & { [LINE]?: Line } = request.socket;
     // The rest of what was read before a connection was cut is still parsed.
     if (socket.destroyed) return;
-    let line = this.#lines.get(socket);
-    if (line === undefined) {
-      line = { isBusy: false, waiting: [] };
-      this.#lines.set(socket, line);
-    }
+    const line = (socket[LINE] ??= { isBusy: false, waiting: [] });
     if (line.isBusy) this.#wait(socket, line, request, response);
     else this.#begin(socket, line, request, response);
   }
 
   #begin(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
     line.isBusy = true;
-    response.once('close', () => {
+    onRequestEnd(response, () => {
       if (line.waiting.length === 0) line.isBusy = false;
       else setImmediate(() => this.#next(socket, line));
     });
