@@ -59,7 +59,7 @@ const IDLE_TIMEOUT_MS = 600_000;
  * has to say so: one without calls loses nothing when it is closed.
  */
 const PROBE = {
-  idle: { afterMs: 1_000, timeoutMs: 5_000 },
+  idle: { afterMs: 1_000, timeoutMs: 3_000 },
   busy: { afterMs: 5_000, timeoutMs: 20_000 },
 } as const;
 const PING_BYTES = 17;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { status } from '@grpc/grpc-js';
 import { expect } from 'vitest';
 import { Connection, framed } from '../grpc/http2-call.js';
@@ -6,7 +6,7 @@ import { rawCall } from '../grpc/raw-http2.js';
 import { sendRaw, statusOf } from '../http/client.js';
 import * as wire from '../support/wire.js';
 import { ask, times } from './flood.js';
-import { DIMENSION } from './target.js';
+import { DIMENSION, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
 const METHODS = [
@@ -112,7 +112,7 @@ underAttack('the key, and ways around it', [
       const ports = [target.server.http, target.server.grpc].map((address) =>
         Number(/\d+$/.exec(address)?.[0]),
       );
-      expect(listeningPorts(target.server.pid).toSorted()).toEqual(ports.toSorted());
+      expect(listeningPorts(target).toSorted()).toEqual(ports.toSorted());
       for (const path of ['/expr', '/debug/pprof', '/_cat', '/api/v2/version', '/management']) {
         expect((await ask(target, 'GET', path)).status).toBe(404);
       }
@@ -197,15 +197,15 @@ underAttack('the key, and ways around it', [
 ]);
 
 /** The ports that a process listens on, over IPv4 and IPv6, as the system tells. */
-function listeningPorts(pid: number): number[] {
-  const folder = `/proc/${pid}/fd`;
-  const links = readdirSync(folder).map((name) => readlinkSync(`${folder}/${name}`));
-  const sockets = new Set(links.map((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1]));
+function listeningPorts(target: Target): number[] {
+  const sockets = new Set(target.socketInodes());
   return ['tcp', 'tcp6'].flatMap((family) => {
-    const rows = readFileSync(`/proc/${pid}/net/${family}`, 'utf8').trim().split('\n').slice(1);
-    return rows
+    const table = readFileSync(`/proc/${target.server.pid}/net/${family}`, 'utf8');
+    return table
+      .trim()
+      .split('\n')
       .map((row) => row.trim().split(/\s+/))
-      .filter(([, , , state, , , , , , inode]) => state === '0A' && sockets.has(inode))
+      .filter(([, , , state, , , , , , inode = '']) => state === '0A' && sockets.has(inode))
       .map(([, local = '']) => Number.parseInt(local.split(':')[1] ?? '', 16));
   });
 }

@@ -87,10 +87,16 @@ export class Target {
     writeFileSync(`/proc/${this.server.pid}/clear_refs`, '5');
   }
 
-  /** The sockets that the process has open. */
+  /** How many sockets the process has open. */
   sockets(): number {
+    return this.socketInodes().length;
+  }
+
+  /** What the system calls them. */
+  socketInodes(): string[] {
     const folder = `/proc/${this.server.pid}/fd`;
-    return readdirSync(folder).filter((name) => isSocket(`${folder}/${name}`)).length;
+    const links = readdirSync(folder).map((name) => linkIn(`${folder}/${name}`));
+    return links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []);
   }
 
   /** Waits until `condition` holds, for as long as a busy machine may take; answers whether. */
@@ -104,12 +110,12 @@ export class Target {
   }
 }
 
-function isSocket(path: string): boolean {
+function linkIn(path: string): string {
   try {
-    return readlinkSync(path).startsWith('socket:');
+    return readlinkSync(path);
   } catch {
     // It has been closed since the folder was read.
-    return false;
+    return '';
   }
 }
 

@@ -22,8 +22,8 @@ interface Health {
 }
 
 /** The short form is for every test run; the long one is given its seconds. */
-const ATTACK_MS = Number(process.env['VECTORD_ATTACK_SECONDS'] ?? '0.5') * 1000;
-const CALM_MS = Math.max(300, ATTACK_MS / 4);
+const ATTACK_MS = Number(process.env['VECTORD_ATTACK_SECONDS'] ?? '0.25') * 1000;
+const CALM_MS = Math.max(150, ATTACK_MS / 4);
 
 const SLOWDOWN = 10;
 const PATIENCE_MS = 250;
@@ -54,7 +54,7 @@ export function underAttack(family: string, attacks: readonly Attack[]): void {
     beforeAll(async () => {
       target = await Target.start();
       healthy = await HealthyClient.start(target);
-      await healthy.during(async () => await sleep(500));
+      await healthy.during(async () => await sleep(300));
       target.calmSockets = target.sockets();
       target.calmBytes = target.memoryBytes('VmRSS');
     });
