@@ -2,7 +2,7 @@ import { VectordError } from './errors.js';
 import type { NewPoint, Point, Query } from './model.js';
 import type { Engine } from './native.js';
 import { toPointBatch, type PointBatch } from './point-batch.js';
-import { formatPointId, type PointId, type PointIds } from './point-id.js';
+import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
 import type { OnRequestEnd } from './request-end.js';
 import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
@@ -87,8 +87,17 @@ export class Service {
   }
 
   #checkSearchWork({ limits, efs }: QueryBatch): void {
-    const { maxSearchWork } = this.rules.limits;
+    const { maxSearchWork, maxInflightBytes } = this.rules.limits;
     const { points } = this.#engine.status();
+    const ids = limits.reduce((sum, limit) => sum + Math.min(limit, points), 0);
+    // Their answer would be refused in the end: no work is done for it.
+    if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {
+      throw new VectordError(
+        'TOO_LARGE',
+        `queries ask for ${ids} ids in all, which take more than the ${maxInflightBytes} bytes ` +
+          'that there are for requests and their answers (MAX_INFLIGHT_BYTES)',
+      );
+    }
     const work = limits.reduce(
       (sum, limit, index) => sum + Math.max(efs[index] ?? 0, Math.min(limit, points)),
       0,

@@ -120,7 +120,13 @@ export const SETTINGS = {
     'MAX_INFLIGHT_BYTES',
     512,
     [1, 1024 * 1024 * MIB],
-    'Greatest size of all requests being answered and of their large answers, on both interfaces',
+    'Greatest size of all requests being answered and of their answers, on both interfaces',
+  ),
+  maxConnections: integer(
+    'MAX_CONNECTIONS',
+    1_024,
+    [1, 65_536],
+    'Most connections of each interface at one time; one more is closed at once',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 

@@ -15,6 +15,7 @@ import { Keys } from './keys.js';
 import type { Logger } from './logger.js';
 import { Metrics } from './observe/metrics.js';
 import { Requests } from './observe/requests.js';
+import { Pace } from './pace.js';
 import { Engine, type DimensionSource } from './native.js';
 import { Service } from './service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
@@ -45,7 +46,8 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const requests = openRequests(config, logger);
     const observed = { engine, service, decoder, inflight, requests: Object.values(requests) };
     const metrics = new Metrics({ ...observed, dataPath });
-    const shared = { service, decoder, keys, inflight, logger };
+    const pace = new Pace();
+    const shared = { service, decoder, keys, inflight, pace, logger };
     const servers = await startServers(config, shared, requests, metrics);
     const watch = new KeysWatch(keys, logger);
     const graphLog = new GraphLog(engine, config, logger);
@@ -131,6 +133,7 @@ interface Shared {
   readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: InflightBytes;
+  readonly pace: Pace;
   readonly logger: Logger;
 }
 
@@ -156,13 +159,14 @@ async function startServers(
   metrics: Metrics,
 ): Promise<{ http: Server; grpc: Server }> {
   const { logger } = shared;
-  const { metricsOpen } = config;
+  const { metricsOpen, maxConnections } = config;
+  const both = { ...shared, maxConnections };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;
   const [http, grpc] = await Promise.allSettled([
-    startHttp({ ...shared, ...httpAddress, requests: requests.http, metrics, metricsOpen }),
-    startGrpc({ ...shared, ...grpcAddress, requests: requests.grpc, reflection }),
+    startHttp({ ...both, ...httpAddress, requests: requests.http, metrics, metricsOpen }),
+    startGrpc({ ...both, ...grpcAddress, requests: requests.grpc, reflection }),
   ]);
   if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
     return { http: http.value, grpc: grpc.value };

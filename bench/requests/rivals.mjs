@@ -18,6 +18,7 @@ import { InflightBytes } from '../../dist/inflight.js';
 import { Keys } from '../../dist/keys.js';
 import { createLogger } from '../../dist/logger.js';
 import { Requests } from '../../dist/observe/requests.js';
+import { Pace } from '../../dist/pace.js';
 import { formatPointId } from '../../dist/point-id.js';
 import { Service } from '../../dist/service.js';
 import { ANSWER, ANSWER_IDS, KEY } from './fixed.mjs';
@@ -100,6 +101,8 @@ function parts(dimension, protocol) {
   return {
     host: LOCALHOST,
     port: 0,
+    maxConnections: config.maxConnections,
+    pace: new Pace(),
     service: new Service(engine, rules),
     decoder: new Decoder(rules),
     keys,

@@ -10,6 +10,9 @@ const MIB = 1024 * 1024;
 /** Below, a request is read in less time than others notice. */
 const LARGE_BYTES = 128 * 1024;
 
+/** How long the thread waits for the next request before its memory is given back. */
+const IDLE_MS = 10_000;
+
 /** What gRPC puts before a message, in the same memory. */
 const FRAME_BYTES = 5;
 
@@ -31,7 +34,8 @@ interface Waiting {
 
 /**
  * Reads what requests hold: small ones at once, large ones on a thread of their own, one after the
- * other, because nobody else is served while this thread reads. It starts with the first of them.
+ * other, because nobody else is served while this thread reads. It starts with the first of them, and ends
+ * when there has been none for a while.
  * No request is too much for it; should it end nevertheless, that is a defect, which ends the
  * process.
  */
@@ -40,6 +44,7 @@ export class Decoder {
   readonly #queue = new Set<Waiting>();
   #running: Waiting | undefined;
   #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly rules: Rules,
@@ -74,6 +79,7 @@ export class Decoder {
     for (const waiting of unread) waiting.reject(hasEnded());
     this.#queue.clear();
     this.#running = undefined;
+    clearTimeout(this.#idle);
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
@@ -93,7 +99,12 @@ export class Decoder {
 
   #next(): void {
     const [waiting] = this.#queue;
-    if (waiting === undefined || this.#running !== undefined) return;
+    if (this.#running !== undefined) return;
+    clearTimeout(this.#idle);
+    if (waiting === undefined) {
+      this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();
+      return;
+    }
     this.#queue.delete(waiting);
     this.#running = waiting;
     this.#worker ??= this.#start();
@@ -103,6 +114,13 @@ export class Decoder {
     const own = rest <= FRAME_BYTES ? bytes : new Uint8Array(bytes);
     const task: Task = { name, bytes: own };
     this.#worker.postMessage(task, [own.buffer as ArrayBuffer]);
+  }
+
+  /** What large requests have left in the heap of the thread would stay there until the next. */
+  #rest(): void {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    void worker?.terminate();
   }
 
   #start(): Worker {

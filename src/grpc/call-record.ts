@@ -4,13 +4,16 @@ import { VectordError } from '../errors.js';
 import { Reservation, type InflightBytes } from '../inflight.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { notesOn } from './call-notes.js';
-import type { CallHooks, CallStatus } from './seams.js';
+import { toStatus, type CallHooks, type CallStatus } from './seams.js';
 
 /** The metadata that names a call, in its answer and in the log. */
 export const REQUEST_ID = 'x-request-id';
 
 /** How grpc-js says that a request cannot be read, which it calls INTERNAL. */
 const CLIENT_FAULTS = ['Invalid grpc-timeout value', 'Error deserializing request'];
+
+/** How it says that an answer cannot be sent, as `takeAnswer` refuses it. */
+const REFUSED_ANSWER = 'Error serializing response';
 
 /** What only the service can be to blame for, whatever was asked of it. */
 const SERVICE_FAULTS: ReadonlySet<status> = new Set([
@@ -19,6 +22,18 @@ const SERVICE_FAULTS: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DATA_LOSS,
 ]);
+
+/** What a call of one kind may take. */
+export interface Allowance {
+  /** The most that its messages may have in all. */
+  readonly maxBytes: number;
+  /** What takes nothing of the budget. */
+  readonly freeBytes: number;
+  /** The budget of all calls of this kind. */
+  readonly inflight: InflightBytes;
+  /** Whether answers take of it, too, until they have been read. */
+  readonly countsAnswers: boolean;
+}
 
 /** One call from its headers to its status: what it takes from the common budget, how it ends. */
 export class CallRecord implements CallHooks, EndedRequest {
@@ -29,14 +44,16 @@ export class CallRecord implements CallHooks, EndedRequest {
   #requestId: string | undefined;
   #failure: unknown;
   #isNoted = false;
+  #receivedBytes = 0;
+  #freeBytes: number;
 
   constructor(
     readonly operation: Operation,
-    private readonly maxBytes: number,
-    inflight: InflightBytes,
+    private readonly allowance: Allowance,
     private readonly requests: Requests,
   ) {
-    this.#reservation = new Reservation(inflight);
+    this.#reservation = new Reservation(allowance.inflight);
+    this.#freeBytes = allowance.freeBytes;
     this.startedAtMs = requests.begin();
   }
 
@@ -45,7 +62,7 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   get bytes(): number {
-    return this.#reservation.bytes;
+    return this.#receivedBytes;
   }
 
   /** Made where it is wanted: most calls are neither logged nor refused. */
@@ -63,11 +80,30 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   take(bytes: number): void {
-    if (this.#reservation.bytes + bytes > this.maxBytes) {
-      throw new VectordError('TOO_LARGE', `the call sends more than ${this.maxBytes} bytes`);
+    const { maxBytes } = this.allowance;
+    this.#receivedBytes += bytes;
+    if (this.#receivedBytes > maxBytes) {
+      throw new VectordError('TOO_LARGE', `the call sends more than ${maxBytes} bytes`);
     }
+    this.#reserve(bytes);
+  }
+
+  /** Takes what an answer of this size will take, before it is made. */
+  prepayAnswer(bytes: number): void {
+    this.takeAnswer(bytes);
+    this.#freeBytes += bytes;
+  }
+
+  takeAnswer(bytes: number): void {
+    if (this.allowance.countsAnswers) this.#reserve(bytes);
+  }
+
+  #reserve(bytes: number): void {
+    const free = Math.min(bytes, this.#freeBytes);
+    this.#freeBytes -= free;
+    if (bytes === free) return;
     try {
-      this.#reservation.take(bytes);
+      this.#reservation.take(bytes - free);
     } catch (error) {
       this.fail(error);
       throw error;
@@ -86,7 +122,9 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   /** Names the call in what is logged or tells of a failure, and puts the blame where it belongs. */
-  answer(answer: CallStatus): CallStatus {
+  answer(given: CallStatus): CallStatus {
+    const isRefused = given.details?.startsWith(REFUSED_ANSWER) === true;
+    const answer = isRefused ? toStatus(this.#failure) : given;
     const details = answer.details ?? '';
     const isClientFault =
       answer.code === status.INTERNAL && CLIENT_FAULTS.some((start) => details.startsWith(start));

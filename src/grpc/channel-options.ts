@@ -1,4 +1,7 @@
 import type { ChannelOptions, ServerInterceptor } from '@grpc/grpc-js';
+import type { Pace } from '../pace.js';
+import { MAX_HEADER_BYTES, type Connections } from './connections.js';
+import { HTTP2_SETUP, type Http2Setup } from './seams.js';
 
 /**
  * Calls that one connection may have open at one time; a client queues the others. Without a
@@ -19,12 +22,23 @@ const KEEPALIVE_TIMEOUT_MS = 20_000;
 
 const UNLIMITED = -1;
 
-/** Headers need no setting: node:http2 refuses more than 64 KiB or 128 of them. */
+/**
+ * Of headers that never end nghttp2 itself has enough after 8 frames, and of frames that break the
+ * rules node after 1,000: each ends the connection. More than 128 headers are refused, too.
+ */
 export function channelOptions(
   maxRequestBytes: number,
   interceptor: ServerInterceptor,
+  connections: Connections,
+  pace: Pace,
 ): ChannelOptions {
+  const setup: Http2Setup = {
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    pace,
+    onServer: (server) => connections.watch(server),
+  };
   return {
+    [HTTP2_SETUP]: setup,
     'grpc.max_receive_message_length': maxRequestBytes,
     // An answer is as large as what the client asked for: a stored point, ids of all points.
     'grpc.max_send_message_length': UNLIMITED,

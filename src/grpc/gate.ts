@@ -1,10 +1,10 @@
 import type { Metadata, ServerInterceptingCall, ServerInterceptor } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import type { InflightBytes } from '../inflight.js';
+import { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
-import { CallRecord } from './call-record.js';
+import { CallRecord, type Allowance } from './call-record.js';
 import { GatedCall } from './gated-call.js';
 import { grpcOperations } from './operations.js';
 import { hookCall } from './seams.js';
@@ -25,6 +25,13 @@ const WRITE_METHODS: ReadonlySet<string> = new Set(
 
 /** Far more than a name in a health or reflection request takes: anyone may send these. */
 const MAX_OPEN_CALL_BYTES = 64 * 1024;
+/**
+ * What all such calls together may take, their answers included. It is no part of the budget of
+ * those who have a key, which nobody without one may use up. What a look at the health takes is
+ * not counted, so that it is answered whatever others do.
+ */
+const MAX_OPEN_BYTES = 32 * 1024 * 1024;
+const FREE_OPEN_CALL_BYTES = 1024;
 
 /** `Bearer <key>`, which clients with a generic token setting send. */
 const BEARER = /^bearer +(.*)$/i;
@@ -41,10 +48,20 @@ export interface GateOptions {
  */
 export function callGate({ keys, inflight, requests }: GateOptions): ServerInterceptor {
   const operationOf = grpcOperations(requests);
+  const openAllowance: Allowance = {
+    maxBytes: MAX_OPEN_CALL_BYTES,
+    freeBytes: FREE_OPEN_CALL_BYTES,
+    inflight: new InflightBytes(MAX_OPEN_BYTES),
+    countsAnswers: true,
+  };
+  const readAllowance = { maxBytes: Infinity, freeBytes: 0, inflight, countsAnswers: true };
+  // What has been stored is not to be refused any more, and its request was larger than its answer.
+  const writeAllowance = { ...readAllowance, countsAnswers: false };
   return ({ path }, call) => {
     const isOpen = OPEN_SERVICES.has(path.slice(1, path.lastIndexOf('/')));
-    const maxBytes = isOpen ? MAX_OPEN_CALL_BYTES : Infinity;
-    const record = new CallRecord(operationOf(path), maxBytes, inflight, requests);
+    const keyedAllowance = WRITE_METHODS.has(path) ? writeAllowance : readAllowance;
+    const allowance = isOpen ? openAllowance : keyedAllowance;
+    const record = new CallRecord(operationOf(path), allowance, requests);
     hookCall(call, record);
     const gated = new GatedCall(call, record, (metadata) =>
       isOpen ? undefined : checkAccess(path, metadata, keys),

@@ -2,13 +2,16 @@ import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import type { CallRecord } from './call-record.js';
 import { LargeIds } from './large-ids.js';
-import { toStatus } from './seams.js';
+import { closeCall, toStatus } from './seams.js';
 
 type Call = ServerInterceptingCallInterface;
 type Listener = Parameters<Call['start']>[0];
 
-/** Long enough for the largest request over a slow line, and an end to one that trickles. */
-const REQUEST_TIMEOUT_MS = 300_000;
+/**
+ * Long enough for the largest request, or answer, over a slow line, and an end to one that
+ * trickles or is not read.
+ */
+const TRANSFER_TIMEOUT_MS = 300_000;
 
 /**
  * A call as its handler sees it, and the listener that hears of it first. `ServerInterceptingCall`
@@ -17,6 +20,9 @@ const REQUEST_TIMEOUT_MS = 300_000;
 export class GatedCall implements Call, Listener {
   #listener: Listener | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isReceived = false;
+  #isAnswered = false;
+  #isLate = false;
 
   constructor(
     private readonly call: Call,
@@ -36,7 +42,7 @@ export class GatedCall implements Call, Listener {
       this.#refuse(refusal);
       return;
     }
-    this.#timer = setTimeout(() => this.#refuse(requestTimedOut()), REQUEST_TIMEOUT_MS).unref();
+    this.#timer = setTimeout(() => this.#onTimeout(), TRANSFER_TIMEOUT_MS).unref();
     this.#listener?.onReceiveMetadata(metadata);
   }
 
@@ -47,7 +53,7 @@ export class GatedCall implements Call, Listener {
 
   /** Nothing is begun for a client that would not hear the answer. */
   onReceiveHalfClose(): void {
-    clearTimeout(this.#timer);
+    this.#isReceived = true;
     if (this.record.hasEnded) return;
     const refusal = this.#checkDeadline();
     if (refusal === undefined) this.#listener?.onReceiveHalfClose();
@@ -71,6 +77,7 @@ export class GatedCall implements Call, Listener {
   }
 
   sendStatus(status: Parameters<Call['sendStatus']>[0]): void {
+    this.#isAnswered = true;
     this.call.sendStatus(status);
   }
 
@@ -110,13 +117,24 @@ export class GatedCall implements Call, Listener {
     const { record } = this;
     if (record.hasEnded) return;
     try {
-      record.take(message.byteLength);
+      record.prepayAnswer(message.byteLength);
       await message.encode(() => !record.hasEnded);
       if (!record.hasEnded) this.call.sendMessage(message, callback);
     } catch (error) {
       record.fail(error);
       this.call.sendStatus(toStatus(error));
     }
+  }
+
+  /** One timer for both ways: most calls end long before. */
+  #onTimeout(): void {
+    if (!this.#isReceived) {
+      this.#refuse(requestTimedOut());
+      return;
+    }
+    if (this.#isLate) closeCall(this.call);
+    this.#isLate = this.#isAnswered;
+    this.#timer?.refresh();
   }
 
   /** Most calls have no deadline: they are not asked the time. */
@@ -132,6 +150,6 @@ export class GatedCall implements Call, Listener {
 }
 
 function requestTimedOut(): VectordError {
-  const seconds = REQUEST_TIMEOUT_MS / 1000;
+  const seconds = TRANSFER_TIMEOUT_MS / 1000;
   return new VectordError('TIMEOUT', `The request did not arrive within ${seconds} seconds`);
 }

@@ -6,6 +6,7 @@ import { makeTemporaryFolder } from '../../test/support/server.js';
 import { Decoder } from '../decode/decoder.js';
 import { InflightBytes } from '../inflight.js';
 import { Engine } from '../native.js';
+import { Pace } from '../pace.js';
 import { Requests } from '../observe/requests.js';
 import { Service } from '../service.js';
 import { CallRecord, REQUEST_ID } from './call-record.js';
@@ -45,8 +46,9 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   });
   const method = 'vectordb.VectorDB/GetPoint';
   const inflight = new InflightBytes(1_000);
-  const record = new CallRecord(requests.addOperation({ method }), 1_000, inflight, requests);
-  const handlers = vectorDbHandlers(service, new Decoder(RULES));
+  const allowance = { maxBytes: 1_000, freeBytes: 0, inflight, countsAnswers: true };
+  const record = new CallRecord(requests.addOperation({ method }), allowance, requests);
+  const handlers = vectorDbHandlers(service, new Decoder(RULES), new Pace());
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.

@@ -3,6 +3,7 @@ import { ServerError, type CallContext, type ServiceImplementation } from 'nice-
 import type { Decoder } from '../decode/decoder.js';
 import { VectordError } from '../errors.js';
 import { formatPointId } from '../point-id.js';
+import type { Pace } from '../pace.js';
 import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound, type Service } from '../service.js';
 import { noteOn } from './call-notes.js';
@@ -14,7 +15,8 @@ import { idListsAnswer, idsAnswer } from './large-ids.js';
 type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
-export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
+export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace): VectorDb {
+  const answering = answeringAt(pace);
   return {
     insertVector: answering(async (request) => {
       const id = await service.insert(toNewPoint(request, ''));
@@ -41,19 +43,29 @@ export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
   };
 }
 
-/** A method that answers failures; a plain function, because a middleware costs 9 % of a call. */
-function answering<Request extends object, Response>(
-  answer: (request: Request, context: CallContext) => Promise<Response>,
-) {
-  return async (request: Request | Error, context: CallContext): Promise<Response> => {
-    try {
-      if (request instanceof Error) throw request;
-      return await answer(request, context);
-    } catch (error) {
-      noteOn(request, { failure: error });
-      throw toServerError(error, context);
-    }
-  };
+/**
+ * A method that waits for its turn and answers failures; a plain function, because a middleware
+ * costs 9 % of a call.
+ */
+function answeringAt(pace: Pace) {
+  return <Request extends object, Response>(
+      answer: (request: Request, context: CallContext) => Promise<Response>,
+    ) =>
+    async (request: Request | Error, context: CallContext): Promise<Response> => {
+      try {
+        if (request instanceof Error) throw request;
+        const turn = pace.turn(context.peer);
+        if (turn !== undefined) {
+          await turn;
+          // Nobody may be waiting for it any more.
+          context.signal.throwIfAborted();
+        }
+        return await answer(request, context);
+      } catch (error) {
+        noteOn(request, { failure: error });
+        throw toServerError(error, context);
+      }
+    };
 }
 
 function callEnd({ signal }: CallContext): OnRequestEnd {

@@ -1,7 +1,9 @@
+import type { ServiceImplementation } from 'nice-grpc';
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import type { Pace } from '../pace.js';
 import { rewriteReflectionRequest } from './codec/rewrite-reflection.js';
 
 const { serverReflectionInfo } = ServerReflectionService;
@@ -25,8 +27,28 @@ const ServerReflectionV1Alpha = {
 
 export const reflectionDefinitions = [ServerReflectionV1, ServerReflectionV1Alpha] as const;
 
-/** Tells tools such as grpcurl which services and messages there are. */
-export const reflection = ServerReflection(descriptorSet, [
+const { serverReflectionInfo: answers } = ServerReflection(descriptorSet, [
   VectorDBDefinition.fullName,
   HealthDefinition.fullName,
 ]);
+
+/** Tells tools such as grpcurl which services and messages there are; each request in its turn. */
+export function reflection(pace: Pace): ServiceImplementation<typeof ServerReflectionV1> {
+  return {
+    serverReflectionInfo: (requests, context) =>
+      answers(
+        inTurn(requests, () => pace.turn(context.peer)),
+        context,
+      ),
+  };
+}
+
+async function* inTurn<Request>(
+  requests: AsyncIterable<Request>,
+  turn: () => Promise<void> | undefined,
+): AsyncGenerator<Request> {
+  for await (const request of requests) {
+    await turn();
+    yield request;
+  }
+}

@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import { constants, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import {
   Server,
   status,
@@ -7,6 +7,9 @@ import {
 } from '@grpc/grpc-js';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
 import { VectordError } from '../errors.js';
+import { joinSmall } from '../join-small.js';
+import type { Pace } from '../pace.js';
+import { connectionOf, type Connection } from './connections.js';
 import { decompress, isCompression } from './decompress.js';
 
 /*
@@ -21,6 +24,8 @@ export type CallStatus = Parameters<ServerInterceptingCallInterface['sendStatus'
 export interface CallHooks {
   /** Hears of all bytes as they arrive and as they unpack; throws a VectordError to refuse. */
   take(bytes: number): void;
+  /** Hears of the bytes of each answer before they are sent; throws a VectordError to refuse. */
+  takeAnswer(bytes: number): void;
   /** Sees every status before it is sent, those of grpc-js itself too; answers what to send. */
   answer(status: CallStatus): CallStatus;
 }
@@ -34,6 +39,12 @@ interface Hooked {
 
 export function hookCall(call: ServerInterceptingCallInterface & Hooked, hooks: CallHooks): void {
   call[HOOKS] = hooks;
+}
+
+/** Ends a call whose client does not take its answer. */
+export function closeCall(call: ServerInterceptingCallInterface): void {
+  // Private members are no part of a class's type, hence the detour over unknown.
+  (call as unknown as CallInternals).stream.close(constants.NGHTTP2_CANCEL);
 }
 
 /** The start of the path of every method that needs a key, known or not. */
@@ -61,7 +72,22 @@ interface Handler {
 /** An array is what node:http2 gives for a header that may come more than once. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** What a server is made of besides the options of grpc-js, under this name among them. */
+export const HTTP2_SETUP = 'vectord.http2';
+
+export interface Http2Setup {
+  /** For the settings that are sent to each client, besides those of grpc-js. */
+  readonly maxHeaderBytes: number;
+  /** Says when a call may begin. */
+  readonly pace: Pace;
+  /** Sees each server before it listens. */
+  onServer(server: Http2Server): void;
+}
+
 interface ServerInternals {
+  readonly options: { readonly [HTTP2_SETUP]?: Http2Setup };
+  readonly commonServerOptions: { settings?: object };
+  createHttp2Server(credentials: unknown): Http2Server;
   _retrieveHandler(path: string): Handler | null;
   _streamHandler(
     interceptors: readonly ServerInterceptor[],
@@ -74,12 +100,14 @@ interface ServerInternals {
 
 interface CallInternals extends Hooked {
   readonly stream: ServerHttp2Stream;
+  readonly decoder: { readonly readPartialMessage: Buffer[] };
   readonly maxReceiveMessageSize: number;
   readonly cancelled: boolean;
   readonly metadataSent: boolean;
   readonly receivedHalfClose: boolean;
   handleTimeoutHeader(header: string): void;
   handleDataFrame(data: Buffer): void;
+  serializeMessage(message: unknown): Buffer;
   decompressMessage(framed: Buffer, encoding: string): Buffer | Promise<Buffer>;
   sendStatus(status: CallStatus): void;
 }
@@ -87,6 +115,20 @@ interface CallInternals extends Hooked {
 // Private members are no part of a class's type, hence the detour over unknown.
 const server = Server.prototype as unknown as ServerInternals;
 const baseCall = BaseServerInterceptingCall.prototype as unknown as CallInternals;
+
+/* grpc-js has options neither for the size of headers nor for the number of connections. */
+replace(server, 'createHttp2Server', (original) => {
+  return function createHttp2Server(this: ServerInternals, credentials) {
+    const setup = this.options[HTTP2_SETUP];
+    const { commonServerOptions: common } = this;
+    if (setup !== undefined) {
+      common.settings = { ...common.settings, maxHeaderListSize: setup.maxHeaderBytes };
+    }
+    const http2Server = original.call(this, credentials);
+    setup?.onServer(http2Server);
+    return http2Server;
+  };
+});
 
 /*
  * grpc-js answers UNIMPLEMENTED to an unknown method before any interceptor runs, which would tell
@@ -102,7 +144,9 @@ replace(server, '_retrieveHandler', (original) => {
 
 /*
  * node:http2 keeps the first of several authorization headers and drops the others silently. Here
- * all of them reach the metadata, so that the interceptor can refuse the call.
+ * all of them reach the metadata, so that the interceptor can refuse the call. A call too many is
+ * refused before anything is made of it; and one that is answered by now, as no gRPC or without a
+ * method, is closed: grpc-js would keep it for as long as its client goes on.
  */
 replace(server, '_streamHandler', (original) => {
   return function streamHandler(
@@ -113,10 +157,29 @@ replace(server, '_streamHandler', (original) => {
     flags,
     rawHeaders,
   ) {
-    const first = rawHeaders.indexOf(AUTHORIZATION);
-    const isSeveral = first !== -1 && rawHeaders.includes(AUTHORIZATION, first + 1);
-    const all = isSeveral ? { ...headers, [AUTHORIZATION]: keysIn(rawHeaders) } : headers;
-    original.call(this, interceptors, stream, all, flags, rawHeaders);
+    // A call that was reset before it came here is worth nothing more, not even its refusal.
+    stream.once('error', () => {});
+    const begin = (): void => {
+      if (stream.destroyed) return;
+      const connection = connectionOf(stream.session);
+      const isKeyed = String(headers[':path']).startsWith(KEYED_PATHS);
+      if (connection?.beginCall(isKeyed ? 'keyed' : 'open') === false) {
+        refuseCall(stream);
+        return;
+      }
+      (stream as CountedStream)[COUNTED_BY] = connection;
+      stream.once('close', isKeyed ? endKeyedCall : endOpenCall);
+      const first = rawHeaders.indexOf(AUTHORIZATION);
+      const isSeveral = first !== -1 && rawHeaders.includes(AUTHORIZATION, first + 1);
+      const all = isSeveral ? { ...headers, [AUTHORIZATION]: keysIn(rawHeaders) } : headers;
+      original.call(this, interceptors, stream, all, flags, rawHeaders);
+      if (stream.headersSent && !stream.endAfterHeaders) {
+        stream.close(constants.NGHTTP2_NO_ERROR);
+      }
+    };
+    const turn = this.options[HTTP2_SETUP]?.pace.turn(stream.session);
+    if (turn === undefined) begin();
+    else void turn.then(begin);
   };
 });
 
@@ -132,9 +195,13 @@ replace(baseCall, 'handleTimeoutHeader', (original) => {
   };
 });
 
-/* grpc-js limits the size of each message, but not what all calls together hold of them. */
+/*
+ * grpc-js limits the size of each message, but neither what all calls together hold of them nor
+ * the number of pieces that it keeps of one.
+ */
 replace(baseCall, 'handleDataFrame', (original) => {
   return function handleDataFrame(this: CallInternals, data) {
+    (this.stream as CountedStream)[COUNTED_BY]?.receive(data.length);
     try {
       if (!this.cancelled) this[HOOKS]?.take(data.length);
     } catch (error) {
@@ -142,6 +209,16 @@ replace(baseCall, 'handleDataFrame', (original) => {
       return;
     }
     original.call(this, data);
+    joinSmall(this.decoder.readPartialMessage);
+  };
+});
+
+/* Nor does it limit the answers that wait until their clients read them. */
+replace(baseCall, 'serializeMessage', (original) => {
+  return function serializeMessage(this: CallInternals, message) {
+    const bytes = original.call(this, message);
+    this[HOOKS]?.takeAnswer(bytes.length);
+    return bytes;
   };
 });
 
@@ -173,6 +250,32 @@ replace(baseCall, 'sendStatus', (original) => {
     if (isEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
   };
 });
+
+/** On the stream itself, like the hooks of its call. */
+const COUNTED_BY = Symbol('counted by');
+
+interface CountedStream extends ServerHttp2Stream {
+  [COUNTED_BY]?: Connection | undefined;
+}
+
+function endKeyedCall(this: CountedStream): void {
+  this[COUNTED_BY]?.endCall('keyed');
+}
+
+function endOpenCall(this: CountedStream): void {
+  this[COUNTED_BY]?.endCall('open');
+}
+
+function refuseCall(stream: ServerHttp2Stream): void {
+  const answer = {
+    ':status': 200,
+    'content-type': 'application/grpc+proto',
+    'grpc-status': String(status.RESOURCE_EXHAUSTED),
+    'grpc-message': 'too many calls are open; try again',
+  };
+  stream.respond(answer, { endStream: true });
+  stream.close(constants.NGHTTP2_NO_ERROR);
+}
 
 function keysIn(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === AUTHORIZATION);

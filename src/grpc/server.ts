@@ -7,8 +7,10 @@ import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
+import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
 import { channelOptions } from './channel-options.js';
+import { Connections } from './connections.js';
 import { vectorDbDefinition } from './definition.js';
 import { callGate } from './gate.js';
 import { vectorDbHandlers } from './handlers.js';
@@ -19,9 +21,12 @@ export interface GrpcOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** Connections at one time; others are closed at once. */
+  readonly maxConnections: number;
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
+  readonly pace: Pace;
   readonly inflight: InflightBytes;
   readonly requests: Requests;
   /** Whether tools may ask which services and messages there are. */
@@ -38,21 +43,30 @@ export interface GrpcServer {
 
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const { service, decoder } = options;
+  const { service, decoder, pace } = options;
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
+  const connections = new Connections(options.maxConnections);
+  const { maxRequestBytes } = service.rules.limits;
   const server = createServer(
-    channelOptions(service.rules.limits.maxRequestBytes, callGate(options)),
+    channelOptions(maxRequestBytes, callGate(options), connections, pace),
   );
   const health = new Health(service);
-  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder));
+  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, pace));
   server.add(HealthDefinition, health);
   if (options.reflection) {
-    for (const definition of reflectionDefinitions) server.add(definition, reflection);
+    for (const definition of reflectionDefinitions) server.add(definition, reflection(pace));
   }
   const host = isIPv6(options.host) ? `[${options.host}]` : options.host;
   const port = await server.listen(`${host}:${options.port}`);
-  return { port, address: `${host}:${port}`, close: (graceMs) => close(server, health, graceMs) };
+  return {
+    port,
+    address: `${host}:${port}`,
+    async close(graceMs) {
+      await close(server, health, graceMs);
+      connections.close();
+    },
+  };
 }
 
 async function close(server: Server, health: Health, graceMs: number): Promise<void> {

@@ -31,7 +31,7 @@ export function answerAndNote(requests: Requests) {
     }
     const { status } = ctx;
     const operation = operations.of(ctx.method, state.route);
-    const bytes = state.reservation?.bytes ?? 0;
+    const bytes = state.bodyBytes ?? state.reservation?.bytes ?? 0;
     const ended = { operation, startedAtMs, requestId, asked: state.asked, bytes, failure };
     // A 503 of /ready is an answer like any other.
     const isFault = failure !== undefined && status >= 500;

@@ -2,8 +2,10 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { VectordError, invalid } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
+import { joinSmall } from '../join-small.js';
 import type { Limits } from '../limits.js';
 import type { Context } from './context.js';
+import { boundPieces } from './pieces.js';
 import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
 
@@ -86,6 +88,7 @@ function collect(
   decoder: Transform | undefined,
   take: (bytes: number) => void,
 ): Promise<Buffer> {
+  if (decoder !== undefined) boundPieces(request);
   const source = decoder === undefined ? request : request.pipe(decoder);
   return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -110,6 +113,9 @@ function collect(
     const add = (chunk: Buffer): void => {
       totalBytes += chunk.length;
       chunks.push(chunk);
+      joinSmall(chunks);
+      // Most bodies come in one piece, and what is joined later leaves no fewer than sixteen.
+      if (chunks.length === 2 && decoder === undefined) boundPieces(request);
       try {
         take(chunk.length);
       } catch (error) {

@@ -9,6 +9,8 @@ export interface RequestState {
   route: string;
   /** The role of the key that came with the request, once it has been checked. */
   role: Role | undefined;
+  /** The size of its body, once it has been read. */
+  bodyBytes?: number;
   /** What the request asks for, once its body has been read. */
   asked?: object;
   /** What the request has taken of the common budget, once it has taken anything. */

@@ -4,6 +4,7 @@ import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { Requests } from '../observe/requests.js';
+import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
 
 /** What the HTTP interface is made of. */
@@ -11,9 +12,12 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** Connections at one time; others are closed at once. */
+  readonly maxConnections: number;
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
+  readonly pace: Pace;
   readonly inflight: InflightBytes;
   readonly logger: Logger;
   readonly requests: Requests;

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { VectordError } from '../errors.js';
 import type { Context } from './context.js';
+import { boundPieces } from './pieces.js';
 import type { LargeJson } from './write-ids.js';
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -62,6 +63,7 @@ export function answerError(ctx: Context, error: unknown): void {
  */
 function boundDrain(request: IncomingMessage): void {
   if (request.complete) return;
+  boundPieces(request);
   const timer = setTimeout(() => {
     if (!request.complete) request.destroy();
   }, DRAIN_MS);

@@ -21,13 +21,14 @@ export function routes(options: HttpOptions): readonly Route[] {
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight);
+    ctx.state.bodyBytes = body.length;
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
     return asked;
   };
-  /** A small query may ask for the ids of all points: as long as they are kept, they count. */
+  /** Answers may be far larger than what asks for them: as long as they are kept, they count. */
   const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
-    if (!Buffer.isBuffer(json)) reservationOf(ctx, inflight).take(json.sourceBytes);
+    reservationOf(ctx, inflight).take(Buffer.isBuffer(json) ? json.length : json.sourceBytes);
     answerIds(ctx, 200, json);
   };
 
@@ -119,7 +120,9 @@ export function routes(options: HttpOptions): readonly Route[] {
         const content_type = contentTypeName(payload.contentType);
         const payloadJson = JSON.stringify({ content_type, content: payload.content });
         const vectorJson = formatVector(vector);
-        answerJson(ctx, 200, `{"id":"${id}","vector":${vectorJson},"payload":${payloadJson}}`);
+        const json = Buffer.from(`{"id":"${id}","vector":${vectorJson},"payload":${payloadJson}}`);
+        reservationOf(ctx, inflight).take(json.length);
+        answerJson(ctx, 200, json);
       },
     },
     {

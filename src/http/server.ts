@@ -1,8 +1,9 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
+import { Turns } from './turns.js';
 
 /** Headers are a few hundred bytes: a client that takes longer for them holds the connection. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -16,8 +17,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SOCKET_IDLE_TIMEOUT_MS = 300_000;
 /** A key, a path and the headers that proxies add fit many times over. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Far more than clients with keep-alive need; keeps file descriptors for the store. */
-const MAX_CONNECTIONS = 10_000;
 /** How often a closing server looks for connections that have become idle. */
 const CLOSE_INTERVAL_MS = 50;
 
@@ -41,13 +40,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requireHostHeader: false,
   });
   server.timeout = SOCKET_IDLE_TIMEOUT_MS;
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = options.maxConnections;
 
-  const handle = createApp(options).callback();
-  server.on('request', handle);
+  const turns = new Turns(createApp(options).callback(), options.pace);
+  const take: RequestListener = (request, response) => turns.take(request, response);
+  server.on('request', take);
   // The app itself says 100 Continue, once it knows that it wants the body.
-  server.on('checkContinue', handle);
-  server.on('checkExpectation', handle);
+  server.on('checkContinue', take);
+  server.on('checkExpectation', take);
   answerMalformedRequests(server, (status) => options.metrics.countMalformed(status));
 
   const { address, port } = await listen(server, options);

@@ -9,6 +9,12 @@ const DURATION_BOUNDS_S: readonly number[] = [
   10, 30, 100,
 ];
 
+/**
+ * Lines in a second about requests that met an overload or a full disk. There may be thousands of
+ * them, and to write one takes as long as to refuse another.
+ */
+const FORESEEN_LINES_PER_S = 10;
+
 /** What tells one kind of request from the others, in the log and in the metrics. */
 export interface OperationLabels {
   readonly method: string;
@@ -37,7 +43,7 @@ export interface EndedRequest {
   readonly requestId: string;
   /** What it asked for, as far as that has been read. */
   readonly asked: unknown;
-  /** What it took of the budget of all requests. */
+  /** Its size, as far as it has arrived, after decompression. */
   readonly bytes: number;
   /** Why it failed, if it did; no client sees this. */
   readonly failure: unknown;
@@ -62,6 +68,9 @@ export class Requests {
   /** The level of a log never changes: nobody asks for it again with each request. */
   readonly #isEachLogged: boolean;
   #underWay = 0;
+  #secondBeganAtMs = -Infinity;
+  #linesInSecond = 0;
+  #leftOut = 0;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
@@ -120,8 +129,28 @@ export class Requests {
     if (!isFault) logger.warn(line, 'slow request');
     else if (isForeseen(failure)) {
       // Where it came from tells nothing, and there may be many of them.
-      logger.warn({ ...line, reason: failure.message }, 'request failed');
+      const leftOut = this.#linesLeftOut();
+      if (leftOut !== undefined) {
+        logger.warn({ ...line, reason: failure.message, ...leftOut }, 'request failed');
+      }
     } else logger.error({ ...line, err: failure }, 'request failed');
+  }
+
+  /** How many lines were left out since the last; undefined when this one is to be, too. */
+  #linesLeftOut(): { leftOut?: number } | undefined {
+    const nowMs = performance.now();
+    if (nowMs - this.#secondBeganAtMs >= 1_000) {
+      this.#secondBeganAtMs = nowMs;
+      this.#linesInSecond = 0;
+    }
+    this.#linesInSecond += 1;
+    if (this.#linesInSecond > FORESEEN_LINES_PER_S) {
+      this.#leftOut += 1;
+      return undefined;
+    }
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    return leftOut === 0 ? {} : { leftOut };
   }
 
   #line({ requestId, operation }: EndedRequest, status: number, durationMs: number) {

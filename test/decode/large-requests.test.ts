@@ -7,6 +7,7 @@ import {
   type TestQuery,
   type VectorClient,
 } from '../support/clients.js';
+import { forEachParallel } from '../support/parallel.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Together far more than the size from which on a request is read on another thread. */
@@ -63,7 +64,7 @@ describe.each([0, 1] as const)('a large request of client %i (HTTP, gRPC)', (whi
     const found = await client.searchBatch(queries);
     expect(found.map((results) => results.length)).toEqual(queries.map(({ limit }) => limit));
     for (const index of [0, 2_500]) expect(found[index]).toEqual([ids[index]]);
-    await Promise.all(ids.map((id) => client.delete(id)));
+    await forEachParallel(ids, 100, async (id) => await client.delete(id));
   });
 
   it('is refused whole, with the item that is wrong', async () => {

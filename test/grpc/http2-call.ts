@@ -19,6 +19,8 @@ export class Connection {
     this.session = connect(`http://${address}`);
     // What matters is how each call ends.
     this.session.on('error', () => {});
+    // What is still being written when a server cuts the connection fails, after its end.
+    this.session.once('connect', (_, socket) => socket.on('error', () => {}));
   }
 
   /** Starts a call; what is sent on it and when it ends is the test's to say. */

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SearchPointsBatchResponse } from '../../src/gen/vectordb/vectordb.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
-import { Connection, framed } from './http2-call.js';
+import { Connection, framed, NO_STATUS } from './http2-call.js';
 
 const MAX_REQUEST_BYTES = 10_000;
 const LIMITS = {
@@ -120,6 +120,56 @@ test('MAX_SEARCH_WORK: a batch that asks for more is RESOURCE_EXHAUSTED, one que
   expect((await client.call('SearchPointsBatch', query)).code).toBe(status.OK);
 });
 
+describe('MAX_CONNECTIONS', () => {
+  test('one more is closed at once, the others go on, and there is room again when one ends', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '2' } });
+    const held = [new Connection(small.grpc), new Connection(small.grpc)];
+    const search = async (from: Connection): Promise<number> =>
+      await from.call('SearchPoints', headers, framed(wire.searchRequest(VALUES, 1)));
+    for (const each of held) expect(await search(each)).toBe(status.OK);
+    const more = new Connection(small.grpc);
+    await new Promise((resolve) => more.session.once('close', resolve));
+    for (const each of held) expect(await search(each)).toBe(status.OK);
+    for (const each of held) each.close();
+    await vi.waitFor(async () => {
+      const next = new Connection(small.grpc);
+      expect(await search(next)).toBe(status.OK);
+      next.close();
+    }, 10_000);
+    expect(await small.stop()).toBe(0);
+  });
+});
+
+test('metadata of more than 16 KiB is refused, and the connection goes on', async () => {
+  const metadata = (bytes: number) => ({ ...headers, 'x-filler': 'x'.repeat(bytes) });
+  const search = framed(wire.searchRequest(VALUES, 1));
+  expect(await connection.call('SearchPoints', metadata(10_000), search)).toBe(status.OK);
+  expect(await connection.call('SearchPoints', metadata(20_000), search)).toBe(NO_STATUS);
+  expect(await connection.call('SearchPoints', headers, search)).toBe(status.OK);
+});
+
+describe('calls that are open', () => {
+  test('those for health take no room from others, and 4 of them each connection may have', async () => {
+    const own = await startServer();
+    const watch = '/grpc.health.v1.Health/Watch';
+    const crowd = Array.from({ length: 5 }, () => new Connection(own.grpc));
+    const watching = crowd.flatMap((each) => Array.from({ length: 250 }, () => each.open(watch)));
+    for (const { stream } of watching) stream.end(framed(Buffer.alloc(0)));
+    // None is refused before there are as many as there may be.
+    expect(await Promise.race(watching.map((call) => call.status))).toBe(status.RESOURCE_EXHAUSTED);
+    const other = new Connection(own.grpc);
+    const seen = Array.from({ length: 6 }, () => other.open(watch));
+    for (const { stream } of seen) stream.end(framed(Buffer.alloc(0)));
+    expect(await seen[4]?.status).toBe(status.RESOURCE_EXHAUSTED);
+    expect(await seen[5]?.status).toBe(status.RESOURCE_EXHAUSTED);
+    for (const { stream } of seen.slice(0, 4)) expect(stream.closed).toBe(false);
+    const search = framed(wire.searchRequest(VALUES, 1));
+    expect(await other.call('SearchPoints', headers, search)).toBe(status.OK);
+    for (const each of [...crowd, other]) each.close();
+    expect(await own.stop()).toBe(0);
+  });
+});
+
 describe('MAX_INFLIGHT_BYTES', () => {
   const insert = wire.insertRequest(VALUES, 'x');
   /** Waits until what was sent has been received, and unpacked. */
@@ -150,6 +200,29 @@ describe('MAX_INFLIGHT_BYTES', () => {
     for (const { stream } of calls) stream.close();
     await settled();
     expect((await client.call('InsertVector', sized(5_000))).code).toBe(status.OK);
+  });
+
+  test('any large answer counts until it has been read', async () => {
+    const own = await startServer({ env: { MAX_INFLIGHT_BYTES: '4000000' } });
+    const asking = new RawClient(own.grpc, own.keys.readwrite);
+    const large = wire.insertRequest(VALUES, 'x'.repeat(1_000_000));
+    const { message: id = Buffer.alloc(0) } = await asking.call('InsertVector', large);
+    const unread = new Connection(own.grpc);
+    const calls = Array.from({ length: 6 }, () => unread.open('GetPoint', headers));
+    for (const { stream } of calls) {
+      stream.pause();
+      stream.end(framed(id));
+    }
+    expect(await Promise.race(calls.map((call) => call.status))).toBe(status.RESOURCE_EXHAUSTED);
+    const answer = await asking.call('GetPoint', id);
+    expect(answer.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(answer.details).toContain('MAX_INFLIGHT_BYTES');
+    unread.close();
+    await vi.waitFor(async () => {
+      expect((await asking.call('GetPoint', id)).code).toBe(status.OK);
+    }, 10_000);
+    asking.close();
+    expect(await own.stop()).toBe(0);
   });
 
   test('every answered call gives back what it took', async () => {

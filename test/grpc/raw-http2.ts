@@ -1,12 +1,16 @@
 import { connect, type Socket } from 'node:net';
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
-const DATA = 0;
-const HEADERS = 1;
-const RST_STREAM = 3;
-const SETTINGS = 4;
-const END_STREAM = 0x1;
-const END_HEADERS = 0x4;
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+export const DATA = 0;
+export const HEADERS = 1;
+export const PRIORITY = 2;
+export const RST_STREAM = 3;
+export const SETTINGS = 4;
+export const PING = 6;
+export const WINDOW_UPDATE = 8;
+export const CONTINUATION = 9;
+export const END_STREAM = 0x1;
+export const END_HEADERS = 0x4;
 const FRAME_HEADER_BYTES = 9;
 
 /** What came back on the stream, undecoded. */
@@ -39,7 +43,7 @@ export async function rawCall(
   }
 }
 
-function frame(type: number, flags: number, stream: number, content: Uint8Array): Buffer {
+export function frame(type: number, flags: number, stream: number, content: Uint8Array): Buffer {
   const header = Buffer.alloc(FRAME_HEADER_BYTES);
   header.writeUIntBE(content.length, 0, 3);
   header[3] = type;
@@ -49,7 +53,7 @@ function frame(type: number, flags: number, stream: number, content: Uint8Array)
 }
 
 /** A header field as HPACK writes one that it neither indexes nor compresses. */
-function literal([name, value]: readonly [string, string]): Buffer {
+export function literal([name, value]: readonly [string, string]): Buffer {
   const bytes = [name, value].map((text) =>
     Buffer.concat([Buffer.of(text.length), Buffer.from(text)]),
   );

@@ -220,6 +220,61 @@ describe('MAX_INFLIGHT_BYTES', () => {
   }
 });
 
+describe('MAX_CONNECTIONS', () => {
+  it('one more is closed at once, the others go on, and there is room again when one ends', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '3' } });
+    const held = [connectTo(small), connectTo(small), connectTo(small)];
+    const health = async (socket: Socket): Promise<string> => {
+      socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+      const [answer] = await once(socket, 'data');
+      return String(answer).slice(0, 15);
+    };
+    for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
+    const more = connectTo(small);
+    await new Promise((resolve) => more.resume().once('close', resolve));
+    for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
+    held[0]?.destroy();
+    await vi.waitFor(async () => {
+      expect((await new Client(small, undefined).get('/health')).text).toBe('OK');
+    }, PATIENCE);
+    for (const socket of held) socket.destroy();
+    expect(await small.stop()).toBe(0);
+  });
+});
+
+describe('requests of one connection', () => {
+  it('are answered one after the other: what is searched for has been inserted', async () => {
+    const own = await startServer();
+    const { readwrite } = own.keys;
+    const insert = JSON.stringify(point());
+    const search = JSON.stringify(query());
+    const request = (path: string, body: string): string =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\napi-key: ${readwrite}\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`;
+    const socket = connectTo(own);
+    const both = request('/points', insert) + request('/points/search', search);
+    socket.write(both + both);
+    let answer = '';
+    for await (const piece of socket.setEncoding('latin1')) {
+      answer += piece;
+      if (answer.split('HTTP/1.1 ').length > 4 && answer.endsWith(']}')) break;
+    }
+    const ids = Array.from(answer.matchAll(/"point_id":"([^"]+)"/g), ([, id]) => id);
+    const found = Array.from(answer.matchAll(/"results":\["([^"]+)"\]/g), ([, id]) => id);
+    expect(ids).toHaveLength(2);
+    expect(found).toEqual([ids[0], ids[0]]);
+    expect(await own.stop()).toBe(0);
+  });
+
+  it('a body in far more pieces than it needs costs the connection', async () => {
+    const socket = connectTo(server);
+    socket.write(requestHead(0, 'Transfer-Encoding: chunked').replace('Content-Length: 0\r\n', ''));
+    socket.write('1\r\n \r\n'.repeat(20_000));
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+    expect((await client.get('/health')).status).toBe(200);
+  });
+});
+
 const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
 
 function connectTo(target: TestServer): Socket {

@@ -165,6 +165,7 @@ describe('the OpenAPI document', () => {
       /MAX_CONTENT_BYTES` \| 1,048,576 \(1 MiB\)/,
       /MAX_SEARCH_WORK` \| 20,000,000/,
       /MAX_INFLIGHT_BYTES` \| 536,870,912 \(512 MiB\)/,
+      /MAX_CONNECTIONS` \| 1,024/,
     ]) {
       expect(yaml).toMatch(limit);
     }

@@ -1,0 +1,225 @@
+import {
+  constants,
+  type Http2Server,
+  type Http2Session,
+  type ServerHttp2Session,
+} from 'node:http2';
+
+/**
+ * How many calls may be open: on all connections together, each call taking some 10 KiB besides
+ * its message, and on any connection, however many the others have. A call to a method that needs
+ * a key is closed at once without one; health and reflection are for everyone, and a watch goes on
+ * for as long as its client likes.
+ */
+const LIMITS = {
+  keyed: { most: 4_096, fair: 16 },
+  open: { most: 1_024, fair: 4 },
+} as const;
+
+export type CallKind = keyof typeof LIMITS;
+
+/**
+ * What a connection may send at once, and in each second, that is neither call nor message: to
+ * acknowledge answers and to stay alive takes some hundred bytes. Frames that bring no call on
+ * (pings, settings, priorities, window updates, empty data) cost more here than at their sender.
+ */
+const MAX_IDLE_BYTES = 256 * 1024;
+const IDLE_BYTES_PER_S = 64 * 1024;
+/** The most that the headers of a call take. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+/** Of what goes in and out, what its frames and what acknowledges it take at most. */
+const OVERHEAD = 1 / 8;
+
+/**
+ * Pieces of messages between two looks: beyond so many there are to be so few for each call, or so
+ * many bytes in each. A message in pieces of a byte costs a thousand times what its bytes do.
+ */
+const MAX_PIECES = 1_000;
+const PIECES_OF_CALL = 4;
+const LEAST_PIECE_BYTES = 64;
+
+/**
+ * Calls between two looks that are reset before anything was done about them (CVE-2023-44487).
+ * nghttp2 itself has enough of them after 1,000, which is a tenth of a second.
+ */
+const MAX_RESETS = 256;
+
+/** How often the connections are looked at. */
+const LOOK_INTERVAL_MS = 250;
+
+/** What every HTTP/2 client sends first, before it asks for anything, and how long it may take. */
+const PREFACE_BYTES = 24 + 9;
+const PREFACE_TIMEOUT_MS = 10_000;
+
+/** A connection without a call for this long is closed; clients open another when they need it. */
+const IDLE_TIMEOUT_MS = 600_000;
+
+/**
+ * How soon a connection that has become silent is asked whether it is still there, and how long it
+ * has to say so: one without calls loses nothing when it is closed.
+ */
+const PROBE = {
+  idle: { afterMs: 1_000, timeoutMs: 5_000 },
+  busy: { afterMs: 5_000, timeoutMs: 20_000 },
+} as const;
+const PING_BYTES = 17;
+
+const CONNECTION = Symbol('connection');
+
+interface WatchedSession extends Http2Session {
+  [CONNECTION]?: Connection;
+}
+
+/** The connection that a call came on. */
+export function connectionOf(session: Http2Session | undefined): Connection | undefined {
+  return (session as WatchedSession | undefined)?.[CONNECTION];
+}
+
+/** All connections of the gRPC interface, and what each of them may cost. */
+export class Connections {
+  readonly #connections = new Set<Connection>();
+  readonly #timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
+  #lookedAtMs = performance.now();
+  readonly calls = new OpenCalls();
+
+  constructor(private readonly maxConnections: number) {}
+
+  /** Takes charge of the connections of a server that does not listen yet. */
+  watch(server: Http2Server): void {
+    server.maxConnections = this.maxConnections;
+    server.on('session', (session: ServerHttp2Session & { [CONNECTION]?: Connection }) => {
+      const connection = new Connection(session, this);
+      session[CONNECTION] = connection;
+      this.#connections.add(connection);
+      session.on('stream', (stream) => {
+        if (stream.destroyed) connection.noteReset();
+      });
+      session.once('close', () => this.#connections.delete(connection));
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    const seconds = (nowMs - this.#lookedAtMs) / 1000;
+    this.#lookedAtMs = nowMs;
+    for (const connection of this.#connections) connection.look(nowMs, seconds);
+  }
+}
+
+/** Calls that have not ended, of one connection or of all. */
+class OpenCalls {
+  keyed = 0;
+  open = 0;
+}
+
+/** One connection of a client, and what it has cost so far. */
+export class Connection {
+  readonly #beganAtMs = performance.now();
+  #calledAtMs = this.#beganAtMs;
+  readonly #open = new OpenCalls();
+  /** What has come since the last look. */
+  #calls = 0;
+  #messageBytes = 0;
+  #pieces = 0;
+  #resets = 0;
+  #heardAtMs = this.#beganAtMs;
+  #probe: { readonly sentAtMs: number; isAnswered: boolean } | undefined;
+  /** As they were at the last look. */
+  #receivedBytes = 0;
+  #sentBytes = 0;
+  /** Bytes that were neither call nor message, less what each second forgives. */
+  #idleBytes = 0;
+
+  constructor(
+    private readonly session: ServerHttp2Session,
+    private readonly all: Connections,
+  ) {}
+
+  /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
+  beginCall(kind: CallKind): boolean {
+    this.#calls += 1;
+    const { calls } = this.all;
+    const { most, fair } = LIMITS[kind];
+    if (calls[kind] >= most && this.#open[kind] >= fair) return false;
+    calls[kind] += 1;
+    this.#open[kind] += 1;
+    return true;
+  }
+
+  endCall(kind: CallKind): void {
+    this.all.calls[kind] -= 1;
+    this.#open[kind] -= 1;
+  }
+
+  noteReset(): void {
+    this.#resets += 1;
+    if (this.#resets > MAX_RESETS) this.#end();
+  }
+
+  /** Notes a piece of a message. */
+  receive(bytes: number): void {
+    this.#messageBytes += bytes;
+    this.#pieces += 1;
+    const allowed =
+      MAX_PIECES + this.#calls * PIECES_OF_CALL + this.#messageBytes / LEAST_PIECE_BYTES;
+    if (this.#pieces > allowed) this.#end();
+  }
+
+  /** Closes the connection when it costs without bringing a call on. */
+  look(nowMs: number, seconds: number): void {
+    const { session } = this;
+    if (session.destroyed) return;
+    const { bytesRead, bytesWritten } = session.socket;
+    this.#askWhetherThere(nowMs, bytesRead - this.#receivedBytes);
+    if (session.destroyed) return;
+    if (this.#calls + this.#openCalls > 0) this.#calledAtMs = nowMs;
+    const used = this.#calls * MAX_HEADER_BYTES + this.#messageBytes * (1 + OVERHEAD);
+    const acknowledging = (bytesWritten - this.#sentBytes) * OVERHEAD;
+    const idle = bytesRead - this.#receivedBytes - used - acknowledging;
+    this.#idleBytes = Math.max(0, this.#idleBytes + idle - seconds * IDLE_BYTES_PER_S);
+    this.#receivedBytes = bytesRead;
+    this.#sentBytes = bytesWritten;
+    this.#calls = 0;
+    this.#messageBytes = 0;
+    this.#pieces = 0;
+    this.#resets = 0;
+
+    const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
+    if (isSilent) session.destroy();
+    else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end();
+    else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
+  }
+
+  get #openCalls(): number {
+    return this.#open.keyed + this.#open.open;
+  }
+
+  /**
+   * Asks a connection that has become silent, once, whether it is still there. After a fault of
+   * its client node reads no more of it, and would not hear of its end.
+   */
+  #askWhetherThere(nowMs: number, receivedBytes: number): void {
+    const { afterMs, timeoutMs } = this.#openCalls === 0 ? PROBE.idle : PROBE.busy;
+    if (receivedBytes > PING_BYTES) {
+      this.#heardAtMs = nowMs;
+      this.#probe = undefined;
+    } else if (this.#probe === undefined) {
+      if (nowMs - this.#heardAtMs < afterMs) return;
+      const probe = { sentAtMs: nowMs, isAnswered: false };
+      this.#probe = probe;
+      this.session.ping((error) => {
+        probe.isAnswered = error === null;
+      });
+    } else if (!this.#probe.isAnswered && nowMs - this.#probe.sentAtMs > timeoutMs) {
+      this.session.destroy();
+    }
+  }
+
+  #end(): void {
+    this.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Pace } from '../pace.js';
+import { onRequestEnd } from './request-end.js';
+
+/**
+ * Requests that may wait behind others of their connections, all together. Each takes a few KiB,
+ * and one read of a socket may bring thousands.
+ */
+const MAX_WAITING = 4_000;
+/** So many of them any connection may have, however many the others have. */
+const FAIR_WAITING = 16;
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Kept on the socket itself, as in request-end.ts. */
+const LINE = Symbol('line');
+
+/** The requests of one connection. */
+interface Line {
+  isBusy: boolean;
+  readonly waiting: (readonly [IncomingMessage, ServerResponse])[];
+}
+
+/**
+ * Handles the requests of a connection one after the other, as their answers have to go out, and
+ * reads no further while some wait: else a client that sends thousands and reads no answer would
+ * have all the answers made and kept. Between two of them other connections have their turn.
+ */
+export class Turns {
+  #waiting = 0;
+
+  constructor(
+    private readonly handle: Handle,
+    private readonly pace: Pace,
+  ) {}
+
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const socket: Socket & { [LINE]?: Line } = request.socket;
+    // The rest of what was read before a connection was cut is still parsed.
+    if (socket.destroyed) return;
+    const line = (socket[LINE] ??= { isBusy: false, waiting: [] });
+    if (line.isBusy) this.#wait(socket, line, request, response);
+    else this.#begin(socket, line, request, response);
+  }
+
+  #begin(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
+    line.isBusy = true;
+    onRequestEnd(response, () => {
+      if (line.waiting.length === 0) line.isBusy = false;
+      else setImmediate(() => this.#next(socket, line));
+    });
+    const turn = this.pace.turn(socket, line.waiting);
+    if (turn === undefined) this.handle(request, response);
+    else void this.#handleLater(turn, request, response);
+  }
+
+  async #handleLater(
+    turn: Promise<void>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    await turn;
+    if (!request.socket.destroyed) this.handle(request, response);
+  }
+
+  #wait(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
+    if (this.#waiting >= MAX_WAITING && line.waiting.length >= FAIR_WAITING) {
+      socket.destroy();
+      return;
+    }
+    if (line.waiting.length === 0) this.#stopReading(socket, line);
+    line.waiting.push([request, response]);
+    this.#waiting += 1;
+  }
+
+  #next(socket: Socket, line: Line): void {
+    const next = line.waiting.shift();
+    if (next === undefined) return;
+    this.#waiting -= 1;
+    if (line.waiting.length === 0) socket.resume();
+    this.#begin(socket, line, ...next);
+  }
+
+  /** Until nothing waits: node itself resumes the socket whenever a request has ended. */
+  #stopReading(socket: Socket, line: Line): void {
+    const stayPaused = (): void => {
+      if (line.waiting.length > 0) socket.pause();
+      else {
+        socket.off('resume', stayPaused);
+        socket.off('close', sparingTraces);
+        socket.off('close', forget);
+      }
+    };
+    const { stackTraceLimit } = Error;
+    const forget = (): void => {
+      Error.stackTraceLimit = stackTraceLimit;
+      this.#waiting -= line.waiting.length;
+      line.waiting.length = 0;
+    };
+    socket.pause();
+    socket.on('resume', stayPaused);
+    // In between node makes an error for each request that waits, and most of it is its trace.
+    socket.prependOnceListener('close', sparingTraces);
+    socket.once('close', forget);
+  }
+}
+
+function sparingTraces(): void {
+  Error.stackTraceLimit = 0;
+}

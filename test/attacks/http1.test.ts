@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { ask, endAll, many, openAll, RawConnection, times } from './flood.js';
+import { MIB, type Target } from './target.js';
+import { underAttack } from './under-attack.js';
+
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
+const CONNECTIONS = 100;
+
+function insertHead(target: Target, ...lines: readonly string[]): string {
+  const all = ['POST /points HTTP/1.1', 'Host: x', `api-key: ${target.server.keys.readwrite}`];
+  return `${[...all, ...lines].join('\r\n')}\r\n\r\n`;
+}
+
+async function open(target: Target, text: string | Uint8Array = ''): Promise<RawConnection> {
+  const connection = new RawConnection(target.server.http).read();
+  await connection.send(text);
+  return connection;
+}
+
+/** The statuses that a connection has been answered with, once there are so many or it is closed. */
+async function statuses(target: Target, connection: RawConnection, count: number) {
+  const found = () => connection.received.match(/HTTP\/1\.1 (?!100)\d{3}/g) ?? [];
+  await target.until(() => found().length >= count || connection.isClosed, 5_000);
+  return found().map((line) => Number(line.slice(-3)));
+}
+
+/** Sends something on each of many connections, a little at a time, and then gives up. */
+function slowly(start: (target: Target) => string, more: string) {
+  return async (target: Target): Promise<void> => {
+    const connections = await openAll(target.server.http, CONNECTIONS);
+    for (const connection of connections) await connection.send(start(target));
+    for (let round = 0; round < 5; round += 1) {
+      for (const connection of connections) await connection.send(more);
+      await sleep(20);
+    }
+    await endAll(connections);
+  };
+}
+
+underAttack('clients that are slow, or many', [
+  {
+    name: 'headers that arrive a few bytes at a time',
+    strike: slowly(() => 'GET /health HTTP/1.1\r\nHost: x\r\n', 'x: y\r\n'),
+  },
+  {
+    name: 'bodies that arrive a few bytes at a time',
+    strike: slowly((target) => insertHead(target, 'Content-Length: 1000'), '   '),
+  },
+  {
+    name: 'bodies that wait for 100 Continue and never come',
+    strike: slowly((target) => insertHead(target, 'Expect: 100-continue', 'Content-Length: 9'), ''),
+  },
+  {
+    name: 'more connections than there may be, on HTTP',
+    strike: async (target) => await crowd(target, target.server.http),
+  },
+  {
+    name: 'more connections than there may be, on gRPC',
+    strike: async (target) => await crowd(target, target.server.grpc),
+  },
+  {
+    name: 'connections that are opened and reset',
+    async strike(target) {
+      for (const address of [target.server.http, target.server.grpc]) {
+        const connections = await openAll(address, 100);
+        for (const { socket } of connections) socket.resetAndDestroy();
+      }
+    },
+  },
+  {
+    name: 'thousands of requests at once on a connection whose answers nobody reads',
+    async strike(target) {
+      const spec = many('GET /docs/openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n', MIB);
+      const connections = await openAll(target.server.http, 20);
+      for (const connection of connections) void connection.send(spec);
+      await sleep(300);
+      await endAll(connections);
+    },
+  },
+  {
+    name: 'a thousand requests at once, all answered in their order',
+    async strike(target) {
+      const connection = await open(target, many(HEALTH, 1_000 * HEALTH.length));
+      expect(await statuses(target, connection, 1_000)).toEqual(Array(1_000).fill(200));
+      await connection.end();
+    },
+  },
+  {
+    name: 'large answers that nobody reads',
+    usesUpTheBudget: true,
+    async strike(target) {
+      // Those of the last strike are found dead one after the other, when they are written to.
+      expect(await target.until(() => target.sockets() < CONNECTIONS)).toBe(true);
+      const body = JSON.stringify({
+        vector: target.query,
+        payload: { content_type: 'Text', content: 'x'.repeat(MIB) },
+      });
+      const { text } = await ask(target, 'POST', '/points', body);
+      const { point_id: id } = JSON.parse(text) as { point_id: string };
+      const key = target.server.keys.readwrite;
+      const get = `GET /points/${id} HTTP/1.1\r\nHost: x\r\napi-key: ${key}\r\n\r\n`;
+      const connections = await openAll(target.server.http, CONNECTIONS);
+      for (const connection of connections) void connection.send(many(get, 20 * get.length));
+      await sleep(300);
+      await endAll(connections);
+      expect((await ask(target, 'DELETE', `/points/${id}`)).status).toBe(204);
+    },
+  },
+]);
+
+underAttack('HTTP/1.1 that breaks its rules', [
+  {
+    name: 'a Content-Length beside a Transfer-Encoding, and what it smuggles',
+    async strike(target) {
+      const smuggled = insertHead(target, 'Content-Length: 2') + '{}';
+      const lines = [`Content-Length: ${smuggled.length + 5}`, 'Transfer-Encoding: chunked'];
+      const variants = [
+        insertHead(target, ...lines),
+        insertHead(target, ...lines.toReversed()),
+        insertHead(target, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity'),
+        insertHead(target, 'Transfer-Encoding: xchunked', 'Content-Length: 5'),
+        insertHead(target, 'Content-Length: 5', 'Content-Length: 6'),
+        insertHead(target, 'Content-Length: +5'),
+        insertHead(target, 'Content-Length : 5'),
+        insertHead(target, 'X: y\n Transfer-Encoding: chunked'),
+      ];
+      await times(variants.length, async (index) => {
+        const connection = await open(target, `${variants[index] ?? ''}0\r\n\r\n${smuggled}`);
+        expect(await connection.closes()).toBe(true);
+        expect(await statuses(target, connection, 1)).toEqual([400]);
+      });
+    },
+  },
+  {
+    name: 'headers without end',
+    async strike(target) {
+      await times(20, async () => {
+        const connection = await open(target, 'GET /health HTTP/1.1\r\nHost: x\r\n');
+        await connection.flood(many(`x: ${'y'.repeat(1_000)}\r\n`, 64 * 1024), MIB);
+        expect(await connection.closes()).toBe(true);
+      });
+    },
+  },
+  {
+    name: 'thousands of small headers',
+    async strike(target) {
+      await times(20, async () => {
+        const lines = many('a:b\r\n', 15_000);
+        const connection = await open(target, `GET /health HTTP/1.1\r\nHost: x\r\n`);
+        await connection.send(`${lines.toString()}\r\n`);
+        expect(await statuses(target, connection, 1)).toHaveLength(1);
+        await connection.end();
+      });
+    },
+  },
+  {
+    name: 'chunk extensions without end',
+    async strike(target) {
+      const connection = await open(target, insertHead(target, 'Transfer-Encoding: chunked'));
+      await connection.flood(many(`1;${'x'.repeat(1_000)}\r\nx\r\n`));
+      expect(await connection.closes()).toBe(true);
+    },
+  },
+  {
+    name: 'a body in chunks of a byte',
+    async strike(target) {
+      const connection = await open(target, insertHead(target, 'Transfer-Encoding: chunked'));
+      await connection.flood(many('1\r\n \r\n'));
+      expect(await connection.closes()).toBe(true);
+    },
+  },
+  {
+    name: 'a body in chunks of a byte, without a key',
+    async strike(target) {
+      const start = 'POST /points HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const connection = await open(target, start);
+      await connection.flood(many('1\r\n \r\n'));
+      expect(await connection.closes()).toBe(true);
+      expect(connection.received).toMatch(/^(?:HTTP\/1\.1 401|$)/);
+    },
+  },
+  {
+    name: 'upgrades, CONNECT, TRACE, and what other servers take for requests',
+    async strike(target) {
+      const requests = [
+        'GET /health HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n',
+        'GET /health HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
+        'CONNECT localhost:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+        'TRACE /points HTTP/1.1\r\nHost: x\r\n\r\n',
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+        'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
+        'GET /health HTTP/3.7\r\nHost: x\r\n\r\n',
+        '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+        `${'\r\n'.repeat(5_000)}NONSENSE`,
+      ];
+      await times(10 * requests.length, async (index) => {
+        const connection = await open(target, requests[index % requests.length] ?? '');
+        const found = await Promise.race([statuses(target, connection, 1), sleep(200, [])]);
+        for (const status of found) expect([200, 400, 401, 404, 405]).toContain(status);
+        await connection.end();
+      });
+    },
+  },
+]);
+
+/** Opens more connections than there may be: the others go on, and those too many are closed. */
+async function crowd(target: Target, address: string): Promise<void> {
+  const connections = await openAll(address, 400);
+  const refused = () => connections.filter(({ isClosed }) => isClosed).length;
+  expect(await target.until(() => refused() > 100, 5_000)).toBe(true);
+  await endAll(connections);
+}

@@ -1,0 +1,160 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MEMORY_BOUND_BYTES, MIB, Target } from './target.js';
+
+export interface Attack {
+  readonly name: string;
+  /** Does it once, to be done again for as long as the attack goes on; checks the answers it gets. */
+  readonly strike: (target: Target) => Promise<void>;
+  /** Whether it takes what there is for all requests, so that others are told to try again. */
+  readonly usesUpTheBudget?: boolean;
+}
+
+/** What a healthy client told of its searches. */
+interface Health {
+  readonly count: number;
+  readonly p99Ms: number;
+  readonly refusals: number;
+  readonly failures: readonly string[];
+}
+
+/** The short form is for every test run; the long one is given its seconds. */
+const ATTACK_MS = Number(process.env['VECTORD_ATTACK_SECONDS'] ?? '0.5') * 1000;
+const CALM_MS = Math.max(300, ATTACK_MS / 4);
+
+const SLOWDOWN = 10;
+const PATIENCE_MS = 250;
+/** Other tests run beside these: that they took the processor is not told by five of five. */
+const ATTEMPTS = 5;
+
+/** What a process may keep of its memory after attacks; an allocator keeps some for the next. */
+const KEPT_BYTES = MEMORY_BOUND_BYTES / 2;
+/** How long a hook may wait for that, and for connections that are found dead. */
+const HOOK_TIMEOUT_MS = 60_000;
+/** Connections that clients of the tests keep for their next request. */
+const OWN_SOCKETS = 16;
+const HEALTHY_CLIENT = fileURLToPath(new URL('healthy-client.mjs', import.meta.url));
+
+/** What the system tells of a process's memory and sockets is told by Linux alone. */
+const IS_TOLD = process.platform === 'linux';
+
+/**
+ * Has a service go through one attack after the other: a healthy client is served throughout, its
+ * memory stays below the bound, and afterwards it answers as before and has let go of everything.
+ */
+export function underAttack(family: string, attacks: readonly Attack[]): void {
+  describe.skipIf(!IS_TOLD)(family, () => {
+    let target: Target;
+    let healthy: HealthyClient;
+    const table: string[] = [];
+
+    beforeAll(async () => {
+      target = await Target.start();
+      healthy = await HealthyClient.start(target);
+      await healthy.during(async () => await sleep(500));
+      target.calmSockets = target.sockets();
+      target.calmBytes = target.memoryBytes('VmRSS');
+    });
+
+    afterAll(async () => {
+      console.log([family, ...table].join('\n'));
+      const limitBytes = target.calmBytes + KEPT_BYTES;
+      const isBack = await target.until(() => target.memoryBytes('VmRSS') < limitBytes);
+      expect(isBack, `${mib(target.memoryBytes('VmRSS'))} are kept after the attacks`).toBe(true);
+      healthy.stop();
+      expect(target.server.log()).not.toMatch(/"level":"(error|fatal)"/);
+      expect(await target.server.stop()).toBe(0);
+    }, HOOK_TIMEOUT_MS);
+
+    test.each(attacks)('$name', { timeout: 60_000 + 10 * ATTACK_MS }, async (attack) => {
+      target.forgetPeak();
+      const { calm, hit } = await bestOf(
+        ATTEMPTS,
+        async () => await struck(target, healthy, attack),
+      );
+      const peakBytes = target.memoryBytes('VmHWM');
+      const row = [`calm p99 ${ms(calm)}`, `p99 ${ms(hit)}`, `peak ${mib(peakBytes)}`];
+      table.push(`  ${attack.name.padEnd(72)} ${row.join('  ')}`);
+
+      expect(hit.failures).toEqual([]);
+      expect(attack.usesUpTheBudget === true ? 0 : hit.refusals, 'refusals').toBe(0);
+      expect(hit.p99Ms).toBeLessThan(allowedMs(calm));
+      expect(peakBytes).toBeLessThan(target.calmBytes + MEMORY_BOUND_BYTES);
+      expect(await target.faults()).toEqual([]);
+      const isLetGo = await target.until(
+        () => target.sockets() <= target.calmSockets + OWN_SOCKETS,
+      );
+      expect(isLetGo, `${target.sockets()} sockets, ${target.calmSockets} before`).toBe(true);
+    });
+  });
+}
+
+interface Outcome {
+  readonly calm: Health;
+  readonly hit: Health;
+}
+
+async function struck(target: Target, healthy: HealthyClient, attack: Attack): Promise<Outcome> {
+  const calm = await healthy.during(async () => await sleep(CALM_MS));
+  const hit = await healthy.during(async () => {
+    const endsAtMs = performance.now() + ATTACK_MS;
+    do await attack.strike(target);
+    while (performance.now() < endsAtMs);
+  });
+  return { calm, hit };
+}
+
+async function bestOf(attempts: number, attempt: () => Promise<Outcome>): Promise<Outcome> {
+  const outcome = await attempt();
+  const isSlow = outcome.hit.p99Ms >= allowedMs(outcome.calm);
+  return isSlow && attempts > 1 ? await bestOf(attempts - 1, attempt) : outcome;
+}
+
+function allowedMs(calm: Health): number {
+  return Math.max(SLOWDOWN * calm.p99Ms, PATIENCE_MS);
+}
+
+/** The process that searches at a steady rate, whatever happens around it. */
+class HealthyClient {
+  private constructor(private readonly child: ChildProcess) {}
+
+  static async start(target: Target): Promise<HealthyClient> {
+    const { http, grpc, keys } = target.server;
+    const child = fork(HEALTHY_CLIENT, {
+      env: {
+        ...process.env,
+        HTTP: http,
+        GRPC: grpc,
+        KEY: keys.readonly,
+        HTTP_BODY: target.searchJson,
+        GRPC_BODY: target.searchMessage.toString('base64'),
+      },
+    });
+    await once(child, 'spawn');
+    return new HealthyClient(child);
+  }
+
+  async during(act: () => Promise<void>): Promise<Health> {
+    this.child.send('forget');
+    await act();
+    const told = once(this.child, 'message') as Promise<[Health]>;
+    this.child.send('report');
+    const [health] = await told;
+    return health;
+  }
+
+  stop(): void {
+    this.child.kill();
+  }
+}
+
+function ms({ p99Ms }: Health): string {
+  return `${p99Ms.toFixed(1)} ms`.padStart(9);
+}
+
+function mib(bytes: number): string {
+  return `${Math.round(bytes / MIB)} MiB`;
+}
