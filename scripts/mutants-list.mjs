@@ -30,6 +30,12 @@ export const MUTANTS = [
     'self.end',
   ),
   mutant(
+    'a write whose commit failed is answered with success',
+    `${CRATE}/writer.rs`,
+    'Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),',
+    'Err(_) => accept(group, Vec::new()),',
+  ),
+  mutant(
     'a sync that fails is passed over',
     `${STORE}/segment.rs`,
     'self.file.sync_data().map_err(fatal)?;\n        self.end',
@@ -178,6 +184,18 @@ export const MUTANTS = [
     `${STORE}/lock.rs`,
     'if let Err(error) = file.try_lock() {',
     'if let Err(error) = Ok::<(), TryLockError>(()) {',
+  ),
+  mutant(
+    'the folder itself is not locked',
+    `${STORE}/lock.rs`,
+    'match try_lock(&opened) {',
+    'match Ok::<(), TryLockError>(()) {',
+  ),
+  mutant(
+    'a backup does not look at the records of sealed segments',
+    `${STORE}/backup.rs`,
+    'flaws.push((flaw, sequence));',
+    'drop((flaw, sequence));',
   ),
 
   // Compaction.

@@ -122,6 +122,16 @@ test('a backup into a folder that holds something is refused with 1, and one of 
   expect(readdirSync(folder)).toEqual(['data']);
 });
 
+test('a backup into the data folder itself is refused with 1', async () => {
+  await writeSome();
+  const before = readdirSync(dataPath);
+  const target = join(dataPath, 'backups', 'one');
+  const { code, stderr } = await runCommand(dataPath, 'backup', target);
+  expect(stderr).toMatch(`${target} is in ${dataPath}, which is to be backed up`);
+  expect(code).toBe(1);
+  expect(readdirSync(dataPath)).toEqual(before);
+});
+
 test('a backup of a damaged log fails with 3, naming file and offset, and leaves nothing', async () => {
   await writeSome();
   const log = LogFile.only(dataPath);

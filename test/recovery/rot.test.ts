@@ -193,7 +193,8 @@ async function expectWell(): Promise<void> {
 
 /** Readiness is red on both interfaces, and the service says that it is alive. */
 async function expectFaultTold(): Promise<void> {
-  const text = 'a stored record is damaged: answers that would hold it are refused';
+  const text =
+    'a stored record is damaged: answers that would hold it are refused, and searches may miss it';
   expect(await answerOf('/ready')).toEqual([503, text]);
   expect(await answerOf('/health')).toEqual([200, 'OK']);
   for (const status of await grpcHealth()) expect(status).toBe(ServingStatus.NOT_SERVING);

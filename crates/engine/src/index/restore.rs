@@ -5,9 +5,7 @@ use std::{io, path::Path, sync::PoisonError};
 
 use super::{Index, Saved, arena::Slot};
 use crate::{
-    Error, Result,
-    error::invalid_data,
-    parallel,
+    Error, Result, parallel,
     store::{LivePoint, Snapshots},
 };
 
@@ -57,17 +55,11 @@ impl Index {
         last: u64,
     ) -> Result<(Vec<Slot>, Saved)> {
         let mut source = snapshots.read(path)?;
-        let taken = source.sequence();
-        let loaded = if taken > last {
-            let text = format!("taken after sequence {taken}, but the log ends at {last}");
-            Err(invalid_data(&text))
-        } else {
-            let rest = source.rest();
-            Saved::load(&mut source, rest, self.params).and_then(|saved| {
-                source.end()?;
-                Ok((saved.place(live, dead, last)?, saved))
-            })
-        };
+        let rest = source.rest();
+        let loaded = Saved::load(&mut source, rest, self.params).and_then(|saved| {
+            source.end()?;
+            Ok((saved.place(live, dead, last)?, saved))
+        });
         loaded.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => {
                 Error::InvalidArgument(format!("{}: {error}", path.display()))

@@ -12,6 +12,7 @@ use super::{
     io::{Disk, Io, IoFile, read_exact},
     lock::Lock,
     manifest::{self, Entry, Manifest},
+    names::refuse_folders,
     scan::{Extent, Found, Scan},
     segment,
     snapshot::{self, LogEnd},
@@ -64,6 +65,7 @@ pub struct CheckedSegment {
 
 /// Verifies a folder that the caller has locked.
 pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Checked> {
+    refuse_folders(io, folder)?;
     let mut paths = io.list(folder)?;
     paths.sort_unstable();
     let mut check = Check {
@@ -122,11 +124,12 @@ struct Check<'a> {
 impl Check<'_> {
     fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
         let entries = manifest.as_ref().map_or(&[][..], |it| &it.segments);
+        let mut with_data = Vec::new();
         for path in paths {
             let unnamed = segment::number(path)
                 .is_some_and(|number| entries.iter().all(|entry| entry.number != number));
-            if unnamed {
-                self.unnamed(path, manifest.as_ref())?;
+            if unnamed && !self.is_rest(path, manifest.as_ref())? {
+                with_data.push(path.clone());
             }
         }
         let Some(manifest) = manifest else {
@@ -135,7 +138,7 @@ impl Check<'_> {
                 (self.tell)(Event::Note(format!("nothing is stored in {folder}")));
             }
             self.snapshots()?;
-            return self.without_manifest(paths);
+            return self.without_manifest(&with_data);
         };
         for (index, entry) in manifest.segments.iter().enumerate() {
             let sealed = index + 1 < manifest.segments.len();
@@ -157,17 +160,23 @@ impl Check<'_> {
         }
     }
 
-    /// A file that is named like a segment and is not in the manifest.
-    fn unnamed(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
+    /// Whether a file that is named like a segment, and is not in the manifest, is what a start
+    /// would remove.
+    fn is_rest(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<bool> {
         match segment::check_orphan(self.io, path, manifest) {
             Ok(()) => {
                 let path = path.display();
                 let text = format!("{path} is the rest of an interrupted creation or removal");
                 (self.tell)(Event::Note(text));
-                Ok(())
+                Ok(true)
             }
-            Err(Error::Damaged { offset, reason, .. }) => {
-                self.damage(Flaw::new(offset, reason), path, None)
+            Err(Error::Damaged {
+                path,
+                offset,
+                reason,
+            }) => {
+                self.damage(Flaw::new(offset, reason), &path, None)?;
+                Ok(false)
             }
             Err(other) => Err(other),
         }

@@ -40,8 +40,12 @@ pub enum Flaw {
     },
     /// They are sound, and written by a newer vectord.
     Newer {
+        /// Where that is said, from the start of the file.
+        offset: u64,
         /// The version found.
         version: u32,
+        /// The newest that this code reads.
+        known: u32,
     },
 }
 
@@ -62,11 +66,16 @@ impl Flaw {
                 offset,
                 reason,
             },
-            Flaw::Newer { version } => Error::Io(io::Error::new(
+            Flaw::Newer {
+                offset,
+                version,
+                known,
+            } => Error::Io(io::Error::new(
                 io::ErrorKind::Unsupported,
                 format!(
-                    "{} has format version {version}, but this vectord reads version {VERSION}: \
-                     start a newer one",
+                    "{} has format version {version} at byte {offset}, but this vectord reads \
+                     version {known}: use the vectord that wrote the folder or a newer one, or \
+                     restore a backup into another folder",
                     path.display()
                 ),
             )),
@@ -304,7 +313,9 @@ impl RecordHeader {
         let version = u16::from_le_bytes(array_at(bytes, 6));
         if version > RECORD_VERSION {
             return Err(Flaw::Newer {
+                offset: offset + 6,
                 version: u32::from(version),
+                known: u32::from(RECORD_VERSION),
             });
         }
         let op = match bytes[4] {
@@ -350,8 +361,15 @@ pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str) -> Result<(), Flaw>
     }
     match u32_at(bytes, 8) {
         VERSION => Ok(()),
-        0 => Err(Flaw::new(8, "format version 0")),
-        version => Err(Flaw::Newer { version }),
+        0 => Err(Flaw::new(
+            8,
+            format!("format version 0, expected {VERSION}"),
+        )),
+        version => Err(Flaw::Newer {
+            offset: 8,
+            version,
+            known: VERSION,
+        }),
     }
 }
 
@@ -493,12 +511,10 @@ mod tests {
         let mut page = segment().encode();
         page[8] = 2;
         let flaw = SegmentHeader::decode(&page).unwrap_err();
-        assert_eq!(flaw, Flaw::Newer { version: 2 });
         let text = flaw.refuse(Path::new("/data/00000001.log")).to_string();
-        assert!(
-            text.contains("/data/00000001.log has format version 2"),
-            "{text}"
-        );
+        let expected = "/data/00000001.log has format version 2 at byte 8, but this vectord reads \
+                        version 1: use ";
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]

@@ -12,10 +12,15 @@ use crate::{Error, Result};
 
 /// An advisory lock on the data folder, held for as long as this value lives. The kernel lets go
 /// of it when the process ends, however it ends. The file stays: removing it would let two
-/// processes lock two files of one name.
+/// processes lock two files of one name. Should somebody remove it all the same, the folder itself
+/// is locked, too, where its file system can.
 pub struct Lock {
-    _file: File,
+    _file: Option<File>,
+    _folder: Option<File>,
 }
+
+/// What is said of a holder that has left no text.
+const READERS: &str = "vectord check or restore";
 
 impl Lock {
     /// Takes the lock or says who holds it.
@@ -34,27 +39,61 @@ impl Lock {
             let shared =
                 matches!(error, TryLockError::WouldBlock) && file.try_lock_shared().is_ok();
             if shared {
-                let holder = "vectord check or restore".to_owned();
+                let holder = READERS.to_owned();
                 return Err(Error::Locked { path, holder });
             }
             return Err(refusal(error, &mut file, path));
         }
+        let folder = lock_folder(folder, &path, File::try_lock)?;
         file.set_len(0)?;
         file.write_all(format!("pid {}\n", std::process::id()).as_bytes())?;
-        Ok(Lock { _file: file })
+        Ok(Lock {
+            _file: Some(file),
+            _folder: folder,
+        })
     }
 
     /// Keeps every process that would write from opening the folder, and changes nothing in it.
-    /// Nothing where no process ever opened it.
-    pub fn share(folder: &Path) -> Result<Option<Lock>> {
+    pub fn share(folder: &Path) -> Result<Lock> {
         let path = folder.join("LOCK");
-        let mut file = match File::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other?,
+        let file = match File::open(&path) {
+            // No process ever opened it, or somebody has removed the file.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            other => {
+                let mut file = other?;
+                if let Err(error) = file.try_lock_shared() {
+                    return Err(refusal(error, &mut file, path));
+                }
+                Some(file)
+            }
         };
-        match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Lock { _file: file })),
-            Err(error) => Err(refusal(error, &mut file, path)),
+        Ok(Lock {
+            _folder: lock_folder(folder, &path, File::try_lock_shared)?,
+            _file: file,
+        })
+    }
+}
+
+/// Locks the folder itself, where its file system can: some lock nothing but files.
+fn lock_folder(
+    folder: &Path,
+    path: &Path,
+    try_lock: fn(&File) -> Result<(), TryLockError>,
+) -> Result<Option<File>> {
+    let Ok(opened) = File::open(folder) else {
+        return Ok(None);
+    };
+    match try_lock(&opened) {
+        Ok(()) => Ok(Some(opened)),
+        Err(TryLockError::Error(_)) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let holder = if opened.try_lock_shared().is_ok() {
+                READERS.to_owned()
+            } else {
+                "one that runs on though this file was removed or replaced".to_owned()
+            };
+            let path = path.to_owned();
+            Err(Error::Locked { path, holder })
         }
     }
 }
@@ -95,9 +134,30 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_whose_lock_file_was_removed_or_replaced_stays_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("LOCK");
+        let held = Lock::acquire(folder.path()).unwrap();
+        for _ in 0..2 {
+            fs_err::remove_file(&path).unwrap();
+            let Err(Error::Locked { holder, .. }) = Lock::share(folder.path()) else {
+                panic!("expected the folder to be locked");
+            };
+            assert!(holder.contains("removed or replaced"), "{holder}");
+            // Which makes another file.
+            let Err(Error::Locked { path: named, .. }) = Lock::acquire(folder.path()) else {
+                panic!("expected the folder to be locked");
+            };
+            assert_eq!(named, path);
+        }
+        drop(held);
+        Lock::acquire(folder.path()).unwrap();
+    }
+
+    #[test]
     fn a_shared_lock_keeps_writers_out_and_not_other_readers() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(Lock::share(folder.path()).unwrap().is_none());
+        drop(Lock::share(folder.path()).unwrap());
         assert!(!folder.path().join("LOCK").exists());
         let writer = Lock::acquire(folder.path()).unwrap();
         let Err(Error::Locked { holder, .. }) = Lock::share(folder.path()) else {
@@ -105,7 +165,7 @@ mod tests {
         };
         assert_eq!(holder, format!("pid {}", std::process::id()));
         drop(writer);
-        let readers = [(); 2].map(|()| Lock::share(folder.path()).unwrap().unwrap());
+        let readers = [(); 2].map(|()| Lock::share(folder.path()).unwrap());
         let Err(Error::Locked { holder, .. }) = Lock::acquire(folder.path()) else {
             panic!("expected the folder to be locked");
         };

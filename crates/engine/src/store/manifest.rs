@@ -20,6 +20,9 @@ const START_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 56;
 const CRC_BYTES: usize = 4;
 
+/// No manifest is larger, by far: it would name a million segments.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// The content of the file `MANIFEST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
@@ -107,10 +110,15 @@ impl Manifest {
     /// Reads the manifest of a folder; nothing if there is none.
     pub fn load(io: &dyn Io, folder: &Path) -> Result<Option<Manifest>> {
         let path = path(folder);
-        let bytes = match io.read(&path) {
+        let size = match io.open_read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other?,
+            file => file?.size()?,
         };
+        if size > MOST_BYTES {
+            let reason = format!("the file has {size} bytes, expected at most {MOST_BYTES}");
+            return Err(Flaw::new(MOST_BYTES, reason).refuse(&path));
+        }
+        let bytes = io.read(&path)?;
         Manifest::decode(&bytes)
             .map(Some)
             .map_err(|flaw| flaw.refuse(&path))
@@ -312,7 +320,12 @@ mod tests {
     fn a_newer_version_is_named() {
         let mut bytes = manifest().encode();
         bytes[8] = 9;
-        assert_eq!(Manifest::decode(&bytes), Err(Flaw::Newer { version: 9 }));
+        let newer = Flaw::Newer {
+            offset: 8,
+            version: 9,
+            known: 1,
+        };
+        assert_eq!(Manifest::decode(&bytes), Err(newer));
     }
 
     proptest! {

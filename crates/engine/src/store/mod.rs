@@ -14,6 +14,7 @@ mod io;
 mod lock;
 mod manifest;
 mod mapping;
+mod names;
 mod reader;
 mod recovery;
 mod reserve;
@@ -174,6 +175,8 @@ impl Store {
         options.check()?;
         let folder = &options.path;
         io::create_folder(folder)?;
+        names::refuse_folders(&*io, folder)?;
+        names::refuse_foreign(&*io, folder)?;
         let lock = Lock::acquire(folder)?;
         unfinished::refuse_unfinished(&*io, folder)?;
         let mut found = recovery::inspect(&*io, folder)?;
@@ -185,7 +188,7 @@ impl Store {
             None => Manifest {
                 store: random()?,
                 dimension: options.dimension.unwrap_or(options.default_dimension),
-                next_number: recovery::FIRST_NUMBER,
+                next_number: segment::FIRST_NUMBER,
                 segments: Vec::new(),
             },
         };

@@ -22,9 +22,6 @@ use crate::{Result, parallel};
 /// A sealed segment is brought into memory in pieces of at least so many bytes.
 const AHEAD_BYTES: u64 = 1 << 20;
 
-/// Of the first segment, which may be there before there is a manifest.
-pub const FIRST_NUMBER: u32 = 1;
-
 /// What a data folder holds.
 pub struct Found {
     /// Nothing if no segment was ever begun.
@@ -66,10 +63,6 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
         };
         if entries.iter().all(|entry| entry.number != number) {
             segment::check_orphan(io, &path, manifest.as_ref())?;
-            if manifest.is_none() && number != FIRST_NUMBER {
-                let reason = format!("the file is missing, and segment {number} is there");
-                return Err(Flaw::new(0, reason).refuse(&manifest::path(folder)));
-            }
             orphans.push(path);
         }
     }

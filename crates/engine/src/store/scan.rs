@@ -117,7 +117,7 @@ impl Scan<'_> {
                 group::decode_record(self.header, self.bytes, &group, entry, Depth::Everything);
             records.push(match read {
                 // A version is one only where the headers are what was written.
-                Err(Flaw::Newer { version }) if headers.is_err() => {
+                Err(Flaw::Newer { version, .. }) if headers.is_err() => {
                     let offset = at + (entry.0 as u64 + 1) * BLOCK as u64;
                     Err(Flaw::new(
                         offset,

@@ -10,10 +10,13 @@ use std::{
 use super::{
     format::{self, Flaw, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
     io::{Io, IoFile, fatal, is_full, read_exact, write_all},
-    manifest::Manifest,
+    manifest::{self, Manifest},
     mapping::Mapping,
 };
 use crate::{Error, Result};
+
+/// Of the first segment, which may be there before there is a manifest.
+pub const FIRST_NUMBER: u32 = 1;
 
 /// A group up to this size is small: finding blocks for it costs the file system about as much as
 /// writing it.
@@ -242,6 +245,12 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
         return Err(Flaw::new(0, reason).refuse(path));
     }
     match rest.iter().position(|&byte| byte != 0) {
+        None if manifest.is_none() && number(path) != Some(FIRST_NUMBER) => {
+            let name = path.file_name().unwrap_or_default().display();
+            let reason = format!("the file is missing, and {name} is there");
+            let folder = path.parent().unwrap_or(path);
+            Err(Flaw::new(0, reason).refuse(&manifest::path(folder)))
+        }
         None => Ok(()),
         Some(at) => {
             let why = if manifest.is_none() {

@@ -8,10 +8,12 @@ mod crash;
 mod damage;
 mod disk;
 mod full;
+mod names;
 mod restore;
 mod room;
 mod round_trip;
 mod snapshots;
+mod writer;
 
 use std::{
     collections::BTreeMap,

@@ -1,0 +1,65 @@
+//! What may be in a data folder under which name.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{io::Io, segment, snapshot};
+use crate::{Error, Result};
+
+/// The files of a data folder, those that are numbered aside.
+const OURS: [&str; 7] = [
+    "LOCK",
+    "MANIFEST",
+    "MANIFEST.tmp",
+    "MANIFEST.restoring",
+    "RESERVE",
+    "SPARE",
+    "SNAPSHOT.tmp",
+];
+
+/// Refuses a folder in which something has the name of one of our files and is a folder.
+pub fn refuse_folders(io: &dyn Io, folder: &Path) -> Result<()> {
+    let is_folder = |path: &PathBuf| is_ours(path) && path.is_dir();
+    match io.list(folder)?.into_iter().find(is_folder) {
+        None => Ok(()),
+        Some(path) => Err(refusal(format!(
+            "{} is a folder, where a file of vectord is expected: move it elsewhere",
+            path.display()
+        ))),
+    }
+}
+
+/// Refuses a folder without a file of a log in which somebody else keeps files: it was hardly meant.
+/// Spared are keys, which may be there before the first point, and what systems put anywhere.
+pub fn refuse_foreign(io: &dyn Io, folder: &Path) -> Result<()> {
+    let paths = io.list(folder)?;
+    let is_log = |path: &PathBuf| path.ends_with("MANIFEST") || segment::number(path).is_some();
+    if paths.iter().any(is_log) {
+        return Ok(());
+    }
+    match paths.iter().find(|path| !is_ours(path) && !is_spared(path)) {
+        None => Ok(()),
+        Some(path) => Err(refusal(format!(
+            "{} holds no points, but {}, which is not of vectord: it needs a folder of its own",
+            folder.display(),
+            path.display()
+        ))),
+    }
+}
+
+fn is_ours(path: &Path) -> bool {
+    OURS.iter().any(|name| path.ends_with(name))
+        || segment::number(path).is_some()
+        || snapshot::number(path).is_some()
+}
+
+fn is_spared(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.') || name == "lost+found" || name.contains(".json")
+}
+
+fn refusal(text: String) -> Error {
+    io::Error::other(text).into()
+}

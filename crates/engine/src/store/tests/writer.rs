@@ -1,0 +1,138 @@
+//! What the thread that writes answers when the disk fails or is full.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{Receiver, TryRecvError, channel},
+    },
+};
+
+use super::{DIMENSION, SEGMENT_BYTES, disk::TestDisk, id, new_folder, options};
+use crate::{
+    Error, Result,
+    budget::Budget,
+    graph::Params,
+    index::Index,
+    metrics::Counters,
+    store::{OpenOptions, Store},
+    writer::{Batch, Writer},
+};
+
+struct Writing {
+    disk: TestDisk,
+    index: Arc<Index>,
+    writer: Writer,
+}
+
+impl Writing {
+    fn start(folder: &Path) -> Writing {
+        let disk = TestDisk::default();
+        let options = OpenOptions {
+            segment_bytes: 8 * SEGMENT_BYTES,
+            ..options(folder)
+        };
+        let opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+        let params = Params {
+            m: 16,
+            ef_construction: 100,
+        };
+        let segments = opened.store.segments();
+        let index = Arc::new(Index::new(segments, opened.dimension, params));
+        let budget = Budget::new(1 << 20);
+        let writer = Writer::start(opened.store, Arc::clone(&index), budget, Counters::new());
+        Writing {
+            disk,
+            index,
+            writer: writer.unwrap(),
+        }
+    }
+
+    fn insert(&self, number: u32) -> Result<()> {
+        let (done, answer) = channel();
+        let batch = Batch {
+            ids: vec![id(number)],
+            vectors: vec![number as f32; DIMENSION],
+            content_types: vec![0],
+            contents: vec![7; 10],
+            content_ends: vec![10],
+        };
+        let done = Box::new(move |result| drop(done.send(result)));
+        self.writer.insert(batch, done);
+        answer.recv().unwrap()
+    }
+
+    fn delete(&self, number: u32) -> Receiver<Result<bool>> {
+        let (done, answer) = channel();
+        let done = Box::new(move |result| drop(done.send(result)));
+        self.writer.delete(id(number), done);
+        answer
+    }
+
+    /// Deletes points, in the midst of making room, until one has to wait for it.
+    fn delete_until_one_waits(
+        &self,
+        numbers: &mut impl Iterator<Item = u32>,
+    ) -> (u32, Receiver<Result<bool>>) {
+        self.writer.run(Store::begin_making_room).unwrap().unwrap();
+        loop {
+            let number = numbers.next().unwrap();
+            let answer = self.delete(number);
+            // Done after what was enqueued before.
+            self.writer.run(|_| ()).unwrap();
+            match answer.try_recv() {
+                Err(TryRecvError::Empty) => return (number, answer),
+                answered => assert!(answered.unwrap().unwrap(), "{number}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_write_whose_commit_failed_is_not_answered_with_success_nor_is_any_later_one() {
+    for failing in 0..2 {
+        let folder = new_folder();
+        let writing = Writing::start(folder.path());
+        writing.insert(1).unwrap();
+        // The write itself, then its sync.
+        writing.disk.fail_after(failing);
+        let failed = writing.insert(2);
+        assert!(matches!(failed, Err(Error::ReadOnly(_))), "{failed:?}");
+        assert!(writing.index.find(&id(2)).is_none());
+        for answer in [
+            writing.insert(3),
+            writing.delete(1).recv().unwrap().map(drop),
+        ] {
+            assert!(matches!(answer, Err(Error::ReadOnly(_))), "{answer:?}");
+        }
+        assert!(writing.index.find(&id(1)).is_some());
+        assert!(writing.writer.failure().is_some());
+    }
+}
+
+#[test]
+fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_any() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    for number in 0..2_000 {
+        writing.insert(number).unwrap();
+    }
+    writing.disk.set_space(Some(0));
+    let mut numbers = 0..2_000;
+    let (number, answer) = writing.delete_until_one_waits(&mut numbers);
+    writing.disk.set_space(None);
+    writing.writer.run(Store::end_making_room).unwrap().unwrap();
+    assert!(answer.recv().unwrap().unwrap());
+    assert!(writing.index.find(&id(number)).is_none());
+
+    writing.disk.set_space(Some(0));
+    let (number, answer) = writing.delete_until_one_waits(&mut numbers);
+    // Somebody else takes what there is.
+    writing.disk.set_space(Some(0));
+    writing.writer.run(Store::end_making_room).unwrap().unwrap();
+    let refused = answer.recv().unwrap();
+    assert!(matches!(refused, Err(Error::StorageFull)), "{refused:?}");
+    assert!(writing.index.find(&id(number)).is_some());
+    assert!(writing.writer.refused_deletes() > 0);
+    writing.writer.close().unwrap();
+}
