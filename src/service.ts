@@ -81,7 +81,9 @@ export class Service {
     }
     if (isFull) faults.push('the disk is full: inserts are refused until there is room');
     if (damage !== undefined) {
-      faults.push('a stored record is damaged: answers that would hold it are refused, and searches may miss it');
+      faults.push(
+        'a stored record is damaged: answers that would hold it are refused, and searches may miss it',
+      );
     }
     return faults;
   }
