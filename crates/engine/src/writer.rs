@@ -33,6 +33,9 @@ const FULL_FOR: Duration = Duration::from_mins(1);
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
 const IDLE: Duration = Duration::from_millis(50);
 
+/// Where the log ends is noted this often under writes without a pause: some syncs each time.
+const NOTE_EVERY: Duration = Duration::from_secs(2);
+
 /// While inserts wait for room, the writer looks again after this time.
 const ROOM_WAIT: Duration = Duration::from_millis(5);
 
@@ -157,6 +160,7 @@ impl Writer {
             refused_deletes: Arc::clone(&refused_deletes),
             aside: VecDeque::new(),
             waiting: Vec::new(),
+            noted_at: Instant::now(),
         };
         let thread = thread::Builder::new()
             .name("write".into())
@@ -260,6 +264,8 @@ struct State {
     aside: VecDeque<Request>,
     /// Deletes that wait for room on the disk, oldest first, while compaction makes some.
     waiting: Vec<Request>,
+    /// When where the log ends was last noted.
+    noted_at: Instant,
 }
 
 impl State {
@@ -267,6 +273,7 @@ impl State {
         while let Some(first) = self.next(queue) {
             let (group, next) = self.gather(first, queue);
             self.answer(group);
+            self.note_groups_if_due();
             match next {
                 None => {}
                 Some(Next::Run(work)) => {
@@ -366,7 +373,19 @@ impl State {
     }
 
     fn prove(&mut self) {
+        self.noted_at = Instant::now();
         if let Err(error) = self.store.note_end() {
+            self.note(&error);
+        }
+    }
+
+    /// What is noted cannot be lost unseen, or put back by an older copy, however long writes go on.
+    fn note_groups_if_due(&mut self) {
+        if self.noted_at.elapsed() < NOTE_EVERY {
+            return;
+        }
+        self.noted_at = Instant::now();
+        if let Err(error) = self.store.note_groups() {
             self.note(&error);
         }
     }

@@ -83,6 +83,39 @@ fn damage_is_found_though_nobody_asks() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_disk_cannot_give_back_is_damage_and_ends_no_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    let vectors = clustered(POINTS, DIMENSION as usize);
+    let ids = insert(&engine, &vectors).unwrap();
+    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
+    engine.close().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+
+    // As a sector that cannot be read: to touch what is mapped there ends in a signal. The last
+    // contents lie there, behind all vectors.
+    let log = fs::File::options()
+        .write(true)
+        .open(folder.path().join("00000001.log"))
+        .unwrap();
+    log.set_len(log.metadata().unwrap().len() / 2).unwrap();
+    let refused = engine.get(ids.last().unwrap());
+    let Err(Error::Damaged { path, reason, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(path, folder.path().join("00000001.log"));
+    assert!(reason.contains("cannot be read"), "{reason}");
+    assert!(engine.status().damage.is_some());
+    assert_eq!(
+        engine.get(&ids[0]).unwrap().unwrap().vector,
+        vectors[0],
+        "the rest goes on"
+    );
+    assert!(delete(&engine, *ids.last().unwrap()));
+}
+
 fn log_bytes(folder: &Path) -> u64 {
     let files = fs::read_dir(folder)
         .unwrap()
@@ -154,6 +187,25 @@ fn an_older_copy_of_the_file_that_was_being_written_is_refused() {
         assert!(reason.contains("MANIFEST proves"), "{reason}");
     }
     open(killed.path(), DIMENSION).close().unwrap();
+}
+
+#[test]
+fn writes_without_a_pause_are_proven_by_the_manifest_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    let points = clustered(10, DIMENSION as usize);
+    insert(&engine, &points).unwrap();
+    let older = fs::read(folder.path().join("00000001.log")).unwrap();
+    let path = folder.path().join("MANIFEST");
+    let first = fs::read(&path).unwrap();
+    wait_until("the manifest to follow", || {
+        insert(&engine, &points).unwrap();
+        fs::read(&path).is_ok_and(|now| now != first)
+    });
+    let killed = copy_of(folder.path());
+    fs::write(killed.path().join("00000001.log"), older).unwrap();
+    let refused = Engine::open(&options(killed.path(), None)).map(drop);
+    assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
 }
 
 #[test]

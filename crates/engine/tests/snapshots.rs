@@ -245,6 +245,7 @@ fn a_damaged_snapshot_costs_a_rebuild_and_never_a_point() {
     let sound = fs::read(newest).unwrap();
     let places = (0..64).map(|number| number * (sound.len() - 1) / 63);
     let mut broken: Vec<Vec<u8>> = places
+        .chain([8, 9, 11])
         .map(|place| {
             let mut bytes = sound.clone();
             bytes[place] ^= 1 << (place % 8);
@@ -260,16 +261,6 @@ fn a_damaged_snapshot_costs_a_rebuild_and_never_a_point() {
         let folder = copy_of(before.path());
         let path = folder.path().join(newest.file_name().unwrap());
         fs::write(&path, bytes).unwrap();
-        let newer = bytes
-            .get(8..12)
-            .is_some_and(|version| version > &sound[8..12]);
-        if newer && bytes[..8] == sound[..8] {
-            let refused = Engine::open(&options(folder.path(), None))
-                .map(drop)
-                .unwrap_err();
-            assert!(refused.to_string().contains("format version"), "{refused}");
-            continue;
-        }
         let engine = open(folder.path(), DIMENSION);
         assert!(is_noted(&engine, "removed a snapshot"), "case {number}");
         assert_eq!(linked_at_once(&engine), []);

@@ -19,6 +19,7 @@ use super::{
     recovery,
     scan::{Found, Scan},
     segment::{self, Segment},
+    snapshot::{self, LogEnd},
     unfinished::refuse_unfinished,
 };
 use crate::{Error, Result};
@@ -187,7 +188,8 @@ impl Backup<'_> {
             let (done, total) = (self.done, self.total);
             (self.tell)(Event::Progress { done, total });
         }
-        self.take_active(manifest, last)?;
+        let end = self.take_active(manifest, last)?;
+        self.check_whole(manifest, &end)?;
         match self.damages.first() {
             Some(damage) => Err(damage.clone().into()),
             None => Ok(manifest.clone()),
@@ -297,8 +299,26 @@ impl Backup<'_> {
         Ok(is_sound)
     }
 
-    /// Copies the whole groups of the segment that is being written.
-    fn take_active(&mut self, manifest: &Manifest, entry: &Entry) -> Result<()> {
+    /// Makes sure that the manifest is not an older one put back: as a start does, by what else is
+    /// there.
+    fn check_whole(&self, manifest: &Manifest, end: &LogEnd) -> Result<()> {
+        for path in self.io.list(self.source)? {
+            let unnamed = segment::number(&path)
+                .is_some_and(|number| manifest.segments.iter().all(|it| it.number != number));
+            if !unnamed {
+                continue;
+            }
+            match segment::check_orphan(self.io, &path, Some(manifest)) {
+                // The rest of a compaction, which has gone meanwhile.
+                Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => {}
+                checked => checked?,
+            }
+        }
+        snapshot::check_log(self.io, self.target, Some(end))
+    }
+
+    /// Copies the whole groups of the segment that is being written, and says where they end.
+    fn take_active(&mut self, manifest: &Manifest, entry: &Entry) -> Result<LogEnd> {
         let segment = Segment::open_read(self.io, self.source, entry.number)?;
         entry
             .check(manifest, &segment.header)
@@ -314,7 +334,12 @@ impl Backup<'_> {
         self.report.segments += 1;
         self.report.bytes += end;
         self.report.last_sequence = last_sequence;
-        Ok(())
+        Ok(LogEnd {
+            store: manifest.store,
+            sequence: last_sequence,
+            path: segment.path,
+            offset: end,
+        })
     }
 
     /// Removes what was taken and is not wanted.

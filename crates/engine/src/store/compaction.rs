@@ -6,13 +6,7 @@
 //! up to where deletes had been heeded when it was compacted: so it is known of every delete whether
 //! the insert that it undoes may still be on disk, and one that is not needed is dropped too.
 
-use std::{
-    collections::HashSet,
-    io,
-    ops::Range,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashSet, io, ops::Range, path::PathBuf, sync::Arc};
 
 use super::{
     Location, Segments, Store, Write,
@@ -280,7 +274,7 @@ impl Stretch {
         let mut needed = Vec::new();
         let mut records = Vec::new();
         for entry in &self.going {
-            let (header, bytes, path) = self.source(entry.number)?;
+            let (header, bytes, path) = self.segments.whole(entry.number)?;
             let mut position = PAGE as u64;
             while position < entry.end {
                 let group = group::decode(header, bytes, position, Depth::Headers, &mut records)
@@ -349,12 +343,6 @@ impl Stretch {
             },
         };
         Ok(Record::new(&write, header.sequence))
-    }
-
-    fn source(&self, number: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
-        self.segments
-            .whole(number)
-            .ok_or_else(|| Error::Internal(format!("there is no segment {number}")))
     }
 }
 

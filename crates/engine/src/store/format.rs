@@ -173,7 +173,7 @@ impl SegmentHeader {
     }
 
     pub fn decode(page: &[u8; PAGE]) -> Result<SegmentHeader, Flaw> {
-        check_start(page, SEGMENT_MAGIC, "segment")?;
+        check_start(page, SEGMENT_MAGIC, "segment", PAGE_CRC_AT)?;
         if u32_at(page, PAGE_CRC_AT) != crc32fast::hash(&page[..PAGE_CRC_AT]) {
             return Err(Flaw::new(
                 0,
@@ -351,8 +351,8 @@ impl RecordHeader {
 }
 
 /// Checks the magic and the version that a file of ours starts with. The version comes before the
-/// checksum, whose place a later version may change.
-pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str) -> Result<(), Flaw> {
+/// checksum, whose place a later version may change; this one has it at `crc_at`.
+pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str, crc_at: usize) -> Result<(), Flaw> {
     if bytes.len() < 12 || bytes[..8] != magic {
         return Err(Flaw::new(
             0,
@@ -365,12 +365,31 @@ pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str) -> Result<(), Flaw>
             8,
             format!("format version 0, expected {VERSION}"),
         )),
+        version if is_ours_but_for_the_version(bytes, crc_at) => Err(Flaw::new(
+            8,
+            format!("format version {version}, and the checksum is that of version {VERSION}"),
+        )),
         version => Err(Flaw::Newer {
             offset: 8,
             version,
             known: VERSION,
         }),
     }
+}
+
+/// Whether a bit of the version has rotted, and nothing else: a later version is no damage.
+fn is_ours_but_for_the_version(bytes: &[u8], crc_at: usize) -> bool {
+    let Some((content, crc)) = bytes.split_at_checked(crc_at) else {
+        return false;
+    };
+    if crc.len() < 4 || content.len() < 12 {
+        return false;
+    }
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&content[..8]);
+    hasher.update(&VERSION.to_le_bytes());
+    hasher.update(&content[12..]);
+    u32_at(crc, 0) == hasher.finalize()
 }
 
 /// Checks a dimension found at `offset`.
@@ -510,6 +529,10 @@ mod tests {
     fn a_newer_version_is_named_and_refused() {
         let mut page = segment().encode();
         page[8] = 2;
+        let rotten = SegmentHeader::decode(&page);
+        assert!(matches!(rotten, Err(Flaw::Broken { offset: 8, .. })));
+        let crc = crc32fast::hash(&page[..PAGE_CRC_AT]);
+        put(&mut page, PAGE_CRC_AT, &crc.to_le_bytes());
         let flaw = SegmentHeader::decode(&page).unwrap_err();
         let text = flaw.refuse(Path::new("/data/00000001.log")).to_string();
         let expected = "/data/00000001.log has format version 2 at byte 8, but this vectord reads \

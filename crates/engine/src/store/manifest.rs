@@ -176,8 +176,8 @@ impl Manifest {
     }
 
     fn decode(bytes: &[u8]) -> Result<Manifest, Flaw> {
-        check_start(bytes, MAGIC, "manifest")?;
         let length = bytes.len();
+        check_start(bytes, MAGIC, "manifest", length.saturating_sub(CRC_BYTES))?;
         if length < START_BYTES + CRC_BYTES {
             return Err(Flaw::new(length as u64, "the manifest ends here"));
         }
@@ -320,6 +320,11 @@ mod tests {
     fn a_newer_version_is_named() {
         let mut bytes = manifest().encode();
         bytes[8] = 9;
+        let rotten = Manifest::decode(&bytes);
+        assert!(matches!(rotten, Err(Flaw::Broken { offset: 8, .. })));
+        let crc_at = bytes.len() - CRC_BYTES;
+        let crc = crc32fast::hash(&bytes[..crc_at]);
+        bytes[crc_at..].copy_from_slice(&crc.to_le_bytes());
         let newer = Flaw::Newer {
             offset: 8,
             version: 9,

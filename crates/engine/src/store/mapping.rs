@@ -69,19 +69,34 @@ impl Mapping {
     /// Brings what lies between two offsets into the memory of this process, before it is read.
     /// False where the system cannot do that, or cannot read the file there.
     pub fn bring_in(&self, from: u64, to: u64) -> bool {
-        let from = from / PAGE as u64 * PAGE as u64;
-        let to = to.min(self.memory.len() as u64);
         #[cfg(target_os = "linux")]
-        return self
-            .memory
-            .advise_range(
-                memmap2::Advice::PopulateRead,
-                from as usize,
-                to.saturating_sub(from) as usize,
-            )
-            .is_ok();
+        return self.populate(from, to).is_ok();
         #[cfg(not(target_os = "linux"))]
         return to <= from;
+    }
+
+    /// Whether the bytes in `offset..offset + length` can be read: to touch others would end this
+    /// process by a signal. What can be is in its memory then. Where the system does not tell, all
+    /// of them are taken for readable.
+    pub fn can_read(&self, offset: u64, length: u64) -> bool {
+        #[cfg(target_os = "linux")]
+        if length > 0
+            && let Err(error) = self.populate(offset, offset.saturating_add(length))
+        {
+            return !matches!(error.raw_os_error(), Some(libc::EFAULT | libc::EHWPOISON));
+        }
+        offset.saturating_add(length) <= self.memory.len() as u64
+    }
+
+    #[cfg(target_os = "linux")]
+    fn populate(&self, from: u64, to: u64) -> io::Result<()> {
+        let from = from / PAGE as u64 * PAGE as u64;
+        let length = to.min(self.memory.len() as u64).saturating_sub(from);
+        self.memory.advise_range(
+            memmap2::Advice::PopulateRead,
+            from as usize,
+            length as usize,
+        )
     }
 
     /// Takes what lies between two offsets, as far as it is whole pages, out of the memory of this
@@ -121,6 +136,20 @@ mod tests {
         assert_eq!(mapping.bytes(100, 6), None);
         assert_eq!(mapping.bytes(105, 0), Some(b"".as_slice()));
         assert_eq!(mapping.bytes(u64::MAX, 2), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_file_has_lost_cannot_be_read() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(3 * 4096).unwrap();
+        let mapping = Mapping::new(&file).unwrap();
+        assert!(mapping.can_read(0, 3 * 4096));
+        assert!(mapping.can_read(3 * 4096, 0));
+        assert!(!mapping.can_read(2 * 4096, 4097));
+        file.set_len(2 * 4096).unwrap();
+        assert!(mapping.can_read(4096, 4096));
+        assert!(!mapping.can_read(4096, 4097));
     }
 
     #[test]

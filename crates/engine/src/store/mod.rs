@@ -367,6 +367,13 @@ impl Store {
     /// put back by an older copy is no torn tail from then on.
     pub fn note_end(&mut self) -> Result<()> {
         self.prove()?;
+        self.note_groups()
+    }
+
+    /// Has the manifest say where the log ends, which takes three syncs: what is behind that place
+    /// is proven by nothing yet, what is before it by the manifest.
+    pub fn note_groups(&mut self) -> Result<()> {
+        self.check_writable()?;
         let Some(active) = &self.active else {
             return Ok(());
         };

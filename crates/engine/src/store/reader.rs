@@ -186,7 +186,7 @@ impl Segments {
 
     /// Where the header of a record lies, its vector and its content.
     fn parts(&self, location: Location) -> Option<[Part; 3]> {
-        let header = self.get(location.segment)?.record(location)?;
+        let header = self.get(location.segment)?.record(location).ok()?;
         let record = RecordHeader::decode(header, location.offset()).ok()?;
         let part = |is_vector, from: u64, length: u64| Part {
             segment: location.segment,
@@ -204,25 +204,31 @@ impl Segments {
 
     /// Reads a point and verifies every byte of it against its checksum.
     pub fn read(&self, location: Location) -> Result<StoredPoint<'_>> {
-        let segment = self
-            .get(location.segment)
-            .ok_or_else(|| Error::Internal(format!("there is no segment {}", location.segment)))?;
+        let segment = self.mapped(location.segment)?;
         segment
             .read(location, self.dimension)
             .map_err(|flaw| flaw.refuse(&segment.path))
     }
 
     /// The header of a segment, all that is published of it, and its path.
-    pub(super) fn whole(&self, segment: u32) -> Option<(&SegmentHeader, &[u8], &Path)> {
-        let mapped = self.get(segment)?;
-        Some((&mapped.header, mapped.mapping.published(), &mapped.path))
+    pub(super) fn whole(&self, segment: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
+        let mapped = self.mapped(segment)?;
+        let length = mapped.mapping.published().len() as u64;
+        let bytes = mapped.bytes(0, length);
+        let bytes = bytes.map_err(|flaw| flaw.refuse(&mapped.path))?;
+        Ok((&mapped.header, bytes, &mapped.path))
     }
 
     /// Length of the payload of a record, as its header says.
     pub(super) fn payload_bytes(&self, location: Location) -> Option<u32> {
-        let header = self.get(location.segment)?.record(location)?;
+        let header = self.get(location.segment)?.record(location).ok()?;
         let record = RecordHeader::decode(header, location.offset()).ok()?;
         Some(record.payload_length)
+    }
+
+    fn mapped(&self, number: u32) -> Result<&Mapped> {
+        self.get(number)
+            .ok_or_else(|| Error::Internal(format!("there is no segment {number}")))
     }
 
     #[inline]
@@ -259,24 +265,27 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Mapped {
-    fn record(&self, location: Location) -> Option<&[u8; BLOCK]> {
-        self.mapping
-            .bytes(location.offset(), BLOCK as u64)?
-            .first_chunk()
+    /// Published bytes, which may be on a disk that has lost them.
+    fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
+        let bytes = self.mapping.bytes(offset, length);
+        let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;
+        if !self.mapping.can_read(offset, length) {
+            return Err(Flaw::new(offset, "the file cannot be read here"));
+        }
+        Ok(bytes)
+    }
+
+    fn record(&self, location: Location) -> Result<&[u8; BLOCK], Flaw> {
+        let bytes = self.bytes(location.offset(), BLOCK as u64)?;
+        Ok(bytes.first_chunk().expect("a block was asked for"))
     }
 
     fn read(&self, location: Location, dimension: u32) -> Result<StoredPoint<'_>, Flaw> {
         let offset = location.offset();
-        let outside = || Flaw::new(offset, "the record leads outside of its segment");
-        let header = self.record(location).ok_or_else(outside)?;
+        let header = self.record(location)?;
         let record = RecordHeader::decode(header, offset)?;
-        let vector = self
-            .mapping
-            .bytes(record.vector_offset, u64::from(dimension) * 4);
-        let content = self
-            .mapping
-            .bytes(record.payload_offset, record.payload_length.into());
-        let (vector, content) = vector.zip(content).ok_or_else(outside)?;
+        let vector = self.bytes(record.vector_offset, u64::from(dimension) * 4)?;
+        let content = self.bytes(record.payload_offset, record.payload_length.into())?;
         if record.op != Op::Insert
             || record.location(location.segment, offset) != location
             || !RecordHeader::verify(header, self.header.salt, vector, content)

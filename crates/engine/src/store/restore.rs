@@ -52,9 +52,12 @@ pub(super) fn restore_on(
         let text = format!("the MANIFEST of {} is gone", source.display());
         return Err(Error::Internal(text));
     };
-    clear(io, target)?;
     let marker = marker_path(target);
-    manifest.write(io, &marker)?;
+    clear(io, target, &marker)?;
+    // What an unfinished restore has left stays marked until this one has marked it.
+    let temporary = manifest::temporary_path(target);
+    manifest.write(io, &temporary)?;
+    io.rename(&temporary, &marker)?;
     io.sync_folder(target).map_err(fatal)?;
     io::sync_way_to(io, target);
     copy_segments(io, (source, target), &checked.segments, tell)?;
@@ -106,7 +109,8 @@ fn check_unused(io: &dyn Io, target: &Path) -> Result<()> {
     let unfinished = paths.contains(&marker_path(target));
     let other = paths.iter().find(|path| {
         let kept = KEPT.iter().any(|name| path.ends_with(name));
-        !(kept || unfinished && is_remains(path))
+        let is_first = **path == manifest::temporary_path(target);
+        !(kept || is_first || unfinished && is_remains(path))
     });
     let Some(other) = other else {
         return Ok(());
@@ -123,15 +127,13 @@ fn is_remains(path: &Path) -> bool {
         || path.ends_with("MANIFEST.restoring")
 }
 
-/// Removes what an unfinished restore has left; what says that it did, last.
-fn clear(io: &dyn Io, target: &Path) -> Result<()> {
-    let marker = marker_path(target);
+/// Removes what an unfinished restore has left, but for what says that it did.
+fn clear(io: &dyn Io, target: &Path, marker: &Path) -> Result<()> {
     for path in io.list(target)? {
         if is_remains(&path) && path != marker {
             io.remove(&path)?;
         }
     }
-    io.sync_folder(target).map_err(fatal)?;
-    remove_if_there(io, &marker)?;
-    Ok(())
+    remove_if_there(io, &manifest::temporary_path(target))?;
+    Ok(io.sync_folder(target).map_err(fatal)?)
 }

@@ -151,7 +151,7 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
         )));
     }
     read_exact(&*file, &mut header, 0)?;
-    check_start(&header, MAGIC, "snapshot").map_err(damaged)?;
+    check_start(&header, MAGIC, "snapshot", HEADER_CRC_AT).map_err(damaged)?;
     if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
         return Err(damaged(Flaw::new(
             0,
@@ -191,9 +191,9 @@ pub struct LogEnd {
 
 /// Refuses a log that ends before a snapshot, or none where there is one: a snapshot is made from
 /// what was durable before, so the end of the log is lost, or put back by an older copy. Snapshots
-/// that cannot be read prove nothing, as long as there is a log.
-pub fn check_log(io: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<()> {
-    for path in io.list(folder)? {
+/// that are damaged prove nothing, as long as there is a log; those of a later version are refused.
+pub fn check_log(disk: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<()> {
+    for path in disk.list(folder)? {
         if number(&path).is_none() {
             continue;
         }
@@ -202,7 +202,13 @@ pub fn check_log(io: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<()>
             let reason = format!("the file is missing, and {name} proves that there was one");
             return Err(Flaw::new(0, reason).refuse(&manifest::path(folder)));
         };
-        let known = open(io, &path, log.store).map_or(0, |snapshot| snapshot.sequence());
+        let known = match open(disk, &path, log.store) {
+            Ok(snapshot) => snapshot.sequence(),
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                return Err(error.into());
+            }
+            Err(_) => 0,
+        };
         if known > log.sequence {
             let reason = format!(
                 "the log ends at sequence {}, and {name} proves that {known} was on disk",

@@ -97,6 +97,38 @@ fn keys_lock_and_strange_files_are_not_taken_and_snapshots_are() {
 }
 
 #[test]
+fn a_manifest_that_is_older_than_the_rest_is_no_manifest_to_back_up_by() {
+    let source = new_folder();
+    let mut store = open(source.path()).unwrap().store;
+    let groups = groups();
+    commit(&mut store, &groups[0]).unwrap();
+    let early = files(source.path());
+    for group in &groups[1..] {
+        commit(&mut store, group).unwrap();
+    }
+    let sequence = store.last_sequence();
+    let snapshots = store.snapshots();
+    snapshots.write(sequence, |_| Ok(())).unwrap();
+    drop((store, snapshots));
+
+    let path = manifest::path(source.path());
+    fs_err::write(&path, &early[&path]).unwrap();
+    let refuse = |named: &Path, why: &str| {
+        let target = new_folder();
+        let refused = backup(&TestDisk::default(), source.path(), target.path());
+        let Err(Error::Damaged { path, reason, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(path, named);
+        assert!(reason.contains(why), "{reason}");
+        assert!(files(target.path()).is_empty());
+    };
+    refuse(&log(source.path(), 2), "MANIFEST does not name it");
+    fs_err::remove_file(log(source.path(), 2)).unwrap();
+    refuse(&log(source.path(), 1), ".snapshot proves");
+}
+
+#[test]
 fn what_was_acknowledged_before_a_backup_is_in_it_though_commits_and_rotation_go_on() {
     for start in 0..60 {
         let (source, target) = (new_folder(), new_folder());

@@ -6,7 +6,7 @@ use super::{
     Step,
     busy::{BusyDisk, Made},
     commit, copy,
-    damage::{End, cut_file, groups, log, written},
+    damage::{End, cut_file, groups, log, make_newer, written},
     disk::TestDisk,
     files, new_folder, open, overwrite, restore, state, state_after,
 };
@@ -308,7 +308,7 @@ fn the_rest_of_an_interrupted_creation_is_a_note() {
 fn a_newer_format_is_no_damage() {
     for name in ["MANIFEST", "00000002.log"] {
         let folder = written(End::Closed);
-        overwrite(&folder.path().join(name), 8, &[2]);
+        make_newer(&folder.path().join(name));
         let error = check(folder.path()).err().unwrap();
         assert!(matches!(error, Error::Io(_)), "{error}");
         assert!(

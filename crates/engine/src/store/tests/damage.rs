@@ -486,11 +486,29 @@ fn a_group_with_the_right_salt_and_place_does_prove() {
     assert!(reason.contains(&format!("byte {}", last + 192)), "{reason}");
 }
 
+/// Makes a file that of version 2, with its right checksum.
+pub(super) fn make_newer(path: &Path) {
+    overwrite(path, 8, &[2]);
+    let bytes = fs_err::read(path).unwrap();
+    // That of a segment is in its first page.
+    let end = if path.ends_with("MANIFEST") {
+        bytes.len()
+    } else {
+        PAGE
+    };
+    let crc = crc32fast::hash(&bytes[..end - 4]);
+    overwrite(path, end as u64 - 4, &crc.to_le_bytes());
+}
+
 #[test]
 fn a_newer_format_is_refused_by_its_version() {
     for name in ["MANIFEST", "00000001.log"] {
         let folder = written(End::Closed);
-        overwrite(&folder.path().join(name), 8, &[2]);
+        let path = folder.path().join(name);
+        overwrite(&path, 8, &[2]);
+        let (_, offset, reason) = damage(open(folder.path()));
+        assert_eq!(offset, 8, "a bit alone has rotted: {reason}");
+        make_newer(&path);
         let error = open(folder.path()).err().unwrap();
         assert!(matches!(error, Error::Io(_)), "{error}");
         let text = error.to_string();

@@ -55,9 +55,14 @@ fn a_folder_of_somebody_else_is_refused_and_nothing_is_made_in_it() {
     let folder = new_folder();
     let path = folder.path().join("thesis.txt");
     fs_err::write(&path, "all of it").unwrap();
-    let text = refusal(open(folder.path()));
-    assert!(text.contains(&path.display().to_string()), "{text}");
-    assert!(text.contains("needs a folder of its own"), "{text}");
+    let checked = check::check(folder.path(), &mut |_| {});
+    for text in [
+        refusal(open(folder.path())),
+        checked.unwrap_err().to_string(),
+    ] {
+        assert!(text.contains(&path.display().to_string()), "{text}");
+        assert!(text.contains("needs a folder of its own"), "{text}");
+    }
     let names = fs_err::read_dir(folder.path()).unwrap().count();
     assert_eq!(names, 1);
 }

@@ -11,7 +11,10 @@ use super::{
     disk::{Files, Loss, TestDisk, after_power_cut},
     new_folder, open, open_on, restore, workload,
 };
-use crate::store::Store;
+use crate::{
+    Error,
+    store::{self, Store},
+};
 
 const SNAPSHOTS: u8 = 4;
 
@@ -51,6 +54,33 @@ fn check(folder: &Path, left: &Files, finished: u8, context: &str) {
         finished => [finished, finished + 1].map(|number| Some(content(number))),
     };
     assert!(expected.contains(&newest(&opened.store)), "{context}");
+}
+
+#[test]
+fn a_version_that_rotted_is_damage_and_a_later_one_is_refused() {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    commit(&mut store, &workload()[0]).unwrap();
+    write(&store, 1);
+    let path = store.snapshots().list().unwrap().remove(0);
+    let sound = fs_err::read(&path).unwrap();
+    let refused = |bytes: &[u8]| {
+        fs_err::write(&path, bytes).unwrap();
+        store.snapshots().read(&path).err().unwrap()
+    };
+    let rotten = [&sound[..8], &[3], &sound[9..]].concat();
+    let error = refused(&rotten);
+    assert!(matches!(error, Error::Damaged { offset: 8, .. }), "{error}");
+    let crc = crc32fast::hash(&rotten[..60]).to_le_bytes();
+    let error = refused(&[&rotten[..60], &crc, &rotten[64..]].concat());
+    assert!(matches!(error, Error::Io(_)), "{error}");
+    assert!(error.to_string().contains("format version 3"), "{error}");
+
+    drop(store);
+    let checked = store::check(folder.path(), &mut |_| {}).map(drop);
+    assert!(matches!(checked, Err(Error::Io(_))), "{checked:?}");
+    let started = open(folder.path()).map(drop);
+    assert!(matches!(started, Err(Error::Io(_))), "{started:?}");
 }
 
 #[test]
