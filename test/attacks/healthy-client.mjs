@@ -17,6 +17,7 @@ let durationsMs = [];
 let refusals = 0;
 let failures = [];
 let underWay = 0;
+let isReporting = false;
 
 function searchGrpc(done) {
   const path = '/vectordb.VectorDB/SearchPoints';
@@ -65,16 +66,19 @@ process.on('message', (order) => {
   }
   // What is still under way belongs to what is told, however long it takes.
   if (order === 'report') {
+    isReporting = true;
     const wait = setInterval(() => {
-      if (underWay > 2) return;
+      if (underWay > 0) return;
       clearInterval(wait);
       report();
+      isReporting = false;
     }, 1);
   }
 });
 process.on('disconnect', () => process.exit());
 
 setInterval(() => {
+  if (isReporting) return;
   measure(searchGrpc);
   measure(searchHttp);
 }, PERIOD_MS);
