@@ -58,7 +58,7 @@ export interface GateOptions {
  */
 export function callGate({ rules, keys, inflight, requests }: GateOptions): ServerInterceptor {
   const operationOf = grpcOperations(requests);
-  const { maxRequestBytes, maxContentBytes } = rules.limits;
+  const { maxContentBytes } = rules.limits;
   // A message of one point or one query is read on the loop: a large one would hold up all others.
   const messageBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
   const openAllowance: Allowance = {
@@ -76,7 +76,8 @@ export function callGate({ rules, keys, inflight, requests }: GateOptions): Serv
   };
   const allowanceOf = (path: string): Allowance => {
     const allowance = WRITE_METHODS.has(path) ? writeAllowance : readAllowance;
-    return BATCH_METHODS.has(path) ? { ...allowance, maxBytes: maxRequestBytes } : allowance;
+    // That of a batch is limited by grpc-js, with a text of its own.
+    return BATCH_METHODS.has(path) ? { ...allowance, maxBytes: Infinity } : allowance;
   };
   const allowances = new Map([...METHODS].map((path) => [path, allowanceOf(path)]));
   return ({ path }, call) => {
