@@ -1,21 +1,39 @@
 import { VectordError } from './errors.js';
 
+/** A request that takes no more than this is small: a search, a point, their answers. */
+const SMALL_BYTES = 64 * 1024;
+/** One in so many bytes of the budget is for small requests alone. */
+const SMALL_SHARE = 8;
+
 /**
  * The bytes of all requests that are being read or answered, on both interfaces together, so that
- * many large requests at once are refused instead of exhausting the memory of the process.
+ * many large requests at once are refused instead of exhausting the memory of the process. Large
+ * ones, however many, leave a part of the budget to small ones.
  */
 export class InflightBytes {
   #usedBytes = 0;
+  readonly #forLargeBytes: number;
 
-  constructor(readonly maxBytes: number) {}
+  /** There is always as much for large requests as the largest one may take. */
+  constructor(
+    readonly maxBytes: number,
+    maxRequestBytes = 0,
+  ) {
+    const rest = maxBytes - Math.floor(maxBytes / SMALL_SHARE);
+    this.#forLargeBytes = Math.min(maxBytes, Math.max(rest, maxRequestBytes));
+  }
 
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** Throws when `bytes` are more than what is left of the budget. */
-  check(bytes: number): void {
-    if (this.#usedBytes + bytes <= this.maxBytes) return;
+  /**
+   * Throws when `bytes` are more than what is left of the budget for a request that has taken so
+   * many already.
+   */
+  check(bytes: number, takenBytes = 0): void {
+    const isSmall = takenBytes + bytes <= SMALL_BYTES;
+    if (this.#usedBytes + bytes <= (isSmall ? this.maxBytes : this.#forLargeBytes)) return;
     throw new VectordError(
       'OVERLOADED',
       `more than ${this.maxBytes} bytes of requests at one time (MAX_INFLIGHT_BYTES); try again`,
@@ -23,8 +41,8 @@ export class InflightBytes {
   }
 
   /** Takes `bytes` from the budget, to be given back by `release`; throws when it is used up. */
-  reserve(bytes: number): void {
-    this.check(bytes);
+  reserve(bytes: number, takenBytes = 0): void {
+    this.check(bytes, takenBytes);
     this.#usedBytes += bytes;
   }
 
@@ -53,7 +71,7 @@ export class Reservation {
 
   take(bytes: number): void {
     if (this.#hasEnded) return;
-    this.inflight.reserve(bytes);
+    this.inflight.reserve(bytes, this.#bytes);
     this.#bytes += bytes;
   }
 

@@ -42,7 +42,7 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
     const decoder = new Decoder(rules);
     const service = new Service(engine, rules);
-    const inflight = new InflightBytes(config.maxInflightBytes);
+    const inflight = new InflightBytes(config.maxInflightBytes, config.maxRequestBytes);
     const requests = openRequests(config, logger);
     const observed = { engine, service, decoder, inflight, requests: Object.values(requests) };
     const metrics = new Metrics({ ...observed, dataPath });

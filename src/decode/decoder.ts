@@ -81,7 +81,8 @@ export class Decoder {
   async close(): Promise<void> {
     const unread = [...this.#queue];
     if (this.#running !== undefined) unread.push(this.#running);
-    for (const waiting of unread) waiting.reject(hasEnded());
+    for (const { reject } of unread)
+      reject(new VectordError('UNAVAILABLE', 'The service is stopping'));
     this.#queue.clear();
     this.#running = undefined;
     clearTimeout(this.#idle);

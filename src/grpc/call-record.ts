@@ -51,10 +51,11 @@ export class CallRecord implements CallHooks, EndedRequest {
     readonly operation: Operation,
     private readonly allowance: Allowance,
     private readonly requests: Requests,
+    arrivedAtMs?: number,
   ) {
     this.#reservation = new Reservation(allowance.inflight);
     this.#freeBytes = allowance.freeBytes;
-    this.startedAtMs = requests.begin();
+    this.startedAtMs = requests.begin(arrivedAtMs);
   }
 
   get hasEnded(): boolean {
@@ -83,7 +84,10 @@ export class CallRecord implements CallHooks, EndedRequest {
     const { maxBytes } = this.allowance;
     this.#receivedBytes += bytes;
     if (this.#receivedBytes > maxBytes) {
-      throw new VectordError('TOO_LARGE', `the call sends more than ${maxBytes} bytes`);
+      throw new VectordError(
+        'TOO_LARGE',
+        `the call sends more than the ${maxBytes} bytes that its method takes at most`,
+      );
     }
     this.#reserve(bytes);
   }

@@ -27,6 +27,10 @@ const MAX_IDLE_BYTES = 256 * 1024;
 const IDLE_BYTES_PER_S = 64 * 1024;
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
+/** What a client may have sent of a message by the time it hears that its call is refused. */
+const FIRST_WINDOW_BYTES = 65_535;
+/** Of so many refused calls between two looks this is taken into account. */
+const MAX_REFUSALS = 4;
 /** Of what goes in and out, what its frames and what acknowledges it take at most. */
 const OVERHEAD = 1 / 8;
 
@@ -53,6 +57,8 @@ const PREFACE_TIMEOUT_MS = 10_000;
 
 /** A connection without a call for this long is closed; clients open another when they need it. */
 const IDLE_TIMEOUT_MS = 600_000;
+/** So long it may be without one when others want its place. */
+const IDLE_TIMEOUT_WHEN_FULL_MS = 1_000;
 
 /**
  * How soon a connection that has become silent is asked whether it is still there, and how long it
@@ -91,6 +97,7 @@ export class Connections {
       const connection = new Connection(session, this);
       session[CONNECTION] = connection;
       this.#connections.add(connection);
+      if (this.#connections.size >= this.maxConnections) this.#makeRoom();
       session.on('stream', (stream) => {
         if (stream.destroyed) connection.noteReset();
       });
@@ -102,8 +109,26 @@ export class Connections {
     clearInterval(this.#timer);
   }
 
+  /**
+   * Has the connection go that was without a call for longest: who holds all of them, and asks for
+   * nothing, keeps nobody out.
+   */
+  #makeRoom(): void {
+    const nowMs = performance.now();
+    let idlest: Connection | undefined;
+    let mostMs = IDLE_TIMEOUT_WHEN_FULL_MS;
+    for (const connection of this.#connections) {
+      const idleMs = connection.idleMs(nowMs);
+      if (idleMs <= mostMs) continue;
+      idlest = connection;
+      mostMs = idleMs;
+    }
+    idlest?.giveWay();
+  }
+
   #look(): void {
     const nowMs = performance.now();
+    if (this.#connections.size >= this.maxConnections) this.#makeRoom();
     const seconds = (nowMs - this.#lookedAtMs) / 1000;
     this.#lookedAtMs = nowMs;
     for (const connection of this.#connections) connection.look(nowMs, seconds);
@@ -126,6 +151,7 @@ export class Connection {
   #messageBytes = 0;
   #pieces = 0;
   #resets = 0;
+  #refusals = 0;
   #heardAtMs = this.#beganAtMs;
   #probe: { readonly sentAtMs: number; isAnswered: boolean } | undefined;
   /** As they were at the last look. */
@@ -138,6 +164,16 @@ export class Connection {
     private readonly session: ServerHttp2Session,
     private readonly all: Connections,
   ) {}
+
+  /** For how long there was no call. */
+  idleMs(nowMs: number): number {
+    return this.#calls + this.#openCalls > 0 ? 0 : nowMs - this.#calledAtMs;
+  }
+
+  /** Ends it, of which its client is told. */
+  giveWay(): void {
+    this.session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+  }
 
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
   beginCall(kind: CallKind): boolean {
@@ -160,6 +196,11 @@ export class Connection {
     if (this.#resets > MAX_RESETS) this.#end();
   }
 
+  /** Notes that a call was answered before its message had come, which goes on coming for a while. */
+  noteRefusal(): void {
+    this.#refusals += 1;
+  }
+
   /** Notes a piece of a message. */
   receive(bytes: number): void {
     this.#messageBytes += bytes;
@@ -178,8 +219,9 @@ export class Connection {
     if (session.destroyed) return;
     if (this.#calls + this.#openCalls > 0) this.#calledAtMs = nowMs;
     const used = this.#calls * MAX_HEADER_BYTES + this.#messageBytes * (1 + OVERHEAD);
+    const refused = Math.min(this.#refusals, MAX_REFUSALS) * FIRST_WINDOW_BYTES;
     const acknowledging = (bytesWritten - this.#sentBytes) * OVERHEAD;
-    const idle = bytesRead - this.#receivedBytes - used - acknowledging;
+    const idle = bytesRead - this.#receivedBytes - used - refused - acknowledging;
     this.#idleBytes = Math.max(0, this.#idleBytes + idle - seconds * IDLE_BYTES_PER_S);
     this.#receivedBytes = bytesRead;
     this.#sentBytes = bytesWritten;
@@ -187,6 +229,7 @@ export class Connection {
     this.#messageBytes = 0;
     this.#pieces = 0;
     this.#resets = 0;
+    this.#refusals = 0;
 
     const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
     if (isSilent) session.destroy();

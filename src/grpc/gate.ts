@@ -4,10 +4,11 @@ import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
+import type { Rules } from '../rules.js';
 import { CallRecord, type Allowance } from './call-record.js';
 import { GatedCall } from './gated-call.js';
 import { grpcOperations } from './operations.js';
-import { hookCall } from './seams.js';
+import { arrivedAtMs, hookCall } from './seams.js';
 
 /** Services that carry no data of the store. Every other one needs a key. */
 const OPEN_SERVICES: ReadonlySet<string> = new Set([
@@ -22,6 +23,14 @@ const METHODS: ReadonlySet<string> = new Set(
 const WRITE_METHODS: ReadonlySet<string> = new Set(
   ['InsertVector', 'InsertVectorsBatch', 'DeletePoint'].map(pathOf),
 );
+const BATCH_METHODS: ReadonlySet<string> = new Set(
+  ['InsertVectorsBatch', 'SearchPointsBatch'].map(pathOf),
+);
+
+/** What a message may have besides its values and its content: fields, and some that are unknown. */
+const MESSAGE_SLACK_BYTES = 64 * 1024;
+/** Of a value that is not packed, in a message that says it several times. */
+const BYTES_PER_VALUE = 16;
 
 /** Far more than a name in a health or reflection request takes: anyone may send these. */
 const MAX_OPEN_CALL_BYTES = 64 * 1024;
@@ -37,6 +46,7 @@ const FREE_OPEN_CALL_BYTES = 1024;
 const BEARER = /^bearer +(.*)$/i;
 
 export interface GateOptions {
+  readonly rules: Rules;
   readonly keys: Keys;
   readonly inflight: InflightBytes;
   readonly requests: Requests;
@@ -46,26 +56,37 @@ export interface GateOptions {
  * Stands before every call: key, method and role, in this order, are checked before a byte of the
  * message is read; what arrives is counted, and has to arrive in time.
  */
-export function callGate({ keys, inflight, requests }: GateOptions): ServerInterceptor {
+export function callGate({ rules, keys, inflight, requests }: GateOptions): ServerInterceptor {
   const operationOf = grpcOperations(requests);
+  const { maxRequestBytes, maxContentBytes } = rules.limits;
+  // A message of one point or one query is read on the loop: a large one would hold up all others.
+  const messageBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
   const openAllowance: Allowance = {
     maxBytes: MAX_OPEN_CALL_BYTES,
     freeBytes: FREE_OPEN_CALL_BYTES,
     inflight: new InflightBytes(MAX_OPEN_BYTES),
     countsAnswers: true,
   };
-  const readAllowance = { maxBytes: Infinity, freeBytes: 0, inflight, countsAnswers: true };
+  const readAllowance = { maxBytes: messageBytes, freeBytes: 0, inflight, countsAnswers: true };
   // What has been stored is not to be refused any more, and its request was larger than its answer.
-  const writeAllowance = { ...readAllowance, countsAnswers: false };
+  const writeAllowance = {
+    ...readAllowance,
+    maxBytes: messageBytes + maxContentBytes,
+    countsAnswers: false,
+  };
+  const allowanceOf = (path: string): Allowance => {
+    const allowance = WRITE_METHODS.has(path) ? writeAllowance : readAllowance;
+    return BATCH_METHODS.has(path) ? { ...allowance, maxBytes: maxRequestBytes } : allowance;
+  };
+  const allowances = new Map([...METHODS].map((path) => [path, allowanceOf(path)]));
   return ({ path }, call) => {
     const isOpen = OPEN_SERVICES.has(path.slice(1, path.lastIndexOf('/')));
-    const keyedAllowance = WRITE_METHODS.has(path) ? writeAllowance : readAllowance;
-    const allowance = isOpen ? openAllowance : keyedAllowance;
-    const record = new CallRecord(operationOf(path), allowance, requests);
+    const allowance = isOpen ? openAllowance : (allowances.get(path) ?? readAllowance);
+    const record = new CallRecord(operationOf(path), allowance, requests, arrivedAtMs(call));
     hookCall(call, record);
-    const gated = new GatedCall(call, record, (metadata) =>
-      isOpen ? undefined : checkAccess(path, metadata, keys),
-    );
+    const check = (metadata: Metadata): VectordError | undefined =>
+      isOpen ? undefined : checkAccess(path, metadata, keys);
+    const gated = new GatedCall(call, record, check, !isOpen);
     // The type has private members, which nothing but its own class uses.
     return gated as unknown as ServerInterceptingCall;
   };

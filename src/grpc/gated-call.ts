@@ -1,6 +1,7 @@
 import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import type { CallRecord } from './call-record.js';
+import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../stall.js';
 import { LargeIds } from './large-ids.js';
 import { closeCall, toStatus } from './seams.js';
 
@@ -8,10 +9,10 @@ type Call = ServerInterceptingCallInterface;
 type Listener = Parameters<Call['start']>[0];
 
 /**
- * Long enough for the largest request, or answer, over a slow line, and an end to one that
- * trickles or is not read.
+ * For so many looks a request may go on arriving, and its answer may wait to be read: long enough
+ * for the largest over a slow line.
  */
-const TRANSFER_TIMEOUT_MS = 300_000;
+const TRANSFER_LOOKS = 30;
 
 /**
  * A call as its handler sees it, and the listener that hears of it first. `ServerInterceptingCall`
@@ -22,13 +23,17 @@ export class GatedCall implements Call, Listener {
   #timer: NodeJS.Timeout | undefined;
   #isReceived = false;
   #isAnswered = false;
-  #isLate = false;
+  /** Looks since the call began, or since it was answered. */
+  #looks = 0;
+  #bytesAtLook = 0;
 
   constructor(
     private readonly call: Call,
     private readonly record: CallRecord,
     /** Why the call may not be made, if it may not. */
     private readonly checkAccess: (metadata: Metadata) => VectordError | undefined,
+    /** Whether its request has to go on arriving; that of a stream comes when its client likes. */
+    private readonly looksForStalls: boolean,
   ) {}
 
   start(listener: Listener): void {
@@ -42,7 +47,7 @@ export class GatedCall implements Call, Listener {
       this.#refuse(refusal);
       return;
     }
-    this.#timer = setTimeout(() => this.#onTimeout(), TRANSFER_TIMEOUT_MS).unref();
+    this.#timer = setTimeout(() => this.#look(), LOOK_MS).unref();
     this.#listener?.onReceiveMetadata(metadata);
   }
 
@@ -78,6 +83,7 @@ export class GatedCall implements Call, Listener {
 
   sendStatus(status: Parameters<Call['sendStatus']>[0]): void {
     this.#isAnswered = true;
+    this.#looks = 0;
     this.call.sendStatus(status);
   }
 
@@ -127,14 +133,21 @@ export class GatedCall implements Call, Listener {
   }
 
   /** One timer for both ways: most calls end long before. */
-  #onTimeout(): void {
-    if (!this.#isReceived) {
+  #look(): void {
+    this.#looks += 1;
+    const { bytes } = this.record;
+    if (!this.#isReceived && (this.#looks >= TRANSFER_LOOKS || this.#isStalled(bytes))) {
       this.#refuse(requestTimedOut());
       return;
     }
-    if (this.#isLate) closeCall(this.call);
-    this.#isLate = this.#isAnswered;
+    this.#bytesAtLook = bytes;
+    if (this.#isAnswered && this.#looks > TRANSFER_LOOKS) closeCall(this.call);
     this.#timer?.refresh();
+  }
+
+  /** Whether it holds what has come so far of a message, and brings no more of it. */
+  #isStalled(bytes: number): boolean {
+    return this.looksForStalls && bytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK;
   }
 
   /** Most calls have no deadline: they are not asked the time. */
@@ -150,6 +163,5 @@ export class GatedCall implements Call, Listener {
 }
 
 function requestTimedOut(): VectordError {
-  const seconds = TRANSFER_TIMEOUT_MS / 1000;
-  return new VectordError('TIMEOUT', `The request did not arrive within ${seconds} seconds`);
+  return new VectordError('TIMEOUT', 'The request did not arrive in time');
 }

@@ -6,7 +6,7 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
-import { VectordError } from '../errors.js';
+import { VectordError, invalid } from '../errors.js';
 import { joinSmall } from '../join-small.js';
 import type { Pace } from '../pace.js';
 import { connectionOf, type Connection } from './connections.js';
@@ -105,6 +105,7 @@ interface CallInternals extends Hooked {
   readonly cancelled: boolean;
   readonly metadataSent: boolean;
   readonly receivedHalfClose: boolean;
+  checkCancelled(): boolean;
   handleTimeoutHeader(header: string): void;
   handleDataFrame(data: Buffer): void;
   serializeMessage(message: unknown): Buffer;
@@ -179,7 +180,10 @@ replace(server, '_streamHandler', (original) => {
     };
     const turn = this.options[HTTP2_SETUP]?.pace.turn(stream.session);
     if (turn === undefined) begin();
-    else void turn.then(begin);
+    else {
+      (stream as CountedStream)[ARRIVED_AT_MS] = performance.now();
+      void turn.then(begin);
+    }
   };
 });
 
@@ -227,7 +231,9 @@ replace(baseCall, 'decompressMessage', (original) => {
   return function decompressMessage(this: CallInternals, framed, encoding) {
     if (!isCompression(encoding)) return original.call(this, framed, encoding);
     const take = (bytes: number): void => {
-      if (!this.cancelled) this[HOOKS]?.take(bytes);
+      // Nobody counts, or wants, what a call unpacks to that has ended.
+      if (this.checkCancelled()) throw invalid('The call has ended');
+      this[HOOKS]?.take(bytes);
     };
     const message = framed.subarray(FRAME_HEADER_BYTES);
     return decompress(message, encoding, this.maxReceiveMessageSize, take).catch(
@@ -247,15 +253,24 @@ replace(baseCall, 'sendStatus', (original) => {
     if (this.cancelled) return;
     const isEarly = !this.metadataSent && !this.receivedHalfClose;
     original.call(this, this[HOOKS]?.answer(answer) ?? answer);
-    if (isEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
+    if (!isEarly) return;
+    (this.stream as CountedStream)[COUNTED_BY]?.noteRefusal();
+    this.stream.close(constants.NGHTTP2_NO_ERROR);
   };
 });
 
 /** On the stream itself, like the hooks of its call. */
 const COUNTED_BY = Symbol('counted by');
+const ARRIVED_AT_MS = Symbol('arrived at');
 
 interface CountedStream extends ServerHttp2Stream {
   [COUNTED_BY]?: Connection | undefined;
+  [ARRIVED_AT_MS]?: number;
+}
+
+/** When a call arrived that had to wait for its turn. */
+export function arrivedAtMs(call: ServerInterceptingCallInterface): number | undefined {
+  return ((call as unknown as CallInternals).stream as CountedStream)[ARRIVED_AT_MS];
 }
 
 function endKeyedCall(this: CountedStream): void {

@@ -47,9 +47,10 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
   const connections = new Connections(options.maxConnections);
-  const { maxRequestBytes } = service.rules.limits;
+  const { rules } = service;
+  const gate = callGate({ ...options, rules });
   const server = createServer(
-    channelOptions(maxRequestBytes, callGate(options), connections, pace),
+    channelOptions(rules.limits.maxRequestBytes, gate, connections, pace),
   );
   const health = new Health(service);
   server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, pace));

@@ -7,6 +7,7 @@ import type { Limits } from '../limits.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';
 import { onRequestEnd } from './request-end.js';
+import { whenStalled } from '../stall.js';
 import { reservationOf } from './reservation.js';
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
@@ -79,6 +80,10 @@ function decoderFor(header: string | undefined): (() => Transform) | undefined {
   );
 }
 
+function stalled(): VectordError {
+  return new VectordError('TIMEOUT', 'The body did not arrive in time');
+}
+
 /**
  * All bytes of the body, decoded. The request itself is never destroyed, as the connection has to
  * carry the answer; `take` is told of the bytes of each piece and ends the reading by throwing.
@@ -94,8 +99,10 @@ function collect(
     const chunks: Buffer[] = [];
     let totalBytes = 0;
     let isOver = false;
+    let endLooking: (() => void) | undefined;
     const end = (): void => {
       isOver = true;
+      endLooking?.();
       source.off('data', add);
       if (decoder !== undefined) {
         request.unpipe(decoder);
@@ -115,7 +122,13 @@ function collect(
       chunks.push(chunk);
       joinSmall(chunks);
       // Most bodies come in one piece, and what is joined later leaves no fewer than sixteen.
-      if (chunks.length === 2 && decoder === undefined) boundPieces(request);
+      if (chunks.length === 2) {
+        if (decoder === undefined) boundPieces(request);
+        endLooking = whenStalled(
+          () => totalBytes,
+          () => fail(stalled()),
+        );
+      }
       try {
         take(chunk.length);
       } catch (error) {

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import { createApp } from './app.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
@@ -17,7 +17,12 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SOCKET_IDLE_TIMEOUT_MS = 300_000;
 /** A key, a path and the headers that proxies add fit many times over. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** How often a closing server looks for connections that have become idle. */
+/**
+ * How long a closing server leaves idle connections open: whoever sends requests all the time is
+ * told with an answer that it was the last, and does not find the connection cut.
+ */
+const LAST_ANSWERS_MS = 200;
+/** How often it looks for idle ones then. */
 const CLOSE_INTERVAL_MS = 50;
 
 export interface HttpServer {
@@ -51,7 +56,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   answerMalformedRequests(server, (status) => options.metrics.countMalformed(status));
 
   const { address, port } = await listen(server, options);
-  return { address, port, close: (graceMs) => close(server, graceMs) };
+  return { address, port, close: (graceMs) => close(server, turns, graceMs) };
 }
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {
@@ -66,11 +71,16 @@ function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInf
   });
 }
 
-async function close(server: Server, graceMs: number): Promise<void> {
+async function close(server: Server, turns: Turns, graceMs: number): Promise<void> {
   if (!server.listening) return;
-  const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_INTERVAL_MS);
+  turns.close();
+  const sweepFromMs = performance.now() + Math.min(LAST_ANSWERS_MS, graceMs);
+  const sweep = setInterval(() => {
+    if (performance.now() >= sweepFromMs) server.closeIdleConnections();
+  }, CLOSE_INTERVAL_MS);
   const force = setTimeout(() => server.closeAllConnections(), graceMs);
-  await new Promise((resolve) => server.close(resolve));
+  // That of node:http would cut idle connections at once.
+  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   clearInterval(sweep);
   clearTimeout(force);
 }

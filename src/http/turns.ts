@@ -13,8 +13,16 @@ const FAIR_WAITING = 16;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Kept on the socket itself, as in request-end.ts. */
+/** Kept on the socket itself, as in request-end.ts, and on each request that had to wait. */
 const LINE = Symbol('line');
+const ARRIVED_AT_MS = Symbol('arrived at');
+
+type Late = IncomingMessage & { [ARRIVED_AT_MS]?: number };
+
+/** When a request arrived that had to wait for its turn. */
+export function arrivedAtMs(request: Late): number | undefined {
+  return request[ARRIVED_AT_MS];
+}
 
 /** The requests of one connection. */
 interface Line {
@@ -29,11 +37,17 @@ interface Line {
  */
 export class Turns {
   #waiting = 0;
+  #isClosing = false;
 
   constructor(
     private readonly handle: Handle,
     private readonly pace: Pace,
   ) {}
+
+  /** From now on each connection is closed behind its next answer. */
+  close(): void {
+    this.#isClosing = true;
+  }
 
   take(request: IncomingMessage, response: ServerResponse): void {
     const socket: Socket & { [LINE]?: Line } = request.socket;
@@ -46,13 +60,17 @@ export class Turns {
 
   #begin(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
     line.isBusy = true;
+    if (this.#isClosing) response.shouldKeepAlive = false;
     onRequestEnd(response, () => {
       if (line.waiting.length === 0) line.isBusy = false;
       else setImmediate(() => this.#next(socket, line));
     });
     const turn = this.pace.turn(socket, line.waiting);
     if (turn === undefined) this.handle(request, response);
-    else void this.#handleLater(turn, request, response);
+    else {
+      noteArrival(request);
+      void this.#handleLater(turn, request, response);
+    }
   }
 
   async #handleLater(
@@ -69,6 +87,7 @@ export class Turns {
       socket.destroy();
       return;
     }
+    noteArrival(request);
     if (line.waiting.length === 0) this.#stopReading(socket, line);
     line.waiting.push([request, response]);
     this.#waiting += 1;
@@ -104,6 +123,10 @@ export class Turns {
     socket.prependOnceListener('close', sparingTraces);
     socket.once('close', forget);
   }
+}
+
+function noteArrival(request: Late): void {
+  request[ARRIVED_AT_MS] ??= performance.now();
 }
 
 function sparingTraces(): void {

@@ -96,10 +96,10 @@ export class Requests {
     return operation;
   }
 
-  /** Notes that a request has arrived; answers when. */
-  begin(): number {
+  /** Notes that a request has arrived, maybe some time ago; answers when. */
+  begin(arrivedAtMs = performance.now()): number {
     this.#underWay += 1;
-    return performance.now();
+    return arrivedAtMs;
   }
 
   /** Notes how a request ended; `isFault` says whether the service is to blame. */

@@ -22,6 +22,10 @@ test('queries tell how many there are, and the greatest of each', () => {
   expect(weightOf(batch)).toEqual({ queries: 3, similarity, limit: 30, ef: 400 });
 });
 
+test('what nobody has read yet tells nothing, however long it is', () => {
+  expect(weightOf(Buffer.alloc(64 * 1024 * 1024))).toEqual({});
+});
+
 test('points tell how many there are, and nothing of what they hold', () => {
   expect(weightOf({ vector, payload: { contentType: 1, content: 'x' } })).toEqual({ items: 1 });
   const batch = { vectors: vector, contents: vector, contentEnds: Uint32Array.of(1, 2, 3) };

@@ -5,7 +5,8 @@ export type Weight = Readonly<Record<string, number | string | readonly string[]
 
 /** Of a request as either interface reads it: a point or a query, one or many. */
 export function weightOf(asked: unknown): Weight {
-  if (typeof asked !== 'object' || asked === null) return {};
+  // Of bytes that nobody has read yet there is nothing to tell.
+  if (typeof asked !== 'object' || asked === null || ArrayBuffer.isView(asked)) return {};
   const { similarities, similarity, contentEnds, payload, ...query } = asked as Asked;
   if (similarities !== undefined) {
     const { limits = [], efs = [] } = query;

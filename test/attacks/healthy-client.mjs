@@ -17,6 +17,7 @@ let durationsMs = [];
 let refusals = 0;
 let failures = [];
 let underWay = 0;
+let isReporting = false;
 
 function searchGrpc(done) {
   const path = `/vectordb.VectorDB/${wish.grpcMethod}`;
@@ -61,6 +62,7 @@ process.once('message', (wanted) => {
   wish = { ...wanted, grpcMessage: Buffer.from(wanted.grpcMessage, 'base64') };
   process.on('message', obey);
   setInterval(() => {
+    if (isReporting) return;
     measure(searchGrpc);
     measure(searchHttp);
   }, PERIOD_MS);
@@ -74,10 +76,12 @@ function obey(order) {
   }
   // What is still under way belongs to what is told, however long it takes.
   if (order === 'report') {
+    isReporting = true;
     const wait = setInterval(() => {
-      if (underWay > 2) return;
+      if (underWay > 0) return;
       clearInterval(wait);
       report();
+      isReporting = false;
     }, 1);
   }
 }

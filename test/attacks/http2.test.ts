@@ -18,7 +18,7 @@ import {
   WINDOW_UPDATE,
 } from '../grpc/raw-http2.js';
 import { ask, endAll, many, openAll, RawConnection, times } from './flood.js';
-import { MIB, type Target } from './target.js';
+import { LIMITS, MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
 const CHECK = '/grpc.health.v1.Health/Check';
@@ -271,6 +271,22 @@ underAttack('calls that are never finished', [
     },
   },
   {
+    name: 'as many connections as there may be, which ask for nothing',
+    async strike(target) {
+      const silent = await openAll(target.server.grpc, Number(LIMITS.MAX_CONNECTIONS));
+      const headers = { authorization: target.server.keys.readonly };
+      const search = framed(target.searchMessage);
+      const isServed = await target.until(async () => {
+        const other = new Connection(target.server.grpc);
+        const code = await other.call('SearchPoints', headers, search);
+        other.close();
+        return code === status.OK;
+      });
+      expect(isServed).toBe(true);
+      await endAll(silent);
+    },
+  },
+  {
     name: 'connections that say nothing, and others that open none of their calls',
     async strike(target) {
       const silent = await openAll(target.server.grpc, 100);
@@ -281,7 +297,6 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'answers that are never read',
-    usesUpTheBudget: true,
     async strike(target) {
       const insert = new Connection(target.server.grpc);
       const headers = { authorization: target.server.keys.readwrite };

@@ -58,7 +58,6 @@ function expectTooMuch(code: number): void {
 underAttack('messages that are more than they seem', [
   {
     name: 'gRPC messages that unpack to a thousand times their size',
-    usesUpTheBudget: true,
     async strike(target) {
       const headers = { 'grpc-encoding': 'gzip' };
       for (const packed of [ZEROS, ZEROS_BEYOND]) {
@@ -69,7 +68,6 @@ underAttack('messages that are more than they seem', [
   },
   {
     name: 'HTTP bodies that unpack to a thousand times their size',
-    usesUpTheBudget: true,
     async strike(target) {
       const found = await times(20, async (index) =>
         index % 2 === 0
@@ -168,8 +166,20 @@ underAttack('messages that are more than they seem', [
     },
   },
   {
+    name: 'messages of one query or one point, as large as a batch',
+    async strike(target) {
+      const query = many(wire.integer(4, 10), MAX_REQUEST_BYTES - 16);
+      const values = wire.delimited(1, many(wire.unpacked([1]), MAX_REQUEST_BYTES - 64));
+      for (const message of [query, values]) {
+        for (const method of ['SearchPoints', 'InsertVector', 'GetPoint']) {
+          const found = await times(4, async () => await calls(target, method, framed(message)));
+          for (const code of found.flat()) expect(code).toBe(status.RESOURCE_EXHAUSTED);
+        }
+      }
+    },
+  },
+  {
     name: 'many large bodies at once',
-    usesUpTheBudget: true,
     async strike(target) {
       const body = filled('{"vectors":[', '0,', ']}');
       const found = await times(24, async () => await post(target, '/points/batch', body));
@@ -178,7 +188,6 @@ underAttack('messages that are more than they seem', [
   },
   {
     name: 'many large messages at once, and half of each',
-    usesUpTheBudget: true,
     async strike(target) {
       const connections = Array.from({ length: 24 }, () => new Connection(target.server.grpc));
       const headers = { authorization: target.server.keys.readwrite };

@@ -9,8 +9,6 @@ export interface Attack {
   readonly name: string;
   /** Does it once, to be done again for as long as the attack goes on; checks the answers it gets. */
   readonly strike: (target: Target) => Promise<void>;
-  /** Whether it takes what there is for all requests, so that others are told to try again. */
-  readonly usesUpTheBudget?: boolean;
 }
 
 /** What a healthy client asks for, over and over, and how. */
@@ -35,8 +33,8 @@ const CALM_MS = Math.max(150, ATTACK_MS / 4);
 
 const SLOWDOWN = 10;
 const PATIENCE_MS = 250;
-/** Other tests run beside these: that they took the processor is not told by five of five. */
-const ATTEMPTS = 5;
+/** Other tests run beside the short form: that they took the processor is not told by five of five. */
+const ATTEMPTS = ATTACK_MS < 1_000 ? 5 : 2;
 
 /** What a process may keep of its memory after attacks; an allocator keeps some for the next. */
 const KEPT_BYTES = MEMORY_BOUND_BYTES / 2;
@@ -92,7 +90,7 @@ export function underAttack(
       table.push(`  ${attack.name.padEnd(72)} ${row.join('  ')}`);
 
       expect(hit.failures).toEqual([]);
-      expect(attack.usesUpTheBudget === true ? 0 : hit.refusals, 'refusals').toBe(0);
+      expect(hit.refusals, 'refusals').toBe(0);
       expect(hit.p99Ms).toBeLessThan(allowedMs(calm));
       expect(peakBytes).toBeLessThan(target.calmBytes + MEMORY_BOUND_BYTES);
       // What its connections have taken of the budget is back once they have ended.
@@ -131,7 +129,8 @@ async function struck(target: Target, healthy: HealthyClient, attack: Attack): P
 
 async function bestOf(attempts: number, attempt: () => Promise<Outcome>): Promise<Outcome> {
   const outcome = await attempt();
-  const isSlow = outcome.hit.p99Ms >= allowedMs(outcome.calm);
+  const { calm, hit } = outcome;
+  const isSlow = hit.p99Ms >= allowedMs(calm) && hit.failures.length + hit.refusals === 0;
   return isSlow && attempts > 1 ? await bestOf(attempts - 1, attempt) : outcome;
 }
 

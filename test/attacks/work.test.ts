@@ -25,7 +25,6 @@ function heavyJson(target: Target): string {
 underAttack('work that nobody waits for', [
   {
     name: 'heavy batches of searches over gRPC, given up at once',
-    usesUpTheBudget: true,
     async strike(target) {
       const connections = Array.from({ length: 4 }, () => new Connection(target.server.grpc));
       const headers = { authorization: target.server.keys.readonly };
@@ -42,7 +41,6 @@ underAttack('work that nobody waits for', [
   },
   {
     name: 'heavy batches of searches over HTTP, given up at once',
-    usesUpTheBudget: true,
     async strike(target) {
       const json = heavyJson(target);
       const request =

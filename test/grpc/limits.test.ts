@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
@@ -8,6 +10,16 @@ import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
 import { Connection, framed, NO_STATUS } from './http2-call.js';
+import {
+  DATA,
+  END_HEADERS,
+  frame,
+  HEADERS,
+  literal,
+  PREFACE,
+  RST_STREAM,
+  SETTINGS,
+} from './raw-http2.js';
 
 const MAX_REQUEST_BYTES = 10_000;
 const LIMITS = {
@@ -44,6 +56,14 @@ function sized(bytes: number): Buffer {
     const request = Buffer.concat([insert, wire.delimited(9, Buffer.alloc(filler))]);
     if (request.length === bytes) return request;
   }
+}
+
+/** The parts of a message that fit into frames. */
+function chunksOf(bytes: Buffer): Buffer[] {
+  const most = 16_384;
+  return Array.from({ length: Math.ceil(bytes.length / most) }, (_, index) =>
+    bytes.subarray(index * most, (index + 1) * most),
+  );
 }
 
 describe('MAX_REQUEST_BYTES', () => {
@@ -147,6 +167,49 @@ test('metadata of more than 16 KiB is refused, and the connection goes on', asyn
   expect(await connection.call('SearchPoints', metadata(20_000), search)).toBe(NO_STATUS);
   expect(await connection.call('SearchPoints', headers, search)).toBe(status.OK);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a message is unpacked no further once its call has ended',
+  async () => {
+    const MIB = 1024 * 1024;
+    const own = await startServer();
+    const memoryMib = (field: string): number => {
+      const text = readFileSync(`/proc/${own.pid}/status`, 'utf8');
+      return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]) / 1024;
+    };
+    const calmMib = memoryMib('VmRSS');
+    const message = framed(gzipSync(Buffer.alloc(62 * MIB)), true);
+    const fields = [
+      [':method', 'POST'],
+      [':scheme', 'http'],
+      [':path', '/grpc.health.v1.Health/Check'],
+      [':authority', 'x'],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+      ['grpc-encoding', 'gzip'],
+    ] as const;
+    const begin = Buffer.concat([
+      Buffer.from(PREFACE),
+      frame(SETTINGS, 0, 0, Buffer.alloc(0)),
+      frame(HEADERS, END_HEADERS, 1, Buffer.concat(fields.map(literal))),
+      ...chunksOf(message.subarray(0, -10)).map((chunk) => frame(DATA, 0, 1, chunk)),
+    ]);
+    // The end of each message and its reset come together.
+    const end = Buffer.concat([
+      frame(DATA, 0, 1, message.subarray(-10)),
+      frame(RST_STREAM, 0, 1, Buffer.of(0, 0, 0, 8)),
+    ]);
+    const [host, port] = own.grpc.split(':');
+    const sockets = Array.from({ length: 16 }, () => connect(Number(port), host).resume());
+    for (const socket of sockets) socket.write(begin);
+    await sleep(300);
+    for (const socket of sockets) socket.write(end);
+    await sleep(1_000);
+    expect(memoryMib('VmHWM') - calmMib).toBeLessThan(200);
+    for (const socket of sockets) socket.destroy();
+    expect(await own.stop()).toBe(0);
+  },
+);
 
 describe('calls that are open', () => {
   test('those for health take no room from others, and 4 of them each connection may have', async () => {

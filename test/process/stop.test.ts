@@ -58,6 +58,30 @@ test('a request that is under way is answered before the end, and kept', async (
   expect((await Vectord.start(environment)).value('points')).toBe('1');
 });
 
+test('a connection that is never idle gets one answer more, and is closed', async () => {
+  const { hostname, port } = new URL(vectord.value('HTTP'));
+  const socket = connect(Number(port), hostname).setEncoding('latin1');
+  const closed = once(socket, 'close');
+  let received = '';
+  const ask = (): boolean => socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket
+    .on('error', () => {})
+    .on('data', (text: string) => {
+      received += text;
+      if (text.endsWith('OK') && !text.includes('Connection: close')) ask();
+    });
+  const held = await beginInsert();
+  ask();
+  await vi.waitFor(() => expect(received.split('HTTP/1.1 200 OK').length).toBeGreaterThan(10));
+  expect(received).not.toContain('Connection: close');
+  vectord.process.kill('SIGTERM');
+  await closed;
+  expect(received.split('Connection: close')).toHaveLength(2);
+  expect(received.trimEnd().endsWith('OK')).toBe(true);
+  held.finish();
+  expect(await vectord.exit).toEqual({ code: 0, signal: null });
+});
+
 test.each([
   ['SIGTERM', 128 + 15],
   ['SIGINT', 128 + 2],

@@ -1,0 +1,19 @@
+/** How often a request that is not all there is looked at. */
+export const LOOK_MS = 10_000;
+/**
+ * So much has to have come in between: what has come already takes of the budget of all, and who
+ * sends nothing more would keep it from them. A line is hardly ever slower.
+ */
+export const LEAST_BYTES_PER_LOOK = 64 * 1024;
+
+/** Calls `fail` when less has come between two looks; gives what ends the looking. */
+export function whenStalled(receivedBytes: () => number, fail: () => void): () => void {
+  let bytesAtLook = receivedBytes();
+  const timer = setInterval(() => {
+    const bytes = receivedBytes();
+    if (bytes - bytesAtLook < LEAST_BYTES_PER_LOOK) fail();
+    bytesAtLook = bytes;
+  }, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
