@@ -13,7 +13,7 @@ const LARGE_BYTES = 128 * 1024;
 const QUERIES = Number(LIMITS.MAX_BATCH);
 const BATCHES = 6;
 /** Together not quite what the service takes on. */
-const LARGE_REQUESTS = 45;
+const LARGE_REQUESTS = 40;
 
 /** A batch of few queries, which takes its turn wherever there are turns to take. */
 function aSmallBatch(target: Target): Wish {
