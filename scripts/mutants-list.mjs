@@ -198,6 +198,31 @@ export const MUTANTS = [
     'drop((flaw, sequence));',
   ),
 
+  mutant(
+    'a backup does not compare its copy with what it has verified',
+    `${STORE}/backup.rs`,
+    'if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) {',
+    'if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) && false {',
+  ),
+  mutant(
+    'a restore does not compare its copy with what it has verified',
+    `${STORE}/restore.rs`,
+    'if crc != segment.crc {',
+    'if crc != segment.crc && false {',
+  ),
+  mutant(
+    'a manifest is not gone for good before its segments are',
+    `${STORE}/recovery.rs`,
+    'io.remove(&manifest::path(folder))?;\n        io.sync_folder(folder)?;',
+    'io.remove(&manifest::path(folder))?;',
+  ),
+  mutant(
+    'two deletes in one group both find their point',
+    `${CRATE}/writer.rs`,
+    'deleted.insert(id)',
+    '(deleted.insert(id) || true)',
+  ),
+
   // Compaction.
   mutant(
     'compaction drops a delete that is needed',
@@ -235,6 +260,12 @@ export const MUTANTS = [
     `${STORE}/reader.rs`,
     '|| !RecordHeader::verify(header, self.header.salt, vector, content)',
     '',
+  ),
+  mutant(
+    'replaced segments are unmapped while somebody reads them',
+    `${CRATE}/upkeep.rs`,
+    'while !self.wait_until(ROUND, |index| index.epochs().has_passed(epoch))? {}',
+    'let _ = epoch;',
   ),
   mutant(
     'points are not read from where compaction has put them',

@@ -1,11 +1,12 @@
 //! A disk for tests on which much goes on while something reads.
 
 use std::{
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
+use super::overwrite;
 use crate::store::{
     io::{Disk, Io, IoFile},
     mapping::Mapping,
@@ -23,6 +24,7 @@ type Before = dyn FnMut(Made) -> io::Result<()> + Send;
 
 /// A call that is about to be made.
 pub enum Made<'a> {
+    Create(&'a Path),
     Link(&'a Path),
     ReadAt(u64),
     Other,
@@ -34,6 +36,18 @@ impl BusyDisk {
             before: Arc::new(Mutex::new(before)),
             piece: 320,
         }
+    }
+
+    /// A disk without links, on which a file changes when its copy begins.
+    pub fn changing(file: PathBuf, copy: PathBuf) -> BusyDisk {
+        BusyDisk::new(move |made| match made {
+            Made::Link(_) => Err(ErrorKind::CrossesDevices.into()),
+            Made::Create(path) if path == copy => {
+                overwrite(&file, 5000, &[0x55; 4]);
+                Ok(())
+            }
+            _ => Ok(()),
+        })
     }
 
     fn before(&self, made: Made) -> io::Result<()> {
@@ -48,7 +62,7 @@ impl BusyDisk {
 
 impl Io for BusyDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        self.before(Made::Other)?;
+        self.before(Made::Create(path))?;
         Disk.create(path)
     }
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    fmt::Debug,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -36,8 +37,12 @@ pub struct TestDisk(Arc<Mutex<Watch>>);
 #[derive(Default)]
 struct Watch {
     calls: Vec<Call>,
-    /// The index of the call that fails, if one shall.
+    /// How many calls were made, those that change nothing included.
+    made: usize,
+    /// Which of these fails, if one shall.
     failing_call: Option<usize>,
+    /// The one that did.
+    failed: Option<String>,
     /// How many bytes of new space are left, if that is limited.
     space: Option<u64>,
     /// Up to where each file has been written: what lies before takes no new space.
@@ -53,15 +58,20 @@ impl TestDisk {
         self.0.lock().unwrap().calls.len()
     }
 
-    /// Lets this many calls pass and the next one fail.
+    /// Lets this many calls pass, of whatever kind, and the next one fail.
     pub fn fail_after(&self, calls: usize) {
         let mut watch = self.0.lock().unwrap();
-        watch.failing_call = Some(watch.calls.len() + calls);
+        watch.failing_call = Some(watch.made + calls);
     }
 
     /// Lets all calls pass from now on; says whether the one that was to fail did not come.
     pub fn fail_no_more(&self) -> bool {
         self.0.lock().unwrap().failing_call.take().is_some()
+    }
+
+    /// The call that has failed, if one has.
+    pub fn failed(&self) -> Option<String> {
+        self.0.lock().unwrap().failed.clone()
     }
 
     pub fn set_space(&self, bytes: Option<u64>) {
@@ -70,15 +80,19 @@ impl TestDisk {
 
     fn note(&self, call: Call) -> io::Result<()> {
         let mut watch = self.0.lock().unwrap();
-        if watch.failing_call == Some(watch.calls.len()) {
-            watch.failing_call = None;
+        if let Err(error) = watch.make(&call) {
             if let Call::Sync(path) = call {
                 watch.calls.push(Call::LostSync(path));
             }
-            return Err(io::Error::other("the test lets this call fail"));
+            return Err(error);
         }
         watch.calls.push(call);
         Ok(())
+    }
+
+    /// Makes a call that changes nothing.
+    fn ask(&self, name: &str, path: &Path) -> io::Result<()> {
+        self.0.lock().unwrap().make(&(name, path))
     }
 
     /// Has the space of a file for others.
@@ -116,6 +130,20 @@ impl TestDisk {
     }
 }
 
+impl Watch {
+    fn make(&mut self, call: &dyn Debug) -> io::Result<()> {
+        let fails = self.failing_call == Some(self.made);
+        self.made += 1;
+        if fails {
+            self.failing_call = None;
+            // Not all the bytes of a write.
+            self.failed = Some(format!("{call:?}").chars().take(120).collect());
+            return Err(io::Error::other("the test lets this call fail"));
+        }
+        Ok(())
+    }
+}
+
 impl Io for TestDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
         self.note(Call::Create(path.to_owned()))?;
@@ -129,6 +157,7 @@ impl Io for TestDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.ask("open", path)?;
         let file = Disk.open(path)?;
         if self.0.lock().unwrap().space.is_some() {
             let bytes = Disk.read(path)?;
@@ -149,6 +178,7 @@ impl Io for TestDisk {
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.ask("open to read", path)?;
         let file = Disk.open_read(path)?;
         Ok(Box::new(TestFile {
             disk: self.clone(),
@@ -164,10 +194,12 @@ impl Io for TestDisk {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.ask("read", path)?;
         Disk.read(path)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.ask("list", folder)?;
         Disk.list(folder)
     }
 
@@ -184,6 +216,7 @@ impl Io for TestDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         if !path.exists() {
+            self.ask("remove", path)?;
             return Err(ErrorKind::NotFound.into());
         }
         self.note(Call::Remove(path.to_owned()))?;
@@ -204,10 +237,12 @@ struct TestFile {
 
 impl IoFile for TestFile {
     fn size(&self) -> io::Result<u64> {
+        self.disk.ask("size", &self.path)?;
         self.file.size()
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.disk.ask("read at", &self.path)?;
         self.file.read_at(buffer, offset)
     }
 
@@ -234,6 +269,7 @@ impl IoFile for TestFile {
     }
 
     fn map(&self) -> io::Result<Mapping> {
+        self.disk.ask("map", &self.path)?;
         self.file.map()
     }
 }

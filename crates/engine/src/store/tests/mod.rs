@@ -7,12 +7,14 @@ mod compaction;
 mod crash;
 mod damage;
 mod disk;
+mod failing;
 mod full;
 mod names;
 mod restore;
 mod room;
 mod round_trip;
 mod snapshots;
+mod upkeep;
 mod writer;
 
 use std::{

@@ -8,18 +8,19 @@ use std::{
 
 use super::{
     commit,
-    disk::{Files, Loss, TestDisk, after_power_cut},
+    crash::{case_of, losses},
+    disk::{Files, TestDisk, after_power_cut},
     new_folder, open, open_on, restore, workload,
 };
 use crate::{
     Error,
-    store::{self, Store},
+    store::{self, Opened, Store},
 };
 
 const SNAPSHOTS: u8 = 4;
 
 /// What is in the snapshot with this number: enough to be torn in many ways.
-fn content(number: u8) -> Vec<u8> {
+pub fn content(number: u8) -> Vec<u8> {
     vec![number; 5_000]
 }
 
@@ -46,14 +47,15 @@ fn newest(store: &Store) -> Option<Vec<u8>> {
 
 /// Opens what a cut after these calls leaves, and holds its newest snapshot against those finished
 /// by then.
-fn check(folder: &Path, left: &Files, finished: u8, context: &str) {
+pub fn check(folder: &Path, left: &Files, finished: u8, context: &str) -> Opened {
     restore(folder, left);
-    let opened = open(folder).unwrap();
+    let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));
     let expected = match finished {
         0 => [None, Some(content(1))],
         finished => [finished, finished + 1].map(|number| Some(content(number))),
     };
     assert!(expected.contains(&newest(&opened.store)), "{context}");
+    opened
 }
 
 #[test]
@@ -99,10 +101,9 @@ fn a_power_cut_at_any_call_leaves_the_last_snapshot_whole_or_the_one_before() {
     let calls = disk.calls();
     for cut in begun..=calls.len() {
         let count = finished.iter().filter(|&&at| at <= cut).count() as u8;
-        let seeds = (0..6).map(|seed| Loss::Some(cut as u64 * 31 + seed));
-        for loss in [Loss::All, Loss::Nothing].into_iter().chain(seeds) {
+        for loss in losses(cut) {
             let left = after_power_cut(&Files::new(), &calls[..cut], loss);
-            check(folder.path(), &left, count, &format!("cut {cut}, {loss:?}"));
+            check(folder.path(), &left, count, &case_of(cut, loss));
         }
     }
 }

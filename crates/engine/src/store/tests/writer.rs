@@ -6,6 +6,7 @@ use std::{
         Arc,
         mpsc::{Receiver, TryRecvError, channel},
     },
+    thread,
 };
 
 use super::{DIMENSION, SEGMENT_BYTES, disk::TestDisk, id, new_folder, options};
@@ -19,14 +20,14 @@ use crate::{
     writer::{Batch, Writer},
 };
 
-struct Writing {
+pub struct Writing {
     disk: TestDisk,
-    index: Arc<Index>,
-    writer: Writer,
+    pub index: Arc<Index>,
+    pub writer: Arc<Writer>,
 }
 
 impl Writing {
-    fn start(folder: &Path) -> Writing {
+    pub fn start(folder: &Path) -> Writing {
         let disk = TestDisk::default();
         let options = OpenOptions {
             segment_bytes: 8 * SEGMENT_BYTES,
@@ -44,11 +45,11 @@ impl Writing {
         Writing {
             disk,
             index,
-            writer: writer.unwrap(),
+            writer: Arc::new(writer.unwrap()),
         }
     }
 
-    fn insert(&self, number: u32) -> Result<()> {
+    pub fn insert(&self, number: u32) -> Result<()> {
         let (done, answer) = channel();
         let batch = Batch {
             ids: vec![id(number)],
@@ -62,7 +63,7 @@ impl Writing {
         answer.recv().unwrap()
     }
 
-    fn delete(&self, number: u32) -> Receiver<Result<bool>> {
+    pub fn delete(&self, number: u32) -> Receiver<Result<bool>> {
         let (done, answer) = channel();
         let done = Box::new(move |result| drop(done.send(result)));
         self.writer.delete(id(number), done);
@@ -108,6 +109,33 @@ fn a_write_whose_commit_failed_is_not_answered_with_success_nor_is_any_later_one
         assert!(writing.index.find(&id(1)).is_some());
         assert!(writing.writer.failure().is_some());
     }
+}
+
+#[test]
+fn of_two_deletes_of_a_point_in_one_group_one_finds_it() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    writing.insert(1).unwrap();
+    writing.insert(2).unwrap();
+    let (begun, has_begun) = channel();
+    let (go_on, goes_on) = channel::<()>();
+    thread::scope(|scope| {
+        // Whatever is enqueued meanwhile falls into one group.
+        scope.spawn(|| {
+            let hold = move |_: &mut Store| {
+                begun.send(()).unwrap();
+                goes_on.recv().unwrap();
+            };
+            writing.writer.run(hold).unwrap();
+        });
+        has_begun.recv().unwrap();
+        let answers = [1, 2, 1, 1].map(|number| writing.delete(number));
+        go_on.send(()).unwrap();
+        let found = answers.map(|answer| answer.recv().unwrap().unwrap());
+        assert_eq!(found, [true, true, false, false]);
+    });
+    assert!(!writing.delete(1).recv().unwrap().unwrap());
+    writing.writer.close().unwrap();
 }
 
 #[test]

@@ -1,0 +1,323 @@
+//! Every call fails once, of whatever kind it is: those that only look, too. The failure is told of,
+//! or costs time alone; and what was acknowledged is there at a later start.
+
+use std::{io::Write as _, path::Path, sync::Arc, thread, time::Duration};
+
+use super::{
+    State, Step, apply, commit,
+    compaction::compact_all,
+    crash,
+    damage::{End, written},
+    disk::{Files, Loss, TestDisk, after_power_cut},
+    files, id, new_folder, open, open_on, restore,
+    snapshots::{self, content},
+    state, workload,
+};
+use crate::{
+    Error, Metric, Result,
+    graph::Params,
+    index::{Index, Linker},
+    store::{Event, Opened, Store, check::check_on, segment},
+};
+
+/// A disk of which one call fails, after so many others.
+fn failing_disk(after: usize) -> TestDisk {
+    let disk = TestDisk::default();
+    disk.fail_after(after);
+    disk
+}
+
+/// Whether a reserve could not be opened, which is then made anew.
+pub fn is_made_up_for(disk: &TestDisk) -> bool {
+    let ends = ["/RESERVE\")", "/SPARE\")"];
+    disk.failed().is_some_and(|call| {
+        call.starts_with("(\"open\"") && ends.iter().any(|end| call.ends_with(end))
+    })
+}
+
+fn assert_told(error: &Error, context: &str) {
+    let text = error.to_string();
+    assert!(
+        text.contains("the test lets this call fail"),
+        "{context}: {text}"
+    );
+}
+
+/// Opens a folder as it is and as a power cut after these calls leaves it, which must lead to the
+/// same.
+fn check_next_starts(
+    folder: &Path,
+    before: &Files,
+    disk: &TestDisk,
+    expected: &State,
+    context: &str,
+) {
+    let cut = after_power_cut(before, &disk.calls(), Loss::Some(1));
+    for left in [files(folder), cut] {
+        restore(folder, &left);
+        let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(state(&opened), *expected, "{context}");
+    }
+}
+
+#[test]
+fn a_start_of_which_a_call_fails_is_refused_or_whole_and_the_next_one_has_everything() {
+    let folder = new_folder();
+    let run = crash::run(folder.path());
+    let mut cases = 0;
+    // What interruptions leave: torn tails, segments that no manifest names, a manifest without its
+    // name, a first insert that is not there whole.
+    for cut in (0..=run.calls.len()).step_by(3) {
+        let loss = if cut % 2 == 0 {
+            Loss::Nothing
+        } else {
+            Loss::Some(cut as u64)
+        };
+        let left = after_power_cut(&Files::new(), &run.calls[..cut], loss);
+        restore(folder.path(), &left);
+        let expected = state(&open(folder.path()).unwrap());
+        for failing in 0.. {
+            restore(folder.path(), &left);
+            let disk = failing_disk(failing);
+            let opened = open_on(Arc::new(disk.clone()), folder.path());
+            let is_over = disk.fail_no_more();
+            let context = format!("cut {cut}, {loss:?}, call {failing}: {:?}", disk.failed());
+            match &opened {
+                Err(error) => assert_told(error, &context),
+                Ok(opened) => {
+                    // Folders above that may not be synced were there before.
+                    let own = format!("SyncFolder({:?})", folder.path());
+                    let is_above = |call: String| call.starts_with("SyncFolder") && call != own;
+                    let is_well = is_over || is_made_up_for(&disk);
+                    assert!(is_well || disk.failed().is_some_and(is_above), "{context}");
+                    assert_eq!(state(opened), expected, "{context}");
+                }
+            }
+            drop(opened);
+            check_next_starts(folder.path(), &left, &disk, &expected, &context);
+            cases += 1;
+            if is_over {
+                break;
+            }
+        }
+    }
+    assert!(cases > 2_000, "{cases} cases");
+}
+
+/// A folder with points in a graph, and two snapshots of it.
+fn with_graph() -> (tempfile::TempDir, State) {
+    let folder = new_folder();
+    let opened = open(folder.path()).unwrap();
+    let (index, mut store) = (index_of(&opened), opened.store);
+    let linker = Linker::start(&index, 1).unwrap();
+    index.want_graph(Metric::Euclidean);
+    let mut expected = State::new();
+    for start in [0, 30] {
+        let group: Vec<Step> = (start..start + 30)
+            .map(|number| Step::Insert(number, vec![1; 20]))
+            .collect();
+        let first = store.last_sequence() + 1;
+        let locations = commit(&mut store, &group).unwrap();
+        apply(&group, &mut expected);
+        for ((number, at), sequence) in (start..).zip(locations).zip(first..) {
+            index.insert(id(number), at, sequence).unwrap();
+        }
+        index.publish(store.last_sequence());
+        while !has_all_linked(&index) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        index.snapshot(&store.snapshots()).unwrap();
+    }
+    linker.stop();
+    store.close().unwrap();
+    (folder, expected)
+}
+
+fn index_of(opened: &Opened) -> Arc<Index> {
+    let params = Params {
+        m: 8,
+        ef_construction: 20,
+    };
+    let segments = opened.store.segments();
+    Arc::new(Index::new(segments, opened.dimension, params))
+}
+
+fn has_all_linked(index: &Index) -> bool {
+    let graphs = index.graphs();
+    !graphs.is_empty() && graphs.iter().all(|graph| graph.linked == graph.slots)
+}
+
+#[test]
+fn a_start_that_cannot_read_a_snapshot_says_so_and_has_every_point() {
+    let (folder, expected) = with_graph();
+    let left = files(folder.path());
+    for failing in 0.. {
+        restore(folder.path(), &left);
+        let disk = failing_disk(failing);
+        let begun = open_on(Arc::new(disk.clone()), folder.path()).and_then(|opened| {
+            let index = index_of(&opened);
+            let (live, dead) = (&opened.points, &opened.dead);
+            let snapshots = opened.store.snapshots();
+            let notes = index.restore(live, dead, opened.last_sequence, &snapshots)?;
+            Ok((opened, index, notes))
+        });
+        let context = format!("call {failing}: {:?}", disk.failed());
+        match &begun {
+            Err(error) => assert_told(error, &context),
+            Ok((opened, index, notes)) => {
+                assert_eq!(state(opened), expected, "{context}");
+                assert_eq!(index.live(), expected.len() as u64, "{context}");
+                // The graph of the last snapshot is whole; that of the one before has half of them.
+                assert!(
+                    has_all_linked(index) == notes.is_empty(),
+                    "{context}: {notes:?}"
+                );
+                let told = |note: &String| note.contains("the test lets this call fail");
+                assert!(notes.iter().all(told), "{context}: {notes:?}");
+            }
+        }
+        drop(begun);
+        check_next_starts(folder.path(), &left, &disk, &expected, &context);
+        if disk.fail_no_more() {
+            assert!(failing > 30, "{failing} calls");
+            return;
+        }
+    }
+}
+
+/// How far a run has come.
+#[derive(Default)]
+struct Progress {
+    acknowledged: State,
+    /// The same with the group whose commit has failed first.
+    with_failed: Option<State>,
+    snapshots: u8,
+    errors: Vec<Error>,
+}
+
+impl Progress {
+    /// Commits the workload, with all that goes on beside, whatever fails.
+    fn run(&mut self, store: &mut Store) {
+        for (number, group) in workload().iter().enumerate() {
+            self.commit(store, group);
+            if number % 4 == 3 {
+                self.note(store.note_end());
+                self.snapshot(store);
+            }
+            if number % 5 == 4 {
+                self.note(compact_all(store));
+            }
+        }
+    }
+
+    fn commit(&mut self, store: &mut Store, group: &[Step]) {
+        let mut next = self.acknowledged.clone();
+        apply(group, &mut next);
+        let committed = commit(store, group);
+        if committed.is_ok() {
+            self.acknowledged = next;
+        } else {
+            self.with_failed.get_or_insert(next);
+        }
+        self.note(committed);
+    }
+
+    fn snapshot(&mut self, store: &Store) {
+        if store.last_sequence() == 0 {
+            // Nothing is in a graph.
+            return;
+        }
+        let bytes = content(self.snapshots + 1);
+        let (sequence, snapshots) = (store.last_sequence(), store.snapshots());
+        let written = snapshots.write(sequence, |out| out.write_all(&bytes));
+        self.snapshots += u8::from(written.is_ok());
+        self.note(written);
+    }
+
+    fn note<T>(&mut self, result: Result<T>) {
+        self.errors.extend(result.err());
+    }
+}
+
+#[test]
+fn a_commit_a_compaction_or_a_snapshot_of_which_a_call_fails_loses_nothing_and_tells() {
+    for failing in 0.. {
+        let folder = new_folder();
+        let disk = TestDisk::default();
+        let mut store = open_on(Arc::new(disk.clone()), folder.path())
+            .unwrap()
+            .store;
+        disk.fail_after(failing);
+        let mut progress = Progress::default();
+        progress.run(&mut store);
+        let is_over = disk.fail_no_more();
+        let context = format!("call {failing}: {:?}", disk.failed());
+        let Progress {
+            acknowledged,
+            with_failed,
+            snapshots,
+            errors,
+        } = progress;
+        let is_read_only = store.check_writable().is_err();
+        let is_well = is_over || is_made_up_for(&disk);
+        assert_eq!(errors.is_empty(), is_well, "{context}");
+        if let Some(error) = errors.first() {
+            assert_told(error, &context);
+            let first_is = matches!(error, Error::ReadOnly(_));
+            assert_eq!(first_is, is_read_only, "{context}: {error}");
+            assert!(is_read_only || errors.len() == 1, "{context}: {errors:?}");
+        }
+        drop(store);
+        let allowed = [Some(&acknowledged), with_failed.as_ref()];
+        let cut = after_power_cut(&Files::new(), &disk.calls(), Loss::All);
+        for left in [files(folder.path()), cut] {
+            let opened = snapshots::check(folder.path(), &left, snapshots, &context);
+            assert!(allowed.contains(&Some(&state(&opened))), "{context}");
+        }
+        if is_over {
+            assert!(failing > 300, "{failing} calls");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_check_of_which_a_call_fails_tells_it_or_has_verified_everything() {
+    let folder = written(End::Killed);
+    let opened = open(folder.path()).unwrap();
+    let (sequence, snapshots) = (opened.last_sequence, opened.store.snapshots());
+    snapshots
+        .write(sequence, |out| out.write_all(&content(1)))
+        .unwrap();
+    drop((opened, snapshots));
+    // A segment whose creation was interrupted.
+    fs_err::write(segment::path(folder.path(), 3), "").unwrap();
+    let before = files(folder.path());
+    let sound = check_on(&TestDisk::default(), folder.path(), &mut |_| {}).unwrap();
+    for failing in 0.. {
+        let disk = failing_disk(failing);
+        let mut told = Vec::new();
+        let checked = check_on(&disk, folder.path(), &mut |event| {
+            if let Event::Damage(damage) = event {
+                told.push(damage.reason);
+            }
+        });
+        let context = format!("call {failing}: {:?}", disk.failed());
+        match checked {
+            Err(error) => assert_told(&error, &context),
+            Ok(checked) if told.is_empty() => assert_eq!(checked.report, sound.report, "{context}"),
+            Ok(checked) => {
+                assert!(checked.first_damage.is_some(), "{context}");
+                assert!(
+                    told[0].contains("the test lets this call fail"),
+                    "{context}: {told:?}"
+                );
+            }
+        }
+        assert_eq!(files(folder.path()), before, "{context}");
+        if disk.fail_no_more() {
+            assert!(failing > 15, "{failing} calls");
+            return;
+        }
+    }
+}

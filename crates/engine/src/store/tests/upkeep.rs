@@ -1,0 +1,69 @@
+//! What compaction has replaced stays for as long as somebody may read it.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{id, new_folder, writer::Writing};
+use crate::{
+    Result,
+    index::Linker,
+    metrics::Counters,
+    store::{Store, segment},
+    upkeep::Upkeep,
+};
+
+const POINTS: u32 = 1_000;
+/// Of these, one in so many stays.
+const STAYS: u32 = 10;
+
+/// Who does not wait for readers has unmapped a segment, and removed its file, long before.
+const LONG: Duration = Duration::from_millis(300);
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begun_at = Instant::now();
+    while !is_so() {
+        assert!(begun_at.elapsed() < Duration::from_mins(1));
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gone() -> Result<()> {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    let (index, writer) = (&writing.index, &writing.writer);
+    (0..POINTS).try_for_each(|number| writing.insert(number))?;
+    for number in (0..POINTS).filter(|number| number % STAYS != 0) {
+        assert!(writing.delete(number).recv().unwrap()?);
+    }
+    // A reader would hold back their slots, too, which compaction waits for.
+    let linker = Linker::start(index, 1)?;
+    wait_until(|| {
+        index.clear(&[1]);
+        index.dead() == 0
+    });
+    let (_, before) = index.find(&id(0)).unwrap();
+    let pin = index.epochs().pin();
+    let (segments, snapshots) = writer.run(|store| (store.segments(), store.snapshots()))?;
+    let upkeep = Upkeep::start(index.clone(), writer.clone(), snapshots, Counters::new())?;
+
+    let is_named = move |store: &mut Store| store.manifest.entry_of(1).map(|it| it.number);
+    wait_until(|| writer.run(is_named).unwrap() != Some(before.segment));
+    assert_ne!(index.find(&id(0)).unwrap().1.segment, before.segment);
+    let path = segment::path(folder.path(), before.segment);
+    let replaced_at = Instant::now();
+    while replaced_at.elapsed() < LONG {
+        assert!(path.exists(), "it is gone before its reader");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(segments.read(before)?.id, id(0));
+    drop(pin);
+    wait_until(|| !path.exists());
+    assert!(segments.read(before).is_err());
+
+    linker.stop();
+    upkeep.stop();
+    writer.close()
+}
