@@ -11,6 +11,7 @@ const DAMAGE_TESTS = ['--test', 'damage'];
 const STORE_TESTS = ['--lib', 'store::'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
+const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
 const FUZZ_TESTS = ['--test', 'fuzz', 'word_of_a_snapshot'];
 
 export const MUTANTS = [
@@ -367,6 +368,13 @@ export const MUTANTS = [
     'slots[slot as usize].0 == 0)',
     'slots[slot as usize].0 == 0 && false)',
     FUZZ_TESTS,
+  ),
+  mutant(
+    'room is made for more slots than a snapshot has bytes for',
+    `${INDEX}/snapshot.rs`,
+    'if u64::from(count) * SLOT_BYTES as u64 > rest || ',
+    'if u64::from(count) * SLOT_BYTES as u64 > rest && false || ',
+    MEMORY_TESTS,
   ),
   mutant(
     'a link may be a mark alone',

@@ -1,6 +1,6 @@
 //! Files that somebody made up: random bytes, and sound files with words changed and all checksums
-//! made right again. Opening them and reading what they hold never panics, and takes no more memory
-//! than a few times their size.
+//! made right again. Opening them and reading what they hold never panics. No single allocation is
+//! larger than the largest file, and all at one time are no larger than all files together.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use std::{
     fs, panic,
     path::{Path, PathBuf},
     sync::{
-        Mutex, Once, OnceLock, PoisonError,
+        Mutex, MutexGuard, Once, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -33,14 +33,19 @@ const BLOCK: usize = 64;
 const SNAPSHOT_HEADER: usize = 64;
 const FRAME_HEADER: usize = 12;
 
-/// What an opened folder takes whatever its files say: threads, tables, buffers.
-const BASE_BYTES: usize = 4 << 20;
+/// What opening a folder takes whatever its files say: threads, tables, an empty index.
+const BASE_BYTES: usize = 64 << 10;
 
-/// Counts what is allocated, and the most that it ever was.
+/// What is taken beside that by who reads, searches and closes: above all the frame in which a
+/// snapshot is written.
+const USE_BYTES: usize = (1 << 20) + (512 << 10);
+
+/// Counts what is allocated, the most that it ever was, and the largest of all allocations.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -48,6 +53,7 @@ static ALLOCATOR: Counting = Counting;
 fn grown(bytes: usize) {
     let now = NOW.fetch_add(bytes, Relaxed) + bytes;
     MOST.fetch_max(now, Relaxed);
+    LARGEST.fetch_max(bytes, Relaxed);
 }
 
 // SAFETY: every call goes to the system's allocator as it came.
@@ -97,16 +103,46 @@ fn aged() -> &'static Aged {
     AGED.get_or_init(|| Aged::new(End::Closed))
 }
 
+/// Holds up all other tests: memory and panics are counted for the whole process.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Opens a folder, reads every point that it was made with, and searches.
 fn open_and_use(folder: &Path) -> Result<(), TestCaseError> {
-    // Memory and panics are counted for the whole process.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // A file is in memory at most once, one at a time: counts and lengths are held against the bytes
+    // that there are before anything is made for them. What is kept of a record takes less than the
+    // record, and what is kept of a slot less than the slot with its links.
+    open_and_use_within(folder, (1, 1))
+}
+
+/// The same, where so many bytes may be allocated for so many bytes of a file.
+fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<(), TestCaseError> {
+    let bound_for = |bytes: usize| bytes * memory / file;
     count_panics();
     let panics = PANICS.load(Relaxed);
     let before = NOW.load(Relaxed);
+    let sizes: Vec<usize> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len() as usize)
+        .collect();
+    let (all, largest) = (sizes.iter().sum::<usize>(), sizes.iter().max().unwrap());
     MOST.store(before, Relaxed);
-    if let Ok(engine) = open_aged(folder) {
+    LARGEST.store(0, Relaxed);
+    let opened = open_aged(folder);
+    let (taken, at_once) = (
+        MOST.load(Relaxed).saturating_sub(before),
+        LARGEST.load(Relaxed),
+    );
+    let bound = bound_for(*largest);
+    prop_assert!(
+        at_once <= bound,
+        "{at_once} bytes at once, expected {bound}"
+    );
+    let bound = BASE_BYTES + bound_for(all);
+    prop_assert!(taken <= bound, "{taken} bytes to open, expected {bound}");
+    if let Ok(engine) = opened {
         // What is found may be anything: who can make checksums right can write what they like.
         for (id, _) in &aged().model {
             drop(engine.get(id));
@@ -118,11 +154,7 @@ fn open_and_use(folder: &Path) -> Result<(), TestCaseError> {
         drop(engine.close());
     }
     let taken = MOST.load(Relaxed).saturating_sub(before);
-    let entries = fs::read_dir(folder).unwrap();
-    let bytes: u64 = entries
-        .map(|entry| entry.unwrap().metadata().unwrap().len())
-        .sum();
-    let bound = BASE_BYTES + 8 * bytes as usize;
+    let bound = bound + USE_BYTES;
     prop_assert!(taken <= bound, "{taken} bytes were taken, expected {bound}");
     prop_assert_eq!(PANICS.load(Relaxed), panics, "something panicked");
     Ok(())
@@ -322,6 +354,7 @@ fn is_manifest(path: &Path) -> bool {
 
 #[test]
 fn files_are_put_together_again_as_they_were() {
+    let _alone = alone();
     for (path, sound) in aged().files() {
         let mut bytes = sound.clone();
         if is_manifest(&path) {
@@ -339,6 +372,7 @@ fn files_are_put_together_again_as_they_were() {
 #[test]
 fn a_word_of_a_snapshot_that_is_zeroed_or_a_mark_alone_is_taken_or_refused() {
     const MARK: u32 = 1 << 31;
+    let _alone = alone();
     let snapshots = files(|path| is(path, "snapshot"));
     let words = snapshots[0].1.len() / 4 - 100;
     for (number, place) in (0..words).step_by(97).enumerate() {
@@ -352,9 +386,32 @@ fn a_word_of_a_snapshot_that_is_zeroed_or_a_mark_alone_is_taken_or_refused() {
     }
 }
 
+/// Nothing in a file takes more memory for its bytes.
+#[test]
+fn a_snapshot_of_free_slots_alone_takes_what_these_slots_take() {
+    const SLOTS: u32 = 100_000;
+    // Of a slot there are 24 bytes in the file and 56 in memory.
+    const TIMES: (usize, usize) = (56, 24);
+    let _alone = alone();
+    let folder = with_changed(&files(|path| is(path, "snapshot")), |file| {
+        let mut content = vec![0; 8 + 24 * SLOTS as usize];
+        put(&mut content, 0, SLOTS);
+        *file = framed(file[..SNAPSHOT_HEADER].to_vec(), &content);
+    });
+    open_and_use_within(folder.path(), TIMES).unwrap();
+    // One slot more than there are bytes for.
+    let folder = with_changed(&files(|path| is(path, "snapshot")), |file| {
+        let mut content = vec![0; 8 + 24 * SLOTS as usize];
+        put(&mut content, 0, SLOTS + 100);
+        *file = framed(file[..SNAPSHOT_HEADER].to_vec(), &content);
+    });
+    open_and_use(folder.path()).unwrap();
+}
+
 /// Who follows the copies of a point would never come to an end.
 #[test]
 fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
+    let _alone = alone();
     let (path, _) = files(|path| is(path, "snapshot")).pop().unwrap();
     let newest = files(|other| other == path);
     let folder = with_changed(&newest, |file| {
@@ -383,59 +440,64 @@ fn config() -> ProptestConfig {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn any_bytes_in_place_of_a_file_are_taken_or_refused(
-        which in any::<prop::sample::Index>(),
-        kept in 0_usize..100,
-        bytes in prop::collection::vec(any::<u8>(), 0..9_000),
-    ) {
+#[test]
+fn any_bytes_in_place_of_a_file_are_taken_or_refused() {
+    let _alone = alone();
+    let which = any::<prop::sample::Index>();
+    let bytes = prop::collection::vec(any::<u8>(), 0..9_000);
+    proptest!(config(), |(which in which, kept in 0_usize..100, bytes in bytes)| {
         let all = files(|_| true);
         let folder = with_changed(&[which.get(&all).clone()], |file| {
             file.truncate(kept);
             file.extend(&bytes);
         });
         open_and_use(folder.path())?;
-    }
+    });
+}
 
-    #[test]
-    fn any_manifest_under_a_right_checksum_is_taken_or_refused(changes in changes()) {
+#[test]
+fn any_manifest_under_a_right_checksum_is_taken_or_refused() {
+    let _alone = alone();
+    proptest!(config(), |(changes in changes())| {
         let folder = with_changed(&files(is_manifest), |bytes| change_manifest(bytes, &changes));
         open_and_use(folder.path())?;
-    }
+    });
+}
 
-    #[test]
-    fn any_log_under_right_checksums_is_taken_or_refused(
-        which in any::<prop::sample::Index>(),
-        changes in changes(),
-    ) {
+#[test]
+fn any_log_under_right_checksums_is_taken_or_refused() {
+    let _alone = alone();
+    proptest!(config(), |(which in any::<prop::sample::Index>(), changes in changes())| {
         let logs = files(|path| is(path, "log"));
         let folder = with_changed(&[which.get(&logs).clone()], |bytes| {
             change_segment(bytes, &changes);
         });
         open_and_use(folder.path())?;
-    }
+    });
+}
 
-    // All snapshots, so that none stands in for another.
-    #[test]
-    fn any_snapshot_under_right_checksums_is_taken_or_refused(changes in changes()) {
+// All snapshots, so that none stands in for another.
+#[test]
+fn any_snapshot_under_right_checksums_is_taken_or_refused() {
+    let _alone = alone();
+    proptest!(config(), |(changes in changes())| {
         let snapshots = files(|path| is(path, "snapshot"));
         let folder = with_changed(&snapshots, |bytes| change_snapshot(bytes, &changes));
         open_and_use(folder.path())?;
-    }
+    });
+}
 
-    #[test]
-    fn any_content_of_a_snapshot_is_taken_or_refused(
-        words in prop::collection::vec(word(), 0..200),
-        bytes in prop::collection::vec(any::<u8>(), 0..2_000),
-    ) {
+#[test]
+fn any_content_of_a_snapshot_is_taken_or_refused() {
+    let _alone = alone();
+    let words = prop::collection::vec(word(), 0..200);
+    let bytes = prop::collection::vec(any::<u8>(), 0..2_000);
+    proptest!(config(), |(words in words, bytes in bytes)| {
         let words = words.iter().flat_map(|word| word.to_le_bytes());
         let content: Vec<u8> = words.chain(bytes).collect();
         let folder = with_changed(&files(|path| is(path, "snapshot")), |file| {
             *file = framed(file[..SNAPSHOT_HEADER].to_vec(), &content);
         });
         open_and_use(folder.path())?;
-    }
+    });
 }

@@ -212,6 +212,8 @@ pub fn decode(
     records.clear();
     let group = decode_header(segment, bytes, position)?;
     verify_headers(segment, bytes, &group)?;
+    // As many as there are headers: more room than these take in the file is never asked for.
+    records.reserve_exact(group.record_count as usize);
     for (index, header) in group.record_headers(bytes).iter().enumerate() {
         let record = decode_record(segment, bytes, &group, (index, header), depth)?;
         if records
@@ -387,6 +389,24 @@ mod tests {
         let mut bytes = vec![0; POSITION as usize];
         bytes.extend(&group);
         (bytes, locations)
+    }
+
+    #[test]
+    fn the_headers_of_a_group_take_no_more_memory_than_in_the_file() {
+        let segment = segment();
+        let records: Vec<Record> = (5..1_034).map(Record::noop).collect();
+        let place = Place {
+            segment: &segment,
+            position: 0,
+            durable: 4,
+        };
+        let mut group = Vec::new();
+        let layout = Layout::of(&records).unwrap();
+        encode(&mut group, &records, layout, place).unwrap();
+        let mut headers = Vec::new();
+        decode(&segment, &group, 0, Depth::Everything, &mut headers).unwrap();
+        assert_eq!(headers.len(), records.len());
+        assert!(headers.capacity() * size_of::<RecordHeader>() <= group.len());
     }
 
     #[test]
