@@ -13,6 +13,9 @@ const LARGE_BYTES = 128 * 1024;
 /** How long the thread waits for the next request before its memory is given back. */
 const IDLE_MS = 10_000;
 
+/** Every so many requests the oldest that waits is next, however large it is. */
+const FAIR_TURN = 4;
+
 /** What gRPC puts before a message, in the same memory. */
 const FRAME_BYTES = 5;
 
@@ -34,8 +37,9 @@ interface Waiting {
 
 /**
  * Reads what requests hold: small ones at once, large ones on a thread of their own, one after the
- * other, because nobody else is served while this thread reads. It starts with the first of them, and ends
- * when there has been none for a while.
+ * other, because nobody else is served while this thread reads. Of those that wait the smallest is
+ * next, so that it does not wait until all that is larger has been read. The thread starts with the
+ * first of them, and ends when there has been none for a while.
  * No request is too much for it; should it end nevertheless, that is a defect, which ends the
  * process.
  */
@@ -43,6 +47,7 @@ export class Decoder {
   /** Those that the thread has not been handed yet, in the order in which they came. */
   readonly #queue = new Set<Waiting>();
   #running: Waiting | undefined;
+  #turns = 0;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
 
@@ -99,14 +104,13 @@ export class Decoder {
   }
 
   #next(): void {
-    const [waiting] = this.#queue;
     if (this.#running !== undefined) return;
     clearTimeout(this.#idle);
+    const waiting = this.#takeNext();
     if (waiting === undefined) {
       this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();
       return;
     }
-    this.#queue.delete(waiting);
     this.#running = waiting;
     this.#worker ??= this.#start();
     const { name, bytes } = waiting.task;
@@ -115,6 +119,19 @@ export class Decoder {
     const own = rest <= FRAME_BYTES ? bytes : new Uint8Array(bytes);
     const task: Task = { name, bytes: own };
     this.#worker.postMessage(task, [own.buffer as ArrayBuffer]);
+  }
+
+  #takeNext(): Waiting | undefined {
+    let [next] = this.#queue;
+    if (next === undefined) return undefined;
+    this.#turns += 1;
+    if (this.#turns % FAIR_TURN !== 0) {
+      for (const waiting of this.#queue) {
+        if (waiting.task.bytes.length < next.task.bytes.length) next = waiting;
+      }
+    }
+    this.#queue.delete(next);
+    return next;
   }
 
   /** What large requests have left in the heap of the thread would stay there until the next. */

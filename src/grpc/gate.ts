@@ -23,6 +23,7 @@ const METHODS: ReadonlySet<string> = new Set(
 const WRITE_METHODS: ReadonlySet<string> = new Set(
   ['InsertVector', 'InsertVectorsBatch', 'DeletePoint'].map(pathOf),
 );
+const INSERT = pathOf('InsertVector');
 const BATCH_METHODS: ReadonlySet<string> = new Set(
   ['InsertVectorsBatch', 'SearchPointsBatch'].map(pathOf),
 );
@@ -58,7 +59,7 @@ export interface GateOptions {
  */
 export function callGate({ rules, keys, inflight, requests }: GateOptions): ServerInterceptor {
   const operationOf = grpcOperations(requests);
-  const { maxRequestBytes, maxContentBytes } = rules.limits;
+  const { maxContentBytes } = rules.limits;
   // A message of one point or one query is read on the loop: a large one would hold up all others.
   const messageBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
   const openAllowance: Allowance = {
@@ -69,14 +70,12 @@ export function callGate({ rules, keys, inflight, requests }: GateOptions): Serv
   };
   const readAllowance = { maxBytes: messageBytes, freeBytes: 0, inflight, countsAnswers: true };
   // What has been stored is not to be refused any more, and its request was larger than its answer.
-  const writeAllowance = {
-    ...readAllowance,
-    maxBytes: messageBytes + maxContentBytes,
-    countsAnswers: false,
-  };
+  const writeAllowance = { ...readAllowance, countsAnswers: false };
   const allowanceOf = (path: string): Allowance => {
     const allowance = WRITE_METHODS.has(path) ? writeAllowance : readAllowance;
-    return BATCH_METHODS.has(path) ? { ...allowance, maxBytes: maxRequestBytes } : allowance;
+    if (path === INSERT) return { ...allowance, maxBytes: messageBytes + maxContentBytes };
+    // That of a batch is limited by grpc-js, with a text of its own.
+    return BATCH_METHODS.has(path) ? { ...allowance, maxBytes: Infinity } : allowance;
   };
   const allowances = new Map([...METHODS].map((path) => [path, allowanceOf(path)]));
   return ({ path }, call) => {

@@ -29,7 +29,8 @@ let server: Server;
 
 /** Answers every request with the JSON that it brought, but never one of /unanswered. */
 beforeEach(async () => {
-  inflight = new InflightBytes(LIMITS.maxInflightBytes);
+  // All of it is there for large requests.
+  inflight = new InflightBytes(LIMITS.maxInflightBytes, LIMITS.maxInflightBytes);
   const logger = pino({ level: 'silent' });
   const app = new Koa<RequestState>();
   app.on('error', () => {});

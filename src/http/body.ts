@@ -4,10 +4,10 @@ import { VectordError, invalid } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
 import { joinSmall } from '../join-small.js';
 import type { Limits } from '../limits.js';
+import { whenStalled } from '../stall.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';
 import { onRequestEnd } from './request-end.js';
-import { whenStalled } from '../stall.js';
 import { reservationOf } from './reservation.js';
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([

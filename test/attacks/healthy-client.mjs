@@ -4,15 +4,15 @@ import { Agent, request } from 'node:http';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
 const PERIOD_MS = 20;
-const { HTTP, GRPC, KEY, HTTP_BODY, GRPC_BODY } = process.env;
+const { HTTP, GRPC, KEY } = process.env;
 
 const metadata = new Metadata();
 metadata.set('authorization', KEY);
 const grpc = new Client(GRPC, credentials.createInsecure());
-const message = Buffer.from(GRPC_BODY, 'base64');
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const same = (bytes) => bytes;
 
+let wish;
 let durationsMs = [];
 let refusals = 0;
 let failures = [];
@@ -20,22 +20,22 @@ let underWay = 0;
 let isReporting = false;
 
 function searchGrpc(done) {
-  const path = '/vectordb.VectorDB/SearchPoints';
-  grpc.makeUnaryRequest(path, same, same, message, metadata, (error) => {
+  const path = `/vectordb.VectorDB/${wish.grpcMethod}`;
+  grpc.makeUnaryRequest(path, same, same, wish.grpcMessage, metadata, (error) => {
     done(error === null, error?.code === 8, String(error));
   });
 }
 
 function searchHttp(done) {
-  const headers = { 'api-key': KEY, 'content-length': Buffer.byteLength(HTTP_BODY) };
+  const headers = { 'api-key': KEY, 'content-length': Buffer.byteLength(wish.httpBody) };
   const options = { agent, method: 'POST', headers };
-  const search = request(`${HTTP}/points/search`, options, (answer) => {
+  const search = request(`${HTTP}${wish.httpPath}`, options, (answer) => {
     answer.resume();
     const { statusCode } = answer;
     answer.once('end', () => done(statusCode === 200, statusCode === 503, `HTTP ${statusCode}`));
   });
   search.once('error', (error) => done(false, false, String(error)));
-  search.end(HTTP_BODY);
+  search.end(wish.httpBody);
 }
 
 function measure(search) {
@@ -58,7 +58,17 @@ function report() {
   failures = [];
 }
 
-process.on('message', (order) => {
+process.once('message', (wanted) => {
+  wish = { ...wanted, grpcMessage: Buffer.from(wanted.grpcMessage, 'base64') };
+  process.on('message', obey);
+  setInterval(() => {
+    if (isReporting) return;
+    measure(searchGrpc);
+    measure(searchHttp);
+  }, PERIOD_MS);
+});
+
+function obey(order) {
   if (order === 'forget') {
     durationsMs = [];
     refusals = 0;
@@ -74,11 +84,5 @@ process.on('message', (order) => {
       isReporting = false;
     }, 1);
   }
-});
+}
 process.on('disconnect', () => process.exit());
-
-setInterval(() => {
-  if (isReporting) return;
-  measure(searchGrpc);
-  measure(searchHttp);
-}, PERIOD_MS);

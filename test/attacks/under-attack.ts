@@ -11,6 +11,14 @@ export interface Attack {
   readonly strike: (target: Target) => Promise<void>;
 }
 
+/** What a healthy client asks for, over and over, and how. */
+export interface Wish {
+  readonly httpPath: string;
+  readonly httpBody: string;
+  readonly grpcMethod: string;
+  readonly grpcMessage: Buffer;
+}
+
 /** What a healthy client told of its searches. */
 interface Health {
   readonly count: number;
@@ -43,7 +51,11 @@ const IS_TOLD = process.platform === 'linux';
  * Has a service go through one attack after the other: a healthy client is served throughout, its
  * memory stays below the bound, and afterwards it answers as before and has let go of everything.
  */
-export function underAttack(family: string, attacks: readonly Attack[]): void {
+export function underAttack(
+  family: string,
+  attacks: readonly Attack[],
+  wishOf: (target: Target) => Wish = aSearch,
+): void {
   describe.skipIf(!IS_TOLD)(family, () => {
     let target: Target;
     let healthy: HealthyClient;
@@ -51,7 +63,7 @@ export function underAttack(family: string, attacks: readonly Attack[]): void {
 
     beforeAll(async () => {
       target = await Target.start();
-      healthy = await HealthyClient.start(target);
+      healthy = await HealthyClient.start(target, wishOf(target));
       await healthy.during(async () => await sleep(300));
       target.calmSockets = target.sockets();
       target.calmBytes = target.memoryBytes('VmRSS');
@@ -91,6 +103,15 @@ export function underAttack(family: string, attacks: readonly Attack[]): void {
   });
 }
 
+function aSearch(target: Target): Wish {
+  return {
+    httpPath: '/points/search',
+    httpBody: target.searchJson,
+    grpcMethod: 'SearchPoints',
+    grpcMessage: target.searchMessage,
+  };
+}
+
 interface Outcome {
   readonly calm: Health;
   readonly hit: Health;
@@ -121,19 +142,13 @@ function allowedMs(calm: Health): number {
 class HealthyClient {
   private constructor(private readonly child: ChildProcess) {}
 
-  static async start(target: Target): Promise<HealthyClient> {
+  static async start(target: Target, wish: Wish): Promise<HealthyClient> {
     const { http, grpc, keys } = target.server;
-    const child = fork(HEALTHY_CLIENT, {
-      env: {
-        ...process.env,
-        HTTP: http,
-        GRPC: grpc,
-        KEY: keys.readonly,
-        HTTP_BODY: target.searchJson,
-        GRPC_BODY: target.searchMessage.toString('base64'),
-      },
-    });
+    const env = { ...process.env, HTTP: http, GRPC: grpc, KEY: keys.readonly };
+    const child = fork(HEALTHY_CLIENT, { env });
     await once(child, 'spawn');
+    // More than the environment of a process holds.
+    child.send({ ...wish, grpcMessage: wish.grpcMessage.toString('base64') });
     return new HealthyClient(child);
   }
 

@@ -85,6 +85,8 @@ describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mo
     }
 
     rmSync(disk.path('filler'));
+    // It is looked for a few times a second.
+    await sleep(200);
     await expectInserts();
     expect(statSync(disk.path('RESERVE')).size).toBe(RESERVE_BYTES);
     await stop();

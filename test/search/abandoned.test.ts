@@ -153,11 +153,13 @@ test('so are those of HTTP connections that end', async () => {
 test('a single search that is heavy is given up, too', async () => {
   const calls = beginBatches(connected(), 10);
   await untilJobs(10);
-  // It waits behind the batches.
-  const body = JSON.stringify({ vector: HEAVY, similarity: 'Euclidean', limit: POINTS });
+  // By its breadth it is more work than the batches, so it waits for them.
+  const ef = 2 ** 32 - 1;
+  const body = JSON.stringify({ vector: HEAVY, similarity: 'Euclidean', limit: POINTS, ef });
   const socket = beginHttp('/points/search', body);
   const other = connected().open('SearchPoints', headers);
-  other.stream.end(framed(wire.searchRequest(HEAVY, POINTS)));
+  const message = Buffer.concat([wire.searchRequest(HEAVY, POINTS), wire.integer(4, ef)]);
+  other.stream.end(framed(message));
   await untilJobs(12);
   socket.destroy();
   other.stream.close(constants.NGHTTP2_CANCEL);

@@ -1,14 +1,20 @@
 //! The searches of one request, in groups: the queries of a group go over the points together,
 //! and the groups are spread over the threads.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use crate::{
-    Metric, Result,
+    Metric, Result, distance,
     engine::Query,
     graph::Scratch,
     index::{Hit, Index, PointId, Prepared},
-    workers::Job,
+    workers::{Job, Turn},
     writer::Done,
 };
 
@@ -24,14 +30,18 @@ pub struct BatchSearch {
     index: Arc<Index>,
     vectors: Vec<f32>,
     queries: Vec<Query>,
-    groups: Vec<Group>,
+    groups: Vec<Mutex<Group>>,
+    /// Points at the beginning: what a query may ask for more takes no work.
+    points: usize,
+    /// Candidates of the queries that have no answer yet.
+    work_left: AtomicU64,
     done: Mutex<Option<Done<Vec<Vec<Hit>>>>>,
 }
 
+/// Queries of the batch, all under one metric.
 struct Group {
-    /// Which queries of the batch, all under one metric.
-    members: Vec<u32>,
-    answers: Mutex<Result<Vec<Vec<Hit>>>>,
+    unanswered: Vec<u32>,
+    answers: Result<Vec<(u32, Vec<Hit>)>>,
 }
 
 impl BatchSearch {
@@ -43,43 +53,73 @@ impl BatchSearch {
         threads: usize,
         done: Done<Vec<Vec<Hit>>>,
     ) -> Self {
-        let group = |members| Group {
-            members,
-            answers: Mutex::new(Ok(Vec::new())),
+        let points = index.live() as usize;
+        let group = |unanswered| {
+            Mutex::new(Group {
+                unanswered,
+                answers: Ok(Vec::new()),
+            })
         };
-        let groups = group_by_metric(&queries, index.live() as usize, threads);
-        BatchSearch {
+        let groups = group_by_metric(&queries, points, threads);
+        let batch = BatchSearch {
             groups: groups.into_iter().map(group).collect(),
+            work_left: AtomicU64::new(0),
+            points,
             index,
             vectors,
             queries,
             done: Mutex::new(Some(done)),
-        }
+        };
+        let work = (0..batch.queries.len()).map(|member| batch.work(member));
+        let work = work.fold(0, u64::saturating_add);
+        batch.work_left.store(work, Ordering::Relaxed);
+        batch
     }
 
+    fn vector(&self, member: usize) -> &[f32] {
+        let dimension = self.index.dimension();
+        &self.vectors[member * dimension..(member + 1) * dimension]
+    }
+
+    /// The candidates of a query, by the rule of `MAX_SEARCH_WORK`; those that only double precision
+    /// can rank are all points.
+    fn work(&self, member: usize) -> u64 {
+        let query = &self.queries[member];
+        let least = if distance::is_ordinary(self.vector(member)) {
+            query.limit.min(self.points)
+        } else {
+            self.points
+        };
+        query.ef.max(least) as u64
+    }
+
+    fn group(&self, part: usize) -> MutexGuard<'_, Group> {
+        self.groups[part]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answers to some queries, as many as the turn has room for.
     fn search(
         &self,
         members: &[u32],
         scratch: &mut Scratch,
-        is_cut: &AtomicBool,
-    ) -> Result<Vec<Vec<Hit>>> {
-        let dimension = self.index.dimension();
+        turn: &Turn,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
         let view = self.index.view();
         let prepare = |&member: &u32| {
             let member = member as usize;
-            let vector = &self.vectors[member * dimension..(member + 1) * dimension];
-            view.prepare(self.queries[member].request(vector))
+            view.prepare(self.queries[member].request(self.vector(member)))
         };
-        Prepared::run_together(members.iter().map(prepare).collect(), scratch, is_cut)
+        let prepared = members.iter().map(prepare).collect();
+        Prepared::run_together(prepared, scratch, |work| turn.goes_on(work))
     }
 
     /// The answers of all groups in the order of the queries.
     fn answers(&self) -> Result<Vec<Vec<Hit>>> {
         let mut answers: Vec<Vec<Hit>> = self.queries.iter().map(|_| Vec::new()).collect();
-        for group in &self.groups {
-            let mut found = group.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = std::mem::replace(&mut *found, Ok(Vec::new()))?;
-            for (&member, hits) in group.members.iter().zip(found) {
+        for part in 0..self.groups.len() {
+            for (member, hits) in mem::replace(&mut self.group(part).answers, Ok(Vec::new()))? {
                 answers[member as usize] = hits;
             }
         }
@@ -93,19 +133,41 @@ impl Job for BatchSearch {
     }
 
     fn bytes(&self) -> usize {
-        let points = self.index.live() as usize;
         let hits = self
             .queries
             .iter()
-            .map(|query| query.limit.min(points))
+            .map(|query| query.limit.min(self.points))
             .sum::<usize>();
         self.vectors.len() * size_of::<f32>() + hits * (size_of::<Hit>() + size_of::<PointId>())
     }
 
-    fn run(&self, part: usize, scratch: &mut Scratch, is_cut: &AtomicBool) {
-        let group = &self.groups[part];
-        let answers = self.search(&group.members, scratch, is_cut);
-        *group.answers.lock().unwrap_or_else(PoisonError::into_inner) = answers;
+    fn work_left(&self) -> u64 {
+        self.work_left.load(Ordering::Relaxed)
+    }
+
+    fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool {
+        let members = mem::take(&mut self.group(part).unanswered);
+        let found = self.search(&members, scratch, turn);
+        let mut group = self.group(part);
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                group.answers = Err(error);
+                return true;
+            }
+        };
+        for (member, hits) in members.into_iter().zip(found) {
+            let Some(hits) = hits else {
+                group.unanswered.push(member);
+                continue;
+            };
+            self.work_left
+                .fetch_sub(self.work(member as usize), Ordering::Relaxed);
+            if let Ok(answers) = &mut group.answers {
+                answers.push((member, hits));
+            }
+        }
+        group.unanswered.is_empty()
     }
 
     fn finish(&self, outcome: Result<()>) {
@@ -149,7 +211,10 @@ fn group_by_metric(queries: &[Query], points: usize, threads: usize) -> Vec<Vec<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
+    use crate::{budget::Budget, index::testing::index, workers::Workers};
 
     fn queries(metrics: &[Metric], limit: usize) -> Vec<Query> {
         let query = |&metric| Query {
@@ -175,6 +240,60 @@ mod tests {
                     .all(|&member| metrics[member as usize] == metric)
             );
         }
+    }
+
+    #[test]
+    fn small_batches_are_answered_while_a_large_one_is_under_way_which_is_answered_whole() {
+        let points: Vec<Vec<f32>> = (0..5_000).map(|x| vec![x as f32, 50.0]).collect();
+        let index = index(&points);
+        // Those too great for single precision are searched for one by one, more work than a turn
+        // is, and the others, in between, scan the points together.
+        let query = |limit| Query {
+            metric: Metric::Cosine,
+            limit,
+            ef: 1,
+        };
+        let vector = |number: usize| {
+            let scale = if number.is_multiple_of(3) { 1.0 } else { 1e30 };
+            [scale * (number * number) as f32, scale * 50.0]
+        };
+        let large: Vec<f32> = (0..10).flat_map(vector).collect();
+
+        let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
+        let submit = |vectors: Vec<f32>, query, done: Done<Vec<Vec<Hit>>>| {
+            let queries = vec![query; vectors.len() / 2];
+            let batch = BatchSearch::new(Arc::clone(&index), vectors, queries, 1, done);
+            assert_eq!(batch.parts(), 1);
+            workers.submit(Box::new(batch)).unwrap();
+        };
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        let waits = Arc::clone(&gate);
+        submit(
+            vec![1.0; 2],
+            query(1),
+            Box::new(move |_| drop(waits.lock())),
+        );
+        let (sender, receiver) = channel();
+        let tell = || {
+            let sender = sender.clone();
+            Box::new(move |answers| sender.send(answers).unwrap())
+        };
+        submit(large.clone(), query(3), tell());
+        for _ in 0..10 {
+            submit(vec![1.0; 2], query(1), tell());
+        }
+        drop(held);
+        for _ in 0..10 {
+            assert_eq!(receiver.recv().unwrap().unwrap().len(), 1);
+        }
+        let answers = receiver.recv().unwrap().unwrap();
+        let mut scratch = Scratch::new();
+        let request = query(3);
+        let alone = large
+            .chunks(2)
+            .map(|vector| index.search(request.request(vector), &mut scratch).unwrap());
+        assert_eq!(answers, alone.collect::<Vec<_>>());
     }
 
     #[test]

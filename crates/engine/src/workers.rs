@@ -1,8 +1,10 @@
 //! The threads that answer batches and heavy searches: a bounded queue of jobs, each a number of
-//! parts that the threads take one by one, so that one batch is spread over all of them.
+//! parts that the threads take one by one, so that one batch is spread over all of them. Jobs take
+//! turns, the one with the least work left first, so that a small one never waits for a large one.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::BTreeMap,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -20,13 +22,22 @@ use crate::{
 /// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
 const MAX_JOBS: usize = 256;
 
-/// Work of several parts, each done once, on whichever thread.
+/// Candidates of searches after which a part gives way to other jobs: some milliseconds.
+const TURN_WORK: u64 = 4096;
+
+/// Every so many turns the oldest job is next, however much of it is left, so that none starves.
+const FAIR_TURN: u64 = 4;
+
+/// Work of several parts, each done once, in one or more turns, on whichever threads.
 pub trait Job: Send + Sync {
     /// The number of parts, at least 1.
     fn parts(&self) -> usize;
 
-    /// Does one part, or as much of it as was done when nobody wanted it any more.
-    fn run(&self, part: usize, scratch: &mut Scratch, is_cut: &AtomicBool);
+    /// The work that is left, in candidates of searches.
+    fn work_left(&self) -> u64;
+
+    /// Goes on with a part for as long as the turn allows; answers whether the part is done.
+    fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
 
     /// The memory that the job and its results take.
     fn bytes(&self) -> usize;
@@ -37,7 +48,7 @@ pub trait Job: Send + Sync {
 }
 
 /// Names a job for whoever may abandon it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
 impl Ticket {
@@ -69,24 +80,47 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    /// Jobs of which a part has not been begun, the oldest first.
-    waiting: VecDeque<Arc<Running>>,
-    /// All jobs that wait or run.
-    unfinished: HashMap<Ticket, Arc<Running>>,
+    /// All jobs that wait or run, the oldest first.
+    unfinished: BTreeMap<Ticket, Unfinished>,
     tickets: u64,
+    turns: u64,
     stopped: bool,
+}
+
+/// A job and how far it is.
+struct Unfinished {
+    running: Arc<Running>,
+    /// The first part that has had no turn.
+    next: usize,
+    /// Parts between two turns.
+    paused: Vec<usize>,
+    /// Parts that are not done.
+    undone: usize,
 }
 
 struct Running {
     ticket: Ticket,
     job: Box<dyn Job>,
-    /// The part that is begun next; changes only under the lock of the queue.
-    next: AtomicUsize,
-    unfinished: AtomicUsize,
     panics: AtomicUsize,
     /// Whether something was left undone because nobody waits for it or the threads should end.
     is_cut: AtomicBool,
     _memory: Reservation,
+}
+
+/// What a thread does of one part before it looks what is next.
+pub struct Turn<'a> {
+    shared: &'a Shared,
+    running: &'a Running,
+}
+
+impl Turn<'_> {
+    /// Whether to go on after so much work: until nobody wants the job any more, or a while has
+    /// passed and another job waits.
+    #[must_use]
+    pub fn goes_on(&self, work: u64) -> bool {
+        let is_over = || work >= TURN_WORK && self.shared.lock().has_other(self.running.ticket);
+        !self.running.is_cut.load(Ordering::Relaxed) && !is_over()
+    }
 }
 
 impl Workers {
@@ -137,12 +171,9 @@ impl Workers {
     /// in the queue is free; what is under way ends soon. Nothing, where the job has ended.
     pub fn abandon(&self, ticket: Ticket) {
         let mut queue = self.shared.lock();
-        let Some(running) = queue.unfinished.get(&ticket).map(Arc::clone) else {
-            return;
-        };
-        let has_ended = queue.cut(&running);
+        let ended = queue.cut(ticket);
         drop(queue);
-        if has_ended {
+        if let Some(running) = ended {
             running.job.finish(Err(Error::Abandoned));
         }
     }
@@ -152,11 +183,12 @@ impl Workers {
     pub fn stop(&self) {
         let mut queue = self.shared.lock();
         queue.stopped = true;
-        let mut unfinished: Vec<_> = queue.unfinished.values().map(Arc::clone).collect();
-        unfinished.retain(|running| queue.cut(running));
+        let tickets: Vec<_> = queue.unfinished.keys().copied().collect();
+        let cut = |ticket| queue.cut(ticket);
+        let ended: Vec<_> = tickets.into_iter().filter_map(cut).collect();
         drop(queue);
         self.shared.changed.notify_all();
-        for running in unfinished {
+        for running in ended {
             running.job.finish(Err(Error::Closed));
         }
         let threads =
@@ -169,27 +201,70 @@ impl Workers {
 }
 
 impl Queue {
-    /// Takes a job out of those that wait and has its threads stop. Answers whether that was its
-    /// end: else the last thread that works on it finishes it.
-    fn cut(&mut self, running: &Arc<Running>) -> bool {
-        running.is_cut.store(true, Ordering::Relaxed);
-        let parts = running.job.parts();
-        let left = parts - running.next.swap(parts, Ordering::Relaxed);
-        if left == 0 {
-            return false;
-        }
-        self.waiting
-            .retain(|waiting| waiting.ticket != running.ticket);
-        self.count_done(running, left)
+    /// Gives up what has not begun of a job, or is between two turns, and has its threads stop.
+    /// Answers the job if that was its end: else the last thread that works on it finishes it.
+    fn cut(&mut self, ticket: Ticket) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        job.running.is_cut.store(true, Ordering::Relaxed);
+        let parts = job.running.job.parts();
+        let waiting = parts - mem::replace(&mut job.next, parts) + job.paused.len();
+        job.paused.clear();
+        self.note_done(ticket, waiting)
     }
 
-    /// Notes that so many parts of a job are done; answers whether the job is.
-    fn count_done(&mut self, running: &Running, parts: usize) -> bool {
-        let is_done = running.unfinished.fetch_sub(parts, Ordering::AcqRel) == parts;
-        if is_done {
-            self.unfinished.remove(&running.ticket);
+    /// Notes how a turn ended; answers the job if that was its end.
+    fn end_turn(&mut self, ticket: Ticket, part: usize, is_done: bool) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        if is_done || job.running.is_cut.load(Ordering::Relaxed) {
+            return self.note_done(ticket, 1);
         }
-        is_done
+        job.paused.push(part);
+        None
+    }
+
+    /// Notes that so many parts of a job need no more turns; answers the job if none does.
+    fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        job.undone -= parts;
+        if job.undone > 0 {
+            return None;
+        }
+        Some(self.unfinished.remove(&ticket)?.running)
+    }
+
+    /// Whether a job other than this one waits for a thread.
+    fn has_other(&self, ticket: Ticket) -> bool {
+        let mut jobs = self.unfinished.iter();
+        jobs.any(|(&other, job)| other != ticket && job.waits())
+    }
+
+    /// The part that has the next turn, if any waits: of the job with the least work left.
+    fn next_part(&mut self) -> Option<(Arc<Running>, usize)> {
+        let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
+        let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());
+        let job = if is_fair {
+            waiting.next()
+        } else {
+            waiting.min_by_key(|job| job.running.job.work_left())
+        }?;
+        let part = job.take_part();
+        let running = Arc::clone(&job.running);
+        self.turns += 1;
+        Some((running, part))
+    }
+}
+
+impl Unfinished {
+    fn waits(&self) -> bool {
+        !self.paused.is_empty() || self.next < self.running.job.parts()
+    }
+
+    /// A part that waits, of which there is one.
+    fn take_part(&mut self) -> usize {
+        self.paused.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
     }
 }
 
@@ -231,13 +306,16 @@ impl Shared {
             ticket,
             is_cut: AtomicBool::new(false),
             _memory: memory,
-            next: AtomicUsize::new(0),
-            unfinished: AtomicUsize::new(job.parts()),
             panics: AtomicUsize::new(0),
             job,
         });
-        queue.unfinished.insert(ticket, Arc::clone(&running));
-        queue.waiting.push_back(running);
+        let unfinished = Unfinished {
+            next: 0,
+            paused: Vec::new(),
+            undone: running.job.parts(),
+            running,
+        };
+        queue.unfinished.insert(ticket, unfinished);
         drop(queue);
         self.changed.notify_all();
         Ok(ticket)
@@ -246,16 +324,21 @@ impl Shared {
     fn run(&self) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
-            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &running.is_cut));
-            if catch_unwind(work).is_err() {
+            let turn = Turn {
+                shared: self,
+                running: &running,
+            };
+            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &turn));
+            let is_done = catch_unwind(work).unwrap_or_else(|_| {
                 running.panics.fetch_add(1, Ordering::Relaxed);
                 scratch = Scratch::new();
-            }
+                true
+            });
             let mut queue = self.lock();
-            let is_done = queue.count_done(&running, 1);
+            let ended = queue.end_turn(running.ticket, part, is_done);
             let stopped = queue.stopped;
             drop(queue);
-            if is_done {
+            if let Some(running) = ended {
                 // Whoever waits for the job can do no more about a panic in its own callback.
                 drop(catch_unwind(AssertUnwindSafe(|| {
                     running.job.finish(running.outcome(stopped));
@@ -264,17 +347,12 @@ impl Shared {
         }
     }
 
-    /// The next part of the oldest job that has one left; none once the threads should end.
+    /// The part that has the next turn, as soon as there is one; none once the threads should end.
     fn next_part(&self) -> Option<(Arc<Running>, usize)> {
         let mut queue = self.lock();
         loop {
-            if let Some(running) = queue.waiting.front() {
-                let running = Arc::clone(running);
-                let part = running.next.fetch_add(1, Ordering::Relaxed);
-                if part + 1 >= running.job.parts() {
-                    queue.waiting.pop_front();
-                }
-                return Some((running, part));
+            if let Some(next) = queue.next_part() {
+                return Some(next);
             }
             if queue.stopped {
                 return None;
@@ -295,7 +373,13 @@ mod tests {
 
     struct Count {
         parts: usize,
+        /// What a part takes: a step is as much work as a turn is.
+        steps: usize,
+        /// Steps of each part.
         done: Vec<AtomicUsize>,
+        name: char,
+        /// The names of the jobs in the order of their steps.
+        log: Arc<Mutex<String>>,
         begun: Arc<AtomicBool>,
         panics_at: Option<usize>,
         /// Holds every part up while it is locked.
@@ -312,13 +396,27 @@ mod tests {
             100
         }
 
-        fn run(&self, part: usize, _scratch: &mut Scratch, _is_cut: &AtomicBool) {
-            self.begun.store(true, Ordering::Release);
-            if let Some(gate) = &self.gate {
-                drop(gate.lock());
+        fn work_left(&self) -> u64 {
+            let steps = self.done.iter().map(|count| count.load(Ordering::Relaxed));
+            (self.parts * self.steps - steps.sum::<usize>()) as u64
+        }
+
+        fn run(&self, part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {
+            let mut work = 0;
+            while self.done[part].load(Ordering::Relaxed) < self.steps {
+                if !turn.goes_on(work) {
+                    return false;
+                }
+                self.begun.store(true, Ordering::Release);
+                if let Some(gate) = &self.gate {
+                    drop(gate.lock());
+                }
+                self.log.lock().unwrap().push(self.name);
+                self.done[part].fetch_add(1, Ordering::Relaxed);
+                assert_ne!(self.panics_at, Some(part), "a part that panics on purpose");
+                work += TURN_WORK;
             }
-            self.done[part].fetch_add(1, Ordering::Relaxed);
-            assert_ne!(self.panics_at, Some(part), "a part that panics on purpose");
+            true
         }
 
         fn finish(&self, outcome: Result<()>) {
@@ -338,6 +436,9 @@ mod tests {
     ) -> Count {
         Count {
             parts,
+            steps: 1,
+            name: 'x',
+            log: Arc::default(),
             done: (0..parts).map(|_| AtomicUsize::new(0)).collect(),
             begun: Arc::default(),
             panics_at,
@@ -358,6 +459,88 @@ mod tests {
             outcome.unwrap();
             assert_eq!(counts, vec![1; 50]);
         }
+    }
+
+    /// The order in which one thread does the steps of jobs: the first is under way when the others
+    /// come. Of each the name, the parts, and the steps of a part.
+    fn order_of(jobs: &[(char, usize, usize)]) -> String {
+        let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
+        let (sender, receiver) = channel();
+        let (gate, begun) = (Arc::new(Mutex::new(())), Arc::new(AtomicBool::new(false)));
+        let log = Arc::new(Mutex::new(String::new()));
+        let held = gate.lock().unwrap();
+        for &(name, parts, steps) in jobs {
+            workers.submit(Box::new(Count {
+                name,
+                steps,
+                begun: Arc::clone(&begun),
+                log: Arc::clone(&log),
+                gate: Some(Arc::clone(&gate)),
+                ..count(parts, None, sender.clone())
+            }));
+            while !begun.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        }
+        drop(held);
+        for _ in jobs {
+            let (counts, outcome) = receiver.recv().unwrap();
+            outcome.unwrap();
+            assert!(counts.windows(2).all(|pair| pair[0] == pair[1]));
+        }
+        log.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn the_job_with_the_least_work_left_is_next_and_every_fourth_turn_the_oldest() {
+        let order = order_of(&[('a', 12, 1), ('b', 6, 1), ('c', 2, 1)]);
+        assert_eq!(order, "accabbbabbbaaaaaaaaa");
+    }
+
+    #[test]
+    fn small_jobs_do_not_starve_a_large_one() {
+        let small = [('b', 1, 1); 30];
+        let order = order_of(&[&[('a', 4, 1)], small.as_slice()].concat());
+        assert_eq!(order, format!("abbabbbaa{}", "b".repeat(25)));
+    }
+
+    #[test]
+    fn a_part_gives_way_after_its_turn_while_other_jobs_wait_and_goes_on_later() {
+        assert_eq!(order_of(&[('a', 1, 5), ('b', 1, 1)]), "abaaaa");
+        let order = order_of(&[('a', 2, 4), ('b', 3, 1)]);
+        assert_eq!(order, "abbabaaaaaa");
+    }
+
+    #[test]
+    fn a_part_of_the_only_job_is_done_in_one_turn() {
+        let workers = workers(1);
+        let (sender, receiver) = channel();
+        workers.submit(Box::new(Count {
+            steps: 5,
+            ..count(2, None, sender)
+        }));
+        let (counts, outcome) = receiver.recv().unwrap();
+        outcome.unwrap();
+        assert_eq!(counts, [5, 5]);
+        assert_eq!(workers.shared.lock().turns, 2);
+    }
+
+    #[test]
+    fn a_job_abandoned_between_two_turns_has_no_more_of_them() {
+        let workers = Workers::start(0, Budget::new(usize::MAX)).unwrap();
+        let (sender, receiver) = channel();
+        let ticket = workers.submit(Box::new(count(3, None, sender))).unwrap();
+        let mut queue = workers.shared.lock();
+        let (_, part) = queue.next_part().unwrap();
+        assert!(queue.end_turn(ticket, part, false).is_none());
+        drop(queue);
+        workers.abandon(ticket);
+        let (counts, outcome) = receiver.recv().unwrap();
+        assert!(matches!(outcome, Err(Error::Abandoned)));
+        assert_eq!(counts, [0; 3]);
+        assert!(workers.shared.lock().next_part().is_none());
+        assert_eq!(workers.jobs().0, 0);
+        assert_eq!(workers.shared.budget.usage().0, 0);
     }
 
     #[test]

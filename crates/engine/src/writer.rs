@@ -30,6 +30,10 @@ use crate::{
 /// inserts because of that would not notice otherwise that there is room again.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
+/// While a reserve is given away, inserts are refused for so long before there is looked again: to
+/// look whether there is room for it is to fill it, some ten mebibytes each time.
+const FULL_PAUSE: Duration = Duration::from_millis(100);
+
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
 const IDLE: Duration = Duration::from_millis(50);
 
@@ -161,6 +165,7 @@ impl Writer {
             aside: VecDeque::new(),
             waiting: Vec::new(),
             noted_at: Instant::now(),
+            refused_at: None,
         };
         let thread = thread::Builder::new()
             .name("write".into())
@@ -266,6 +271,8 @@ struct State {
     waiting: Vec<Request>,
     /// When where the log ends was last noted.
     noted_at: Instant,
+    /// When the store last had no room for an insert and its reserves.
+    refused_at: Option<Instant>,
 }
 
 impl State {
@@ -452,17 +459,28 @@ impl State {
         }
         if !writes.is_empty() {
             let begun_at = Instant::now();
-            let locations = self.store.commit(&writes)?;
-            if writes
-                .iter()
-                .any(|write| matches!(write, Write::Insert { .. }))
-            {
-                *lock(&self.full_at) = None;
-            }
+            let is_insert = |write: &Write| matches!(write, Write::Insert { .. });
+            let locations = if writes.iter().any(is_insert) {
+                self.commit_inserts(&writes)?
+            } else {
+                self.store.commit(&writes)?
+            };
             self.publish(&writes, &locations)?;
             self.counters.add_group(writes.len(), begun_at.elapsed());
         }
         Ok(found)
+    }
+
+    fn commit_inserts(&mut self, writes: &[Write]) -> Result<Vec<Location>> {
+        if self.refused_at.is_some_and(|at| at.elapsed() < FULL_PAUSE) {
+            return Err(Error::StorageFull);
+        }
+        let committed = self.store.commit(writes);
+        let is_full = matches!(committed, Err(Error::StorageFull));
+        self.refused_at = (is_full && self.store.has_given_room()).then(Instant::now);
+        let locations = committed?;
+        *lock(&self.full_at) = None;
+        Ok(locations)
     }
 
     fn publish(&self, writes: &[Write], locations: &[Location]) -> Result<()> {

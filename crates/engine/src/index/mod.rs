@@ -19,7 +19,7 @@ mod search;
 mod settle;
 mod snapshot;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod verify;
 
 use std::sync::{Arc, PoisonError};

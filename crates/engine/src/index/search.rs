@@ -3,10 +3,7 @@
 
 use std::{
     slice,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -229,6 +226,14 @@ impl<'v, 'q> Prepared<'v, 'q> {
         Duration::from_secs_f32((found + self.final_cost) / 1e9)
     }
 
+    /// The points that this search looks at, or about as many.
+    fn work(&self) -> u64 {
+        match self.plan {
+            Plan::Graph => self.request.ef as u64,
+            Plan::Scan | Plan::Exact => self.view.slots.into(),
+        }
+    }
+
     /// The same search by a way of the caller's choice: `Graph` only where there is one to walk.
     #[must_use]
     pub fn by(mut self, plan: Plan) -> Self {
@@ -239,7 +244,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
     }
 
     /// Answers the search.
-    pub fn run(self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+    pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
         match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
                 let hits = self.walk(linked, scratch)?;
@@ -261,33 +266,42 @@ impl<'v, 'q> Prepared<'v, 'q> {
     }
 
     /// Runs searches under one metric that were prepared in one view: those that scan go over the
-    /// points together, and those that do not one after the other, until they are cut.
+    /// points together, then those that do not one after the other, for as long as `goes_on` says
+    /// so, which is told how many candidates there were so far. The rest has no answer.
     pub fn run_together(
         mut searches: Vec<Prepared>,
         scratch: &mut Scratch,
-        is_cut: &AtomicBool,
-    ) -> Result<Vec<Vec<Hit>>> {
+        goes_on: impl Fn(u64) -> bool,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
         Prepared::join(&mut searches);
-        let mut answers: Vec<Vec<Hit>> = searches.iter().map(|_| Vec::new()).collect();
+        let mut answers: Vec<Option<Vec<Hit>>> = searches.iter().map(|_| None).collect();
         let (together, alone): (Vec<_>, Vec<_>) = searches
-            .into_iter()
+            .iter()
             .enumerate()
             .partition(|(_, search)| search.plan == Plan::Scan);
-        let scanning: Vec<&Prepared> = together.iter().map(|(_, search)| search).collect();
+        let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
         let start = Instant::now();
         let found = Prepared::scan_together(&scanning)?;
         if let Some(first) = scanning.first() {
             first.measure_walk(start.elapsed(), scratch)?;
         }
-        for ((number, _), hits) in together.iter().zip(found) {
-            answers[*number] = hits;
+        let mut work: u64 = 0;
+        for (&(number, search), hits) in together.iter().zip(found) {
+            answers[number] = Some(hits);
+            work = work.saturating_add(search.work());
         }
-        for (number, search) in alone {
-            if is_cut.load(Ordering::Relaxed) {
-                return Err(Error::Abandoned);
+        let mut walked = 0.0;
+        for &(number, search) in &alone {
+            if !goes_on(work) {
+                break;
             }
-            answers[number] = search.run(scratch)?;
+            answers[number] = Some(search.run(scratch)?);
+            work = work.saturating_add(search.work());
+            if search.plan == Plan::Graph {
+                walked += search.walk_cost;
+            }
         }
+        Prepared::measure_tile(&searches, Duration::from_secs_f32(walked / 1e9));
         Ok(answers)
     }
 
@@ -335,8 +349,6 @@ impl<'v, 'q> Prepared<'v, 'q> {
             for search in searches.iter_mut().filter(walking) {
                 search.plan = Plan::Scan;
             }
-        } else {
-            Prepared::measure_tile(searches, Duration::from_secs_f32(walking_cost / 1e9));
         }
     }
 
@@ -512,11 +524,13 @@ impl Prepared<'_, '_> {
         self.measure_stretch(took, &[self.measure()]);
     }
 
-    /// Before searches that will walk for so long: scans a stretch for all of them together.
+    /// After searches that walked for so long, maybe not all: scans a stretch for all together.
     fn measure_tile(searches: &[Prepared], took: Duration) {
-        let walking = searches.iter().filter(|search| search.plan == Plan::Graph);
-        let measures: Vec<_> = walking.map(Prepared::measure).collect();
-        if let [first, ..] = searches {
+        let by = |plan| searches.iter().filter(move |search| search.plan == plan);
+        let measures: Vec<_> = by(Plan::Graph).map(Prepared::measure).collect();
+        if let Some(first) = by(Plan::Graph).next()
+            && measures.len() + by(Plan::Scan).count() > 1
+        {
             first.measure_stretch(took, &measures);
         }
     }
@@ -671,7 +685,7 @@ mod tests {
         };
         assert!(prepare().iter().all(|search| search.plan() == Plan::Scan));
         let walks = (0..20_000).any(|_| {
-            Prepared::run_together(prepare(), &mut scratch, &AtomicBool::new(false)).unwrap();
+            Prepared::run_together(prepare(), &mut scratch, |_| true).unwrap();
             prepare()[0].plan() == Plan::Graph
         });
         assert!(walks);

@@ -12,7 +12,7 @@ use super::{
     format::Flaw,
     io::{self, Disk, Io, fatal, remove_if_there},
     lock::Lock,
-    manifest, segment, snapshot,
+    manifest, random, segment, snapshot,
     unfinished::marker_path,
 };
 use crate::{Error, Result};
@@ -48,10 +48,13 @@ pub(super) fn restore_on(
     if let Some(damage) = checked.first_damage {
         return Err(damage.into());
     }
-    let Some(manifest) = checked.manifest else {
+    let Some(mut manifest) = checked.manifest else {
         let text = format!("the MANIFEST of {} is gone", source.display());
         return Err(Error::Internal(text));
     };
+    // What is written from now on is another history than that of the source, or of a second restore
+    // of it: their files must not pass for each other's.
+    manifest.store = random()?;
     let marker = marker_path(target);
     clear(io, target, &marker)?;
     // What an unfinished restore has left stays marked until this one has marked it.
@@ -61,16 +64,16 @@ pub(super) fn restore_on(
     io.sync_folder(target).map_err(fatal)?;
     io::sync_way_to(io, target);
     copy_segments(io, (source, target), &checked.segments, tell)?;
+    for segment in &checked.segments {
+        let path = segment::path(target, segment.number);
+        segment::set_store(io, &path, manifest.store)?;
+    }
     for path in snapshots(io, source)? {
         let file = io.open_read(&path)?;
         let size = file.size()?;
-        copy(
-            io,
-            &*file,
-            &path_in(target, &path),
-            (size, size),
-            &mut |_| {},
-        )?;
+        let to = path_in(target, &path);
+        copy(io, &*file, &to, (size, size), &mut |_| {})?;
+        snapshot::set_store(io, &to, manifest.store)?;
     }
     io.sync_folder(target).map_err(fatal)?;
     io.rename(&marker, &manifest::path(target))?;

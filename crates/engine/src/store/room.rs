@@ -138,6 +138,12 @@ impl Store {
         self.room.is_short
     }
 
+    /// Whether deletes or compaction have been given what is kept for them.
+    #[must_use]
+    pub fn has_given_room(&self) -> bool {
+        self.room.is_given()
+    }
+
     /// Whether compaction is making room, which deletes may wait for.
     #[must_use]
     pub fn is_making_room(&self) -> bool {

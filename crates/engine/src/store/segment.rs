@@ -225,6 +225,15 @@ pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".log")
 }
 
+/// Has a segment belong to another store, durably. Nothing but its header names the store.
+pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
+    let file = io.open(path)?;
+    let mut header = read_header(&*file, file.size()?, path)?;
+    header.store = store;
+    write_all(&*file, &header.encode(), 0).map_err(|(_, error)| error)?;
+    Ok(file.sync_all()?)
+}
+
 /// Makes sure that a segment which the manifest does not name is not needed: its creation was
 /// interrupted, or compaction was, before or after the manifest named another in its place. One that
 /// holds data that is nowhere else is refused, and so is a file that is not ours.

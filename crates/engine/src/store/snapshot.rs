@@ -177,6 +177,26 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
     })
 }
 
+/// Has a snapshot belong to another store, durably; one that is damaged stays as it is. Nothing but
+/// its header names the store.
+pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
+    let file = io.open(path)?;
+    let mut header = [0; HEADER_BYTES];
+    if file.size()? < HEADER_BYTES as u64 {
+        return Ok(());
+    }
+    read_exact(&*file, &mut header, 0)?;
+    let crc = |header: &[u8; HEADER_BYTES]| crc32fast::hash(&header[..HEADER_CRC_AT]);
+    if header[..MAGIC.len()] != MAGIC || u32_at(&header, HEADER_CRC_AT) != crc(&header) {
+        return Ok(());
+    }
+    put(&mut header, 16, &store);
+    let crc = crc(&header);
+    put(&mut header, HEADER_CRC_AT, &crc.to_le_bytes());
+    write_all(&*file, &header, 0).map_err(|(_, error)| error)?;
+    Ok(file.sync_all()?)
+}
+
 /// Where a log ends, as far as it can be read.
 pub struct LogEnd {
     /// The store whose log it is.

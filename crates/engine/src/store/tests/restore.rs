@@ -54,6 +54,46 @@ fn a_backup_comes_back_and_stays_as_it_was() {
 }
 
 #[test]
+fn two_restores_of_one_backup_are_two_stores_with_the_snapshots_of_both() {
+    let source = written(End::Closed);
+    let store = open(source.path()).unwrap().store;
+    let sequence = store.last_sequence();
+    let snapshots = store.snapshots();
+    snapshots.write(sequence, |_| Ok(())).unwrap();
+    drop((store, snapshots));
+    let twins = [(); 2].map(|()| {
+        let folder = new_folder();
+        run(&TestDisk::default(), source.path(), folder.path()).unwrap();
+        let mut store = open(folder.path()).unwrap().store;
+        let snapshots = store.snapshots();
+        let [path] = &snapshots.list().unwrap()[..] else {
+            panic!("one snapshot");
+        };
+        assert_eq!(snapshots.read(path).unwrap().sequence(), sequence);
+        super::commit(&mut store, &groups()[2]).unwrap();
+        drop((store, snapshots));
+        folder
+    });
+    for name in ["00000002.log", "MANIFEST", "00000001.snapshot"] {
+        let [to, from] = [0, 1].map(|index: usize| twins[index].path().join(name));
+        let own = fs_err::read(&to).unwrap();
+        fs_err::copy(from, &to).unwrap();
+        let opened = open(twins[0].path());
+        match opened {
+            // A snapshot is of no use then.
+            Ok(opened) if name.ends_with(".snapshot") => {
+                assert!(opened.store.snapshots().read(&to).is_err());
+            }
+            Err(Error::Damaged { reason, .. }) => {
+                assert!(reason.contains("another store"), "{reason}");
+            }
+            other => panic!("{name}: {:?}", other.map(drop)),
+        }
+        fs_err::write(&to, own).unwrap();
+    }
+}
+
+#[test]
 fn a_folder_of_a_stopped_service_can_be_restored_from_too() {
     let (source, target) = (written(End::Killed), new_folder());
     fs_err::write(source.path().join("00000003.snapshot"), "derived").unwrap();
