@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -19,28 +20,29 @@ const SEGMENT_BYTES = 64 * 1024;
 test('a service that is stopping is not ready, to whoever can still ask', async () => {
   const server = await startServer();
   const { hostname, port } = new URL(server.http);
-  const socket = connect(Number(port), hostname).setEncoding('latin1');
-  let answers = '';
-  socket.on('data', (piece: string) => (answers += piece));
   const key = `Host: x\r\napi-key: ${server.keys.readwrite}\r\n`;
   const body = JSON.stringify({ vector: [1, 2, 3, 4], payload: text('') });
   const head = `POST /points HTTP/1.1\r\n${key}content-length: ${body.length}\r\n\r\n`;
-  // A first request whose body is late keeps the connection open while the service stops.
-  socket.write(`GET /ready HTTP/1.1\r\n${key}\r\n${head}`);
-  await vi.waitFor(() => expect(answers).toContain('\r\n\r\nready'));
+  // A request whose body is late keeps its connection open while the service stops, for one more.
+  const askers = ['/ready', '/metrics'].map((path) => {
+    const asker = { path, answers: '', socket: connect(Number(port), hostname) };
+    asker.socket.setEncoding('latin1').on('data', (piece: string) => (asker.answers += piece));
+    asker.socket.write(`GET /ready HTTP/1.1\r\n${key}\r\n${head}`);
+    return asker;
+  });
+  const all = (): string => askers.map(({ answers }) => answers).join('');
+  await vi.waitFor(() => expect(all().split('\r\n\r\nready')).toHaveLength(3));
   const stopped = server.stop();
   await vi.waitFor(() => expect(server.log()).toContain('"stopping"'));
-  socket.write(`${body}GET /ready HTTP/1.1\r\n${key}\r\nGET /metrics HTTP/1.1\r\n${key}\r\n`);
-  await vi.waitFor(() => expect(answers).toContain('vectord_ready'));
-  socket.destroy();
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([
-    'HTTP/1.1 200',
-    'HTTP/1.1 201',
-    'HTTP/1.1 503',
-    'HTTP/1.1 200',
-  ]);
-  expect(answers).toContain('\r\n\r\nthe service is stopping');
-  expect(answers).toMatch(/^vectord_ready 0$/m);
+  for (const { path, socket } of askers) {
+    socket.write(`${body}GET ${path} HTTP/1.1\r\n${key}\r\n`);
+  }
+  await Promise.all(askers.map(({ socket }) => once(socket, 'close')));
+  expect(all().match(/HTTP\/1\.1 \d+/g)).toEqual(
+    [200, 201, 503, 200, 201, 200].map((code) => `HTTP/1.1 ${code}`),
+  );
+  expect(all()).toContain('\r\n\r\nthe service is stopping');
+  expect(all()).toMatch(/^vectord_ready 0$/m);
   expect(await stopped).toBe(0);
 });
 
