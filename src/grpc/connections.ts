@@ -172,7 +172,7 @@ export class Connection {
 
   /** Ends it, of which its client is told. */
   giveWay(): void {
-    this.session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+    this.#end(constants.NGHTTP2_NO_ERROR);
   }
 
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
@@ -262,7 +262,7 @@ export class Connection {
     }
   }
 
-  #end(): void {
-    this.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  #end(code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
+    this.session.destroy(undefined, code);
   }
 }

@@ -28,15 +28,20 @@ fn nearest(engine: &Engine, vector: &[f32]) -> Result<Vec<PointId>, Error> {
     try_search(engine, Metric::Euclidean, vector, 1, 20)
 }
 
-#[test]
-fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
+/// A closed folder whose first points lie in a sealed segment; their ids and vectors.
+fn sealed() -> (tempfile::TempDir, Vec<PointId>, Vec<Vec<f32>>) {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), DIMENSION);
     let vectors = clustered(POINTS, DIMENSION as usize);
     let ids = insert(&engine, &vectors).unwrap();
-    // Behind a sealed segment.
     insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
     engine.close().unwrap();
+    (folder, ids, vectors)
+}
+
+#[test]
+fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
+    let (folder, ids, vectors) = sealed();
     let (vector, content) = (17, 3_000);
     flip(folder.path(), bytemuck::cast_slice(&vectors[vector]));
     flip(folder.path(), content_of(&vectors[content]).as_bytes());
@@ -67,12 +72,7 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
 
 #[test]
 fn damage_is_found_though_nobody_asks() {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), DIMENSION);
-    let vectors = clustered(POINTS, DIMENSION as usize);
-    insert(&engine, &vectors).unwrap();
-    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
-    engine.close().unwrap();
+    let (folder, _, vectors) = sealed();
     let sound = open(folder.path(), DIMENSION);
     sound.close().unwrap();
     assert_eq!(sound.status().damage, None);
@@ -86,12 +86,7 @@ fn damage_is_found_though_nobody_asks() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_the_disk_cannot_give_back_is_damage_and_ends_no_process() {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), DIMENSION);
-    let vectors = clustered(POINTS, DIMENSION as usize);
-    let ids = insert(&engine, &vectors).unwrap();
-    insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
-    engine.close().unwrap();
+    let (folder, ids, vectors) = sealed();
     let engine = open(folder.path(), DIMENSION);
 
     // As a sector that cannot be read: to touch what is mapped there ends in a signal. The last

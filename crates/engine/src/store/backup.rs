@@ -302,13 +302,8 @@ impl Backup<'_> {
     /// Makes sure that the manifest is not an older one put back: as a start does, by what else is
     /// there.
     fn check_whole(&self, manifest: &Manifest, end: &LogEnd) -> Result<()> {
-        for path in self.io.list(self.source)? {
-            let unnamed = segment::number(&path)
-                .is_some_and(|number| manifest.segments.iter().all(|it| it.number != number));
-            if !unnamed {
-                continue;
-            }
-            match segment::check_orphan(self.io, &path, Some(manifest)) {
+        for path in segment::unnamed(&self.io.list(self.source)?, Some(manifest)) {
+            match segment::check_orphan(self.io, path, Some(manifest)) {
                 // The rest of a compaction, which has gone meanwhile.
                 Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => {}
                 checked => checked?,

@@ -124,12 +124,9 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
-        let entries = manifest.as_ref().map_or(&[][..], |it| &it.segments);
         let mut with_data = Vec::new();
-        for path in paths {
-            let unnamed = segment::number(path)
-                .is_some_and(|number| entries.iter().all(|entry| entry.number != number));
-            if unnamed && !self.is_rest(path, manifest.as_ref())? {
+        for path in segment::unnamed(paths, manifest.as_ref()) {
+            if !self.is_rest(path, manifest.as_ref())? {
                 with_data.push(path.clone());
             }
         }

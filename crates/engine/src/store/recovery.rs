@@ -53,18 +53,10 @@ pub struct Replay {
 /// Reads a folder without changing anything in it.
 pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
     let manifest = Manifest::load(io, folder)?;
-    let entries = manifest
-        .as_ref()
-        .map_or(&[][..], |manifest| &manifest.segments);
     let mut orphans = Vec::new();
-    for path in io.list(folder)? {
-        let Some(number) = segment::number(&path) else {
-            continue;
-        };
-        if entries.iter().all(|entry| entry.number != number) {
-            segment::check_orphan(io, &path, manifest.as_ref())?;
-            orphans.push(path);
-        }
+    for path in segment::unnamed(&io.list(folder)?, manifest.as_ref()) {
+        segment::check_orphan(io, path, manifest.as_ref())?;
+        orphans.push(path.clone());
     }
     let mut found = Found {
         manifest: None,

@@ -234,6 +234,17 @@ pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
+/// Those of the paths that are named like segments and are not in the manifest.
+pub fn unnamed<'p>(
+    paths: &'p [PathBuf],
+    manifest: Option<&'p Manifest>,
+) -> impl Iterator<Item = &'p PathBuf> {
+    let entries = manifest.map_or(&[][..], |manifest| &manifest.segments);
+    paths.iter().filter(move |path| {
+        number(path).is_some_and(|number| entries.iter().all(|entry| entry.number != number))
+    })
+}
+
 /// Makes sure that a segment which the manifest does not name is not needed: its creation was
 /// interrupted, or compaction was, before or after the manifest named another in its place. One that
 /// holds data that is nowhere else is refused, and so is a file that is not ours.

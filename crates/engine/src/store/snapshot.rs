@@ -141,33 +141,14 @@ pub fn number(path: &Path) -> Option<u32> {
 /// Begins to read a snapshot of a store; refuses one of another store or version.
 pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader> {
     let file = io.open(path)?;
-    let size = file.size()?;
-    let mut header = [0; HEADER_BYTES];
-    let damaged = |flaw: Flaw| flaw.refuse(path);
-    if size < HEADER_BYTES as u64 {
-        return Err(damaged(Flaw::new(
-            size,
-            "the file ends here, expected a header",
-        )));
-    }
-    read_exact(&*file, &mut header, 0)?;
-    check_start(&header, MAGIC, "snapshot", HEADER_CRC_AT).map_err(damaged)?;
-    if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
-        return Err(damaged(Flaw::new(
-            0,
-            "the checksum of the header does not match",
-        )));
-    }
+    let header = read_header(&*file, path)?;
     if array_at(&header, 16) != store {
-        return Err(damaged(Flaw::new(
-            16,
-            "the snapshot belongs to another store",
-        )));
+        return Err(Flaw::new(16, "the snapshot belongs to another store").refuse(path));
     }
     Ok(SnapshotReader {
-        file,
         path: path.to_owned(),
-        size,
+        size: file.size()?,
+        file,
         id: array_at(&header, 32),
         sequence: u64_at(&header, 48),
         at: HEADER_BYTES as u64,
@@ -177,21 +158,38 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
     })
 }
 
+/// The header of a snapshot, verified.
+fn read_header(file: &dyn IoFile, path: &Path) -> Result<[u8; HEADER_BYTES]> {
+    let size = file.size()?;
+    let mut header = [0; HEADER_BYTES];
+    let damaged = |flaw: Flaw| flaw.refuse(path);
+    if size < HEADER_BYTES as u64 {
+        return Err(damaged(Flaw::new(
+            size,
+            "the file ends here, expected a header",
+        )));
+    }
+    read_exact(file, &mut header, 0)?;
+    check_start(&header, MAGIC, "snapshot", HEADER_CRC_AT).map_err(damaged)?;
+    if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
+        return Err(damaged(Flaw::new(
+            0,
+            "the checksum of the header does not match",
+        )));
+    }
+    Ok(header)
+}
+
 /// Has a snapshot belong to another store, durably; one that is damaged stays as it is. Nothing but
 /// its header names the store.
 pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     let file = io.open(path)?;
-    let mut header = [0; HEADER_BYTES];
-    if file.size()? < HEADER_BYTES as u64 {
-        return Ok(());
-    }
-    read_exact(&*file, &mut header, 0)?;
-    let crc = |header: &[u8; HEADER_BYTES]| crc32fast::hash(&header[..HEADER_CRC_AT]);
-    if header[..MAGIC.len()] != MAGIC || u32_at(&header, HEADER_CRC_AT) != crc(&header) {
-        return Ok(());
-    }
+    let mut header = match read_header(&*file, path) {
+        Err(Error::Damaged { .. }) => return Ok(()),
+        header => header?,
+    };
     put(&mut header, 16, &store);
-    let crc = crc(&header);
+    let crc = crc32fast::hash(&header[..HEADER_CRC_AT]);
     put(&mut header, HEADER_CRC_AT, &crc.to_le_bytes());
     write_all(&*file, &header, 0).map_err(|(_, error)| error)?;
     Ok(file.sync_all()?)
