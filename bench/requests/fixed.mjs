@@ -11,5 +11,7 @@ export const ANSWER = SearchResponse.encode({
   resultPointIds: ANSWER_IDS.map((value) => ({ id: { value } })),
 }).finish();
 
+export const LOCALHOST = '127.0.0.1';
+
 /** The key of the servers that are made for this benchmark. */
 export const KEY = 'a-key-of-the-benchmark';

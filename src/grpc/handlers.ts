@@ -68,8 +68,9 @@ function answeringAt(pace: Pace) {
     };
 }
 
-function callEnd({ signal }: CallContext): OnRequestEnd {
+function callEnd(context: CallContext): OnRequestEnd {
   return (listener) => {
+    const { signal } = context;
     if (signal.aborted) listener();
     else signal.addEventListener('abort', listener, { once: true });
   };

@@ -9,6 +9,7 @@ import type { Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
 import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
+import { makeCallContextsLazy } from './call-context.js';
 import { channelOptions } from './channel-options.js';
 import { Connections } from './connections.js';
 import { vectorDbDefinition } from './definition.js';
@@ -46,6 +47,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const { service, decoder, pace } = options;
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
+  makeCallContextsLazy();
   const connections = new Connections(options.maxConnections);
   const { rules } = service;
   const gate = callGate({ ...options, rules });

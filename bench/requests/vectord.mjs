@@ -1,0 +1,61 @@
+// The two interfaces of vectord, whole, over an engine that answers at once.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../dist/config.js';
+import { Decoder } from '../../dist/decode/decoder.js';
+import { startGrpc } from '../../dist/grpc/server.js';
+import { startHttp } from '../../dist/http/server.js';
+import { InflightBytes } from '../../dist/inflight.js';
+import { Keys } from '../../dist/keys.js';
+import { createLogger } from '../../dist/logger.js';
+import { Requests } from '../../dist/observe/requests.js';
+import { Pace } from '../../dist/pace.js';
+import { formatPointId } from '../../dist/point-id.js';
+import { Service } from '../../dist/service.js';
+import { ANSWER_IDS, KEY, LOCALHOST } from './fixed.mjs';
+
+/** Answers the port that it listens on. */
+export async function serveGrpc(dimension) {
+  const { port } = await startGrpc({ ...parts(dimension, 'grpc'), reflection: true });
+  return port;
+}
+
+export async function serveHttp(dimension) {
+  const { port } = await startHttp(parts(dimension, 'http'));
+  return port;
+}
+
+/** What both interfaces of vectord are made from, with an engine that answers at once. */
+function parts(dimension, protocol) {
+  const config = readConfig({ LOG_LEVEL: 'warn' });
+  const ids = Buffer.from(ANSWER_IDS.join('').replaceAll('-', ''), 'hex');
+  if (formatPointId(ids) !== ANSWER_IDS[0]) throw new Error('the ids are not what they should be');
+  const engine = { search: () => ids, status: () => ({ points: ANSWER_IDS.length }) };
+  const rules = { dimension, limits: config, defaultEf: config.hnswEf };
+  const folder = mkdtempSync(join(tmpdir(), 'vectord-requests-'));
+  const keysFile = join(folder, 'keys.json');
+  writeFileSync(
+    keysFile,
+    JSON.stringify({ keys: [{ name: 'bench', role: 'readonly', key: KEY }] }),
+  );
+  const keys = Keys.load(keysFile);
+  rmSync(folder, { recursive: true });
+  return {
+    host: LOCALHOST,
+    port: 0,
+    maxConnections: config.maxConnections,
+    pace: new Pace(),
+    service: new Service(engine, rules),
+    decoder: new Decoder(rules),
+    keys,
+    inflight: new InflightBytes(config.maxInflightBytes),
+    requests: new Requests({
+      protocol,
+      logger: createLogger(config.logLevel),
+      slowRequestMs: config.slowRequestMs,
+      nameOf: (status) => status,
+    }),
+    logger: createLogger(config.logLevel),
+  };
+}

@@ -1,0 +1,89 @@
+import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import { InflightBytes } from '../inflight.js';
+import type { Role } from '../keys.js';
+import type { Operation, Requests } from '../observe/requests.js';
+import type { Rules } from '../rules.js';
+import type { Allowance } from './call-record.js';
+
+/** What a message may have besides its values and its content: fields, and some that are unknown. */
+const MESSAGE_SLACK_BYTES = 64 * 1024;
+/** Of a value that is not packed, in a message that says it several times. */
+const BYTES_PER_VALUE = 16;
+
+/** Far more than a name in a health or reflection request takes: anyone may send these. */
+const MAX_OPEN_CALL_BYTES = 64 * 1024;
+/**
+ * What all such calls together may take, their answers included. It is no part of the budget of
+ * those who have a key, which nobody without one may use up. What a look at the health takes is
+ * not counted, so that it is answered whatever others do.
+ */
+const MAX_OPEN_BYTES = 32 * 1024 * 1024;
+const FREE_OPEN_CALL_BYTES = 1024;
+
+/** What a method is before a call of it has begun. */
+export interface Method {
+  /** Who may call it: anyone without a key, or the holder of a key, who may at least do this. */
+  readonly access: 'anyone' | Role | 'nobody';
+  readonly allowance: Allowance;
+  readonly operation: Operation;
+}
+
+export interface MethodsOptions {
+  readonly rules: Rules;
+  readonly inflight: InflightBytes;
+  readonly requests: Requests;
+}
+
+/** The methods by their paths; all that there are not are one. */
+export function grpcMethods({
+  rules,
+  inflight,
+  requests,
+}: MethodsOptions): (path: string) => Method {
+  // A message of one point or one query is read on the loop: a large one would hold up all others.
+  const maxBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
+  const reading: Allowance = { maxBytes, freeBytes: 0, inflight, countsAnswers: true };
+  // What has been stored is not to be refused any more, and its request was larger than its answer.
+  const writing: Allowance = { ...reading, countsAnswers: false };
+  const inserting: Allowance = { ...writing, maxBytes: maxBytes + rules.limits.maxContentBytes };
+  const open: Allowance = {
+    maxBytes: MAX_OPEN_CALL_BYTES,
+    freeBytes: FREE_OPEN_CALL_BYTES,
+    inflight: new InflightBytes(MAX_OPEN_BYTES),
+    countsAnswers: true,
+  };
+  // A batch is limited by grpc-js, with a text of its own.
+  const readingBatch: Allowance = { ...reading, maxBytes: Infinity };
+  const writingBatch: Allowance = { ...writing, maxBytes: Infinity };
+
+  const methods = new Map<string, Method>();
+  const add = (
+    service: string,
+    name: string,
+    access: Method['access'],
+    allowance: Allowance,
+    isEndless = false,
+  ): void => {
+    const operation = requests.addOperation({ method: `${service}/${name}` }, isEndless);
+    methods.set(`/${service}/${name}`, { access, allowance, operation });
+  };
+  const { fullName: store, methods: its } = VectorDBDefinition;
+  add(store, its.insertVector.name, 'readwrite', inserting);
+  add(store, its.insertVectorsBatch.name, 'readwrite', writingBatch);
+  add(store, its.deletePoint.name, 'readwrite', writing);
+  add(store, its.getPoint.name, 'readonly', reading);
+  add(store, its.searchPoints.name, 'readonly', reading);
+  add(store, its.searchPointsBatch.name, 'readonly', readingBatch);
+  const { check, watch } = HealthDefinition.methods;
+  add(HealthDefinition.fullName, check.name, 'anyone', open);
+  // These last as long as their clients like.
+  add(HealthDefinition.fullName, watch.name, 'anyone', open, true);
+  for (const version of ['v1', 'v1alpha']) {
+    const service = `grpc.reflection.${version}.ServerReflection`;
+    add(service, 'ServerReflectionInfo', 'anyone', open, true);
+  }
+  const operation = requests.addOperation({ method: 'unknown' });
+  const unknown: Method = { access: 'nobody', allowance: reading, operation };
+  return (path) => methods.get(path) ?? unknown;
+}
