@@ -160,6 +160,9 @@ replace(server, '_streamHandler', (original) => {
   ) {
     // A call that was reset before it came here is worth nothing more, not even its refusal.
     stream.once('error', () => {});
+    // Of one that is reset without an error while its answer goes out, node:http2 waits for the end
+    // of the answer, which nobody sends any more.
+    stream.once('aborted', destroySoon);
     const begin = (): void => {
       if (stream.destroyed) return;
       const connection = connectionOf(stream.session);
@@ -271,6 +274,10 @@ interface CountedStream extends ServerHttp2Stream {
 /** When a call arrived that had to wait for its turn. */
 export function arrivedAtMs(call: ServerInterceptingCallInterface): number | undefined {
   return ((call as unknown as CallInternals).stream as CountedStream)[ARRIVED_AT_MS];
+}
+
+function destroySoon(this: ServerHttp2Stream): void {
+  setImmediate(() => this.destroy());
 }
 
 function endKeyedCall(this: CountedStream): void {
