@@ -142,6 +142,30 @@ underAttack('HTTP/1.1 that breaks its rules', [
     },
   },
   {
+    name: 'headers of proxies, which would have a server that trusts them redirect or count for long',
+    async strike(target) {
+      for (const header of [
+        `X-Forwarded-For: ${','.repeat(12_000)}`,
+        `X-Forwarded-Host: ${' ,'.repeat(6_000)}x`,
+        `X-Forwarded-Proto: https${'\t '.repeat(6_000)},`,
+        'Host: evil.example:80@x/..//',
+        'Referer: //evil.example/%0d%0aLocation: x',
+      ]) {
+        const host = header.startsWith('Host') ? '' : 'Host: x\r\n';
+        const text = `GET /points/..//evil.example HTTP/1.1\r\n${host}${header}\r\n\r\n`;
+        const all = await openAll(target.server.http, 20);
+        await Promise.all(all.map(async (each) => await each.read().send(text)));
+        const isAnswered = ({ received }: RawConnection): boolean => received.includes('\r\n\r\n');
+        expect(await target.until(() => all.every(isAnswered), 5_000)).toBe(true);
+        for (const { received } of all) {
+          expect(received).toMatch(/^HTTP\/1\.1 40[014] /);
+          expect(received).not.toMatch(/^location:|evil/im);
+        }
+        await Promise.all(all.map(async (each) => await each.end()));
+      }
+    },
+  },
+  {
     name: 'thousands of small headers',
     async strike(target) {
       await times(20, async () => {
