@@ -52,6 +52,7 @@ export class Decoder {
   #turns = 0;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isStopping = false;
 
   constructor(
     private readonly rules: Rules,
@@ -87,12 +88,18 @@ export class Decoder {
     }
   }
 
+  /** From now on large requests that the thread has not come to are refused. */
+  refuseUnread(): void {
+    this.#isStopping = true;
+    for (const { reject } of this.#queue) reject(isStopping());
+    this.#queue.clear();
+  }
+
   /** Ends the thread. What has not been read is refused. */
   async close(): Promise<void> {
     const unread = [...this.#queue];
     if (this.#running !== undefined) unread.push(this.#running);
-    for (const { reject } of unread)
-      reject(new VectordError('UNAVAILABLE', 'The service is stopping'));
+    for (const { reject } of unread) reject(isStopping());
     this.#queue.clear();
     this.#running = undefined;
     clearTimeout(this.#idle);
@@ -102,6 +109,7 @@ export class Decoder {
   }
 
   #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {
+    if (this.#isStopping) return Promise.reject(isStopping());
     return new Promise((resolve, reject) => {
       const waiting = { task, resolve, reject };
       this.#queue.add(waiting);
@@ -174,6 +182,10 @@ export class Decoder {
     });
     return worker;
   }
+}
+
+function isStopping(): Error {
+  return new VectordError('UNAVAILABLE', 'The service is stopping');
 }
 
 function hasGone(): Error {

@@ -195,6 +195,19 @@ describe('the thread that reads large requests', () => {
     await decoder.close();
   });
 
+  it('reads what it has begun, and nothing else, once the service stops', async () => {
+    const decoder = new Decoder(rules, worker);
+    const [begun, waiting] = [1, 2].map(() => decoder.decode('httpPoints', body(20_000), never));
+    decoder.refuseUnread();
+    const late = decoder.decode('httpPoints', body(20_000), never);
+    for (const answer of [waiting, late]) {
+      await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+    expect((await begun)?.vectors).toHaveLength(40_000);
+    expect((await decoder.decode('httpPoints', body(1), never)).vectors).toHaveLength(2);
+    await decoder.close();
+  });
+
   it('answers in the same words as a small request is answered', async () => {
     const decoder = new Decoder(rules, worker);
     for (const [small, large] of [
