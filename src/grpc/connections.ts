@@ -4,6 +4,7 @@ import {
   type Http2Session,
   type ServerHttp2Session,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import { Places, type Holder } from '../places.js';
 
 /**
@@ -94,8 +95,13 @@ export class Connections {
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Http2Server): void {
     this.#places.bound(server);
+    let socket: Socket;
+    // A session shows no more of its socket than it wants to; node makes it in the same event.
+    server.prependListener('connection', (of: Socket) => {
+      socket = of;
+    });
     server.on('session', (session: ServerHttp2Session & { [CONNECTION]?: Connection }) => {
-      const connection = new Connection(session, this);
+      const connection = new Connection(session, socket, this);
       session[CONNECTION] = connection;
       this.#places.take(connection);
       session.on('stream', (stream) => {
@@ -147,6 +153,7 @@ export class Connection implements Holder {
 
   constructor(
     private readonly session: ServerHttp2Session,
+    private readonly socket: Socket,
     private readonly all: Connections,
   ) {}
 
@@ -225,7 +232,7 @@ export class Connection implements Holder {
     this.#refusals = 0;
 
     const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
-    if (isSilent) session.destroy();
+    if (isSilent) this.giveWay();
     else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end();
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
   }
@@ -251,11 +258,13 @@ export class Connection implements Holder {
         probe.isAnswered = error === null;
       });
     } else if (!this.#probe.isAnswered && nowMs - this.#probe.sentAtMs > timeoutMs) {
-      this.session.destroy();
+      this.giveWay();
     }
   }
 
   #end(code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
     this.session.destroy(undefined, code);
+    // Node would wait until its client has read what is being written, which it may never do.
+    setImmediate(() => this.socket.destroy());
   }
 }

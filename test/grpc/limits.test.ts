@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
@@ -19,6 +19,7 @@ import {
   PREFACE,
   RST_STREAM,
   SETTINGS,
+  WINDOW_UPDATE,
 } from './raw-http2.js';
 
 const MAX_REQUEST_BYTES = 10_000;
@@ -193,6 +194,46 @@ describe('MAX_CONNECTIONS', () => {
     for (const each of [busy.from, next]) each.close();
     expect(await small.stop()).toBe(0);
   });
+
+  test('one gives way whose client reads nothing', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '2' } });
+    const unread = [askUnread(small), askUnread(small)];
+    await Promise.all(unread.map(async (socket) => await once(socket, 'connect')));
+    await vi.waitFor(async () => {
+      const next = new Connection(small.grpc);
+      expect(await next.call('SearchPoints', headers, SEARCH)).toBe(status.OK);
+      next.close();
+    }, 20_000);
+    for (const socket of unread) socket.destroy();
+    expect(await small.stop()).toBe(0);
+  });
+
+  /** Asks without a key for more than sockets hold, and reads none of it. */
+  function askUnread(target: TestServer): Socket {
+    const MOST = 2 ** 31 - 1;
+    const uint32 = (value: number): Buffer =>
+      Buffer.from(value.toString(16).padStart(8, '0'), 'hex');
+    const question = framed(wire.delimited(4, 'vectordb.VectorDB'));
+    const head = headOf('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
+    const calls = [1, 3, 5, 7].flatMap((stream) => [
+      frame(HEADERS, END_HEADERS, stream, head),
+      ...chunksOf(Buffer.concat(Array(2_000).fill(question))).map((chunk) =>
+        frame(DATA, 0, stream, chunk),
+      ),
+    ]);
+    const [host, port] = target.grpc.split(':');
+    const socket = connect(Number(port), host).pause();
+    socket.on('error', () => {});
+    socket.write(
+      Buffer.concat([
+        Buffer.from(PREFACE),
+        frame(SETTINGS, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(MOST)])),
+        frame(WINDOW_UPDATE, 0, 0, uint32(MOST - 65_535)),
+        ...calls,
+      ]),
+    );
+    return socket;
+  }
 
   /** A call that has been received as far as it goes: without its message. */
   async function beginSearch(target: TestServer) {
