@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { ask, endAll, many, openAll, RawConnection, times } from './flood.js';
-import { MIB, type Target } from './target.js';
+import { LIMITS, MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -58,6 +58,26 @@ underAttack('clients that are slow, or many', [
   {
     name: 'more connections than there may be, on gRPC',
     strike: async (target) => await crowd(target, target.server.grpc),
+  },
+  {
+    name: 'as many connections as there may be, which ask for nothing more, or for nothing',
+    async strike(target) {
+      const idle = await openAll(target.server.http, Number(LIMITS.MAX_CONNECTIONS));
+      const half = idle.slice(0, idle.length / 2);
+      await Promise.all(half.map(async (connection) => await connection.read().send(HEALTH)));
+      const isServed = async (): Promise<boolean> => {
+        try {
+          const answer = await ask(target, 'POST', '/points/search', target.searchJson);
+          return answer.status === 200;
+        } catch {
+          // There was no place for it yet.
+          return false;
+        }
+      };
+      // Sooner than connections that send nothing are closed anyway.
+      expect(await target.until(isServed, 20_000)).toBe(true);
+      await endAll(idle);
+    },
   },
   {
     name: 'connections that are opened and reset',
