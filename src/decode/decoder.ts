@@ -65,17 +65,16 @@ export class Decoder {
   }
 
   /**
-   * What the request in `bytes` holds. Rejects with a VectordError where it is not what it should
-   * be. The bytes are not to be used afterwards.
+   * What the request in `bytes` holds, at once where that is possible. Throws, or rejects with, a
+   * VectordError where it is not what it should be. The bytes are not to be used afterwards.
    */
-  async decode<Name extends JobName>(
+  decode<Name extends JobName>(
     name: Name,
     bytes: Uint8Array,
     onRequestEnd: OnRequestEnd,
-  ): Promise<Answer<Name>> {
-    const answer =
-      this.#readAtOnce(name, bytes) ?? (await this.#enqueue({ name, bytes }, onRequestEnd));
-    return answer as Answer<Name>;
+  ): Answer<Name> | Promise<Answer<Name>> {
+    const answer = this.#readAtOnce(name, bytes) ?? this.#enqueue({ name, bytes }, onRequestEnd);
+    return answer as Answer<Name> | Promise<Answer<Name>>;
   }
 
   #readAtOnce(name: JobName, bytes: Uint8Array): Answer<JobName> | undefined {

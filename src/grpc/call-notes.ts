@@ -8,15 +8,20 @@ export interface CallNotes {
 
 /**
  * A handler and the record of its call know nothing of each other but the message: what the one
- * learns is kept for the other here.
+ * learns is kept for the other on it. A weak map takes longer, for each call.
  */
-const notes = new WeakMap<object, CallNotes>();
+const NOTES = Symbol('notes');
+
+interface Noted {
+  [NOTES]?: CallNotes;
+}
 
 export function noteOn(message: object, note: CallNotes): void {
-  const earlier = notes.get(message);
-  notes.set(message, earlier === undefined ? note : { ...earlier, ...note });
+  const noted: Noted = message;
+  const earlier = noted[NOTES];
+  noted[NOTES] = earlier === undefined ? note : { ...earlier, ...note };
 }
 
 export function notesOn(message: object | undefined): CallNotes {
-  return (message === undefined ? undefined : notes.get(message)) ?? {};
+  return (message as Noted | undefined)?.[NOTES] ?? {};
 }

@@ -18,14 +18,17 @@ type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
 export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace): VectorDb {
   const answering = answeringAt(pace);
-  const read = async <Name extends JobName>(
+  const read = <Name extends JobName>(
     name: Name,
     bytes: Uint8Array,
     context: CallContext,
-  ): Promise<Answer<Name>> => {
-    const asked = await decoder.decode(name, bytes, callEnd(context));
-    noteOn(bytes, { asked });
-    return asked;
+  ): Answer<Name> | Promise<Answer<Name>> => {
+    const note = (asked: Answer<Name>): Answer<Name> => {
+      noteOn(bytes, { asked });
+      return asked;
+    };
+    const asked = decoder.decode(name, bytes, callEnd(context));
+    return asked instanceof Promise ? asked.then(note) : note(asked);
   };
   return {
     insertVector: answering(async (bytes, context) => {

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Decoder } from '../../src/decode/decoder.js';
+import type { Answer, JobName } from '../../src/decode/jobs.js';
+import type { OnRequestEnd } from '../../src/request-end.js';
 import {
   openClients,
   type TestPoint,
@@ -100,10 +102,19 @@ describe('the thread that reads large requests', () => {
   const body = (count: number): Buffer =>
     Buffer.from(`{"vectors":[${item.repeat(count).slice(0, -1)}]}`);
 
+  async function decode<Name extends JobName>(
+    decoder: Decoder,
+    name: Name,
+    bytes: Uint8Array,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Answer<Name>> {
+    return await decoder.decode(name, bytes, onRequestEnd);
+  }
+
   it('leaves this thread to others meanwhile', async () => {
     const decoder = new Decoder(rules, worker);
     const ended = new AbortController();
-    const batch = decoder.decode('httpPoints', body(100_000), never).finally(() => ended.abort());
+    const batch = decode(decoder, 'httpPoints', body(100_000), never).finally(() => ended.abort());
     let turns = 0;
     for (; !ended.signal.aborted; turns += 1) await setImmediate();
     expect((await batch).vectors).toHaveLength(200_000);
@@ -122,7 +133,7 @@ describe('the thread that reads large requests', () => {
       const memory = new Uint8Array(bytes.length + around);
       const request = memory.subarray(around);
       request.set(bytes);
-      const { vectors } = await decoder.decode('httpPoints', request, never);
+      const { vectors } = await decode(decoder, 'httpPoints', request, never);
       expect(vectors).toHaveLength(20_000);
       expect(memory).toHaveLength(left);
     }
@@ -133,7 +144,7 @@ describe('the thread that reads large requests', () => {
     const decoder = new Decoder(rules, worker);
     const leave: (() => void)[] = [];
     const answers = [1, 2, 3].map((vectors) =>
-      decoder.decode('httpPoints', body(vectors * 10_000), (listener) => leave.push(listener)),
+      decode(decoder, 'httpPoints', body(vectors * 10_000), (listener) => leave.push(listener)),
     );
     for (const listener of leave.slice(0, 2)) listener();
     const [first, second, third] = await Promise.allSettled(answers);
@@ -151,7 +162,7 @@ describe('the thread that reads large requests', () => {
     const sizes = [9, 40, 30, 4, 8, 5, 3, 7, 6];
     await Promise.all(
       sizes.map(async (thousands) => {
-        await decoder.decode('httpPoints', body(thousands * 1_000), never);
+        await decode(decoder, 'httpPoints', body(thousands * 1_000), never);
         order.push(thousands);
       }),
     );
@@ -162,14 +173,14 @@ describe('the thread that reads large requests', () => {
   it('refuses what it has not read when it ends, and another takes its place', async () => {
     const decoder = new Decoder(rules, worker);
     const unread = Promise.allSettled([
-      decoder.decode('httpPoints', body(200_000), never),
-      decoder.decode('httpPoints', body(200_000), never),
+      decode(decoder, 'httpPoints', body(200_000), never),
+      decode(decoder, 'httpPoints', body(200_000), never),
     ]);
     await decoder.close();
     for (const outcome of await unread) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
     }
-    const batch = await decoder.decode('httpPoints', body(10_000), never);
+    const batch = await decode(decoder, 'httpPoints', body(10_000), never);
     expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
     expect(batch.contentEnds.at(-1)).toBe(10_000);
     await decoder.close();
@@ -187,7 +198,7 @@ describe('the thread that reads large requests', () => {
       ['httpQuery', Buffer.from(object.replace('[],'.repeat(200), '')), false],
     ] as const) {
       const memory = new Uint8Array(bytes);
-      const { vector, limit } = await decoder.decode(name, memory, never);
+      const { vector, limit } = await decode(decoder, name, memory, never);
       expect([vector, Number(limit)]).toEqual([Float32Array.of(1, 2), 3]);
       // The thread keeps what it is handed.
       expect(memory).toHaveLength(isOfMany ? 0 : bytes.length);
@@ -197,14 +208,14 @@ describe('the thread that reads large requests', () => {
 
   it('reads what it has begun, and nothing else, once the service stops', async () => {
     const decoder = new Decoder(rules, worker);
-    const [begun, waiting] = [1, 2].map(() => decoder.decode('httpPoints', body(20_000), never));
+    const [begun, waiting] = [1, 2].map(() => decode(decoder, 'httpPoints', body(20_000), never));
     decoder.refuseUnread();
-    const late = decoder.decode('httpPoints', body(20_000), never);
+    const late = decode(decoder, 'httpPoints', body(20_000), never);
     for (const answer of [waiting, late]) {
       await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     }
     expect((await begun)?.vectors).toHaveLength(40_000);
-    expect((await decoder.decode('httpPoints', body(1), never)).vectors).toHaveLength(2);
+    expect((await decode(decoder, 'httpPoints', body(1), never)).vectors).toHaveLength(2);
     await decoder.close();
   });
 
@@ -216,7 +227,7 @@ describe('the thread that reads large requests', () => {
       ['{"vectors":', `{"vectors":${' '.repeat(200_000)}`],
     ] as const) {
       const answers = await Promise.allSettled(
-        [small, large].map((text) => decoder.decode('httpPoints', Buffer.from(text), never)),
+        [small, large].map((text) => decode(decoder, 'httpPoints', Buffer.from(text), never)),
       );
       const [first, second] = answers.map((answer) => (answer as PromiseRejectedResult).reason);
       expect(second).toMatchObject({ code: first.code, message: first.message });
