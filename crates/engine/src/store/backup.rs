@@ -17,6 +17,7 @@ use super::{
     format::{Flaw, Kind},
     io::{self, Disk, Io, remove_if_there, write_all},
     manifest::{self, Entry, Manifest},
+    names::refuse_no_files,
     recovery,
     scan::{Found, Scan},
     segment::{self, Segment},
@@ -57,7 +58,7 @@ pub(super) fn backup_on(
     tell: &mut dyn FnMut(Event),
 ) -> Result<BackupReport> {
     // Before anything is made: a source that is not there is the likeliest mistake.
-    io.list(source)?;
+    refuse_no_files(io, source)?;
     refuse_unfinished(io, source)?;
     refuse_inside(source, target)?;
     io::create_folder(target)?;
