@@ -67,12 +67,15 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
         service.announceStop();
         watch.close();
         graphLog.close();
+        // The largest takes seconds to be read: none is begun that might not end in time.
+        const refusal = setTimeout(() => decoder.refuseUnread(), SHUTDOWN_GRACE_MS / 2);
         try {
           await Promise.all([
             servers.http.close(SHUTDOWN_GRACE_MS),
             servers.grpc.close(SHUTDOWN_GRACE_MS),
           ]);
         } finally {
+          clearTimeout(refusal);
           metrics.close();
           await decoder.close();
           await engine.close();

@@ -2,12 +2,13 @@ import { Worker } from 'node:worker_threads';
 import { VectordError, type ErrorCode } from '../errors.js';
 import type { OnRequestEnd } from '../request-end.js';
 import type { Rules } from '../rules.js';
+import { AT_ONCE, TooMuchEffort } from './effort.js';
 import { decoderHeapBytes } from './heap.js';
 import { JOBS, type Answer, type JobName } from './jobs.js';
 
 const MIB = 1024 * 1024;
 
-/** Below, a request is read in less time than others notice. */
+/** To look at so much takes a tenth of a millisecond, whatever it is. */
 const LARGE_BYTES = 128 * 1024;
 
 /** How long the thread waits for the next request before its memory is given back. */
@@ -36,8 +37,9 @@ interface Waiting {
 }
 
 /**
- * Reads what requests hold: small ones at once, large ones on a thread of their own, one after the
- * other, because nobody else is served while this thread reads. Of those that wait the smallest is
+ * Reads what requests hold: small ones at once, large ones, and small ones that are cut into very
+ * many pieces, on a thread of their own, one after the other, because nobody else is served while
+ * this thread reads. Of those that wait the smallest is
  * next, so that it does not wait until all that is larger has been read. The thread starts with the
  * first of them, and ends when there has been none for a while.
  * No request is too much for it; should it end nevertheless, that is a defect, which ends the
@@ -50,6 +52,7 @@ export class Decoder {
   #turns = 0;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isStopping = false;
 
   constructor(
     private readonly rules: Rules,
@@ -70,19 +73,33 @@ export class Decoder {
     bytes: Uint8Array,
     onRequestEnd: OnRequestEnd,
   ): Promise<Answer<Name>> {
-    const isSmall = bytes.length < LARGE_BYTES;
-    const answer = isSmall
-      ? JOBS[name](bytes, this.rules)
-      : await this.#enqueue({ name, bytes }, onRequestEnd);
+    const answer =
+      this.#readAtOnce(name, bytes) ?? (await this.#enqueue({ name, bytes }, onRequestEnd));
     return answer as Answer<Name>;
+  }
+
+  #readAtOnce(name: JobName, bytes: Uint8Array): Answer<JobName> | undefined {
+    if (bytes.length >= LARGE_BYTES) return undefined;
+    try {
+      return JOBS[name](bytes, this.rules, AT_ONCE);
+    } catch (error) {
+      if (error instanceof TooMuchEffort) return undefined;
+      throw error;
+    }
+  }
+
+  /** From now on large requests that the thread has not come to are refused. */
+  refuseUnread(): void {
+    this.#isStopping = true;
+    for (const { reject } of this.#queue) reject(isStopping());
+    this.#queue.clear();
   }
 
   /** Ends the thread. What has not been read is refused. */
   async close(): Promise<void> {
     const unread = [...this.#queue];
     if (this.#running !== undefined) unread.push(this.#running);
-    for (const { reject } of unread)
-      reject(new VectordError('UNAVAILABLE', 'The service is stopping'));
+    for (const { reject } of unread) reject(isStopping());
     this.#queue.clear();
     this.#running = undefined;
     clearTimeout(this.#idle);
@@ -92,6 +109,7 @@ export class Decoder {
   }
 
   #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {
+    if (this.#isStopping) return Promise.reject(isStopping());
     return new Promise((resolve, reject) => {
       const waiting = { task, resolve, reject };
       this.#queue.add(waiting);
@@ -164,6 +182,10 @@ export class Decoder {
     });
     return worker;
   }
+}
+
+function isStopping(): Error {
+  return new VectordError('UNAVAILABLE', 'The service is stopping');
 }
 
 function hasGone(): Error {

@@ -4,6 +4,7 @@ import { VectordError } from '../errors.js';
 import type { Rules } from '../rules.js';
 import { messageOf } from '../start-error.js';
 import type { Outcome, Task } from './decoder.js';
+import { ANY_EFFORT } from './effort.js';
 import { JOBS } from './jobs.js';
 
 const rules = workerData as Rules;
@@ -15,16 +16,18 @@ parentPort?.on('message', (task: Task) => {
 
 function carryOut({ name, bytes }: Task): Outcome {
   try {
-    return { answer: JOBS[name](bytes, rules) };
+    return { answer: JOBS[name](bytes, rules, ANY_EFFORT) };
   } catch (error) {
     const code = error instanceof VectordError ? error.code : 'INTERNAL';
     return { code, message: messageOf(error) };
   }
 }
 
-/** What changes hands instead of being copied. */
+/** What changes hands instead of being copied: not a part of memory that is used for others, too. */
 function memoryOf(answer: object): ArrayBuffer[] {
   return Object.values(answer).flatMap((field: unknown) =>
-    ArrayBuffer.isView(field) ? [field.buffer as ArrayBuffer] : [],
+    ArrayBuffer.isView(field) && field.buffer.byteLength > Buffer.poolSize
+      ? [field.buffer as ArrayBuffer]
+      : [],
   );
 }

@@ -4,6 +4,8 @@ import {
   type Http2Session,
   type ServerHttp2Session,
 } from 'node:http2';
+import type { Socket } from 'node:net';
+import { Places, type Holder } from '../places.js';
 
 /**
  * How many calls may be open: on all connections together, each call taking some 10 KiB besides
@@ -57,8 +59,6 @@ const PREFACE_TIMEOUT_MS = 10_000;
 
 /** A connection without a call for this long is closed; clients open another when they need it. */
 const IDLE_TIMEOUT_MS = 600_000;
-/** So long it may be without one when others want its place. */
-const IDLE_TIMEOUT_WHEN_FULL_MS = 1_000;
 
 /**
  * How soon a connection that has become silent is asked whether it is still there, and how long it
@@ -83,55 +83,44 @@ export function connectionOf(session: Http2Session | undefined): Connection | un
 
 /** All connections of the gRPC interface, and what each of them may cost. */
 export class Connections {
-  readonly #connections = new Set<Connection>();
+  readonly #places: Places<Connection>;
   readonly #timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
   #lookedAtMs = performance.now();
   readonly calls = new OpenCalls();
 
-  constructor(private readonly maxConnections: number) {}
+  constructor(maxConnections: number) {
+    this.#places = new Places(maxConnections);
+  }
 
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Http2Server): void {
-    server.maxConnections = this.maxConnections;
+    this.#places.bound(server);
+    let socket: Socket;
+    // A session shows no more of its socket than it wants to; node makes it in the same event.
+    server.prependListener('connection', (of: Socket) => {
+      socket = of;
+    });
     server.on('session', (session: ServerHttp2Session & { [CONNECTION]?: Connection }) => {
-      const connection = new Connection(session, this);
+      const connection = new Connection(session, socket, this);
       session[CONNECTION] = connection;
-      this.#connections.add(connection);
-      if (this.#connections.size >= this.maxConnections) this.#makeRoom();
+      this.#places.take(connection);
       session.on('stream', (stream) => {
         if (stream.destroyed) connection.noteReset();
       });
-      session.once('close', () => this.#connections.delete(connection));
+      session.once('close', () => this.#places.leave(connection));
     });
   }
 
   close(): void {
     clearInterval(this.#timer);
-  }
-
-  /**
-   * Has the connection go that was without a call for longest: who holds all of them, and asks for
-   * nothing, keeps nobody out.
-   */
-  #makeRoom(): void {
-    const nowMs = performance.now();
-    let idlest: Connection | undefined;
-    let mostMs = IDLE_TIMEOUT_WHEN_FULL_MS;
-    for (const connection of this.#connections) {
-      const idleMs = connection.idleMs(nowMs);
-      if (idleMs <= mostMs) continue;
-      idlest = connection;
-      mostMs = idleMs;
-    }
-    idlest?.giveWay();
+    this.#places.close();
   }
 
   #look(): void {
     const nowMs = performance.now();
-    if (this.#connections.size >= this.maxConnections) this.#makeRoom();
     const seconds = (nowMs - this.#lookedAtMs) / 1000;
     this.#lookedAtMs = nowMs;
-    for (const connection of this.#connections) connection.look(nowMs, seconds);
+    for (const connection of this.#places) connection.look(nowMs, seconds);
   }
 }
 
@@ -142,12 +131,14 @@ class OpenCalls {
 }
 
 /** One connection of a client, and what it has cost so far. */
-export class Connection {
+export class Connection implements Holder {
   readonly #beganAtMs = performance.now();
   #calledAtMs = this.#beganAtMs;
+  #keyedAtMs = this.#beganAtMs;
   readonly #open = new OpenCalls();
   /** What has come since the last look. */
   #calls = 0;
+  #keyedCalls = 0;
   #messageBytes = 0;
   #pieces = 0;
   #resets = 0;
@@ -162,12 +153,18 @@ export class Connection {
 
   constructor(
     private readonly session: ServerHttp2Session,
+    private readonly socket: Socket,
     private readonly all: Connections,
   ) {}
 
-  /** For how long there was no call. */
+  /** For how long there has been no call. */
   idleMs(nowMs: number): number {
     return this.#calls + this.#openCalls > 0 ? 0 : nowMs - this.#calledAtMs;
+  }
+
+  /** For how long there has been none that needs a key. */
+  unkeyedMs(nowMs: number): number {
+    return this.#keyedCalls + this.#open.keyed > 0 ? 0 : nowMs - this.#keyedAtMs;
   }
 
   /** Ends it, of which its client is told. */
@@ -178,6 +175,7 @@ export class Connection {
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
   beginCall(kind: CallKind): boolean {
     this.#calls += 1;
+    if (kind === 'keyed') this.#keyedCalls += 1;
     const { calls } = this.all;
     const { most, fair } = LIMITS[kind];
     if (calls[kind] >= most && this.#open[kind] >= fair) return false;
@@ -218,6 +216,7 @@ export class Connection {
     this.#askWhetherThere(nowMs, bytesRead - this.#receivedBytes);
     if (session.destroyed) return;
     if (this.#calls + this.#openCalls > 0) this.#calledAtMs = nowMs;
+    if (this.#keyedCalls + this.#open.keyed > 0) this.#keyedAtMs = nowMs;
     const used = this.#calls * MAX_HEADER_BYTES + this.#messageBytes * (1 + OVERHEAD);
     const refused = Math.min(this.#refusals, MAX_REFUSALS) * FIRST_WINDOW_BYTES;
     const acknowledging = (bytesWritten - this.#sentBytes) * OVERHEAD;
@@ -226,13 +225,14 @@ export class Connection {
     this.#receivedBytes = bytesRead;
     this.#sentBytes = bytesWritten;
     this.#calls = 0;
+    this.#keyedCalls = 0;
     this.#messageBytes = 0;
     this.#pieces = 0;
     this.#resets = 0;
     this.#refusals = 0;
 
     const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
-    if (isSilent) session.destroy();
+    if (isSilent) this.giveWay();
     else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end();
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
   }
@@ -258,11 +258,13 @@ export class Connection {
         probe.isAnswered = error === null;
       });
     } else if (!this.#probe.isAnswered && nowMs - this.#probe.sentAtMs > timeoutMs) {
-      this.session.destroy();
+      this.giveWay();
     }
   }
 
   #end(code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
     this.session.destroy(undefined, code);
+    // Node would wait until its client has read what is being written, which it may never do.
+    setImmediate(() => this.socket.destroy());
   }
 }

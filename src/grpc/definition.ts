@@ -1,29 +1,30 @@
 import { Empty } from '../gen/google/protobuf/empty.js';
 import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import { readInsert } from './codec/read-insert.js';
 import { readPointId } from './codec/read-point-id.js';
-import { readSearch } from './codec/read-search.js';
 import { writeIdLists, writeIds } from './codec/write-ids.js';
 import { writePoint } from './codec/write-point.js';
 import { LargeIds } from './large-ids.js';
 
+/** The request side of what is read later. */
+const AS_IT_CAME = reading((bytes) => bytes);
+
 /**
- * The generated service definition with our own codec in it: requests that hold vectors are
- * decoded into typed arrays, and answers are encoded from what the service gives. A request that
- * cannot be read becomes its error, for the handler to throw: grpc-js would not tell the client
- * why. A batch stays as it came, for the handler to read: that may take long.
+ * The generated service definition with our own codec in it: answers are encoded from what the
+ * service gives, and requests that hold vectors stay as they came, for the handler to read when it
+ * is their turn: that may take long. One that names a point and cannot be read becomes its error,
+ * for the handler to throw: grpc-js would not tell the client why.
  */
 export const vectorDbDefinition = {
   ...VectorDBDefinition,
   methods: {
     insertVector: {
       ...VectorDBDefinition.methods.insertVector,
-      requestType: reading(readInsert),
+      requestType: AS_IT_CAME,
       responseType: writing(PointID.encode),
     },
     insertVectorsBatch: {
       ...VectorDBDefinition.methods.insertVectorsBatch,
-      requestType: reading((bytes) => bytes),
+      requestType: AS_IT_CAME,
       responseType: writing(writeIds),
     },
     deletePoint: {
@@ -38,12 +39,12 @@ export const vectorDbDefinition = {
     },
     searchPoints: {
       ...VectorDBDefinition.methods.searchPoints,
-      requestType: reading(readSearch),
+      requestType: AS_IT_CAME,
       responseType: writingLarge(writeIds),
     },
     searchPointsBatch: {
       ...VectorDBDefinition.methods.searchPointsBatch,
-      requestType: reading((bytes) => bytes),
+      requestType: AS_IT_CAME,
       responseType: writingLarge(writeIdLists),
     },
   },

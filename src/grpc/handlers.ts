@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
 import type { Decoder } from '../decode/decoder.js';
+import type { Answer, JobName } from '../decode/jobs.js';
 import { VectordError } from '../errors.js';
 import { formatPointId } from '../point-id.js';
 import type { Pace } from '../pace.js';
@@ -8,7 +9,7 @@ import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound, type Service } from '../service.js';
 import { noteOn } from './call-notes.js';
 import { REQUEST_ID } from './call-record.js';
-import { toNewPoint, toPointId, toQuery } from './convert.js';
+import { toPointId } from './convert.js';
 import type { vectorDbDefinition } from './definition.js';
 import { idListsAnswer, idsAnswer } from './large-ids.js';
 
@@ -17,27 +18,34 @@ type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
 export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace): VectorDb {
   const answering = answeringAt(pace);
+  const read = async <Name extends JobName>(
+    name: Name,
+    bytes: Uint8Array,
+    context: CallContext,
+  ): Promise<Answer<Name>> => {
+    const asked = await decoder.decode(name, bytes, callEnd(context));
+    noteOn(bytes, { asked });
+    return asked;
+  };
   return {
-    insertVector: answering(async (request) => {
-      const id = await service.insert(toNewPoint(request, ''));
+    insertVector: answering(async (bytes, context) => {
+      const id = await service.insert(await read('grpcPoint', bytes, context));
       return { id: { value: formatPointId(id) } };
     }),
     insertVectorsBatch: answering(async (bytes, context) => {
-      const points = await decoder.decode('grpcPoints', bytes, callEnd(context));
-      noteOn(bytes, { asked: points });
-      return await service.insertBatch(points);
+      return await service.insertBatch(await read('grpcPoints', bytes, context));
     }),
     deletePoint: answering(async (request) => {
       if (!(await service.delete(toPointId(request)))) throw pointNotFound();
       return {};
     }),
     getPoint: answering(async (request) => service.get(toPointId(request))),
-    searchPoints: answering(async (request, context) =>
-      idsAnswer(await service.search(toQuery(request, ''), callEnd(context))),
-    ),
+    searchPoints: answering(async (bytes, context) => {
+      const query = await read('grpcQuery', bytes, context);
+      return idsAnswer(await service.search(query, callEnd(context)));
+    }),
     searchPointsBatch: answering(async (bytes, context) => {
-      const queries = await decoder.decode('grpcQueries', bytes, callEnd(context));
-      noteOn(bytes, { asked: queries });
+      const queries = await read('grpcQueries', bytes, context);
       return idListsAnswer(await service.searchBatch(queries, callEnd(context)));
     }),
   };

@@ -11,8 +11,11 @@ const MESSAGE_SLACK_BYTES = 64 * 1024;
 /** Of a value that is not packed, in a message that says it several times. */
 const BYTES_PER_VALUE = 16;
 
+/** Some twenty times what an id takes. */
+const MAX_ID_MESSAGE_BYTES = 1024;
+
 /** Far more than a name in a health or reflection request takes: anyone may send these. */
-const MAX_OPEN_CALL_BYTES = 64 * 1024;
+const MAX_OPEN_CALL_BYTES = 4 * 1024;
 /**
  * What all such calls together may take, their answers included. It is no part of the budget of
  * those who have a key, which nobody without one may use up. What a look at the health takes is
@@ -41,7 +44,6 @@ export function grpcMethods({
   inflight,
   requests,
 }: MethodsOptions): (path: string) => Method {
-  // A message of one point or one query is read on the loop: a large one would hold up all others.
   const maxBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
   const reading: Allowance = { maxBytes, freeBytes: 0, inflight, countsAnswers: true };
   // What has been stored is not to be refused any more, and its request was larger than its answer.
@@ -71,8 +73,8 @@ export function grpcMethods({
   const { fullName: store, methods: its } = VectorDBDefinition;
   add(store, its.insertVector.name, 'readwrite', inserting);
   add(store, its.insertVectorsBatch.name, 'readwrite', writingBatch);
-  add(store, its.deletePoint.name, 'readwrite', writing);
-  add(store, its.getPoint.name, 'readonly', reading);
+  add(store, its.deletePoint.name, 'readwrite', { ...writing, maxBytes: MAX_ID_MESSAGE_BYTES });
+  add(store, its.getPoint.name, 'readonly', { ...reading, maxBytes: MAX_ID_MESSAGE_BYTES });
   add(store, its.searchPoints.name, 'readonly', reading);
   add(store, its.searchPointsBatch.name, 'readonly', readingBatch);
   const { check, watch } = HealthDefinition.methods;

@@ -160,6 +160,9 @@ replace(server, '_streamHandler', (original) => {
   ) {
     // A call that was reset before it came here is worth nothing more, not even its refusal.
     stream.once('error', () => {});
+    // Of one that is reset without an error while its answer goes out, node:http2 waits for the end
+    // of the answer, which nobody sends any more.
+    stream.once('aborted', destroySoon);
     const begin = (): void => {
       if (stream.destroyed) return;
       const connection = connectionOf(stream.session);
@@ -178,7 +181,9 @@ replace(server, '_streamHandler', (original) => {
         stream.close(constants.NGHTTP2_NO_ERROR);
       }
     };
-    const turn = this.options[HTTP2_SETUP]?.pace.turn(stream.session);
+    const pace = this.options[HTTP2_SETUP]?.pace;
+    (stream as CountedStream)[PACE] = pace;
+    const turn = pace?.turn(stream.session);
     if (turn === undefined) begin();
     else {
       (stream as CountedStream)[ARRIVED_AT_MS] = performance.now();
@@ -226,7 +231,10 @@ replace(baseCall, 'serializeMessage', (original) => {
   };
 });
 
-/* Nor does it limit what it unpacks at one time; and it calls broken compression INTERNAL. */
+/*
+ * Nor does it limit what it unpacks at one time, for which messages have to wait for their turns;
+ * and it calls broken compression INTERNAL.
+ */
 replace(baseCall, 'decompressMessage', (original) => {
   return function decompressMessage(this: CallInternals, framed, encoding) {
     if (!isCompression(encoding)) return original.call(this, framed, encoding);
@@ -236,11 +244,13 @@ replace(baseCall, 'decompressMessage', (original) => {
       this[HOOKS]?.take(bytes);
     };
     const message = framed.subarray(FRAME_HEADER_BYTES);
-    return decompress(message, encoding, this.maxReceiveMessageSize, take).catch(
-      (error: unknown) => {
-        throw toStatus(error);
-      },
-    );
+    const unpack = async (): Promise<Buffer> => {
+      await (this.stream as CountedStream)[PACE]?.turn(this.stream.session);
+      return await decompress(message, encoding, this.maxReceiveMessageSize, take);
+    };
+    return unpack().catch((error: unknown) => {
+      throw toStatus(error);
+    });
   };
 });
 
@@ -262,15 +272,21 @@ replace(baseCall, 'sendStatus', (original) => {
 /** On the stream itself, like the hooks of its call. */
 const COUNTED_BY = Symbol('counted by');
 const ARRIVED_AT_MS = Symbol('arrived at');
+const PACE = Symbol('pace');
 
 interface CountedStream extends ServerHttp2Stream {
   [COUNTED_BY]?: Connection | undefined;
   [ARRIVED_AT_MS]?: number;
+  [PACE]?: Pace | undefined;
 }
 
 /** When a call arrived that had to wait for its turn. */
 export function arrivedAtMs(call: ServerInterceptingCallInterface): number | undefined {
   return ((call as unknown as CallInternals).stream as CountedStream)[ARRIVED_AT_MS];
+}
+
+function destroySoon(this: ServerHttp2Stream): void {
+  setImmediate(() => this.destroy());
 }
 
 function endKeyedCall(this: CountedStream): void {

@@ -1,3 +1,4 @@
+import { TooMuchEffort } from '../decode/effort.js';
 import { VectordError } from '../errors.js';
 import type { Limits } from '../limits.js';
 
@@ -27,6 +28,13 @@ export function checkJsonParts(body: Buffer, limits: Limits): void {
     `The body has more than ${maxParts} arrays, objects and strings, ` +
       `which no batch of ${maxBatch} items needs (MAX_BATCH)`,
   );
+}
+
+/** Throws a TooMuchEffort for a text of more arrays, objects and strings than that. */
+export function checkEffort(text: Buffer, maxParts: number): void {
+  // Each has at least two bytes, and there are none to be looked for in most texts.
+  if (text.length < 2 * maxParts || !hasMoreParts(text, maxParts)) return;
+  throw new TooMuchEffort('the text has too many parts');
 }
 
 /** Arrays, objects and strings that one body may have. */

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { ANY_EFFORT } from '../decode/effort.js';
 import { invalid } from '../errors.js';
 import type { Limits } from '../limits.js';
 import { liftVectors } from '../native.js';
 import { messageOf } from '../start-error.js';
-import { checkJsonParts } from './json-parts.js';
+import { checkEffort, checkJsonParts } from './json-parts.js';
 
 /** What the JSON in a body says. */
 export interface Json {
@@ -18,17 +19,19 @@ export interface Json {
 /**
  * Reads a body. Its vectors are most of it and are read by the addon, in a quarter of the time; a
  * body in which that is not possible is read by JSON.parse alone, which tells what is wrong with it.
+ * Throws a TooMuchEffort when it has more than `maxParts`.
  */
-export function parseJson(body: Uint8Array, limits: Limits): Json {
+export function parseJson(body: Uint8Array, limits: Limits, maxParts = ANY_EFFORT.parts): Json {
   if (body.length === 0) throw invalid('The body is empty, expected a JSON object');
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   checkJsonParts(bytes, limits);
-  return parseLifted(bytes) ?? { value: parseWhole(bytes) };
+  return parseLifted(bytes, maxParts) ?? { value: parseWhole(bytes, maxParts) };
 }
 
-function parseLifted(bytes: Buffer): Json | undefined {
+function parseLifted(bytes: Buffer, maxParts: number): Json | undefined {
   const lifted = liftVectors(bytes);
   if (lifted === undefined || !isUtf8(lifted.rest)) return undefined;
+  checkEffort(lifted.rest, maxParts);
   try {
     return { value: JSON.parse(lifted.rest.toString('utf8')), vectors: lifted.vectors };
   } catch {
@@ -36,7 +39,8 @@ function parseLifted(bytes: Buffer): Json | undefined {
   }
 }
 
-function parseWhole(bytes: Buffer): unknown {
+function parseWhole(bytes: Buffer, maxParts: number): unknown {
+  checkEffort(bytes, maxParts);
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8');
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -12,7 +12,7 @@ export interface HttpOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Connections at one time; others are closed at once. */
+  /** Connections at one time; others are closed at once, unless an idle one gives way. */
   readonly maxConnections: number;
   readonly service: Service;
   readonly decoder: Decoder;

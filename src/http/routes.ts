@@ -1,4 +1,5 @@
 import type { Answer, JobName } from '../decode/jobs.js';
+import { VectordError } from '../errors.js';
 import { formatVector } from '../native.js';
 import { formatPointId, parsePointId, type PointId } from '../point-id.js';
 import type { OnRequestEnd } from '../request-end.js';
@@ -17,11 +18,17 @@ import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {
-  const { service, decoder, inflight, metrics, metricsOpen } = options;
+  const { service, decoder, inflight, metrics, metricsOpen, pace } = options;
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight);
     ctx.state.bodyBytes = body.length;
+    // Many bodies may end together.
+    const turn = pace.turn(ctx.req.socket);
+    if (turn !== undefined) {
+      await turn;
+      if (ctx.res.destroyed) throw new VectordError('CANCELLED', 'Nobody waits for the answer');
+    }
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
     return asked;

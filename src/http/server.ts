@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { createApp } from './app.js';
+import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
 import { Turns } from './turns.js';
@@ -45,10 +46,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requireHostHeader: false,
   });
   server.timeout = SOCKET_IDLE_TIMEOUT_MS;
-  server.maxConnections = options.maxConnections;
+  const connections = new Connections(options.maxConnections);
+  connections.watch(server);
 
   const turns = new Turns(createApp(options).callback(), options.pace);
-  const take: RequestListener = (request, response) => turns.take(request, response);
+  const take: RequestListener = (request, response) => {
+    connections.noteRequest(response);
+    turns.take(request, response);
+  };
   server.on('request', take);
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', take);
@@ -56,7 +61,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   answerMalformedRequests(server, (status) => options.metrics.countMalformed(status));
 
   const { address, port } = await listen(server, options);
-  return { address, port, close: (graceMs) => close(server, turns, graceMs) };
+  return {
+    address,
+    port,
+    async close(graceMs) {
+      await close(server, turns, graceMs);
+      connections.close();
+    },
+  };
 }
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {

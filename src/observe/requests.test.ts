@@ -11,29 +11,57 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('of requests that meet an overload ten lines a second say so, and how many had none', () => {
+interface Log {
+  readonly lines: string[];
+  readonly requests: Requests;
+  /** A request that takes so long and ends with this failure, a fault of the service, or without. */
+  end(durationMs: number, failure?: Error): void;
+}
+
+function startLog(slowRequestMs: number): Log {
   const lines: string[] = [];
   const logger = pino({}, { write: (line) => lines.push(line) });
-  const requests = new Requests({
-    protocol: 'http',
-    logger,
-    slowRequestMs: 0,
-    nameOf: (status) => status,
-  });
+  const nameOf = (status: number): number => status;
+  const requests = new Requests({ protocol: 'http', logger, slowRequestMs, nameOf });
   const operation = requests.addOperation({ method: 'POST' });
-  const fail = (failure: Error): void => {
-    const startedAtMs = requests.begin();
-    const ended = { operation, startedAtMs, requestId: 'x', asked: undefined, bytes: 0, failure };
-    requests.end(ended, 503, true);
+  return {
+    lines,
+    requests,
+    end(durationMs, failure) {
+      const startedAtMs = requests.begin(performance.now() - durationMs);
+      const ended = { operation, startedAtMs, requestId: 'x', asked: undefined, bytes: 0, failure };
+      requests.end(ended, failure === undefined ? 200 : 503, failure !== undefined);
+    },
   };
+}
+
+test('of requests that meet an overload ten lines a second say so, and how many had none', () => {
+  const { lines, requests, end } = startLog(0);
   const overload = new VectordError('OVERLOADED', 'too much');
-  for (let request = 0; request < 1_000; request += 1) fail(overload);
+  for (let request = 0; request < 1_000; request += 1) end(0, overload);
   expect(lines).toHaveLength(10);
   vi.advanceTimersByTime(1_000);
-  fail(overload);
+  end(0, overload);
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ reason: 'too much', leftOut: 990 });
   // A defect is always told of.
-  for (let request = 0; request < 20; request += 1) fail(new Error('a defect'));
+  for (let request = 0; request < 20; request += 1) end(0, new Error('a defect'));
   expect(lines.filter((line) => line.includes('a defect'))).toHaveLength(20);
-  expect(operation.statuses.get(503)).toBe(1_021);
+  expect(requests.operations[0]?.statuses.get(503)).toBe(1_021);
+});
+
+test('of slow requests ten lines a second say so, besides those of failures', () => {
+  const { lines, end } = startLog(5);
+  const overload = new VectordError('OVERLOADED', 'too much');
+  for (let request = 0; request < 1_000; request += 1) end(6);
+  expect(lines).toHaveLength(10);
+  end(0, overload);
+  expect(lines).toHaveLength(11);
+  vi.advanceTimersByTime(1_000);
+  end(5);
+  end(6);
+  expect(lines).toHaveLength(12);
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'slow request', leftOut: 990 });
+  // A slow one that fails is told of as a failure.
+  end(6, new Error('a defect'));
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'request failed' });
 });

@@ -1,5 +1,6 @@
 import { VectordError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { FewLines } from './few-lines.js';
 import { Histogram } from './histogram.js';
 import { weightOf } from './weight.js';
 
@@ -8,12 +9,6 @@ const DURATION_BOUNDS_S: readonly number[] = [
   0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
   10, 30, 100,
 ];
-
-/**
- * Lines in a second about requests that met an overload or a full disk. There may be thousands of
- * them, and to write one takes as long as to refuse another.
- */
-const FORESEEN_LINES_PER_S = 10;
 
 /** What tells one kind of request from the others, in the log and in the metrics. */
 export interface OperationLabels {
@@ -68,9 +63,9 @@ export class Requests {
   /** The level of a log never changes: nobody asks for it again with each request. */
   readonly #isEachLogged: boolean;
   #underWay = 0;
-  #secondBeganAtMs = -Infinity;
-  #linesInSecond = 0;
-  #leftOut = 0;
+  /** Requests that met an overload or a full disk, and slow ones: clients can make many of both. */
+  readonly #foreseen = new FewLines();
+  readonly #slow = new FewLines();
 
   constructor(options: RequestsOptions) {
     this.#options = options;
@@ -119,38 +114,23 @@ export class Requests {
   }
 
   #warn(request: EndedRequest, status: number, durationMs: number, isFault: boolean): void {
-    const line = {
+    const { failure } = request;
+    const { logger } = this.#options;
+    const line = () => ({
       ...this.#line(request, status, durationMs),
       bytes: request.bytes,
       ...weightOf(request.asked),
-    };
-    const { failure } = request;
-    const { logger } = this.#options;
-    if (!isFault) logger.warn(line, 'slow request');
-    else if (isForeseen(failure)) {
-      // Where it came from tells nothing, and there may be many of them.
-      const leftOut = this.#linesLeftOut();
+    });
+    if (!isFault) {
+      const leftOut = this.#slow.next();
+      if (leftOut !== undefined) logger.warn({ ...line(), ...leftOut }, 'slow request');
+    } else if (isForeseen(failure)) {
+      // Where it came from tells nothing.
+      const leftOut = this.#foreseen.next();
       if (leftOut !== undefined) {
-        logger.warn({ ...line, reason: failure.message, ...leftOut }, 'request failed');
+        logger.warn({ ...line(), reason: failure.message, ...leftOut }, 'request failed');
       }
-    } else logger.error({ ...line, err: failure }, 'request failed');
-  }
-
-  /** How many lines were left out since the last; undefined when this one is to be, too. */
-  #linesLeftOut(): { leftOut?: number } | undefined {
-    const nowMs = performance.now();
-    if (nowMs - this.#secondBeganAtMs >= 1_000) {
-      this.#secondBeganAtMs = nowMs;
-      this.#linesInSecond = 0;
-    }
-    this.#linesInSecond += 1;
-    if (this.#linesInSecond > FORESEEN_LINES_PER_S) {
-      this.#leftOut += 1;
-      return undefined;
-    }
-    const leftOut = this.#leftOut;
-    this.#leftOut = 0;
-    return leftOut === 0 ? {} : { leftOut };
+    } else logger.error({ ...line(), err: failure }, 'request failed');
   }
 
   #line({ requestId, operation }: EndedRequest, status: number, durationMs: number) {

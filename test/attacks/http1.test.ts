@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { ask, endAll, many, openAll, RawConnection, times } from './flood.js';
-import { MIB, type Target } from './target.js';
+import { LIMITS, MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -58,6 +58,26 @@ underAttack('clients that are slow, or many', [
   {
     name: 'more connections than there may be, on gRPC',
     strike: async (target) => await crowd(target, target.server.grpc),
+  },
+  {
+    name: 'as many connections as there may be, which ask for nothing more, or for nothing',
+    async strike(target) {
+      const idle = await openAll(target.server.http, Number(LIMITS.MAX_CONNECTIONS));
+      const half = idle.slice(0, idle.length / 2);
+      await Promise.all(half.map(async (connection) => await connection.read().send(HEALTH)));
+      const isServed = async (): Promise<boolean> => {
+        try {
+          const answer = await ask(target, 'POST', '/points/search', target.searchJson);
+          return answer.status === 200;
+        } catch {
+          // There was no place for it yet.
+          return false;
+        }
+      };
+      // Sooner than connections that send nothing are closed anyway.
+      expect(await target.until(isServed, 20_000)).toBe(true);
+      await endAll(idle);
+    },
   },
   {
     name: 'connections that are opened and reset',
@@ -139,6 +159,30 @@ underAttack('HTTP/1.1 that breaks its rules', [
         await connection.flood(many(`x: ${'y'.repeat(1_000)}\r\n`, 64 * 1024), MIB);
         expect(await connection.closes()).toBe(true);
       });
+    },
+  },
+  {
+    name: 'headers of proxies, which would have a server that trusts them redirect or count for long',
+    async strike(target) {
+      for (const header of [
+        `X-Forwarded-For: ${','.repeat(12_000)}`,
+        `X-Forwarded-Host: ${' ,'.repeat(6_000)}x`,
+        `X-Forwarded-Proto: https${'\t '.repeat(6_000)},`,
+        'Host: evil.example:80@x/..//',
+        'Referer: //evil.example/%0d%0aLocation: x',
+      ]) {
+        const host = header.startsWith('Host') ? '' : 'Host: x\r\n';
+        const text = `GET /points/..//evil.example HTTP/1.1\r\n${host}${header}\r\n\r\n`;
+        const all = await openAll(target.server.http, 20);
+        await Promise.all(all.map(async (each) => await each.read().send(text)));
+        const isAnswered = ({ received }: RawConnection): boolean => received.includes('\r\n\r\n');
+        expect(await target.until(() => all.every(isAnswered), 5_000)).toBe(true);
+        for (const { received } of all) {
+          expect(received).toMatch(/^HTTP\/1\.1 40[014] /);
+          expect(received).not.toMatch(/^location:|evil/im);
+        }
+        await Promise.all(all.map(async (each) => await each.end()));
+      }
     },
   },
   {

@@ -274,16 +274,18 @@ underAttack('calls that are never finished', [
     name: 'as many connections as there may be, which ask for nothing',
     async strike(target) {
       const silent = await openAll(target.server.grpc, Number(LIMITS.MAX_CONNECTIONS));
-      const headers = { authorization: target.server.keys.readonly };
-      const search = framed(target.searchMessage);
-      const isServed = await target.until(async () => {
-        const other = new Connection(target.server.grpc);
-        const code = await other.call('SearchPoints', headers, search);
-        other.close();
-        return code === status.OK;
-      });
-      expect(isServed).toBe(true);
+      expect(await target.until(async () => await isServedAnew(target))).toBe(true);
       await endAll(silent);
+    },
+  },
+  {
+    name: 'as many connections as there may be, which each watch the health',
+    async strike(target) {
+      const count = Number(LIMITS.MAX_CONNECTIONS);
+      const watching = Array.from({ length: count }, () => new Connection(target.server.grpc));
+      for (const connection of watching) connection.open(WATCH).stream.end(framed(EMPTY));
+      expect(await target.until(async () => await isServedAnew(target))).toBe(true);
+      for (const connection of watching) connection.close();
     },
   },
   {
@@ -316,6 +318,15 @@ underAttack('calls that are never finished', [
     },
   },
 ]);
+
+/** Whether a client is served that connects now. */
+async function isServedAnew(target: Target): Promise<boolean> {
+  const other = new Connection(target.server.grpc);
+  const headers = { authorization: target.server.keys.readonly };
+  const code = await other.call('SearchPoints', headers, framed(target.searchMessage));
+  other.close();
+  return code === status.OK;
+}
 
 /** A point whose content is as long as it may be, and the message that asks for it. */
 async function largePoint(target: Target): Promise<{ id: string; message: Buffer }> {

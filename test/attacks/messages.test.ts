@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { Connection, framed } from '../grpc/http2-call.js';
 import { Random } from '../support/random.js';
 import * as wire from '../support/wire.js';
-import { ask, many, RawConnection, times } from './flood.js';
+import { ask, many, openAll, RawConnection, times } from './flood.js';
 import { MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
@@ -205,6 +205,50 @@ underAttack('messages that are more than they seem', [
 
 underAttack('requests that ask for too much', [
   {
+    name: 'small messages of very many fields, all of them ended at once',
+    async strike(target) {
+      const { readonly, readwrite } = target.server.keys;
+      const empty = (field: number, bytes: number): Buffer =>
+        Buffer.alloc(bytes, Buffer.concat([wire.tag(field, wire.LENGTH_DELIMITED), Buffer.of(0)]));
+      for (const [method, key, message] of [
+        [REFLECTION, '', empty(1, 4_000)],
+        [REFLECTION, '', empty(1, 64_000)],
+        ['GetPoint', readonly, wire.delimited(1, empty(1, 60_000))],
+        ['SearchPoints', readonly, wire.delimited(1, empty(2, 60_000))],
+        ['InsertVector', readwrite, wire.delimited(2, empty(2, 200_000))],
+      ] as const) {
+        const connection = new Connection(target.server.grpc);
+        const headers = { authorization: key, 'grpc-encoding': 'gzip' };
+        const open = Array.from({ length: 30 }, () => connection.open(method, headers));
+        await connection.settled();
+        const bytes = framed(gzipSync(message), true);
+        for (const { stream } of open) stream.end(bytes);
+        const codes = await Promise.all(open.map((call) => call.status));
+        for (const code of codes) expect([...CLIENT_FAULTS, status.OK]).toContain(code);
+        connection.close();
+      }
+    },
+  },
+  {
+    name: 'small bodies of very many keys, the last byte of all at once',
+    async strike(target) {
+      const keys = Array.from({ length: 12_000 }, (_, index) => `"${index.toString(36)}":0`);
+      const body = `{${keys.join(',')}}`;
+      const head =
+        `POST /points/search HTTP/1.1\r\nHost: x\r\napi-key: ${target.server.keys.readonly}\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n`;
+      const all = await openAll(target.server.http, 50);
+      await Promise.all(all.map(async (each) => await each.read().send(head + body.slice(0, -1))));
+      for (const each of all) void each.send('}');
+      const answered = await target.until(
+        () => all.every(({ received }) => received.startsWith('HTTP/1.1 400')),
+        20_000,
+      );
+      expect(answered).toBe(true);
+      await Promise.all(all.map(async (each) => await each.end()));
+    },
+  },
+  {
     name: 'JSON as deep as a request may be',
     async strike(target) {
       const depth = MAX_REQUEST_BYTES / 2;
@@ -281,6 +325,20 @@ underAttack('requests that ask for too much', [
         const json = target.searchJson.replace('"limit":10', `"limit":${number}`);
         expect([200, 400]).toContain(await post(target, '/points/search', json));
       }
+    },
+  },
+  {
+    name: 'zeros below zero, which JSON.stringify would answer without their sign',
+    async strike(target) {
+      const zeros = `[${'-0.0,-0,-1e-999,0,'.repeat(8).slice(0, -1)}]`;
+      const insert = `{"vector":${zeros},"payload":{"content_type":"Text","content":"zeros"}}`;
+      const key = { 'api-key': target.server.keys.readwrite };
+      const { status: code, text } = await ask(target, 'POST', '/points', insert, key);
+      expect(code).toBe(201);
+      const { point_id } = JSON.parse(text) as { point_id: string };
+      const found = await ask(target, 'GET', `/points/${point_id}`, '', key);
+      expect(found.text).toContain(`[${'-0.0,-0.0,-0.0,0.0,'.repeat(8).slice(0, -1)}]`);
+      expect((await ask(target, 'DELETE', `/points/${point_id}`, '', key)).status).toBe(204);
     },
   },
   {

@@ -9,6 +9,7 @@ import {
 } from '../support/clients.js';
 import { forEachParallel } from '../support/parallel.js';
 import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
 
 /** Together far more than the size from which on a request is read on another thread. */
 const COUNT = 5_000;
@@ -171,6 +172,39 @@ describe('the thread that reads large requests', () => {
     const batch = await decoder.decode('httpPoints', body(10_000), never);
     expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
     expect(batch.contentEnds.at(-1)).toBe(10_000);
+    await decoder.close();
+  });
+
+  it('reads what is small, but cut into very many pieces, too', async () => {
+    const decoder = new Decoder(rules, worker);
+    const fields = Buffer.alloc(20_000, Buffer.of(0x48, 0));
+    const query = Buffer.concat([wire.searchRequest([1, 2], 3), fields]);
+    const object = `{"vector":[1,2],"similarity":"Cosine","limit":3,"a":[${'[],'.repeat(600)}0]}`;
+    for (const [name, bytes, isOfMany] of [
+      ['grpcQuery', query, true],
+      ['grpcQuery', query.subarray(0, -16_000), false],
+      ['httpQuery', Buffer.from(object), true],
+      ['httpQuery', Buffer.from(object.replace('[],'.repeat(200), '')), false],
+    ] as const) {
+      const memory = new Uint8Array(bytes);
+      const { vector, limit } = await decoder.decode(name, memory, never);
+      expect([vector, Number(limit)]).toEqual([Float32Array.of(1, 2), 3]);
+      // The thread keeps what it is handed.
+      expect(memory).toHaveLength(isOfMany ? 0 : bytes.length);
+    }
+    await decoder.close();
+  });
+
+  it('reads what it has begun, and nothing else, once the service stops', async () => {
+    const decoder = new Decoder(rules, worker);
+    const [begun, waiting] = [1, 2].map(() => decoder.decode('httpPoints', body(20_000), never));
+    decoder.refuseUnread();
+    const late = decoder.decode('httpPoints', body(20_000), never);
+    for (const answer of [waiting, late]) {
+      await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+    expect((await begun)?.vectors).toHaveLength(40_000);
+    expect((await decoder.decode('httpPoints', body(1), never)).vectors).toHaveLength(2);
     await decoder.close();
   });
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
@@ -19,6 +19,7 @@ import {
   PREFACE,
   RST_STREAM,
   SETTINGS,
+  WINDOW_UPDATE,
 } from './raw-http2.js';
 
 const MAX_REQUEST_BYTES = 10_000;
@@ -48,6 +49,20 @@ afterAll(async () => {
   connection.close();
   expect(await server.stop()).toBe(0);
 });
+
+/** The headers of a call, as they go over the wire. */
+function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
+  const fields: (readonly [string, string])[] = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', 'x'],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+    ...more,
+  ];
+  return Buffer.concat(fields.map(literal));
+}
 
 /** An insert of exactly this size; an unknown field fills it up. */
 function sized(bytes: number): Buffer {
@@ -141,23 +156,105 @@ test('MAX_SEARCH_WORK: a batch that asks for more is RESOURCE_EXHAUSTED, one que
 });
 
 describe('MAX_CONNECTIONS', () => {
+  const WATCH = '/grpc.health.v1.Health/Watch';
+  const SEARCH = framed(wire.searchRequest(VALUES, 1));
+
   test('one more is closed at once, the others go on, and there is room again when one ends', async () => {
     const small = await startServer({ env: { MAX_CONNECTIONS: '2' } });
-    const held = [new Connection(small.grpc), new Connection(small.grpc)];
-    const search = async (from: Connection): Promise<number> =>
-      await from.call('SearchPoints', headers, framed(wire.searchRequest(VALUES, 1)));
-    for (const each of held) expect(await search(each)).toBe(status.OK);
+    const [one, other] = [await beginSearch(small), await beginSearch(small)];
     const more = new Connection(small.grpc);
-    await new Promise((resolve) => more.session.once('close', resolve));
-    for (const each of held) expect(await search(each)).toBe(status.OK);
-    for (const each of held) each.close();
+    await closed(more);
+    for (const { call } of [one, other]) {
+      call.stream.end(SEARCH);
+      expect(await call.status).toBe(status.OK);
+    }
+    for (const { from } of [one, other]) from.close();
     await vi.waitFor(async () => {
       const next = new Connection(small.grpc);
-      expect(await search(next)).toBe(status.OK);
+      expect(await next.call('SearchPoints', headers, SEARCH)).toBe(status.OK);
       next.close();
     }, 10_000);
     expect(await small.stop()).toBe(0);
   });
+
+  test('one without a call gives way, then one without a call that needs a key', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '3' } });
+    const busy = await beginSearch(small);
+    const watching = await beginWatch(small);
+    const idle = new Connection(small.grpc);
+    await closed(idle);
+    expect(watching.session.destroyed).toBe(false);
+    // Who watches too, but has made a call, has been without one for less long.
+    const next = await vi.waitFor(async () => await beginWatch(small), 10_000);
+    expect(await next.call('SearchPoints', headers, SEARCH)).toBe(status.OK);
+    await closed(watching);
+    expect(next.session.destroyed).toBe(false);
+    busy.call.stream.end(SEARCH);
+    expect(await busy.call.status).toBe(status.OK);
+    for (const each of [busy.from, next]) each.close();
+    expect(await small.stop()).toBe(0);
+  });
+
+  test('one gives way whose client reads nothing', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '2' } });
+    const unread = [askUnread(small), askUnread(small)];
+    await Promise.all(unread.map(async (socket) => await once(socket, 'connect')));
+    await vi.waitFor(async () => {
+      const next = new Connection(small.grpc);
+      expect(await next.call('SearchPoints', headers, SEARCH)).toBe(status.OK);
+      next.close();
+    }, 20_000);
+    for (const socket of unread) socket.destroy();
+    expect(await small.stop()).toBe(0);
+  });
+
+  /** Asks without a key for more than sockets hold, and reads none of it. */
+  function askUnread(target: TestServer): Socket {
+    const MOST = 2 ** 31 - 1;
+    const uint32 = (value: number): Buffer =>
+      Buffer.from(value.toString(16).padStart(8, '0'), 'hex');
+    const question = framed(wire.delimited(4, 'vectordb.VectorDB'));
+    const head = headOf('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo');
+    const calls = [1, 3, 5, 7].flatMap((stream) => [
+      frame(HEADERS, END_HEADERS, stream, head),
+      ...chunksOf(Buffer.concat(Array(2_000).fill(question))).map((chunk) =>
+        frame(DATA, 0, stream, chunk),
+      ),
+    ]);
+    const [host, port] = target.grpc.split(':');
+    const socket = connect(Number(port), host).pause();
+    socket.on('error', () => {});
+    socket.write(
+      Buffer.concat([
+        Buffer.from(PREFACE),
+        frame(SETTINGS, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(MOST)])),
+        frame(WINDOW_UPDATE, 0, 0, uint32(MOST - 65_535)),
+        ...calls,
+      ]),
+    );
+    return socket;
+  }
+
+  /** A call that has been received as far as it goes: without its message. */
+  async function beginSearch(target: TestServer) {
+    const from = new Connection(target.grpc);
+    const call = from.open('SearchPoints', headers);
+    await from.settled();
+    return { from, call };
+  }
+
+  async function beginWatch(target: TestServer): Promise<Connection> {
+    const from = new Connection(target.grpc);
+    const { stream, closed: ended } = from.open(WATCH);
+    stream.end(framed(Buffer.alloc(0)));
+    const isAnswered = await Promise.race([once(stream, 'data'), ended]);
+    expect(isAnswered, 'the watch is answered').toBeDefined();
+    return from;
+  }
+
+  async function closed({ session }: Connection): Promise<void> {
+    if (!session.closed) await new Promise((resolve) => session.once('close', resolve));
+  }
 });
 
 test('metadata of more than 16 KiB is refused, and the connection goes on', async () => {
@@ -179,19 +276,11 @@ test.skipIf(process.platform !== 'linux')(
     };
     const calmMib = memoryMib('VmRSS');
     const message = framed(gzipSync(Buffer.alloc(62 * MIB)), true);
-    const fields = [
-      [':method', 'POST'],
-      [':scheme', 'http'],
-      [':path', '/grpc.health.v1.Health/Check'],
-      [':authority', 'x'],
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-      ['grpc-encoding', 'gzip'],
-    ] as const;
+    const head = headOf('/grpc.health.v1.Health/Check', ['grpc-encoding', 'gzip']);
     const begin = Buffer.concat([
       Buffer.from(PREFACE),
       frame(SETTINGS, 0, 0, Buffer.alloc(0)),
-      frame(HEADERS, END_HEADERS, 1, Buffer.concat(fields.map(literal))),
+      frame(HEADERS, END_HEADERS, 1, head),
       ...chunksOf(message.subarray(0, -10)).map((chunk) => frame(DATA, 0, 1, chunk)),
     ]);
     // The end of each message and its reset come together.

@@ -13,8 +13,18 @@ const MAX_SEARCH_WORK = 20_000_000n;
 const DEFAULT_EF = 100n;
 /** What a call for one point or one query may send, its frame header included, as the README says. */
 const SINGLE_BYTES = 64 * 1024 + 16 * DIMENSION;
+/** What a call that names a point may send. */
+const ID_BYTES = 1024;
 const MAX_CONTENT_BYTES = 1024 * 1024;
 const FRAME_HEADER_BYTES = 5;
+const MOST_BYTES: Record<Method, number> = {
+  InsertVector: SINGLE_BYTES + MAX_CONTENT_BYTES,
+  InsertVectorsBatch: Infinity,
+  DeletePoint: ID_BYTES,
+  GetPoint: ID_BYTES,
+  SearchPoints: SINGLE_BYTES,
+  SearchPointsBatch: Infinity,
+};
 const MAX_CONTENT_TYPE = 1;
 const MAX_SIMILARITY = 3;
 
@@ -54,9 +64,8 @@ export function expectAnswer(
   bytes: Uint8Array,
   exists: (id: string) => boolean,
 ): Expected {
-  const contentBytes = method === 'InsertVector' ? MAX_CONTENT_BYTES : 0;
-  const isLarge = FRAME_HEADER_BYTES + bytes.length > SINGLE_BYTES + contentBytes;
-  if (isLarge && !method.endsWith('Batch')) return { code: status.RESOURCE_EXHAUSTED, items: [] };
+  const isLarge = FRAME_HEADER_BYTES + bytes.length > MOST_BYTES[method];
+  if (isLarge) return { code: status.RESOURCE_EXHAUSTED, items: [] };
   const message = read(method, bytes);
   if (message === undefined) return { code: status.INVALID_ARGUMENT, items: [] };
   if (method === 'GetPoint' || method === 'DeletePoint') return expectOfId(message, exists);

@@ -221,25 +221,55 @@ describe('MAX_INFLIGHT_BYTES', () => {
 });
 
 describe('MAX_CONNECTIONS', () => {
+  const BODY = JSON.stringify(point());
+
   it('one more is closed at once, the others go on, and there is room again when one ends', async () => {
     const small = await startServer({ env: { MAX_CONNECTIONS: '3' } });
-    const held = [connectTo(small), connectTo(small), connectTo(small)];
-    const health = async (socket: Socket): Promise<string> => {
-      socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
-      const [answer] = await once(socket, 'data');
-      return String(answer).slice(0, 15);
-    };
-    for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
+    const busy = [await beginInsert(small), await beginInsert(small), await beginInsert(small)];
     const more = connectTo(small);
     await new Promise((resolve) => more.resume().once('close', resolve));
-    for (const socket of held) expect(await health(socket)).toBe('HTTP/1.1 200 OK');
-    held[0]?.destroy();
+    for (const socket of busy) expect(await endInsert(socket)).toBe('HTTP/1.1 201');
+    busy[0]?.destroy();
     await vi.waitFor(async () => {
       expect((await new Client(small, undefined).get('/health')).text).toBe('OK');
     }, PATIENCE);
-    for (const socket of held) socket.destroy();
+    for (const socket of busy) socket.destroy();
     expect(await small.stop()).toBe(0);
   });
+
+  it('the one that has been without a request for longest gives way, never one with a request', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '3' } });
+    const busy = await beginInsert(small);
+    const silent = connectTo(small);
+    await once(silent, 'connect');
+    const idle = connectTo(small);
+    const idleEnds = new Promise((resolve) => idle.resume().once('close', resolve));
+    idle.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => silent.resume().once('close', resolve));
+    expect(idle.destroyed).toBe(false);
+    const next = await beginInsert(small);
+    await idleEnds;
+    for (const socket of [next, busy]) expect(await endInsert(socket)).toBe('HTTP/1.1 201');
+    expect(await small.stop()).toBe(0);
+  });
+
+  /** A request that has been read as far as it goes: without its body. */
+  async function beginInsert(target: TestServer): Promise<Socket> {
+    const socket = connectTo(target);
+    socket.write(requestHead(BODY.length, 'Expect: 100-continue'));
+    expect(await answerOn(socket)).toBe('HTTP/1.1 100');
+    return socket;
+  }
+
+  async function endInsert(socket: Socket): Promise<string> {
+    socket.write(BODY);
+    return await answerOn(socket);
+  }
+
+  async function answerOn(socket: Socket): Promise<string> {
+    const [answer] = await once(socket, 'data');
+    return String(answer).slice(0, 12);
+  }
 });
 
 describe('requests of one connection', () => {

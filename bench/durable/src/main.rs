@@ -162,10 +162,6 @@ fn restarts_at(points: u64, plan: &Plan, parent: &Path) -> Result<Restarts> {
     for (files, rounds) in plan.restarts {
         println!("restarts, files {}", files.name());
         let mut starts = Kind::ALL.map(|kind| (kind, files, Vec::new()));
-        for (kind, ..) in &starts {
-            // Brings everything into the cache, and does nothing where it is emptied.
-            bench.start(*kind, files, 0)?;
-        }
         for round in 0..rounds {
             for (kind, files, times) in turn(&mut starts, round) {
                 times.push(bench.start(*kind, *files, round)?);

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader},
+    io::{self, BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
     thread,
@@ -115,8 +115,10 @@ impl Bench {
 
     /// Starts a process on a folder, and compares what it answers. Each round asks for others.
     pub fn start(&self, kind: Kind, files: Files, round: usize) -> Result<Times> {
-        if files == Files::Cold {
-            forget_cache(self.folder(kind))?;
+        match files {
+            // A system may take what no process holds out of its cache at any time.
+            Files::Cached => fill_cache(self.folder(kind))?,
+            Files::Cold => forget_cache(self.folder(kind))?,
         }
         // Elsewhere each time, by steps of a prime.
         let point = (round as u64 + 1) * 104_729 % self.points;
@@ -196,6 +198,14 @@ fn link(folder: &Path) -> Result<()> {
         thread::sleep(WAIT);
     }
     Ok(engine.close()?)
+}
+
+/// Brings the files of a folder into the page cache.
+fn fill_cache(folder: &Path) -> Result<()> {
+    for entry in fs_err::read_dir(folder)? {
+        io::copy(&mut fs_err::File::open(entry?.path())?, &mut io::sink())?;
+    }
+    Ok(())
 }
 
 /// Takes the files of a folder out of the page cache.

@@ -22,6 +22,13 @@ use crate::{
 /// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
 const MAX_JOBS: usize = 256;
 
+/// Of those, one in so many is for jobs of little work alone: they are done soon, whatever else
+/// waits, and are not to be refused because of it.
+const SMALL_SHARE: usize = 8;
+
+/// Candidates of searches of a job of little work.
+const LITTLE_WORK: u64 = 4 * TURN_WORK;
+
 /// Candidates of searches after which a part gives way to other jobs: some milliseconds.
 const TURN_WORK: u64 = 4096;
 
@@ -292,8 +299,13 @@ impl Shared {
         if queue.stopped {
             return Err((job, Error::Closed));
         }
-        if queue.unfinished.len() >= MAX_JOBS {
-            let reason = format!("{MAX_JOBS} batch searches are under way; try again");
+        let most = if job.work_left() <= LITTLE_WORK {
+            MAX_JOBS
+        } else {
+            MAX_JOBS - MAX_JOBS / SMALL_SHARE
+        };
+        if queue.unfinished.len() >= most {
+            let reason = format!("{most} batch searches are under way; try again");
             return Err((job, Error::Overloaded(reason)));
         }
         let memory = match self.budget.reserve(job.bytes()) {
@@ -646,6 +658,30 @@ mod tests {
         assert!(matches!(outcome, Err(Error::Overloaded(_))));
         workers.abandon(tickets[MAX_JOBS - 1]);
         assert!(submit().is_some());
+        drop(held);
+        workers.stop();
+    }
+
+    #[test]
+    fn the_last_places_are_for_jobs_of_little_work() {
+        let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
+        let (sender, receiver) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock().unwrap();
+        let submit = |steps| {
+            workers.submit(Box::new(Count {
+                steps,
+                gate: Some(Arc::clone(&gate)),
+                ..count(1, None, sender.clone())
+            }))
+        };
+        let much = LITTLE_WORK as usize + 1;
+        let of_much = (0..MAX_JOBS).filter_map(|_| submit(much)).count();
+        assert_eq!(of_much, MAX_JOBS / SMALL_SHARE * (SMALL_SHARE - 1));
+        let refused = receiver.try_iter().count();
+        assert_eq!(refused, MAX_JOBS - of_much);
+        let of_little = (0..MAX_JOBS).filter_map(|_| submit(much - 1)).count();
+        assert_eq!(of_little, refused);
         drop(held);
         workers.stop();
     }

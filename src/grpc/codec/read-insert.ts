@@ -19,13 +19,17 @@ const PAYLOAD = tagOf(2, WireType.LengthDelimited);
 const CONTENT_TYPE = tagOf(1, WireType.Varint);
 const CONTENT = tagOf(2, WireType.LengthDelimited);
 
-export function readInsert(bytes: Uint8Array): InsertRequest {
-  return readInsertFields(new WireReader(bytes), new FloatArena(bytes.length));
+export function readInsert(bytes: Uint8Array, maxFields?: number): InsertRequest {
+  return readInsertFields(new WireReader(bytes, maxFields), new FloatArena(bytes.length));
 }
 
 /** The items of an InsertVectorsBatchRequest. */
-export function readInsertBatch(bytes: Uint8Array, checkCount: CheckCount): InsertRequest[] {
-  return readItems(bytes, checkCount, readInsertFields);
+export function readInsertBatch(
+  bytes: Uint8Array,
+  checkCount: CheckCount,
+  maxFields?: number,
+): InsertRequest[] {
+  return readItems(bytes, checkCount, readInsertFields, maxFields);
 }
 
 function readInsertFields(reader: WireReader, values: FloatArena): InsertRequest {

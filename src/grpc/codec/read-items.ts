@@ -14,10 +14,11 @@ export function readItems<Item>(
   bytes: Uint8Array,
   checkCount: CheckCount,
   readItem: (reader: WireReader, values: FloatArena) => Item,
+  maxFields?: number,
 ): Item[] {
-  checkCount(countItems(bytes));
+  checkCount(countItems(bytes, maxFields));
   const items: Item[] = [];
-  const reader = new WireReader(bytes);
+  const reader = new WireReader(bytes, maxFields);
   const values = new FloatArena(bytes.length);
   while (reader.hasMore()) {
     const tag = reader.tag();
@@ -32,8 +33,8 @@ export function readItems<Item>(
   return items;
 }
 
-function countItems(bytes: Uint8Array): number {
-  const reader = new WireReader(bytes);
+function countItems(bytes: Uint8Array, maxFields?: number): number {
+  const reader = new WireReader(bytes, maxFields);
   let count = 0;
   while (reader.hasMore()) {
     const tag = reader.tag();

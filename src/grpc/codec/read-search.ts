@@ -16,13 +16,17 @@ const SIMILARITY = tagOf(2, WireType.Varint);
 const LIMIT = tagOf(3, WireType.Varint);
 const EF = tagOf(4, WireType.Varint);
 
-export function readSearch(bytes: Uint8Array): SearchRequest {
-  return readSearchFields(new WireReader(bytes), new FloatArena(bytes.length));
+export function readSearch(bytes: Uint8Array, maxFields?: number): SearchRequest {
+  return readSearchFields(new WireReader(bytes, maxFields), new FloatArena(bytes.length));
 }
 
 /** The items of a SearchPointsBatchRequest. */
-export function readSearchBatch(bytes: Uint8Array, checkCount: CheckCount): SearchRequest[] {
-  return readItems(bytes, checkCount, readSearchFields);
+export function readSearchBatch(
+  bytes: Uint8Array,
+  checkCount: CheckCount,
+  maxFields?: number,
+): SearchRequest[] {
+  return readItems(bytes, checkCount, readSearchFields, maxFields);
 }
 
 function readSearchFields(reader: WireReader, values: FloatArena): SearchRequest {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { ANY_EFFORT, TooMuchEffort } from '../../decode/effort.js';
 import { invalid } from '../../errors.js';
 
 /** How the value of a field is laid out; the low three bits of a tag. */
@@ -22,14 +23,20 @@ const MAX_TAG = 0xffff_ffff;
 
 /**
  * Reads the protobuf wire format from one message. Whatever is wrong with the bytes throws an
- * INVALID_ARGUMENT; nothing is read past the end of the message that is open.
+ * INVALID_ARGUMENT; nothing is read past the end of the message that is open, and no more than so
+ * many fields, which throws a TooMuchEffort.
  */
 export class WireReader {
   #position = 0;
   #end: number;
+  #fieldsLeft: number;
 
-  constructor(readonly bytes: Uint8Array) {
+  constructor(
+    readonly bytes: Uint8Array,
+    maxFields = ANY_EFFORT.fields,
+  ) {
     this.#end = bytes.length;
+    this.#fieldsLeft = maxFields;
   }
 
   /** Whether the open message has another field. */
@@ -51,6 +58,8 @@ export class WireReader {
   }
 
   tag(): number {
+    this.#fieldsLeft -= 1;
+    if (this.#fieldsLeft < 0) throw new TooMuchEffort('the message has too many fields');
     const first = this.bytes[this.#position] ?? 0;
     if (first >= 0x80 || !this.hasMore()) return this.#checkTag(this.#varint());
     this.#position += 1;

@@ -26,7 +26,7 @@ pub struct Terms {
 
 impl Terms {
     /// What pays, on a disk with room.
-    pub const USUAL: Terms = Terms { share: 3, bytes: 0 };
+    pub const USUAL: Terms = Terms { share: 4, bytes: 0 };
 
     fn are_met(self, all: u64, gain: u64) -> bool {
         gain.saturating_mul(self.share) >= all && gain >= self.bytes
@@ -88,7 +88,7 @@ impl Usage {
     }
 
     /// Segments next to each other, by their places in the manifest, of which it pays to copy what
-    /// is needed: each stretch would shrink by a third at least, and what is left of it fits one
+    /// is needed: each stretch would shrink by a quarter at least, and what is left of it fits one
     /// segment of so many bytes. None while all together would free less than a sixteenth of the
     /// log: what follows upon a compaction costs as much for one stretch as for many. `spoilt`
     /// segments cannot be copied.

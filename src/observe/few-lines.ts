@@ -1,0 +1,29 @@
+/**
+ * Lines of one kind in a second. There may be thousands of them, and to write one takes as long as
+ * to answer another request.
+ */
+const LINES_PER_S = 10;
+
+/** Of one kind of line in the log so many as can be read; each says how many were left out. */
+export class FewLines {
+  #secondBeganAtMs = -Infinity;
+  #linesInSecond = 0;
+  #leftOut = 0;
+
+  /** How many lines were left out since the last; undefined when this one is to be, too. */
+  next(): { leftOut?: number } | undefined {
+    const nowMs = performance.now();
+    if (nowMs - this.#secondBeganAtMs >= 1_000) {
+      this.#secondBeganAtMs = nowMs;
+      this.#linesInSecond = 0;
+    }
+    this.#linesInSecond += 1;
+    if (this.#linesInSecond > LINES_PER_S) {
+      this.#leftOut += 1;
+      return undefined;
+    }
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    return leftOut === 0 ? {} : { leftOut };
+  }
+}
