@@ -25,10 +25,8 @@ const OURS: [&str; 7] = [
 /// Refuses a folder in which something has the name of one of our files and is no file.
 pub fn refuse_no_files(io: &dyn Io, folder: &Path) -> Result<()> {
     let paths = io.list(folder)?;
-    let ours = paths.iter().filter(|path| is_ours(path));
-    Ok(ours
-        .map(|path| refuse_no_file(path))
-        .collect::<io::Result<()>>()?)
+    let mut ours = paths.iter().filter(|path| is_ours(path));
+    Ok(ours.try_for_each(|path| refuse_no_file(path))?)
 }
 
 /// Refuses a folder without a file of a log in which somebody else keeps files: it was hardly meant.

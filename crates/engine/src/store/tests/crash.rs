@@ -2,8 +2,8 @@
 //!
 //! A case is a number of calls and what is lost of them: `cut 17, Some(530)`, as the message of one
 //! that fails names it. `VECTORD_POWER_CASE='cut 17, Some(530)' cargo test --lib power_cut` plays
-//! that one alone, in the tests that have it. The random ids and salts of the files differ from run
-//! to run, and what is lost does not depend on them.
+//! that one alone; the tests that do not have it fail. The random ids and salts of the files differ
+//! from run to run, and what is lost does not depend on them.
 
 use std::{env, ops::RangeInclusive, path::Path, sync::Arc};
 
