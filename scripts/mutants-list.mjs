@@ -9,6 +9,7 @@ const CRATE = 'crates/engine/src';
 
 const DAMAGE_TESTS = ['--test', 'damage'];
 const STORE_TESTS = ['--lib', 'store::'];
+const WRITER_TESTS = ['--lib', 'synced'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
@@ -25,10 +26,65 @@ export const MUTANTS = [
     'fs_err::File::open(folder).map(drop)',
   ),
   mutant(
-    'a group is acknowledged before it is synced',
+    'a group is not synced',
     `${STORE}/segment.rs`,
     'self.file.sync_data().map_err(fatal)?;\n        self.end',
     'self.end',
+  ),
+  mutant(
+    'a group is synced when the next one is about to be written',
+    `${STORE}/segment.rs`,
+    lines(
+      '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
+      '            if is_full(&error) {',
+      '                self.erase(self.end, self.end + written).map_err(fatal)?;',
+      '            }',
+      '            return Err(error);',
+      '        }',
+      '        let written_at = Instant::now();',
+      '        self.file.sync_data().map_err(fatal)?;',
+    ),
+    lines(
+      '        let written_at = Instant::now();',
+      '        self.file.sync_data().map_err(fatal)?;',
+      '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
+      '            if is_full(&error) {',
+      '                self.erase(self.end, self.end + written).map_err(fatal)?;',
+      '            }',
+      '            return Err(error);',
+      '        }',
+    ),
+    WRITER_TESTS,
+  ),
+  mutant(
+    'a group is acknowledged before it is synced',
+    `${CRATE}/writer.rs`,
+    'let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))',
+    lines(
+      'let mut group = group;',
+      'for request in &mut group {',
+      '    if let Request::Insert { done, .. } = request {',
+      '        std::mem::replace(done, Box::new(|_| ()))(Ok(()));',
+      '    }',
+      '}',
+      'let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))',
+    ),
+    WRITER_TESTS,
+  ),
+  mutant(
+    'a delete is visible before it is synced',
+    `${CRATE}/writer.rs`,
+    'let begun_at = Instant::now();',
+    lines(
+      'let begun_at = Instant::now();',
+      'for (write, sequence) in writes.iter().zip(self.store.last_sequence() + 1..) {',
+      '    if let Write::Delete { id, .. } = write {',
+      '        self.index.delete(id, sequence);',
+      '        self.index.publish(sequence);',
+      '    }',
+      '}',
+    ),
+    WRITER_TESTS,
   ),
   mutant(
     'a write whose commit failed is answered with success',
@@ -384,6 +440,10 @@ export const MUTANTS = [
     FUZZ_TESTS,
   ),
 ];
+
+function lines(...text) {
+  return text.join('\n');
+}
 
 function mutant(name, file, from, to, tests = STORE_TESTS) {
   return { name, file, from, to, tests };

@@ -1,11 +1,12 @@
 //! A copy of a data folder as it is at one moment, whether a process has it open or not.
 //!
-//! It needs neither the lock nor that process: sealed segments never change, of the active one all
-//! groups are taken that are whole, and what the manifest names is there for as long as no other
-//! manifest has taken its place.
+//! It needs neither the lock nor that process. The moment is that of a manifest: the files that it
+//! names are linked or opened at once, and nobody can take them away from then on, however long the
+//! copies last. Sealed segments never change, and of the active one all groups are taken that are
+//! whole.
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -16,6 +17,7 @@ use super::{
     format::{Flaw, Kind},
     io::{self, Disk, Io, remove_if_there, write_all},
     manifest::{self, Entry, Manifest},
+    names::refuse_no_files,
     recovery,
     scan::{Found, Scan},
     segment::{self, Segment},
@@ -24,8 +26,8 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// How often a backup starts over because a segment went while it was made. What was taken before
-/// is kept, so that each time there is less to do.
+/// How often the files of a log are looked for: one may go between the reading of the manifest and
+/// its opening, when compaction has just replaced it.
 const ATTEMPTS: u32 = 20;
 
 /// What a backup holds.
@@ -56,7 +58,7 @@ pub(super) fn backup_on(
     tell: &mut dyn FnMut(Event),
 ) -> Result<BackupReport> {
     // Before anything is made: a source that is not there is the likeliest mistake.
-    io.list(source)?;
+    refuse_no_files(io, source)?;
     refuse_unfinished(io, source)?;
     refuse_inside(source, target)?;
     io::create_folder(target)?;
@@ -70,7 +72,7 @@ pub(super) fn backup_on(
         source,
         target,
         tell,
-        taken: BTreeMap::new(),
+        made: BTreeSet::new(),
         report: BackupReport::default(),
         done: 0,
         total: 0,
@@ -112,7 +114,7 @@ struct Backup<'a> {
     target: &'a Path,
     tell: &'a mut dyn FnMut(Event),
     /// The files made so far.
-    taken: BTreeMap<PathBuf, Taken>,
+    made: BTreeSet<PathBuf>,
     report: BackupReport,
     done: u64,
     total: u64,
@@ -122,95 +124,166 @@ struct Backup<'a> {
     buffer: Vec<u8>,
 }
 
-/// A file of the backup.
-enum Taken {
-    /// It may be there in part, and only the present attempt needs it.
-    Other,
-    /// A complete sealed segment.
-    Sealed { entry: Entry, linked: bool },
+/// The log as one manifest names it. Its files stay readable, whatever compaction removes.
+struct Log {
+    manifest: Manifest,
+    sealed: Vec<Sealed>,
+    /// The segment that was being written, and what the manifest says of it.
+    active: (Segment, Entry),
 }
 
-impl Taken {
-    fn is_sealed(&self) -> bool {
-        matches!(self, Taken::Sealed { .. })
-    }
+/// A sealed segment that has a second name in the backup, or is held open to be copied.
+struct Sealed {
+    entry: Entry,
+    held: Option<Segment>,
 }
 
 impl Backup<'_> {
     fn run(&mut self) -> Result<BackupReport> {
-        let mut attempts = 0;
-        let manifest = loop {
-            attempts += 1;
-            // Snapshots first: what they lead to is then in the log that is read behind them.
-            self.forget_all_but(Taken::is_sealed)?;
-            self.take_snapshots()?;
-            let manifest = Manifest::load(self.io, self.source)?;
-            match self.take_log(manifest.as_ref()) {
-                Ok(taken) => break taken,
-                // A segment that another manifest does not name was no loss.
-                Err(_) if attempts < ATTEMPTS && self.is_replaced(manifest.as_ref())? => {}
-                Err(error) => return Err(error),
-            }
-        };
+        // Snapshots first: what they lead to is then in the log that is read behind them.
+        self.take_snapshots()?;
+        let log = self.open_log()?;
+        self.take_log(&log)?;
         self.io.sync_folder(self.target)?;
         io::sync_way_to(self.io, self.target);
         // The folder is a backup from here on.
-        self.taken
-            .insert(manifest::temporary_path(self.target), Taken::Other);
-        self.taken.insert(manifest::path(self.target), Taken::Other);
-        manifest.save(self.io, self.target)?;
+        self.made.insert(manifest::temporary_path(self.target));
+        self.made.insert(manifest::path(self.target));
+        log.manifest.save(self.io, self.target)?;
         Ok(self.report.clone())
     }
 
-    fn is_replaced(&self, manifest: Option<&Manifest>) -> Result<bool> {
-        Ok(Manifest::load(self.io, self.source)?.as_ref() != manifest)
+    fn open_log(&mut self) -> Result<Log> {
+        for _ in 0..ATTEMPTS {
+            if let Some(log) = self.try_open_log()? {
+                return Ok(log);
+            }
+        }
+        let text = format!(
+            "the files of {} were replaced {ATTEMPTS} times while they were opened: try again",
+            self.source.display()
+        );
+        Err(std::io::Error::other(text).into())
     }
 
-    fn take_log(&mut self, manifest: Option<&Manifest>) -> Result<Manifest> {
-        let Some((manifest, (last, sealed))) =
-            manifest.and_then(|manifest| Some((manifest, manifest.segments.split_last()?)))
-        else {
-            return Err(self.nothing_stored()?);
+    /// Links or opens all that the manifest names; nothing if some of it was replaced meanwhile.
+    fn try_open_log(&mut self) -> Result<Option<Log>> {
+        let Some(manifest) = self.current_manifest()? else {
+            return Ok(None);
         };
-        self.forget_all_but(|taken| match taken {
-            Taken::Sealed { entry, .. } => sealed.contains(entry),
-            Taken::Other => true,
-        })?;
-        self.report = BackupReport::default();
-        self.damages.clear();
-        self.done = 0;
-        self.total = sealed.iter().map(|entry| entry.end).sum();
-        for entry in sealed {
-            self.take_sealed(manifest, entry)?;
-            self.report.bytes += entry.end;
+        let (number, error) = match self.open_all(&manifest) {
+            Ok(log) => return Ok(Some(log)),
+            Err(failed) => failed,
+        };
+        let links = self
+            .made
+            .extract_if(.., |path| segment::number(path).is_some());
+        for path in links {
+            remove_if_there(self.io, &path)?;
+        }
+        // Segments go once another manifest does not name them: while this one does, it has to be
+        // there.
+        let now = Manifest::load(self.io, self.source)?;
+        if now.is_some_and(|now| now.segments.iter().any(|entry| entry.number == number)) {
+            return Err(error);
+        }
+        Ok(None)
+    }
+
+    /// Reads the manifest, and makes sure that it is not an older one put back: as at a start, no
+    /// segment may hold data that it does not name. A segment holds none before a manifest names it,
+    /// so what holds some is judged by a manifest that is read afterwards; what is begun after that
+    /// is later than the backup. Nothing if there is a manifest only since a moment, or was until
+    /// then.
+    fn current_manifest(&self) -> Result<Option<Manifest>> {
+        let before = Manifest::load(self.io, self.source)?;
+        let paths = self.io.list(self.source)?;
+        let mut doubtful = Vec::new();
+        for path in segment::unnamed(&paths, before.as_ref()) {
+            if self.check_orphan(path, before.as_ref()).is_err() {
+                doubtful.push(path.clone());
+            }
+        }
+        let manifest = Manifest::load(self.io, self.source)?;
+        if manifest.is_some() != before.is_some() {
+            return Ok(None);
+        }
+        for path in segment::unnamed(&doubtful, manifest.as_ref()) {
+            self.check_orphan(path, manifest.as_ref())?;
+        }
+        if manifest.is_none() {
+            let text = format!("nothing is stored in {}", self.source.display());
+            return Err(Error::InvalidArgument(text));
+        }
+        Ok(manifest)
+    }
+
+    fn check_orphan(&self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
+        match segment::check_orphan(self.io, path, manifest) {
+            // The rest of a compaction, which has gone meanwhile.
+            Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
+            checked => checked,
+        }
+    }
+
+    /// Links or opens the segments; an error comes with the number of the one that it is about.
+    fn open_all(&mut self, manifest: &Manifest) -> Result<Log, (u32, Error)> {
+        let (last, before) = manifest.segments.split_last().expect("it names a segment");
+        let mut sealed = Vec::new();
+        for entry in before {
+            let is_linked = self.link(entry.number);
+            let segment = self.open(manifest, entry)?;
+            sealed.push(Sealed {
+                entry: entry.clone(),
+                held: (!is_linked).then_some(segment),
+            });
+        }
+        Ok(Log {
+            active: (self.open(manifest, last)?, last.clone()),
+            sealed,
+            manifest: manifest.clone(),
+        })
+    }
+
+    /// Whether a sealed segment has a second name now. Other file systems, too many links, files of
+    /// somebody else: what stands in the way of a link need not stand in the way of a copy, and
+    /// where it does, the copy says so.
+    fn link(&mut self, number: u32) -> bool {
+        let [from, to] = [self.source, self.target].map(|folder| segment::path(folder, number));
+        self.made.insert(to.clone());
+        self.io.link(&from, &to).is_ok()
+    }
+
+    fn open(&self, manifest: &Manifest, entry: &Entry) -> Result<Segment, (u32, Error)> {
+        let opened = Segment::open_read(self.io, self.source, entry.number).and_then(|segment| {
+            let checked = entry.check(manifest, &segment.header);
+            checked.map_err(|flaw| flaw.refuse(&segment.path))?;
+            Ok(segment)
+        });
+        opened.map_err(|error| (entry.number, error))
+    }
+
+    fn take_log(&mut self, log: &Log) -> Result<()> {
+        self.total = log.sealed.iter().map(|sealed| sealed.entry.end).sum();
+        for sealed in &log.sealed {
+            self.take_sealed(sealed)?;
+            self.report.bytes += sealed.entry.end;
             self.report.segments += 1;
             self.done = self.report.bytes;
             let (done, total) = (self.done, self.total);
             (self.tell)(Event::Progress { done, total });
         }
-        let end = self.take_active(manifest, last)?;
-        self.check_whole(manifest, &end)?;
-        match self.damages.first() {
-            Some(damage) => Err(damage.clone().into()),
-            None => Ok(manifest.clone()),
-        }
-    }
-
-    /// Why there is no log to take: there is none, or its manifest is gone.
-    fn nothing_stored(&self) -> Result<Error> {
-        for path in self.io.list(self.source)? {
-            if segment::number(&path).is_some() {
-                segment::check_orphan(self.io, &path, None)?;
-            }
-        }
-        let text = format!("nothing is stored in {}", self.source.display());
-        Ok(Error::InvalidArgument(text))
+        let end = self.take_active(log)?;
+        snapshot::check_log(self.io, self.target, Some(&end))?;
+        self.damages
+            .first()
+            .map_or(Ok(()), |damage| Err(damage.clone().into()))
     }
 
     fn take_snapshots(&mut self) -> Result<()> {
         for path in snapshots(self.io, self.source)? {
             let to = path_in(self.target, &path);
-            self.taken.insert(to.clone(), Taken::Other);
+            self.made.insert(to.clone());
             let taken = match self.io.link(&path, &to) {
                 Ok(()) => if_there(self.io.open_read(&to))?.map(|file| file.sync_all()),
                 Err(_) => if_there(self.io.open_read(&path))?.map(|file| {
@@ -223,55 +296,33 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Links a sealed segment, or copies it where that cannot be, and verifies it.
-    fn take_sealed(&mut self, manifest: &Manifest, entry: &Entry) -> Result<()> {
-        let (from, to) = [self.source, self.target]
-            .map(|folder| segment::path(folder, entry.number))
-            .into();
-        if let Some(Taken::Sealed { linked, .. }) = self.taken.get(&to) {
-            self.report.linked += u32::from(*linked);
-            return Ok(());
-        }
-        self.taken.insert(to.clone(), Taken::Other);
-        // Other file systems, too many links, files of somebody else: what stands in the way of a
-        // link need not stand in the way of a copy, and where it does, the copy says so.
-        let linked = self.io.link(&from, &to).is_ok();
-        let segment = if linked {
-            // The error of one that cannot be opened shall name it, and not its second name.
-            let opened = self.io.open_read(&to);
-            Segment::of(opened.or_else(|_| self.io.open_read(&from)), from)?
-        } else {
-            Segment::open_read(self.io, self.source, entry.number)?
+    /// Verifies a sealed segment, and copies it where it could not be linked.
+    fn take_sealed(&mut self, sealed: &Sealed) -> Result<()> {
+        let Sealed { entry, held } = sealed;
+        let to = segment::path(self.target, entry.number);
+        let Some(segment) = held else {
+            let from = segment::path(self.source, entry.number);
+            let segment = Segment::of(self.io.open_read(&to), from)?;
+            self.verify(&segment, entry)?;
+            self.report.linked += 1;
+            return Ok(segment.file.sync_all()?);
         };
-        entry
-            .check(manifest, &segment.header)
-            .map_err(|flaw| flaw.refuse(&segment.path))?;
-        let is_sound = self.verify(&segment, entry)?;
-        if linked {
-            segment.file.sync_all()?;
-        } else {
-            let sizes = (entry.end, segment.header.capacity);
-            let crc = copy(self.io, &*segment.file, &to, sizes, &mut |bytes| {
-                self.done += bytes;
-                let (done, total) = (self.done, self.total);
-                (self.tell)(Event::Progress { done, total });
-            })?;
-            if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) {
-                let reason = "it reads otherwise than when it was verified";
-                return Err(Flaw::new(0, reason).refuse(&segment.path));
-            }
+        self.verify(segment, entry)?;
+        let sizes = (entry.end, segment.header.capacity);
+        let crc = copy(self.io, &*segment.file, &to, sizes, &mut |bytes| {
+            self.done += bytes;
+            let (done, total) = (self.done, self.total);
+            (self.tell)(Event::Progress { done, total });
+        })?;
+        if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) {
+            let reason = "it reads otherwise than when it was verified";
+            return Err(Flaw::new(0, reason).refuse(&segment.path));
         }
-        if !is_sound {
-            return Ok(());
-        }
-        let entry = entry.clone();
-        self.report.linked += u32::from(linked);
-        self.taken.insert(to, Taken::Sealed { entry, linked });
         Ok(())
     }
 
-    /// Reads and verifies all of a sealed segment; whether it is sound.
-    fn verify(&mut self, segment: &Segment, entry: &Entry) -> Result<bool> {
+    /// Reads and verifies all of a sealed segment.
+    fn verify(&mut self, segment: &Segment, entry: &Entry) -> Result<()> {
         let bytes = segment.load(&mut self.buffer, 0, entry.end)?;
         let scan = Scan {
             header: &segment.header,
@@ -291,64 +342,38 @@ impl Backup<'_> {
             let reason = format!("ends at sequence {last}, expected {expected}");
             flaws.push((Flaw::new(extent.end, reason), extent.next));
         }
-        let is_sound = flaws.is_empty();
         for (flaw, sequence) in flaws {
             let damage = Damage::of(flaw, &segment.path, Some(sequence))?;
             self.damages.push(damage);
         }
-        Ok(is_sound)
+        Ok(())
     }
 
-    /// Makes sure that the manifest is not an older one put back: as a start does, by what else is
-    /// there.
-    fn check_whole(&self, manifest: &Manifest, end: &LogEnd) -> Result<()> {
-        for path in segment::unnamed(&self.io.list(self.source)?, Some(manifest)) {
-            match segment::check_orphan(self.io, path, Some(manifest)) {
-                // The rest of a compaction, which has gone meanwhile.
-                Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => {}
-                checked => checked?,
-            }
-        }
-        snapshot::check_log(self.io, self.target, Some(end))
-    }
-
-    /// Copies the whole groups of the segment that is being written, and says where they end.
-    fn take_active(&mut self, manifest: &Manifest, entry: &Entry) -> Result<LogEnd> {
-        let segment = Segment::open_read(self.io, self.source, entry.number)?;
-        entry
-            .check(manifest, &segment.header)
-            .map_err(|flaw| flaw.refuse(&segment.path))?;
+    /// Copies the whole groups of the segment that was being written, and says where they end.
+    fn take_active(&mut self, log: &Log) -> Result<LogEnd> {
+        let (active, entry) = &log.active;
         let mut buffer = Vec::new();
-        let (end, last_sequence) = read_active(&segment, entry, &mut buffer)?;
-        let to = segment::path(self.target, entry.number);
-        self.taken.insert(to.clone(), Taken::Other);
+        let (end, last_sequence) = read_active(active, entry, &mut buffer)?;
+        let to = segment::path(self.target, active.header.number);
+        self.made.insert(to.clone());
         let file = self.io.create(&to)?;
         write_all(&*file, &buffer[..end as usize], 0).map_err(|(_, error)| error)?;
-        file.set_size(segment.header.capacity)?;
+        file.set_size(active.header.capacity)?;
         file.sync_all()?;
         self.report.segments += 1;
         self.report.bytes += end;
         self.report.last_sequence = last_sequence;
         Ok(LogEnd {
-            store: manifest.store,
+            store: log.manifest.store,
             sequence: last_sequence,
-            path: segment.path,
+            path: active.path.clone(),
             offset: end,
         })
     }
 
-    /// Removes what was taken and is not wanted.
-    fn forget_all_but(&mut self, is_wanted: impl Fn(&Taken) -> bool) -> Result<()> {
-        let forgotten = self.taken.extract_if(.., |_, taken| !is_wanted(taken));
-        for (path, _) in forgotten {
-            remove_if_there(self.io, &path)?;
-        }
-        Ok(())
-    }
-
     fn remove_all(&mut self) {
         // The manifest goes first. What cannot be removed has none, and passes for nothing.
-        for (path, _) in std::mem::take(&mut self.taken).into_iter().rev() {
+        for path in std::mem::take(&mut self.made).into_iter().rev() {
             let _ = remove_if_there(self.io, &path);
         }
     }

@@ -12,7 +12,7 @@ use super::{
     io::{Disk, Io, IoFile, read_exact},
     lock::Lock,
     manifest::{self, Entry, Manifest},
-    names::{refuse_folders, refuse_foreign},
+    names::{refuse_foreign, refuse_no_files},
     scan::{Extent, Found, Scan},
     segment,
     snapshot::{self, LogEnd},
@@ -65,7 +65,7 @@ pub struct CheckedSegment {
 
 /// Verifies a folder that the caller has locked.
 pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Checked> {
-    refuse_folders(io, folder)?;
+    refuse_no_files(io, folder)?;
     refuse_foreign(io, folder)?;
     let mut paths = io.list(folder)?;
     paths.sort_unstable();

@@ -2,8 +2,8 @@
 //! tests a disk that loses what was not synced.
 
 use std::{
-    io::{self, ErrorKind},
-    os::unix::fs::DirBuilderExt,
+    io::{self, ErrorKind, Read},
+    os::unix::fs::{DirBuilderExt, FileTypeExt},
     path::{Path, PathBuf},
 };
 
@@ -62,15 +62,16 @@ impl Io for Disk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        let file = fs_err::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)?;
-        Ok(Box::new(DiskFile(file)))
+        let mut options = fs_err::OpenOptions::new();
+        Ok(Box::new(DiskFile(open_file(
+            options.read(true).write(true),
+            path,
+        )?)))
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        Ok(Box::new(DiskFile(fs_err::File::open(path)?)))
+        let mut options = fs_err::OpenOptions::new();
+        Ok(Box::new(DiskFile(open_file(options.read(true), path)?)))
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -78,7 +79,10 @@ impl Io for Disk {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs_err::read(path)
+        let mut bytes = Vec::new();
+        let mut options = fs_err::OpenOptions::new();
+        open_file(options.read(true), path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -130,6 +134,33 @@ impl IoFile for DiskFile {
     fn map(&self) -> io::Result<Mapping> {
         Mapping::new(self.0.file())
     }
+}
+
+/// Opens a file. What is there and is none is refused first: to open a FIFO would be to wait for
+/// whoever has the other end.
+pub fn open_file(options: &fs_err::OpenOptions, path: &Path) -> io::Result<fs_err::File> {
+    refuse_no_file(path)?;
+    options.open(path)
+}
+
+/// Refuses what is no file under a name that is one of ours. What cannot be looked at passes: who
+/// opens it learns why.
+pub fn refuse_no_file(path: &Path) -> io::Result<()> {
+    let Ok(found) = std::fs::metadata(path) else {
+        return Ok(());
+    };
+    let found = found.file_type();
+    let kind = match found {
+        _ if found.is_file() => return Ok(()),
+        _ if found.is_dir() => "folder",
+        _ if found.is_fifo() => "FIFO",
+        _ if found.is_socket() => "socket",
+        _ => "device",
+    };
+    let path = path.display();
+    let text =
+        format!("{path} is a {kind}, where a file of vectord is expected: move it elsewhere");
+    Err(io::Error::other(text))
 }
 
 /// Creates the data folder, readable by its owner alone, with the folders above it where they are
@@ -216,9 +247,9 @@ mod tests {
     /// system itself has to come back. It refuses to sync what is not on a disk.
     #[test]
     fn syncs_reach_the_system() {
-        let null = Disk.open(Path::new("/dev/null")).unwrap();
-        assert!(null.sync_data().is_err());
-        assert!(null.sync_all().is_err());
+        let name = Disk.open(Path::new("/proc/self/comm")).unwrap();
+        assert!(name.sync_data().is_err());
+        assert!(name.sync_all().is_err());
         assert!(Disk.sync_folder(Path::new("/proc/self")).is_err());
     }
 }

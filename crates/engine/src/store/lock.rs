@@ -8,6 +8,7 @@ use std::{
 
 use fs_err::{File, OpenOptions, os::unix::fs::OpenOptionsExt};
 
+use super::io::open_file;
 use crate::{Error, Result};
 
 /// An advisory lock on the data folder, held for as long as this value lives. The kernel lets go
@@ -33,7 +34,7 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600);
-        let mut file = options.open(&path)?;
+        let mut file = open_file(&options, &path)?;
         if let Err(error) = file.try_lock() {
             // Whom a shared lock does not disturb has one, and has left the text as it was.
             let shared =
@@ -56,7 +57,7 @@ impl Lock {
     /// Keeps every process that would write from opening the folder, and changes nothing in it.
     pub fn share(folder: &Path) -> Result<Lock> {
         let path = folder.join("LOCK");
-        let file = match File::open(&path) {
+        let file = match open_file(OpenOptions::new().read(true), &path) {
             // No process ever opened it, or somebody has removed the file.
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             other => {

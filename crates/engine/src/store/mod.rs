@@ -175,7 +175,7 @@ impl Store {
         options.check()?;
         let folder = &options.path;
         io::create_folder(folder)?;
-        names::refuse_folders(&*io, folder)?;
+        names::refuse_no_files(&*io, folder)?;
         names::refuse_foreign(&*io, folder)?;
         let lock = Lock::acquire(folder)?;
         unfinished::refuse_unfinished(&*io, folder)?;

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{io::Io, segment, snapshot};
+use super::{
+    io::{Io, refuse_no_file},
+    segment, snapshot,
+};
 use crate::{Error, Result};
 
 /// The files of a data folder, those that are numbered aside.
@@ -19,16 +22,11 @@ const OURS: [&str; 7] = [
     "SNAPSHOT.tmp",
 ];
 
-/// Refuses a folder in which something has the name of one of our files and is a folder.
-pub fn refuse_folders(io: &dyn Io, folder: &Path) -> Result<()> {
-    let is_folder = |path: &PathBuf| is_ours(path) && path.is_dir();
-    match io.list(folder)?.into_iter().find(is_folder) {
-        None => Ok(()),
-        Some(path) => Err(refusal(format!(
-            "{} is a folder, where a file of vectord is expected: move it elsewhere",
-            path.display()
-        ))),
-    }
+/// Refuses a folder in which something has the name of one of our files and is no file.
+pub fn refuse_no_files(io: &dyn Io, folder: &Path) -> Result<()> {
+    let paths = io.list(folder)?;
+    let mut ours = paths.iter().filter(|path| is_ours(path));
+    Ok(ours.try_for_each(|path| refuse_no_file(path))?)
 }
 
 /// Refuses a folder without a file of a log in which somebody else keeps files: it was hardly meant.

@@ -25,6 +25,13 @@ const SMALL_GROUP: u64 = 16 << 10;
 /// Zeros written ahead of small groups, at a time.
 const ZEROS_AHEAD: u64 = 256 << 10;
 
+/// A segment that holds only zeros up to here holds nothing: groups come without gaps. A file may
+/// be of any size, and whoever starts does not wait until all of it is read.
+const LOOKED_AT: u64 = 64 << 20;
+
+/// How much of that is in memory at once.
+const PIECE_BYTES: usize = 256 * PAGE;
+
 /// An open segment.
 pub struct Segment {
     pub header: SegmentHeader,
@@ -249,8 +256,10 @@ pub fn unnamed<'p>(
 /// interrupted, or compaction was, before or after the manifest named another in its place. One that
 /// holds data that is nowhere else is refused, and so is a file that is not ours.
 pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
-    let bytes = io.read(path)?;
-    let (page, rest) = bytes.split_at(bytes.len().min(PAGE));
+    let file = io.open_read(path)?;
+    let size = file.size()?;
+    let mut page = vec![0; size.min(PAGE as u64) as usize];
+    read_exact(&*file, &mut page, 0)?;
     let header = page.first_chunk().map(SegmentHeader::decode);
     if let (Some(Ok(header)), Some(manifest)) = (header, manifest)
         && header.store == manifest.store
@@ -264,7 +273,7 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
         let reason = "the file is named like a segment and does not start like one";
         return Err(Flaw::new(0, reason).refuse(path));
     }
-    match rest.iter().position(|&byte| byte != 0) {
+    match first_data(&*file, PAGE as u64, size.min(LOOKED_AT))? {
         None if manifest.is_none() && number(path) != Some(FIRST_NUMBER) => {
             let name = path.file_name().unwrap_or_default().display();
             let reason = format!("the file is missing, and {name} is there");
@@ -279,9 +288,24 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
                 "does not name it"
             };
             let reason = format!("this segment holds data, but MANIFEST {why}");
-            Err(Flaw::new((PAGE + at) as u64, reason).refuse(path))
+            Err(Flaw::new(at, reason).refuse(path))
         }
     }
+}
+
+/// The offset of the first byte in a range that is not 0.
+fn first_data(file: &dyn IoFile, from: u64, to: u64) -> io::Result<Option<u64>> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut at = from;
+    while at < to {
+        let piece = &mut buffer[..(to - at).min(PIECE_BYTES as u64) as usize];
+        read_exact(file, piece, at)?;
+        if let Some(index) = piece.iter().position(|&byte| byte != 0) {
+            return Ok(Some(at + index as u64));
+        }
+        at += piece.len() as u64;
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use super::{
     State, Step,
     busy::{BusyDisk, Made},
     commit,
-    crash::losses,
+    compaction::compact_all,
+    crash::cases,
     damage::{End, groups, log, written},
     disk::{TestDisk, after_power_cut},
     files, new_folder, open, open_on, overwrite, restore, state, state_after, workload,
@@ -43,8 +44,26 @@ impl Writing {
             5 => vec![Step::Insert(number, vec![5; 3000])],
             _ => vec![Step::Insert(number, vec![3; number as usize % 300])],
         };
+        self.commit_group(group);
+    }
+
+    fn commit_group(&mut self, group: Vec<Step>) {
         commit(&mut self.store, &group).unwrap();
         self.groups.push(group);
+    }
+
+    /// Commits a group that needs a segment of its own.
+    fn rotate(&mut self) {
+        let number = self.groups.len() as u32;
+        self.commit_group(vec![Step::Insert(number, vec![9; 9000])]);
+    }
+
+    /// Deletes all points and has compaction replace all segments but the last.
+    fn replace_segments(&mut self) {
+        let points = 0..self.groups.len() as u32;
+        self.commit_group(points.map(Step::Delete).collect());
+        self.rotate();
+        assert!(compact_all(&mut self.store).unwrap() > 0);
     }
 }
 
@@ -55,6 +74,13 @@ fn writing(folder: &Path, groups: usize) -> Arc<Mutex<Writing>> {
     };
     (0..groups).for_each(|_| writing.commit());
     Arc::new(Mutex::new(writing))
+}
+
+/// Whether a backup holds the first groups, so many at least, and nothing of the others.
+fn holds(target: &Path, least: usize, writing: &Mutex<Writing>) -> bool {
+    let groups = &writing.lock().unwrap().groups;
+    let found = opened(target);
+    (least..=groups.len()).any(|held| found == state_after(&groups[..held]))
 }
 
 #[test]
@@ -143,11 +169,57 @@ fn what_was_acknowledged_before_a_backup_is_in_it_though_commits_and_rotation_go
             Ok(())
         });
         backup(&busy, source.path(), target.path()).unwrap();
-        let groups = &writing.lock().unwrap().groups;
-        let found = opened(target.path());
-        let held = (start + 1..=groups.len()).find(|&held| found == state_after(&groups[..held]));
-        assert!(held.is_some(), "start {start}");
-        assert!(groups.len() > start + 40);
+        assert!(holds(target.path(), start + 1, &writing), "start {start}");
+        assert!(writing.lock().unwrap().groups.len() > start + 40);
+    }
+}
+
+/// A disk on which this happens before every call, with or without links.
+fn busy_with(linked: bool, mut act: impl FnMut() + Send + 'static) -> BusyDisk {
+    let mut busy = BusyDisk::new(move |made| {
+        act();
+        match made {
+            Made::Link(_) if !linked => Err(ErrorKind::CrossesDevices.into()),
+            _ => Ok(()),
+        }
+    });
+    busy.piece = usize::MAX;
+    busy
+}
+
+#[test]
+fn a_backup_comes_to_its_end_though_the_log_goes_on_in_another_segment_before_every_call() {
+    for linked in [true, false] {
+        let (source, target) = (new_folder(), new_folder());
+        let writing = writing(source.path(), 30);
+        let writer = Arc::clone(&writing);
+        let busy = busy_with(linked, move || writer.lock().unwrap().rotate());
+        backup(&busy, source.path(), target.path()).unwrap();
+        assert!(writing.lock().unwrap().groups.len() > 60);
+        assert!(holds(target.path(), 30, &writing), "linked: {linked}");
+    }
+}
+
+#[test]
+fn segments_that_compaction_removes_while_a_backup_is_made_are_in_it() {
+    for linked in [true, false] {
+        let (source, target) = (new_folder(), new_folder());
+        let writing = writing(source.path(), 30);
+        let writer = Arc::clone(&writing);
+        let mut busy = BusyDisk::new(move |made| match made {
+            Made::Link(_) if !linked => Err(ErrorKind::CrossesDevices.into()),
+            // All that goes into the backup is known by now.
+            Made::Create(_) => {
+                writer.lock().unwrap().replace_segments();
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        busy.piece = usize::MAX;
+        let report = backup(&busy, source.path(), target.path()).unwrap();
+        assert!(report.segments > 2);
+        assert!(!log(source.path(), 1).exists());
+        assert!(holds(target.path(), 30, &writing), "linked: {linked}");
     }
 }
 
@@ -200,45 +272,63 @@ fn a_segment_that_cannot_be_linked_is_copied() {
     assert_eq!(opened(target.path()), state_after(&groups()));
 }
 
-/// A disk on which the links of the first segment fail, and where it is gone for the copy too.
-/// `then` happens after each time.
-fn losing(source: &Path, times: usize, mut then: impl FnMut() + Send + 'static) -> BusyDisk {
-    let first = log(source, 1);
-    let away = source.join("away");
+/// A disk on which compaction replaces all segments when the first of them is about to be linked,
+/// so many times.
+fn replacing(writing: &Arc<Mutex<Writing>>, times: usize) -> BusyDisk {
+    let writer = Arc::clone(writing);
     let mut left = times;
-    BusyDisk::new(move |made| {
-        if away.exists() && !matches!(made, Made::Other) {
-            fs_err::rename(&away, &first).unwrap();
+    let mut busy = BusyDisk::new(move |made| {
+        if let Made::Link(from) = made
+            && left > 0
+        {
+            left -= 1;
+            writer.lock().unwrap().replace_segments();
+            assert!(!from.exists());
         }
-        match made {
-            Made::Link(from) if from == first && left > 0 => {
-                left -= 1;
-                then();
-                fs_err::rename(&first, &away).unwrap();
-                Err(ErrorKind::NotFound.into())
-            }
-            _ => Ok(()),
-        }
-    })
+        Ok(())
+    });
+    busy.piece = usize::MAX;
+    busy
 }
 
 #[test]
-fn a_backup_starts_over_when_a_segment_went_with_its_manifest() {
+fn a_backup_starts_over_when_segments_were_replaced_before_they_could_be_linked() {
     let (source, target) = (new_folder(), new_folder());
     let writing = writing(source.path(), 30);
-    let writer = Arc::clone(&writing);
-    let busy = losing(source.path(), 3, move || {
-        let mut writer = writer.lock().unwrap();
-        let manifest = writer.store.manifest.clone();
-        while writer.store.manifest == manifest {
-            writer.commit();
-        }
-    });
-    // What the first attempts cannot find is there again for a later one.
+    let busy = replacing(&writing, 3);
+    backup(&busy, source.path(), target.path()).unwrap();
+    let expected = state_after(&writing.lock().unwrap().groups);
+    assert!(opened(target.path()) == expected);
+}
+
+#[test]
+fn a_backup_that_gives_up_because_segments_are_replaced_again_and_again_tells_of_no_damage() {
+    let (source, target) = (new_folder(), new_folder());
+    let writing = writing(source.path(), 30);
+    let busy = replacing(&writing, usize::MAX);
     let found = backup(&busy, source.path(), target.path());
-    assert!(found.is_ok(), "{found:?}");
-    let groups = &writing.lock().unwrap().groups;
-    assert_eq!(opened(target.path()), state_after(groups));
+    let Err(Error::Io(error)) = found else {
+        panic!("{found:?}");
+    };
+    assert!(error.to_string().contains("try again"), "{error}");
+    assert!(files(target.path()).is_empty());
+}
+
+#[test]
+fn a_segment_that_is_gone_is_damage_though_manifests_go_on() {
+    for linked in [true, false] {
+        let (source, target) = (new_folder(), new_folder());
+        let writing = writing(source.path(), 30);
+        fs_err::remove_file(log(source.path(), 2)).unwrap();
+        let busy = busy_with(linked, move || writing.lock().unwrap().rotate());
+        let found = backup(&busy, source.path(), target.path());
+        let Err(Error::Damaged { path, reason, .. }) = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(path, log(source.path(), 2));
+        assert_eq!(reason, "the file is missing");
+        assert!(files(target.path()).is_empty());
+    }
 }
 
 #[test]
@@ -251,28 +341,12 @@ fn a_segment_that_is_gone_under_the_same_manifest_is_damage_and_nothing_stays() 
 }
 
 #[test]
-fn a_backup_gives_up_when_segments_go_on_vanishing() {
-    let (source, target) = (new_folder(), new_folder());
-    let writing = writing(source.path(), 30);
-    let writer = Arc::clone(&writing);
-    let busy = losing(source.path(), usize::MAX, move || {
-        let mut writer = writer.lock().unwrap();
-        let manifest = writer.store.manifest.clone();
-        while writer.store.manifest == manifest {
-            writer.commit();
-        }
-    });
-    let found = backup(&busy, source.path(), target.path());
-    assert!(matches!(found, Err(Error::Damaged { .. })), "{found:?}");
-    assert!(files(target.path()).is_empty());
-}
-
-#[test]
 fn damage_in_the_active_segment_fails_a_backup_and_a_torn_tail_does_not() {
     let (source, target) = (written(End::Proven), new_folder());
     let path = log(source.path(), 2);
     let sound = files(source.path());
-    overwrite(&path, 4096 + 64, &[0xFF]);
+    // Its checksum, which is another one each time.
+    overwrite(&path, 4096 + 64, &[!sound[&path][4096 + 64]]);
     let found = backup(&TestDisk::default(), source.path(), target.path());
     let Err(Error::Damaged {
         path: named,
@@ -417,31 +491,27 @@ fn after_a_power_cut_at_any_call_a_backup_is_whole_or_none() {
     backup(&disk, source.path(), target.path()).unwrap();
     let calls = disk.calls();
     assert!(calls.len() > 15, "{} calls", calls.len());
-    let (mut whole, restored) = (0, new_folder());
-    for cut in 0..=calls.len() {
-        for loss in losses(cut) {
-            let mut left = after_power_cut(&before, &calls[..cut], loss);
-            let of_source = left.extract_if(.., |path, _| path.starts_with(source.path()));
-            assert_eq!(of_source.collect::<super::disk::Files>(), before);
-            restore(target.path(), &left);
-            if left.contains_key(&manifest::path(target.path())) {
-                whole += 1;
-                assert_eq!(opened(target.path()), expected, "cut {cut}, {loss:?}");
-                continue;
-            }
-            assert!(
-                cut < calls.len(),
-                "a backup that was made is gone: {loss:?}"
-            );
-            let disk = TestDisk::default();
-            let refused = restore_on(&disk, target.path(), restored.path(), &mut |_| {});
-            assert!(
-                matches!(refused, Err(Error::InvalidArgument(_))),
-                "cut {cut}"
-            );
+    let restored = new_folder();
+    for (cut, loss) in cases(0..=calls.len()) {
+        let mut left = after_power_cut(&before, &calls[..cut], loss);
+        let of_source = left.extract_if(.., |path, _| path.starts_with(source.path()));
+        assert_eq!(of_source.collect::<super::disk::Files>(), before);
+        restore(target.path(), &left);
+        if left.contains_key(&manifest::path(target.path())) {
+            assert_eq!(opened(target.path()), expected, "cut {cut}, {loss:?}");
+            continue;
         }
+        assert!(
+            cut < calls.len(),
+            "a backup that was made is gone: {loss:?}"
+        );
+        let disk = TestDisk::default();
+        let refused = restore_on(&disk, target.path(), restored.path(), &mut |_| {});
+        assert!(
+            matches!(refused, Err(Error::InvalidArgument(_))),
+            "cut {cut}"
+        );
     }
-    assert!(whole >= losses(0).len(), "{whole} whole");
 }
 
 #[test]

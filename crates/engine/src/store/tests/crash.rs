@@ -2,10 +2,10 @@
 //!
 //! A case is a number of calls and what is lost of them: `cut 17, Some(530)`, as the message of one
 //! that fails names it. `VECTORD_POWER_CASE='cut 17, Some(530)' cargo test --lib power_cut` plays
-//! that one alone, in the tests that have it. The random ids and salts of the files differ from run
-//! to run, and what is lost does not depend on them.
+//! that one alone; the tests that do not have it fail. The random ids and salts of the files differ
+//! from run to run, and what is lost does not depend on them.
 
-use std::{env, path::Path, sync::Arc};
+use std::{env, ops::RangeInclusive, path::Path, sync::Arc};
 
 use super::{
     State, Step, apply, commit,
@@ -56,14 +56,30 @@ impl Run {
     }
 }
 
-/// What is lost, in turn, when the power goes behind so many calls.
-pub fn losses(calls: usize) -> Vec<Loss> {
-    let seeds = (0..6).map(|n| Loss::Some(calls as u64 * 31 + n));
-    let all = [Loss::All, Loss::Nothing].into_iter().chain(seeds);
-    match env::var("VECTORD_POWER_CASE") {
-        Ok(case) => all.filter(|&loss| case_of(calls, loss) == case).collect(),
-        Err(_) => all.collect(),
+/// How much is lost, in turn, when the power goes behind so many calls.
+const LOSSES: u64 = 8;
+
+/// The cases of a test that cuts the power behind so many calls: that of `VECTORD_POWER_CASE` alone
+/// if there is one.
+pub fn cases(cuts: RangeInclusive<usize>) -> Vec<(usize, Loss)> {
+    let cases = cuts.flat_map(|cut| {
+        let seeds = (0..LOSSES - 2).map(move |n| Loss::Some(cut as u64 * 31 + n));
+        let losses = [Loss::All, Loss::Nothing].into_iter().chain(seeds);
+        losses.map(move |loss| (cut, loss))
+    });
+    only(
+        cases.collect(),
+        env::var("VECTORD_POWER_CASE").ok().as_deref(),
+    )
+}
+
+/// The case with this name, or all of them. A test that plays none would pass whatever is wrong.
+fn only(mut cases: Vec<(usize, Loss)>, name: Option<&str>) -> Vec<(usize, Loss)> {
+    if let Some(name) = name {
+        cases.retain(|&(cut, loss)| case_of(cut, loss) == name);
+        assert!(!cases.is_empty(), "{name:?} names no case of this test");
     }
+    cases
 }
 
 /// What messages call a case.
@@ -72,25 +88,37 @@ pub fn case_of(calls: usize, loss: Loss) -> String {
 }
 
 #[test]
+fn a_case_that_is_named_is_played_alone() {
+    let case = (17, Loss::Some(17 * 31 + 3));
+    let cases = vec![(17, Loss::All), case, (18, Loss::All)];
+    assert_eq!(only(cases.clone(), Some("cut 17, Some(530)")), [case]);
+    assert_eq!(only(cases.clone(), None), cases);
+}
+
+#[test]
+#[should_panic(expected = "names no case")]
+fn a_name_of_no_case_does_not_pass() {
+    only(vec![(17, Loss::All)], Some("cut 17, Some(1)"));
+}
+
+#[test]
 fn a_power_cut_at_any_call_keeps_what_was_acknowledged_and_halves_nothing() {
     let folder = new_folder();
     let run = run(folder.path());
     assert!(run.calls.len() > 80, "{} calls", run.calls.len());
-    for cut in 0..=run.calls.len() {
+    for (cut, loss) in cases(0..=run.calls.len()) {
         let allowed = run.allowed(cut);
-        for loss in losses(cut) {
-            let case = case_of(cut, loss);
-            let left = after_power_cut(&Files::new(), &run.calls[..cut], loss);
-            restore(folder.path(), &left);
-            let disk = TestDisk::default();
-            let opened = open_on(Arc::new(disk.clone()), folder.path())
-                .unwrap_or_else(|error| panic!("{case}: {error}"));
-            let found = state(&opened);
-            assert!(allowed.contains(&found), "{case}");
-            drop(opened);
-            let recovery = (&left, &disk.calls()[..]);
-            check_cuts_in_recovery(folder.path(), recovery, &allowed, &found, &case);
-        }
+        let case = case_of(cut, loss);
+        let left = after_power_cut(&Files::new(), &run.calls[..cut], loss);
+        restore(folder.path(), &left);
+        let disk = TestDisk::default();
+        let opened = open_on(Arc::new(disk.clone()), folder.path())
+            .unwrap_or_else(|error| panic!("{case}: {error}"));
+        let found = state(&opened);
+        assert!(allowed.contains(&found), "{case}");
+        drop(opened);
+        let recovery = (&left, &disk.calls()[..]);
+        check_cuts_in_recovery(folder.path(), recovery, &allowed, &found, &case);
     }
 }
 

@@ -6,7 +6,10 @@ use std::{
     fmt::Debug,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
 };
 
 use crate::store::{
@@ -47,6 +50,25 @@ struct Watch {
     space: Option<u64>,
     /// Up to where each file has been written: what lies before takes no new space.
     written: HashMap<PathBuf, u64>,
+    /// What the next sync of content says when it is asked for, and what it waits for then.
+    gate: Option<(Sender<()>, Receiver<()>)>,
+}
+
+/// A sync that takes as long as a test wants.
+pub struct HeldSync {
+    asked: Receiver<()>,
+    go_on: Sender<()>,
+}
+
+impl HeldSync {
+    /// Waits until it is asked for.
+    pub fn is_asked(&self) {
+        self.asked.recv().unwrap();
+    }
+
+    pub fn let_go_on(self) {
+        self.go_on.send(()).unwrap();
+    }
 }
 
 impl TestDisk {
@@ -72,6 +94,22 @@ impl TestDisk {
     /// The call that has failed, if one has.
     pub fn failed(&self) -> Option<String> {
         self.0.lock().unwrap().failed.clone()
+    }
+
+    /// Has the next sync of the content of a file wait.
+    pub fn hold_next_sync(&self) -> HeldSync {
+        let (ask, asked) = channel();
+        let (go_on, goes_on) = channel();
+        self.0.lock().unwrap().gate = Some((ask, goes_on));
+        HeldSync { asked, go_on }
+    }
+
+    fn wait_at_gate(&self) {
+        let gate = self.0.lock().unwrap().gate.take();
+        if let Some((ask, goes_on)) = gate {
+            // A test that has failed meanwhile waits for nothing, and nothing waits for it.
+            let _ = ask.send(()).map(|()| goes_on.recv());
+        }
     }
 
     pub fn set_space(&self, bytes: Option<u64>) {
@@ -261,6 +299,7 @@ impl IoFile for TestFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        self.disk.wait_at_gate();
         self.disk.note(Call::Sync(self.path.clone()))
     }
 
@@ -275,7 +314,7 @@ impl IoFile for TestFile {
 }
 
 /// What a power cut takes with it of that which was not synced.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Everything.
     All,

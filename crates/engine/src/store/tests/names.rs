@@ -1,15 +1,23 @@
 //! What is in a data folder under names that it should not have, or that it should not be.
 
-use std::path::Path;
+use std::{
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+};
 
 use super::{
     damage,
     damage::{End, groups, log, written},
-    new_folder, open, state, state_after,
+    new_folder, open, overwrite, state, state_after,
 };
 use crate::{
     Error, Result,
-    store::{Event, Opened, check, manifest},
+    store::{
+        Event, Opened, backup, check,
+        format::PAGE,
+        io::{Disk, Io},
+        manifest, restore,
+    },
 };
 
 fn refusal(opened: Result<Opened>) -> String {
@@ -20,8 +28,26 @@ fn refusal(opened: Result<Opened>) -> String {
     }
 }
 
+/// Something that is no file, under a path where there may be one.
+type Make = fn(&Path);
+
+/// What it is called, and how it is made.
+fn no_files() -> [(&'static str, Make); 4] {
+    [
+        ("folder", |path| fs_err::create_dir(path).unwrap()),
+        ("FIFO", |path| {
+            let mode = rustix::fs::Mode::RWXU;
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+        }),
+        ("socket", |path| drop(UnixListener::bind(path).unwrap())),
+        ("device", |path| {
+            fs_err::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        }),
+    ]
+}
+
 #[test]
-fn a_folder_that_is_named_like_a_file_of_ours_is_refused_by_its_path() {
+fn what_is_no_file_and_is_named_like_one_of_ours_is_refused_by_its_path_before_it_is_opened() {
     for name in [
         "LOCK",
         "MANIFEST",
@@ -30,23 +56,44 @@ fn a_folder_that_is_named_like_a_file_of_ours_is_refused_by_its_path() {
         "00000009.log",
         "00000001.snapshot",
     ] {
-        let folder = written(End::Closed);
-        let path = folder.path().join(name);
-        if path.exists() {
-            fs_err::remove_file(&path).unwrap();
+        for (kind, make) in no_files() {
+            let (folder, target) = (written(End::Closed), new_folder());
+            let path = folder.path().join(name);
+            if path.exists() {
+                fs_err::remove_file(&path).unwrap();
+            }
+            make(&path);
+            let checked = check::check(folder.path(), &mut |_| {});
+            let backed_up = backup::backup(folder.path(), target.path(), &mut |_| {});
+            let restored = restore::restore(folder.path(), target.path(), &mut |_| {});
+            for text in [
+                refusal(open(folder.path())),
+                checked.unwrap_err().to_string(),
+                backed_up.unwrap_err().to_string(),
+                restored.unwrap_err().to_string(),
+            ] {
+                let expected = format!("{} is a {kind}", path.display());
+                assert!(text.starts_with(&expected), "{text}");
+            }
         }
-        fs_err::create_dir(&path).unwrap();
-        let text = refusal(open(folder.path()));
-        assert!(
-            text.starts_with(&format!("{} is a folder", path.display())),
-            "{text}"
-        );
-        let checked = check::check(folder.path(), &mut |_| {});
-        let text = checked.unwrap_err().to_string();
-        assert!(
-            text.starts_with(&format!("{} is a folder", path.display())),
-            "{text}"
-        );
+    }
+}
+
+#[test]
+fn nothing_but_a_file_is_opened() {
+    for (kind, make) in no_files() {
+        let folder = new_folder();
+        let path = folder.path().join("00000001.log");
+        make(&path);
+        for refused in [
+            Disk.open(&path).map(drop),
+            Disk.open_read(&path).map(drop),
+            Disk.read(&path).map(drop),
+        ] {
+            let text = refused.unwrap_err().to_string();
+            let expected = format!("{} is a {kind}", path.display());
+            assert!(text.starts_with(&expected), "{text}");
+        }
     }
 }
 
@@ -117,4 +164,48 @@ fn a_manifest_larger_than_any_is_refused_before_it_is_read() {
     let (named, offset, reason) = damage(open(folder.path()));
     assert_eq!((named, offset), (path, 64 << 20));
     assert!(reason.contains("expected at most"), "{reason}");
+}
+
+/// A file with the name of a segment that no manifest names, of more bytes than any memory has.
+fn huge(folder: &Path) -> PathBuf {
+    let path = log(folder, 99);
+    let file = fs_err::File::create(&path).unwrap();
+    file.set_len(1 << 42).unwrap();
+    path
+}
+
+#[test]
+fn a_huge_file_of_zeros_that_is_named_like_a_segment_is_the_rest_of_a_creation() {
+    let folder = written(End::Closed);
+    let path = huge(folder.path());
+    assert_eq!(checked(folder.path()), (1, 0));
+    let opened = open(folder.path()).unwrap();
+    assert!(
+        opened.notes[0].contains("00000099.log"),
+        "{:?}",
+        opened.notes
+    );
+    assert_eq!(state(&opened), state_after(&groups()));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_huge_file_that_is_named_like_a_segment_and_holds_something_is_refused_by_where_it_does() {
+    let page = PAGE as u64;
+    for at in [7, page, page + 12_345, 9 << 20] {
+        let folder = written(End::Closed);
+        let path = huge(folder.path());
+        overwrite(&path, at, &[1]);
+        let expected = if at < page { 0 } else { at };
+        let (named, offset, _) = damage(open(folder.path()));
+        assert_eq!((named, offset), (path.clone(), expected));
+        let mut told = Vec::new();
+        let report = check::check(folder.path(), &mut |event| {
+            if let Event::Damage(damage) = event {
+                told.push((damage.path, damage.offset));
+            }
+        });
+        assert_eq!(told, [(path, expected)]);
+        assert_eq!(report.unwrap().damages, 1);
+    }
 }

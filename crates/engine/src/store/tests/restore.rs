@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     State,
     busy::BusyDisk,
-    crash::losses,
+    crash::cases,
     damage::{End, groups, log, written},
     disk::{Files, Loss, TestDisk, after_power_cut},
     files, new_folder, open, overwrite, restore, state, state_after,
@@ -219,29 +219,27 @@ fn after_a_power_cut_at_any_call_a_restore_can_be_run_again_and_nothing_opens_wi
     run(&disk, backup.path(), target.path()).unwrap();
     let calls = disk.calls();
     assert!(calls.len() > 15, "{} calls", calls.len());
-    for cut in 0..=calls.len() {
-        for loss in losses(cut) {
-            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
-            assert!(cut < calls.len() || left.contains_key(&manifest::path(target.path())));
-            let context = format!("cut {cut}, {loss:?}");
-            let again = check_left(&left, backup.path(), target.path(), &context).calls();
-            // The power may go during the second run, too.
-            for cut in (0..=again.len()).step_by(2) {
-                let begun = left.contains_key(&marker_path(target.path()));
-                let left = after_power_cut(&left, &again[..cut], Loss::Some(cut as u64));
-                let is_closed = left.contains_key(&marker_path(target.path()))
-                    || left.contains_key(&manifest::path(target.path()));
-                assert!(
-                    is_closed || !begun,
-                    "{context}, {cut}: it would pass for a new folder"
-                );
-                check_left(
-                    &left,
-                    backup.path(),
-                    target.path(),
-                    &format!("{context}, {cut}"),
-                );
-            }
+    for (cut, loss) in cases(0..=calls.len()) {
+        let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+        assert!(cut < calls.len() || left.contains_key(&manifest::path(target.path())));
+        let context = format!("cut {cut}, {loss:?}");
+        let again = check_left(&left, backup.path(), target.path(), &context).calls();
+        // The power may go during the second run, too.
+        for cut in (0..=again.len()).step_by(2) {
+            let begun = left.contains_key(&marker_path(target.path()));
+            let left = after_power_cut(&left, &again[..cut], Loss::Some(cut as u64));
+            let is_closed = left.contains_key(&marker_path(target.path()))
+                || left.contains_key(&manifest::path(target.path()));
+            assert!(
+                is_closed || !begun,
+                "{context}, {cut}: it would pass for a new folder"
+            );
+            check_left(
+                &left,
+                backup.path(),
+                target.path(),
+                &format!("{context}, {cut}"),
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 use super::{
     State, Step, apply, commit,
     compaction::{compact, compact_tightly},
-    crash::losses,
+    crash::cases,
     disk::{Files, TestDisk, after_power_cut},
     new_folder, restore, state, state_after,
 };
@@ -173,17 +173,15 @@ fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
     drop(opened);
     let calls = disk.calls();
     assert!(calls.len() > begun + 150, "{} calls", calls.len() - begun);
-    for cut in begun..=calls.len() {
+    for (cut, loss) in cases(begun..=calls.len()) {
         let acknowledged = history.acknowledged.iter().filter(|&&at| at <= cut).count();
         let with_next = (acknowledged + 1).min(history.groups.len());
         let allowed = [acknowledged, with_next].map(|count| state_after(&history.groups[..count]));
-        for loss in losses(cut).into_iter().take(4) {
-            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
-            restore(folder.path(), &left);
-            let opened = super::open(folder.path())
-                .unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
-            assert!(allowed.contains(&state(&opened)), "cut {cut}, {loss:?}");
-        }
+        let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+        restore(folder.path(), &left);
+        let opened = super::open(folder.path())
+            .unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
+        assert!(allowed.contains(&state(&opened)), "cut {cut}, {loss:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     commit,
-    crash::{case_of, losses},
+    crash::{case_of, cases},
     disk::{Files, TestDisk, after_power_cut},
     new_folder, open, open_on, restore, workload,
 };
@@ -99,11 +99,9 @@ fn a_power_cut_at_any_call_leaves_the_last_snapshot_whole_or_the_one_before() {
     }
     drop(opened);
     let calls = disk.calls();
-    for cut in begun..=calls.len() {
+    for (cut, loss) in cases(begun..=calls.len()) {
         let count = finished.iter().filter(|&&at| at <= cut).count() as u8;
-        for loss in losses(cut) {
-            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
-            check(folder.path(), &left, count, &case_of(cut, loss));
-        }
+        let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+        check(folder.path(), &left, count, &case_of(cut, loss));
     }
 }

@@ -1,6 +1,7 @@
 //! What the thread that writes answers when the disk fails or is full.
 
 use std::{
+    ops::Range,
     path::Path,
     sync::{
         Arc,
@@ -9,12 +10,16 @@ use std::{
     thread,
 };
 
-use super::{DIMENSION, SEGMENT_BYTES, disk::TestDisk, id, new_folder, options};
+use super::{
+    DIMENSION, SEGMENT_BYTES,
+    disk::{Call, TestDisk},
+    id, new_folder, options,
+};
 use crate::{
-    Error, Result,
+    Error, Metric, Result,
     budget::Budget,
-    graph::Params,
-    index::Index,
+    graph::{Params, Scratch},
+    index::{Index, Request},
     metrics::Counters,
     store::{OpenOptions, Store},
     writer::{Batch, Writer},
@@ -50,6 +55,10 @@ impl Writing {
     }
 
     pub fn insert(&self, number: u32) -> Result<()> {
+        self.begin_insert(number).recv().unwrap()
+    }
+
+    fn begin_insert(&self, number: u32) -> Receiver<Result<()>> {
         let (done, answer) = channel();
         let batch = Batch {
             ids: vec![id(number)],
@@ -60,7 +69,7 @@ impl Writing {
         };
         let done = Box::new(move |result| drop(done.send(result)));
         self.writer.insert(batch, done);
-        answer.recv().unwrap()
+        answer
     }
 
     pub fn delete(&self, number: u32) -> Receiver<Result<bool>> {
@@ -68,6 +77,39 @@ impl Writing {
         let done = Box::new(move |result| drop(done.send(result)));
         self.writer.delete(id(number), done);
         answer
+    }
+
+    /// Has what is enqueued meanwhile fall into one group.
+    fn in_one_group<T>(&self, enqueue: impl FnOnce() -> T) -> T {
+        let (begun, has_begun) = channel();
+        let (go_on, goes_on) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let hold = move |_: &mut Store| {
+                    begun.send(()).unwrap();
+                    goes_on.recv().unwrap();
+                };
+                self.writer.run(hold).unwrap();
+            });
+            has_begun.recv().unwrap();
+            let enqueued = enqueue();
+            go_on.send(()).unwrap();
+            enqueued
+        })
+    }
+
+    /// The points that are there for readers: those that are found by their ids, and by a search.
+    fn visible(&self, numbers: Range<u32>) -> [Vec<[u8; 16]>; 2] {
+        let ids = numbers.map(id);
+        let by_id = ids.filter(|id| self.index.with_location(id, |_| ()).is_some());
+        let request = Request {
+            metric: Metric::Euclidean,
+            query: &[0.0; DIMENSION],
+            limit: 100,
+            ef: 100,
+        };
+        let hits = self.index.search(request, &mut Scratch::new()).unwrap();
+        [by_id.collect(), hits.iter().map(|hit| hit.id).collect()]
     }
 
     /// Deletes points, in the midst of making room, until one has to wait for it.
@@ -112,28 +154,41 @@ fn a_write_whose_commit_failed_is_not_answered_with_success_nor_is_any_later_one
 }
 
 #[test]
+fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterwards() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    writing.insert(1).unwrap();
+    let (inserted, deleted, held, begun) = writing.in_one_group(|| {
+        let enqueued = (writing.begin_insert(2), writing.delete(1));
+        let held = writing.disk.hold_next_sync();
+        (enqueued.0, enqueued.1, held, writing.disk.call_count())
+    });
+    held.is_asked();
+    let is_group = |call: &Call| matches!(call, Call::Write(.., bytes) if bytes[0] != 0);
+    let calls = writing.disk.calls();
+    assert!(
+        calls[begun..].iter().any(is_group),
+        "it is synced once it is written"
+    );
+    assert!(matches!(inserted.try_recv(), Err(TryRecvError::Empty)));
+    assert!(matches!(deleted.try_recv(), Err(TryRecvError::Empty)));
+    assert_eq!(writing.visible(0..4), [[id(1)], [id(1)]]);
+    held.let_go_on();
+    inserted.recv().unwrap().unwrap();
+    assert!(deleted.recv().unwrap().unwrap());
+    assert_eq!(writing.visible(0..4), [[id(2)], [id(2)]]);
+    writing.writer.close().unwrap();
+}
+
+#[test]
 fn of_two_deletes_of_a_point_in_one_group_one_finds_it() {
     let folder = new_folder();
     let writing = Writing::start(folder.path());
     writing.insert(1).unwrap();
     writing.insert(2).unwrap();
-    let (begun, has_begun) = channel();
-    let (go_on, goes_on) = channel::<()>();
-    thread::scope(|scope| {
-        // Whatever is enqueued meanwhile falls into one group.
-        scope.spawn(|| {
-            let hold = move |_: &mut Store| {
-                begun.send(()).unwrap();
-                goes_on.recv().unwrap();
-            };
-            writing.writer.run(hold).unwrap();
-        });
-        has_begun.recv().unwrap();
-        let answers = [1, 2, 1, 1].map(|number| writing.delete(number));
-        go_on.send(()).unwrap();
-        let found = answers.map(|answer| answer.recv().unwrap().unwrap());
-        assert_eq!(found, [true, true, false, false]);
-    });
+    let answers = writing.in_one_group(|| [1, 2, 1, 1].map(|number| writing.delete(number)));
+    let found = answers.map(|answer| answer.recv().unwrap().unwrap());
+    assert_eq!(found, [true, true, false, false]);
     assert!(!writing.delete(1).recv().unwrap().unwrap());
     writing.writer.close().unwrap();
 }
