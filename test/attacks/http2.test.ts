@@ -9,6 +9,7 @@ import {
   END_HEADERS,
   frame,
   HEADERS,
+  headOf,
   literal,
   PING,
   PREFACE,
@@ -43,20 +44,7 @@ function floodOf(bytes: Buffer, before: Buffer = EMPTY) {
   };
 }
 
-function head(path: string, ...more: (readonly [string, string])[]): Buffer {
-  const fields: (readonly [string, string])[] = [
-    [':method', 'POST'],
-    [':scheme', 'http'],
-    [':path', path],
-    [':authority', 'x'],
-    ['content-type', 'application/grpc'],
-    ['te', 'trailers'],
-    ...more,
-  ];
-  return Buffer.concat(fields.map(literal));
-}
-
-const callOne = frame(HEADERS, END_HEADERS, 1, head(CHECK));
+const callOne = frame(HEADERS, END_HEADERS, 1, headOf(CHECK));
 
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -80,7 +68,7 @@ underAttack('frames that bring nothing on', [
       const connection = await open(target);
       const key: readonly [string, string] = ['authorization', target.server.keys.readwrite];
       const path = '/vectordb.VectorDB/InsertVectorsBatch';
-      await connection.send(frame(HEADERS, END_HEADERS, 1, head(path, key)));
+      await connection.send(frame(HEADERS, END_HEADERS, 1, headOf(path, key)));
       await connection.send(frame(DATA, 0, 1, Buffer.of(0, 0, 0x70, 0, 0)));
       await connection.flood(many(frame(DATA, 0, 1, Buffer.of(0))));
       expect(await connection.closes()).toBe(true);
@@ -102,7 +90,7 @@ underAttack('HTTP/2 that breaks its rules', [
     name: 'rapid reset',
     async strike(target) {
       const connection = await open(target);
-      const block = head('/vectordb.VectorDB/SearchPoints');
+      const block = headOf('/vectordb.VectorDB/SearchPoints');
       const resets = Array.from({ length: 5_000 }, (_, index) => {
         const stream = 2 * index + 1;
         const reset = frame(RST_STREAM, 0, stream, uint32(index % 14));
@@ -116,7 +104,7 @@ underAttack('HTTP/2 that breaks its rules', [
     name: 'headers that never end',
     async strike(target) {
       const connection = await open(target);
-      await connection.send(frame(HEADERS, 0, 1, head(CHECK)));
+      await connection.send(frame(HEADERS, 0, 1, headOf(CHECK)));
       const more = Buffer.concat(Array<Buffer>(50).fill(literal(['x', 'y'.repeat(100)])));
       await connection.flood(many(frame(CONTINUATION, 0, 1, more)));
       expect(await connection.isGivenUp()).toBe(true);
@@ -126,7 +114,7 @@ underAttack('HTTP/2 that breaks its rules', [
     name: 'headers without content that never end',
     async strike(target) {
       const connection = await open(target);
-      await connection.send(frame(HEADERS, 0, 1, head(CHECK)));
+      await connection.send(frame(HEADERS, 0, 1, headOf(CHECK)));
       await connection.flood(many(frame(CONTINUATION, 0, 1, EMPTY)));
       expect(await connection.isGivenUp()).toBe(true);
     },
@@ -140,7 +128,7 @@ underAttack('HTTP/2 that breaks its rules', [
       const entry = Buffer.concat([Buffer.of(0x40, 1, 0x78), value]);
       const calls = Array.from({ length: 50 }, (_, index) => {
         const repeated = Buffer.alloc(4_000, 0xbe);
-        const block = Buffer.concat([head(CHECK), entry, repeated]);
+        const block = Buffer.concat([headOf(CHECK), entry, repeated]);
         return frame(HEADERS, END_HEADERS, 2 * index + 1, block);
       });
       await connection.send(Buffer.concat(calls));
@@ -166,13 +154,13 @@ underAttack('HTTP/2 that breaks its rules', [
     async strike(target) {
       const frames = [
         frame(DATA, 0, 77, Buffer.alloc(10)),
-        frame(HEADERS, END_HEADERS, 2, head(CHECK)),
+        frame(HEADERS, END_HEADERS, 2, headOf(CHECK)),
         frame(HEADERS, END_HEADERS, 1, Buffer.alloc(100, 0xff)),
         frame(PING, 0, 0, Buffer.alloc(7)),
         frame(SETTINGS, 0, 0, Buffer.alloc(5)),
         frame(RST_STREAM, 0, 0, uint32(0)),
         frame(DATA, 0, 1, Buffer.alloc(20_000)),
-        Buffer.concat([frame(HEADERS, 0, 1, head(CHECK)), frame(CONTINUATION, 0, 3, EMPTY)]),
+        Buffer.concat([frame(HEADERS, 0, 1, headOf(CHECK)), frame(CONTINUATION, 0, 3, EMPTY)]),
       ];
       const connections = await times(frames.length, async (index) => {
         const connection = await open(target);

@@ -15,7 +15,7 @@ import {
   END_HEADERS,
   frame,
   HEADERS,
-  literal,
+  headOf,
   PREFACE,
   RST_STREAM,
   SETTINGS,
@@ -49,20 +49,6 @@ afterAll(async () => {
   connection.close();
   expect(await server.stop()).toBe(0);
 });
-
-/** The headers of a call, as they go over the wire. */
-function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
-  const fields: (readonly [string, string])[] = [
-    [':method', 'POST'],
-    [':scheme', 'http'],
-    [':path', path],
-    [':authority', 'x'],
-    ['content-type', 'application/grpc'],
-    ['te', 'trailers'],
-    ...more,
-  ];
-  return Buffer.concat(fields.map(literal));
-}
 
 /** An insert of exactly this size; an unknown field fills it up. */
 function sized(bytes: number): Buffer {

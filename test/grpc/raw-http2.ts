@@ -80,3 +80,17 @@ async function readAnswer(socket: Socket): Promise<RawAnswer> {
   }
   throw new Error('the connection ended without an answer');
 }
+
+/** The headers of a call, as they go over the wire. */
+export function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
+  const fields: (readonly [string, string])[] = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', 'x'],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+    ...more,
+  ];
+  return Buffer.concat(fields.map(literal));
+}
