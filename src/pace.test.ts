@@ -63,3 +63,21 @@ test('who comes while others wait does not pass them', async () => {
   await setImmediate();
   expect(pace.turn('c')).toBeUndefined();
 });
+
+test('what nobody waits for any more takes no turn from others', async () => {
+  const pace = busyPace();
+  const begun: string[] = [];
+  const gone = Array.from({ length: 100 }, async () => {
+    await pace.turn('a', [], () => false);
+    begun.push('gone');
+  });
+  const wanted = ['first', 'second'].map(async (name) => {
+    await pace.turn(name);
+    begun.push(name);
+  });
+  await setImmediate();
+  await setImmediate();
+  await setImmediate();
+  expect(begun).toHaveLength(102);
+  await Promise.all([...gone, ...wanted]);
+});

@@ -10,9 +10,16 @@ const UNTIMED = 8;
 /** Every so many turns the connection is next that has waited longest, however long its line. */
 const FAIR_TURN = 4;
 
+/** A request that waits. */
+interface Waiting {
+  readonly begin: () => void;
+  /** Whether anybody still waits for its answer. */
+  readonly isWanted: () => boolean;
+}
+
 /** The requests of a connection that wait. */
 interface Line {
-  readonly begin: (() => void)[];
+  readonly waiting: Waiting[];
   /** Others of it that have not come here yet. */
   readonly behind: readonly unknown[];
 }
@@ -31,20 +38,25 @@ export class Pace {
   #untimed = 0;
 
   /**
-   * Nothing when the request may begin at once; else what resolves when it may. `behind` are those
-   * of its connection that wait for this one.
+   * Nothing when the request may begin at once; else what resolves when it may, or when it is not
+   * wanted any more, which takes no turn. `behind` are those of its connection that wait for this
+   * one.
    */
-  turn(connection: unknown, behind: readonly unknown[] = []): Promise<void> | undefined {
+  turn(
+    connection: unknown,
+    behind: readonly unknown[] = [],
+    isWanted: () => boolean = always,
+  ): Promise<void> | undefined {
     if (!this.#isUnderWay) {
       this.#untimed += 1;
       if (this.#untimed <= UNTIMED) return undefined;
       this.#beginTurn();
     }
     if (this.#lines.size === 0 && performance.now() < this.#turnEndsAtMs) return undefined;
-    return new Promise((resolve) => {
-      const line = this.#lines.get(connection);
-      if (line === undefined) this.#lines.set(connection, { begin: [resolve], behind });
-      else line.begin.push(resolve);
+    return new Promise((begin) => {
+      const line = this.#lines.get(connection) ?? { waiting: [], behind };
+      line.waiting.push({ begin, isWanted });
+      this.#lines.set(connection, line);
     });
   }
 
@@ -58,27 +70,33 @@ export class Pace {
   #endTurn(): void {
     this.#isUnderWay = false;
     this.#untimed = 0;
-    const connection = this.#next();
-    const line = this.#lines.get(connection);
-    if (line === undefined) return;
-    this.#beginTurn();
-    // Behind all others now, which is what a fair turn goes by.
-    this.#lines.delete(connection);
-    line.begin.shift()?.();
-    if (line.begin.length > 0) this.#lines.set(connection, line);
+    while (this.#lines.size > 0 && !this.#isUnderWay) {
+      const connection = this.#next();
+      const line = this.#lines.get(connection);
+      const next = line?.waiting.shift();
+      if (next?.isWanted() === true) this.#beginTurn();
+      next?.begin();
+      // Behind all others now, which is what a fair turn goes by.
+      this.#lines.delete(connection);
+      if (line !== undefined && line.waiting.length > 0) this.#lines.set(connection, line);
+    }
   }
 
   #next(): unknown {
     this.#turns += 1;
     let found: unknown;
     let shortest = Infinity;
-    for (const [connection, { begin, behind }] of this.#lines) {
+    for (const [connection, { waiting, behind }] of this.#lines) {
       if (this.#turns % FAIR_TURN === 0) return connection;
-      const length = begin.length + behind.length;
+      const length = waiting.length + behind.length;
       if (length >= shortest) continue;
       found = connection;
       shortest = length;
     }
     return found;
   }
+}
+
+function always(): boolean {
+  return true;
 }

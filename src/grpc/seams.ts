@@ -183,7 +183,7 @@ replace(server, '_streamHandler', (original) => {
     };
     const pace = this.options[HTTP2_SETUP]?.pace;
     (stream as CountedStream)[PACE] = pace;
-    const turn = pace?.turn(stream.session);
+    const turn = pace?.turn(stream.session, [], () => !stream.destroyed);
     if (turn === undefined) begin();
     else {
       (stream as CountedStream)[ARRIVED_AT_MS] = performance.now();
