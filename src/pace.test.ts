@@ -68,7 +68,7 @@ test('what nobody waits for any more takes no turn from others', async () => {
   const pace = busyPace();
   const begun: string[] = [];
   const gone = Array.from({ length: 100 }, async () => {
-    await pace.turn('a', [], () => false);
+    await pace.turn('a', () => false);
     begun.push('gone');
   });
   const wanted = ['first', 'second'].map(async (name) => {

@@ -44,8 +44,8 @@ export class Pace {
    */
   turn(
     connection: unknown,
-    behind: readonly unknown[] = [],
     isWanted: () => boolean = always,
+    behind: readonly unknown[] = [],
   ): Promise<void> | undefined {
     if (!this.#isUnderWay) {
       this.#untimed += 1;

@@ -39,9 +39,9 @@ interface Waiting {
 /**
  * Reads what requests hold: small ones at once, large ones, and small ones that are cut into very
  * many pieces, on a thread of their own, one after the other, because nobody else is served while
- * this thread reads. Of those that wait the smallest is
- * next, so that it does not wait until all that is larger has been read. The thread starts with the
- * first of them, and ends when there has been none for a while.
+ * this thread reads. Of those that wait the smallest is next, so that it does not wait until all
+ * that is larger has been read. The thread starts with the first of them, and ends when there has
+ * been none for a while.
  * No request is too much for it; should it end nevertheless, that is a defect, which ends the
  * process.
  */
@@ -90,21 +90,23 @@ export class Decoder {
   /** From now on large requests that the thread has not come to are refused. */
   refuseUnread(): void {
     this.#isStopping = true;
-    for (const { reject } of this.#queue) reject(isStopping());
-    this.#queue.clear();
+    this.#refuseQueue();
   }
 
   /** Ends the thread. What has not been read is refused. */
   async close(): Promise<void> {
-    const unread = [...this.#queue];
-    if (this.#running !== undefined) unread.push(this.#running);
-    for (const { reject } of unread) reject(isStopping());
-    this.#queue.clear();
+    this.#refuseQueue();
+    this.#running?.reject(isStopping());
     this.#running = undefined;
     clearTimeout(this.#idle);
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
+  }
+
+  #refuseQueue(): void {
+    for (const { reject } of this.#queue) reject(isStopping());
+    this.#queue.clear();
   }
 
   #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {

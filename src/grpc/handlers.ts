@@ -65,7 +65,7 @@ function answeringAt(pace: Pace) {
     async (request: Request | Error, context: CallContext): Promise<Response> => {
       try {
         if (request instanceof Error) throw request;
-        const turn = pace.turn(context.peer);
+        const turn = pace.turn(context.peer, () => !context.signal.aborted);
         if (turn !== undefined) {
           await turn;
           // Nobody may be waiting for it any more.

@@ -37,7 +37,7 @@ export function reflection(pace: Pace): ServiceImplementation<typeof ServerRefle
   return {
     serverReflectionInfo: (requests, context) =>
       answers(
-        inTurn(requests, () => pace.turn(context.peer)),
+        inTurn(requests, () => pace.turn(context.peer, () => !context.signal.aborted)),
         context,
       ),
   };

@@ -183,7 +183,7 @@ replace(server, '_streamHandler', (original) => {
     };
     const pace = this.options[HTTP2_SETUP]?.pace;
     (stream as CountedStream)[PACE] = pace;
-    const turn = pace?.turn(stream.session, [], () => !stream.destroyed);
+    const turn = pace?.turn(stream.session, () => !stream.destroyed);
     if (turn === undefined) begin();
     else {
       (stream as CountedStream)[ARRIVED_AT_MS] = performance.now();
@@ -244,8 +244,9 @@ replace(baseCall, 'decompressMessage', (original) => {
       this[HOOKS]?.take(bytes);
     };
     const message = framed.subarray(FRAME_HEADER_BYTES);
+    const stream = this.stream as CountedStream;
     const unpack = async (): Promise<Buffer> => {
-      await (this.stream as CountedStream)[PACE]?.turn(this.stream.session);
+      await stream[PACE]?.turn(stream.session, () => !stream.destroyed);
       return await decompress(message, encoding, this.maxReceiveMessageSize, take);
     };
     return unpack().catch((error: unknown) => {

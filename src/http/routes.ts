@@ -24,7 +24,7 @@ export function routes(options: HttpOptions): readonly Route[] {
     const body = await readBody(ctx, service.rules.limits, inflight);
     ctx.state.bodyBytes = body.length;
     // Many bodies may end together.
-    const turn = pace.turn(ctx.req.socket);
+    const turn = pace.turn(ctx.req.socket, () => !ctx.res.destroyed);
     if (turn !== undefined) {
       await turn;
       if (ctx.res.destroyed) throw new VectordError('CANCELLED', 'Nobody waits for the answer');

@@ -65,7 +65,7 @@ export class Turns {
       if (line.waiting.length === 0) line.isBusy = false;
       else setImmediate(() => this.#next(socket, line));
     });
-    const turn = this.pace.turn(socket, line.waiting);
+    const turn = this.pace.turn(socket, () => !socket.destroyed, line.waiting);
     if (turn === undefined) this.handle(request, response);
     else {
       noteArrival(request);
