@@ -15,6 +15,19 @@ const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
 const FUZZ_TESTS = ['--test', 'fuzz', 'word_of_a_snapshot'];
 
+const WRITE_OF_GROUP = [
+  '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
+  '            if is_full(&error) {',
+  '                self.erase(self.end, self.end + written).map_err(fatal)?;',
+  '            }',
+  '            return Err(error);',
+  '        }',
+];
+const SYNC_OF_GROUP = [
+  '        let written_at = Instant::now();',
+  '        self.file.sync_data().map_err(fatal)?;',
+];
+
 export const MUTANTS = [
   // What reaches the disk, and when.
   mutant('fdatasync does nothing', `${STORE}/io.rs`, 'self.0.sync_data()', 'Ok(())'),
@@ -34,26 +47,8 @@ export const MUTANTS = [
   mutant(
     'a group is synced when the next one is about to be written',
     `${STORE}/segment.rs`,
-    lines(
-      '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
-      '            if is_full(&error) {',
-      '                self.erase(self.end, self.end + written).map_err(fatal)?;',
-      '            }',
-      '            return Err(error);',
-      '        }',
-      '        let written_at = Instant::now();',
-      '        self.file.sync_data().map_err(fatal)?;',
-    ),
-    lines(
-      '        let written_at = Instant::now();',
-      '        self.file.sync_data().map_err(fatal)?;',
-      '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
-      '            if is_full(&error) {',
-      '                self.erase(self.end, self.end + written).map_err(fatal)?;',
-      '            }',
-      '            return Err(error);',
-      '        }',
-    ),
+    lines(...WRITE_OF_GROUP, ...SYNC_OF_GROUP),
+    lines(...SYNC_OF_GROUP, ...WRITE_OF_GROUP),
     WRITER_TESTS,
   ),
   mutant(
@@ -233,8 +228,8 @@ export const MUTANTS = [
   mutant(
     'a segment with data that no manifest names is removed',
     `${STORE}/segment.rs`,
-    'match rest.iter().position(|&byte| byte != 0) {',
-    'match rest.iter().position(|&byte| byte != 0).filter(|_| false) {',
+    'if let Some(index) = piece.iter().position(|&byte| byte != 0) {',
+    'if let Some(index) = piece.iter().position(|&byte| byte != 0 && false) {',
   ),
   mutant(
     'the lock is not taken',
