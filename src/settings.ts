@@ -126,7 +126,7 @@ export const SETTINGS = {
     'MAX_CONNECTIONS',
     1_024,
     [1, 65_536],
-    'Most connections of each interface at one time; the idlest gives way, else one more is closed',
+    'Most connections of each interface at one time; the one without a key for longest gives way, else one more is closed',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 

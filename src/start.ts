@@ -20,6 +20,7 @@ import { Engine, type DimensionSource } from './native.js';
 import { Service } from './service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
 import { messageOf, StartError } from './start-error.js';
+import { Strangers } from './strangers.js';
 
 /** The service, open on both interfaces. */
 export interface RunningService {
@@ -163,7 +164,7 @@ async function startServers(
 ): Promise<{ http: Server; grpc: Server }> {
   const { logger } = shared;
   const { metricsOpen, maxConnections } = config;
-  const both = { ...shared, maxConnections };
+  const both = { ...shared, maxConnections, strangers: new Strangers() };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;

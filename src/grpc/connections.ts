@@ -6,6 +6,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Places, type Holder } from '../places.js';
+import type { Stranger, Strangers } from '../strangers.js';
 
 /**
  * How many calls may be open: on all connections together, each call taking some 10 KiB besides
@@ -88,7 +89,10 @@ export class Connections {
   #lookedAtMs = performance.now();
   readonly calls = new OpenCalls();
 
-  constructor(maxConnections: number) {
+  constructor(
+    maxConnections: number,
+    private readonly strangers: Strangers,
+  ) {
     this.#places = new Places(maxConnections);
   }
 
@@ -101,10 +105,11 @@ export class Connections {
       socket = of;
     });
     server.on('session', (session: ServerHttp2Session & { [CONNECTION]?: Connection }) => {
-      const connection = new Connection(session, socket, this);
+      const connection = new Connection(session, socket, this, this.strangers.meet(socket));
       session[CONNECTION] = connection;
       this.#places.take(connection);
       session.on('stream', (stream) => {
+        connection.noteHeard();
         if (stream.destroyed) connection.noteReset();
       });
       session.once('close', () => this.#places.leave(connection));
@@ -155,14 +160,10 @@ export class Connection implements Holder {
     private readonly session: ServerHttp2Session,
     private readonly socket: Socket,
     private readonly all: Connections,
+    private readonly stranger: Stranger,
   ) {}
 
-  /** For how long there has been no call. */
-  idleMs(nowMs: number): number {
-    return this.#calls + this.#openCalls > 0 ? 0 : nowMs - this.#calledAtMs;
-  }
-
-  /** For how long there has been none that needs a key. */
+  /** For how long there has been no call that has a key. */
   unkeyedMs(nowMs: number): number {
     return this.#keyedCalls + this.#open.keyed > 0 ? 0 : nowMs - this.#keyedAtMs;
   }
@@ -175,7 +176,6 @@ export class Connection implements Holder {
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
   beginCall(kind: CallKind): boolean {
     this.#calls += 1;
-    if (kind === 'keyed') this.#keyedCalls += 1;
     const { calls } = this.all;
     const { most, fair } = LIMITS[kind];
     if (calls[kind] >= most && this.#open[kind] >= fair) return false;
@@ -187,6 +187,17 @@ export class Connection implements Holder {
   endCall(kind: CallKind): void {
     this.all.calls[kind] -= 1;
     this.#open[kind] -= 1;
+  }
+
+  /** Notes that something came that is a call, of whoever. */
+  noteHeard(): void {
+    this.stranger.noteHeard();
+  }
+
+  /** Notes that a call has a key. */
+  noteKey(): void {
+    this.#keyedCalls += 1;
+    this.stranger.noteKey();
   }
 
   noteReset(): void {

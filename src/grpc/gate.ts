@@ -1,4 +1,9 @@
-import type { Metadata, ServerInterceptingCall, ServerInterceptor } from '@grpc/grpc-js';
+import type {
+  Metadata,
+  ServerInterceptingCall,
+  ServerInterceptingCallInterface,
+  ServerInterceptor,
+} from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
@@ -7,7 +12,7 @@ import type { Rules } from '../rules.js';
 import { CallRecord } from './call-record.js';
 import { GatedCall } from './gated-call.js';
 import { grpcMethods, type Method } from './methods.js';
-import { arrivedAtMs, hookCall } from './seams.js';
+import { arrivedAtMs, hookCall, noteKey } from './seams.js';
 
 /** `Bearer <key>`, which clients with a generic token setting send. */
 const BEARER = /^bearer +(.*)$/i;
@@ -32,7 +37,7 @@ export function callGate(options: GateOptions): ServerInterceptor {
     hookCall(call, record);
     const isOpen = access === 'anyone';
     const check = (metadata: Metadata): VectordError | undefined =>
-      isOpen ? undefined : checkAccess(access, path, metadata, keys);
+      isOpen ? undefined : checkAccess(call, access, path, metadata, keys);
     const gated = new GatedCall(call, record, check, !isOpen);
     // The type has private members, which nothing but its own class uses.
     return gated as unknown as ServerInterceptingCall;
@@ -41,6 +46,7 @@ export function callGate(options: GateOptions): ServerInterceptor {
 
 /** Why this call may not be made, if it may not. */
 function checkAccess(
+  call: ServerInterceptingCallInterface,
   access: Exclude<Method['access'], 'anyone'>,
   path: string,
   metadata: Metadata,
@@ -55,6 +61,7 @@ function checkAccess(
   const text = value.toString();
   const holder = keys.lookup(BEARER.exec(text)?.[1] ?? text);
   if (holder === undefined) return unauthenticated('The API key is not known');
+  noteKey(call);
   if (access === 'nobody') {
     return new VectordError('METHOD_NOT_ALLOWED', `There is no method ${path}`);
   }

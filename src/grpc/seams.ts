@@ -47,6 +47,11 @@ export function closeCall(call: ServerInterceptingCallInterface): void {
   (call as unknown as CallInternals).stream.close(constants.NGHTTP2_CANCEL);
 }
 
+/** Notes that a call has a key. */
+export function noteKey(call: ServerInterceptingCallInterface): void {
+  ((call as unknown as CallInternals).stream as CountedStream)[COUNTED_BY]?.noteKey();
+}
+
 /** The start of the path of every method that needs a key, known or not. */
 const KEYED_PATHS = '/vectordb.';
 

@@ -9,6 +9,7 @@ import type { Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
 import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
+import type { Strangers } from '../strangers.js';
 import { makeCallContextsLazy } from './call-context.js';
 import { channelOptions } from './channel-options.js';
 import { Connections } from './connections.js';
@@ -22,8 +23,9 @@ export interface GrpcOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Connections at one time; others are closed at once, unless an idle one gives way. */
+  /** Connections at one time; others are closed at once, unless one gives way. */
   readonly maxConnections: number;
+  readonly strangers: Strangers;
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
@@ -48,7 +50,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
   makeCallContextsLazy();
-  const connections = new Connections(options.maxConnections);
+  const connections = new Connections(options.maxConnections, options.strangers);
   const { rules } = service;
   const gate = callGate({ ...options, rules });
   const server = createServer(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { VectordError } from '../errors.js';
 import type { Keys, Role } from '../keys.js';
+import { noteKey } from './connections.js';
 
 /** Who may use a route: anyone, any key, or a readwrite key. */
 export type Access = 'open' | Role;
@@ -13,12 +14,13 @@ export function authenticate(request: IncomingMessage, keys: Keys): Role {
   if (key.includes(',') && request.headersDistinct['api-key']?.length !== 1) {
     throw unauthenticated('The api-key header is given more than once');
   }
-  return roleOf(key, keys);
+  return roleOf(request, key, keys);
 }
 
-function roleOf(key: string, keys: Keys): Role {
+function roleOf(request: IncomingMessage, key: string, keys: Keys): Role {
   const found = keys.lookup(key);
   if (found === undefined) throw unauthenticated('The API key is not known');
+  noteKey(request.socket);
   return found.role;
 }
 
@@ -33,7 +35,7 @@ export function authenticateScraper(request: IncomingMessage, keys: Keys): Role 
     throw unauthenticated('The key is given more than once');
   }
   const [text = ''] = authorization;
-  return roleOf(BEARER.exec(text)?.[1] ?? text, keys);
+  return roleOf(request, BEARER.exec(text)?.[1] ?? text, keys);
 }
 
 /** Refuses a request whose key, if it has any, does not open the route. */

@@ -1,17 +1,21 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Places, type Holder } from '../places.js';
+import type { Stranger, Strangers } from '../strangers.js';
 
 /** Kept on the socket itself, as in request-end.ts. */
 const CONNECTION = Symbol('connection');
 
 type Watched = Socket & { [CONNECTION]?: Connection };
 
-/** All connections of the HTTP interface, and which of them wait for an answer. */
+/** All connections of the HTTP interface, and who asks on them. */
 export class Connections {
   readonly #places: Places<Connection>;
 
-  constructor(maxConnections: number) {
+  constructor(
+    maxConnections: number,
+    private readonly strangers: Strangers,
+  ) {
     this.#places = new Places(maxConnections);
   }
 
@@ -19,18 +23,18 @@ export class Connections {
   watch(server: Server): void {
     this.#places.bound(server);
     server.on('connection', (socket: Watched) => {
-      const connection = new Connection(socket);
+      const connection = new Connection(socket, this.strangers.meet(socket));
       socket[CONNECTION] = connection;
       socket.once('close', () => this.#places.leave(connection));
       this.#places.take(connection);
     });
   }
 
-  /** Notes a request, which is under way until its answer has gone out. */
+  /** Notes a request, of whoever, which is under way until its answer has gone out. */
   noteRequest(response: ServerResponse): void {
     const { [CONNECTION]: connection }: Watched = response.req.socket;
     if (connection === undefined) return;
-    connection.begin();
+    connection.noteHeard();
     response.once('close', noteEnd);
   }
 
@@ -39,29 +43,43 @@ export class Connections {
   }
 }
 
+/** Notes that the request under way on a connection has a key. */
+export function noteKey(socket: Watched): void {
+  socket[CONNECTION]?.noteKey();
+}
+
 function noteEnd(this: ServerResponse): void {
   const { [CONNECTION]: connection }: Watched = this.req.socket;
-  connection?.end();
+  connection?.noteEnd();
 }
 
 /** One connection of a client, which may have sent several requests without waiting. */
 class Connection implements Holder {
-  #underWay = 0;
-  #idleFromMs = performance.now();
+  /** Whether the request under way has a key; of several one is answered after the other. */
+  #isKeyed = false;
+  #keyedAtMs = performance.now();
 
-  constructor(private readonly socket: Socket) {}
+  constructor(
+    private readonly socket: Socket,
+    private readonly stranger: Stranger,
+  ) {}
 
-  begin(): void {
-    this.#underWay += 1;
+  noteHeard(): void {
+    this.stranger.noteHeard();
   }
 
-  end(): void {
-    this.#underWay -= 1;
-    this.#idleFromMs = performance.now();
+  noteKey(): void {
+    this.#isKeyed = true;
+    this.stranger.noteKey();
   }
 
-  idleMs(nowMs: number): number {
-    return this.#underWay > 0 ? 0 : nowMs - this.#idleFromMs;
+  noteEnd(): void {
+    if (this.#isKeyed) this.#keyedAtMs = performance.now();
+    this.#isKeyed = false;
+  }
+
+  unkeyedMs(nowMs: number): number {
+    return this.#isKeyed ? 0 : nowMs - this.#keyedAtMs;
   }
 
   giveWay(): void {

@@ -6,14 +6,16 @@ import type { Metrics } from '../observe/metrics.js';
 import type { Requests } from '../observe/requests.js';
 import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
+import type { Strangers } from '../strangers.js';
 
 /** What the HTTP interface is made of. */
 export interface HttpOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Connections at one time; others are closed at once, unless an idle one gives way. */
+  /** Connections at one time; others are closed at once, unless one gives way. */
   readonly maxConnections: number;
+  readonly strangers: Strangers;
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;

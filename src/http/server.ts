@@ -4,6 +4,7 @@ import { createApp } from './app.js';
 import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
+import { stopReadingWhenCut } from './parser.js';
 import { Turns } from './turns.js';
 
 /** Headers are a few hundred bytes: a client that takes longer for them holds the connection. */
@@ -46,8 +47,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requireHostHeader: false,
   });
   server.timeout = SOCKET_IDLE_TIMEOUT_MS;
-  const connections = new Connections(options.maxConnections);
+  const connections = new Connections(options.maxConnections, options.strangers);
   connections.watch(server);
+  stopReadingWhenCut(server);
 
   const turns = new Turns(createApp(options).callback(), options.pace);
   const take: RequestListener = (request, response) => {

@@ -5,6 +5,7 @@ import { LIMITS, MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
+const SPEC = 'GET /docs/openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECTIONS = 100;
 
 function insertHead(target: Target, ...lines: readonly string[]): string {
@@ -23,6 +24,17 @@ async function statuses(target: Target, connection: RawConnection, count: number
   const found = () => connection.received.match(/HTTP\/1\.1 (?!100)\d{3}/g) ?? [];
   await target.until(() => found().length >= count || connection.isClosed, 5_000);
   return found().map((line) => Number(line.slice(-3)));
+}
+
+/** Whether a client is served that connects now. */
+async function isServedAnew(target: Target): Promise<boolean> {
+  try {
+    const answer = await ask(target, 'POST', '/points/search', target.searchJson);
+    return answer.status === 200;
+  } catch {
+    // There was no place for it yet.
+    return false;
+  }
 }
 
 /** Sends something on each of many connections, a little at a time, and then gives up. */
@@ -65,18 +77,28 @@ underAttack('clients that are slow, or many', [
       const idle = await openAll(target.server.http, Number(LIMITS.MAX_CONNECTIONS));
       const half = idle.slice(0, idle.length / 2);
       await Promise.all(half.map(async (connection) => await connection.read().send(HEALTH)));
-      const isServed = async (): Promise<boolean> => {
-        try {
-          const answer = await ask(target, 'POST', '/points/search', target.searchJson);
-          return answer.status === 200;
-        } catch {
-          // There was no place for it yet.
-          return false;
-        }
-      };
       // Sooner than connections that send nothing are closed anyway.
-      expect(await target.until(isServed, 20_000)).toBe(true);
+      expect(await target.until(async () => await isServedAnew(target), 20_000)).toBe(true);
       await endAll(idle);
+    },
+  },
+  {
+    name: 'as many connections as there may be, which ask for what needs no key, over and over',
+    async strike(target) {
+      const all: RawConnection[] = [];
+      const asking = setInterval(() => {
+        for (const connection of all) void connection.send(HEALTH);
+      }, 200);
+      all.push(...(await openAll(target.server.http, Number(LIMITS.MAX_CONNECTIONS))));
+      for (const connection of all) connection.read();
+      // By then others that were idle have given way: these are for their places.
+      await sleep(1_500);
+      const more = await openAll(target.server.http, 20);
+      // They read no answer, and so have always some under way.
+      for (const connection of more) void connection.send(many(SPEC, 16 * 1024));
+      expect(await target.until(async () => await isServedAnew(target), 20_000)).toBe(true);
+      clearInterval(asking);
+      await endAll([...all, ...more]);
     },
   },
   {
@@ -91,9 +113,8 @@ underAttack('clients that are slow, or many', [
   {
     name: 'thousands of requests at once on a connection whose answers nobody reads',
     async strike(target) {
-      const spec = many('GET /docs/openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n', MIB);
       const connections = await openAll(target.server.http, 20);
-      for (const connection of connections) void connection.send(spec);
+      for (const connection of connections) void connection.send(many(SPEC, MIB));
       await sleep(300);
       await endAll(connections);
     },

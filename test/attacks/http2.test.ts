@@ -277,6 +277,21 @@ underAttack('calls that are never finished', [
     },
   },
   {
+    name: 'as many connections as there may be, which call without a key, over and over',
+    async strike(target) {
+      const count = Number(LIMITS.MAX_CONNECTIONS);
+      const calling = Array.from({ length: count }, () => new Connection(target.server.grpc));
+      const call = setInterval(() => {
+        for (const connection of calling) {
+          if (!connection.session.destroyed) connection.open('SearchPoints').stream.end();
+        }
+      }, 200);
+      expect(await target.until(async () => await isServedAnew(target))).toBe(true);
+      clearInterval(call);
+      for (const connection of calling) connection.close();
+    },
+  },
+  {
     name: 'connections that say nothing, and others that open none of their calls',
     async strike(target) {
       const silent = await openAll(target.server.grpc, 100);

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Strangers, type Stranger } from './strangers.js';
+
+const PATIENCE_MS = 20_000;
+
+/** What the server has heard, of whom, when, and in which turn of the loop. */
+interface Heard {
+  readonly text: string;
+  readonly stranger: Stranger;
+  readonly turn: number;
+  readonly atMs: number;
+}
+
+/** A server that strangers connect to. */
+class Door {
+  readonly heard: Heard[] = [];
+  /** How long the loop is busy with each piece that is heard. */
+  workMs = 0;
+  #turn = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #strangers = new Strangers();
+  readonly #server = createServer((socket) => this.#meet(socket));
+
+  async open(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    void this.#countTurns();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async connect(count: number): Promise<Socket[]> {
+    const { port } = this.#server.address() as AddressInfo;
+    const clients = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
+    for (const client of clients) this.#sockets.add(client.on('error', () => {}));
+    await Promise.all(clients.map(async (client) => await once(client, 'connect')));
+    return clients;
+  }
+
+  /** How many pieces are heard; waits for so many. */
+  async hears(count: number, text = 'x'): Promise<number> {
+    const giveUpAtMs = performance.now() + PATIENCE_MS;
+    const found = (): number => this.heard.filter((one) => one.text === text).length;
+    while (found() < count && performance.now() < giveUpAtMs) await sleep(1);
+    return found();
+  }
+
+  #meet(socket: Socket): void {
+    this.#sockets.add(socket);
+    const stranger = this.#strangers.meet(socket);
+    socket.on('error', () => {});
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      const atMs = performance.now();
+      this.heard.push({ text, stranger, turn: this.#turn, atMs });
+      stranger.noteHeard();
+      while (performance.now() < atMs + this.workMs);
+    });
+  }
+
+  async #countTurns(): Promise<void> {
+    while (this.#server.listening) {
+      await setImmediate();
+      this.#turn += 1;
+    }
+  }
+}
+
+let door: Door;
+
+beforeEach(async () => {
+  door = new Door();
+  await door.open();
+});
+
+afterEach(async () => await door.close());
+
+/** Has all say something, and waits until all has arrived, unread. */
+async function say(all: readonly Socket[], text: string): Promise<void> {
+  await Promise.all(
+    all.map(async (client) => await new Promise((resolve) => client.write(text, resolve))),
+  );
+}
+
+test('strangers are read one after the other, whenever they speak', async () => {
+  const all = await door.connect(30);
+  for (let round = 1; round <= 3; round += 1) {
+    await say(all, 'x');
+    expect(await door.hears(30 * round)).toBe(30 * round);
+  }
+  const turns = door.heard.map(({ turn }) => turn);
+  expect(new Set(turns).size).toBe(turns.length);
+});
+
+test('those who have shown a key are read whenever they speak', async () => {
+  const all = await door.connect(30);
+  await say(all, 'x');
+  expect(await door.hears(30)).toBe(30);
+  for (const { stranger } of door.heard) stranger.noteKey();
+  await say(all, 'y');
+  expect(await door.hears(30, 'y')).toBe(30);
+  const turns = door.heard.slice(30).map(({ turn }) => turn);
+  expect(new Set(turns).size).toBeLessThan(turns.length);
+});
+
+test('one that speaks is heard among hundreds that are silent, again and again', async () => {
+  await door.connect(300);
+  const one = await door.connect(1);
+  for (let count = 1; count <= 5; count += 1) {
+    await say(one, 'x');
+    expect(await door.hears(count)).toBe(count);
+  }
+});
+
+test('those that come are heard while others speak without end', async () => {
+  for (const client of await door.connect(10)) {
+    const goOn = (): void => {
+      client.write('x'.repeat(100), () => void setImmediate().then(goOn));
+    };
+    goOn();
+  }
+  await sleep(50);
+  await say(await door.connect(5), 'y');
+  expect(await door.hears(5, 'y')).toBe(5);
+});
+
+test('after one that took long to be read nobody is, for as long', async () => {
+  door.workMs = 40;
+  await say(await door.connect(3), 'x');
+  expect(await door.hears(3)).toBe(3);
+  const [first = 0, second = 0, third = 0] = door.heard.map(({ atMs }) => atMs);
+  expect(second - first).toBeGreaterThan(1.5 * door.workMs);
+  expect(third - second).toBeGreaterThan(1.5 * door.workMs);
+});
+
+test('those that end while they wait, or are read, keep nobody waiting', async () => {
+  const all = await door.connect(20);
+  for (const client of all.slice(0, 19)) client.destroy();
+  await say(all.slice(19), 'x');
+  expect(await door.hears(1)).toBe(1);
+});

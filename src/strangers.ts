@@ -1,0 +1,177 @@
+import type { Socket } from 'node:net';
+import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+
+/** A stranger is new for so many looks, within which its first request comes. */
+const NEW_LOOKS = 5;
+
+/** How soon a new one is looked at again. */
+const NEW_INTERVAL_MS = 2;
+
+/** How soon the others are, at the soonest, and how much later for each of them. */
+const INTERVAL_MS = 20;
+const INTERVAL_OF_EACH_MS = 0.5;
+
+/** What was read in less took nothing from anybody; and the longest that nobody is read after it. */
+const UNNOTICED_MS = 2;
+const MAX_REST_MS = 100;
+
+/** What reads a socket, past all streams of node, whose types do not know of it. */
+interface Handle {
+  /** Whether node itself wants to read. */
+  readonly reading?: boolean;
+  readStart?(): unknown;
+  readStop?(): unknown;
+}
+
+/**
+ * The connections, of both interfaces, on which nobody has shown a key yet. The loop reads what has
+ * arrived on all connections before it does anything else, and 64 KiB can be thousands of requests
+ * or resets: from a hundred connections at once, seconds. So of strangers one is read at a time, a
+ * piece of it, and then the loop is for everyone else for as long as that took. Who shows a key is
+ * no stranger any more.
+ */
+export class Strangers {
+  /** The one that is read now, and since when, if it was looked at in this turn of the loop. */
+  #reading: Stranger | undefined;
+  #since: EventLoopUtilization | undefined;
+  #isHeard = false;
+  /** Whom to look at next, and who was silent when looked at. */
+  readonly #due = new Set<Stranger>();
+  readonly #silent = new Set<Stranger>();
+  #isLooking = false;
+  #timer: NodeJS.Timeout | undefined;
+  #allDueAtMs = 0;
+
+  /** Takes charge of a new connection until it has ended. */
+  meet(socket: Socket): Stranger {
+    const stranger = new Stranger(socket, this);
+    socket.once('close', () => this.forget(stranger));
+    this.#wait(stranger);
+    return stranger;
+  }
+
+  /** Hears of something that was read of a stranger, which may be the first of thousands. */
+  hear(stranger: Stranger): void {
+    if (stranger !== this.#reading) return;
+    this.#reading = undefined;
+    this.#isHeard = true;
+    this.#wait(stranger);
+  }
+
+  /** Has nothing to do any more with one that has ended, or is known. */
+  forget(stranger: Stranger): void {
+    this.#due.delete(stranger);
+    this.#silent.delete(stranger);
+    if (stranger === this.#reading) this.#reading = undefined;
+  }
+
+  #wait(stranger: Stranger): void {
+    stranger.stop();
+    this.#due.add(stranger);
+    this.#lookSoon();
+  }
+
+  /** Once all has been read that may be. */
+  #lookSoon(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    setImmediate(() => this.#afterLook());
+  }
+
+  #afterLook(): void {
+    const since = this.#isHeard ? this.#since : undefined;
+    const restMs = since === undefined ? 0 : performance.eventLoopUtilization(since).active;
+    this.#isHeard = false;
+    if (restMs < UNNOTICED_MS) this.#lookAtNext();
+    else this.#rest(performance.now() + Math.min(restMs, MAX_REST_MS));
+  }
+
+  /** A timer counts from the beginning of the turn of the loop in which it was set. */
+  #rest(untilMs: number): void {
+    const leftMs = untilMs - performance.now();
+    if (leftMs <= 0) this.#lookAtNext();
+    else setTimeout(() => this.#rest(untilMs), leftMs).unref();
+  }
+
+  /** One turn of the loop reads what has arrived of it, if anything has. */
+  #lookAtNext(): void {
+    this.#isLooking = false;
+    const [next] = this.#due;
+    if (next !== undefined) {
+      this.#due.delete(next);
+      if (this.#reading !== undefined) {
+        this.#reading.stop();
+        this.#silent.add(this.#reading);
+      }
+      this.#reading = next;
+      this.#since = performance.eventLoopUtilization();
+      next.read();
+      this.#lookSoon();
+      return;
+    }
+    // It goes on being read for as long as nobody else is due: all that the loop does meanwhile.
+    this.#since = undefined;
+    if (this.#silent.size > 0) {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#lookAgain(), this.#intervalMs()).unref();
+    }
+  }
+
+  #intervalMs(): number {
+    for (const stranger of this.#silent) if (stranger.isNew) return NEW_INTERVAL_MS;
+    return Math.max(NEW_INTERVAL_MS, this.#allDueAtMs - performance.now());
+  }
+
+  #lookAgain(): void {
+    const nowMs = performance.now();
+    const isAllDue = nowMs >= this.#allDueAtMs;
+    if (isAllDue) {
+      this.#allDueAtMs = nowMs + Math.max(INTERVAL_MS, this.#silent.size * INTERVAL_OF_EACH_MS);
+    }
+    for (const stranger of this.#silent) {
+      if (!isAllDue && !stranger.isNew) continue;
+      this.#silent.delete(stranger);
+      this.#due.add(stranger);
+    }
+    this.#lookSoon();
+  }
+}
+
+/** One of them, or who was one. */
+export class Stranger {
+  #isKnown = false;
+  #looks = 0;
+
+  constructor(
+    private readonly socket: Socket & { readonly _handle?: Handle | null },
+    private readonly all: Strangers,
+  ) {}
+
+  get isNew(): boolean {
+    return this.#looks < NEW_LOOKS;
+  }
+
+  /** Notes a request, of whoever. */
+  noteHeard(): void {
+    if (!this.#isKnown) this.all.hear(this);
+  }
+
+  /** Notes that it has shown a key. */
+  noteKey(): void {
+    if (this.#isKnown) return;
+    this.#isKnown = true;
+    this.all.forget(this);
+    this.read();
+  }
+
+  read(): void {
+    this.#looks += 1;
+    const { _handle: handle } = this.socket;
+    if (handle?.reading === true) handle.readStart?.();
+  }
+
+  stop(): void {
+    const { _handle: handle } = this.socket;
+    handle?.readStop?.();
+  }
+}

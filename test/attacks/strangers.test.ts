@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  END_HEADERS,
+  frame,
+  HEADERS,
+  literal,
+  PREFACE,
+  RST_STREAM,
+  SETTINGS,
+} from '../grpc/raw-http2.js';
+import { endAll, many, openAll } from './flood.js';
+import type { Target } from './target.js';
+import { underAttack } from './under-attack.js';
+
+/** As much as the loop reads of a connection before it does anything else. */
+const READ_BYTES = 64 * 1024;
+const CONNECTIONS = 100;
+
+/** Connections that have been there for a while all send something at the same moment. */
+async function allAtOnce(
+  address: string,
+  first: Uint8Array | string,
+  then: Uint8Array,
+): Promise<void> {
+  const connections = await openAll(address, CONNECTIONS);
+  await Promise.all(connections.map(async (connection) => await connection.read().send(first)));
+  await sleep(50);
+  await Promise.all(connections.map(async (connection) => await connection.send(then)));
+  await sleep(500);
+  await endAll(connections);
+}
+
+function volleyOfHttp(request: string, rest = request) {
+  return async ({ server }: Target): Promise<void> =>
+    await allAtOnce(server.http, request, many(rest, READ_BYTES));
+}
+
+/** The head of a call, for its client to put into its table. */
+const HEAD = [
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', '/vectordb.VectorDB/SearchPoints'],
+  [':authority', 'x'],
+  ['content-type', 'application/grpc'],
+] as const;
+
+const indexed = HEAD.map((field) => {
+  const bytes = literal(field);
+  bytes[0] = 0x40;
+  return bytes;
+});
+/** The same head from the table, whose last entry is the 62nd of all. */
+const again = Buffer.from(HEAD.map((_, index) => 0x80 + 62 + HEAD.length - 1 - index));
+
+function volleyOfFrames(callOf: (stream: number, head: Buffer) => Buffer) {
+  const calls = [callOf(1, Buffer.concat(indexed))];
+  for (let bytes = 0; bytes < READ_BYTES; bytes += calls.at(-1)?.length ?? 0) {
+    calls.push(callOf(2 * calls.length + 1, again));
+  }
+  const opening = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
+  const all = Buffer.concat(calls);
+  return async ({ server }: Target): Promise<void> => await allAtOnce(server.grpc, opening, all);
+}
+
+underAttack('a hundred connections at once, none with a key', [
+  {
+    name: 'thousands of requests on each',
+    strike: volleyOfHttp('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'),
+  },
+  {
+    name: 'thousands of requests that need a key on each',
+    strike: volleyOfHttp('POST /points HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1'),
+  },
+  {
+    name: 'a body in thousands of pieces on each',
+    strike: volleyOfHttp(
+      'POST /points HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
+      '1\r\n \r\n',
+    ),
+  },
+  {
+    name: 'thousands of calls on each',
+    strike: volleyOfFrames((stream, head) => frame(HEADERS, END_HEADERS, stream, head)),
+  },
+  {
+    name: 'thousands of calls on each, reset at once',
+    strike: volleyOfFrames((stream, head) => {
+      const reset = frame(RST_STREAM, 0, stream, Buffer.of(0, 0, 0, 8));
+      return Buffer.concat([frame(HEADERS, END_HEADERS, stream, head), reset]);
+    }),
+  },
+]);
