@@ -139,6 +139,32 @@ fn deletes_alone_make_room_where_all_points_are_in_the_segment_that_is_written()
     expect_room(384 << 10, 128 << 10, 38);
 }
 
+#[test]
+fn deletes_go_on_where_too_little_of_any_segment_goes_to_be_worth_a_copy_otherwise() {
+    const SEGMENT: u64 = 96 << 10;
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    disk.set_space(Some(5 << 20));
+    let mut opened = open(&disk, folder.path(), SEGMENT).unwrap();
+    let mut history = History::new(20);
+    let store = &mut opened.store;
+    let count = history.fill(store, &disk, 0, 50).unwrap();
+    // One in ten, everywhere, and more than fit the room that is kept for deletes.
+    let gone = (0..count).step_by(10);
+    assert!(gone.len() as u64 * 64 > SEGMENT);
+    for (at, number) in gone.enumerate() {
+        history
+            .commit(store, &disk, vec![Step::Delete(number)])
+            .unwrap_or_else(|error| panic!("delete {at}: {error}"));
+        if at % 100 == 99 {
+            compact_tightly(store).unwrap();
+        }
+    }
+    drop(opened);
+    let opened = open(&disk, folder.path(), SEGMENT).unwrap();
+    assert_eq!(state(&opened), history.state());
+}
+
 const DISK_BYTES: u64 = 200 << 10;
 const SEGMENT_BYTES: u64 = 16 << 10;
 
