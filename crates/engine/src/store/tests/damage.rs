@@ -14,7 +14,7 @@ use crate::{
         group::{self, Layout, Place, Record},
         io::Disk,
         manifest::{self, Manifest},
-        segment,
+        recovery, segment,
     },
 };
 
@@ -356,6 +356,13 @@ fn a_torn_tail_is_cut_with_a_note_and_the_store_goes_on() {
         let path = log(folder.path(), 1);
         // The sector at `torn` never reached the disk.
         overwrite(&path, last + torn, &[0; 64]);
+        // To its end, whatever is written next: that may be shorter.
+        let cut = copy(folder.path());
+        let mut found = recovery::inspect(&Disk, cut.path()).unwrap();
+        recovery::repair(&mut found, &Disk, cut.path()).unwrap();
+        let left = fs_err::read(log(cut.path(), 1)).unwrap();
+        let is_zero = left.iter().skip(last as usize).all(|&byte| byte == 0);
+        assert!(is_zero, "block at {torn}");
         let mut opened = open(folder.path()).unwrap();
         assert_eq!(state(&opened), state_after(&groups[..1]), "block at {torn}");
         let note = &opened.notes[0];
