@@ -7,7 +7,14 @@
 #[path = "support/driver.rs"]
 mod driver;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    panic::catch_unwind,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use driver::*;
 use vectord_engine::{Engine, Error, Metric, PointId};
@@ -191,13 +198,25 @@ fn writes_without_a_pause_are_proven_by_the_manifest_too() {
     let points = clustered(10, DIMENSION as usize);
     insert(&engine, &points).unwrap();
     let older = fs::read(folder.path().join("00000001.log")).unwrap();
-    let path = folder.path().join("MANIFEST");
-    let first = fs::read(&path).unwrap();
-    wait_until("the manifest to follow", || {
-        insert(&engine, &points).unwrap();
-        fs::read(&path).is_ok_and(|now| now != first)
+    let first = fs::read(folder.path().join("MANIFEST")).unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Several, so that a busy machine does not make a pause either.
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    insert(&engine, &points[..1]).unwrap();
+                    thread::sleep(Duration::from_millis(10));
+                }
+            });
+        }
+        let followed = catch_unwind(|| drop(wait_for_manifest(folder.path(), &first)));
+        is_over.store(true, Ordering::Relaxed);
+        followed.unwrap();
     });
     let killed = copy_of(folder.path());
+    // Not because another file was begun.
+    assert!(!killed.path().join("00000002.log").exists());
     fs::write(killed.path().join("00000001.log"), older).unwrap();
     let refused = Engine::open(&options(killed.path(), None)).map(drop);
     assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
