@@ -52,9 +52,12 @@ export class Strangers {
 
   /** Hears of something that was read of a stranger, which may be the first of thousands. */
   hear(stranger: Stranger): void {
-    if (stranger !== this.#reading) return;
-    this.#reading = undefined;
-    this.#isHeard = true;
+    if (stranger === this.#reading) {
+      this.#reading = undefined;
+      this.#isHeard = true;
+    }
+    // Node may have gone on with any of them, behind an answer.
+    this.#silent.delete(stranger);
     this.#wait(stranger);
   }
 
