@@ -183,7 +183,7 @@ replace(server, '_streamHandler', (original) => {
       const all = isSeveral ? { ...headers, [AUTHORIZATION]: keysIn(rawHeaders) } : headers;
       original.call(this, interceptors, stream, all, flags, rawHeaders);
       if (stream.headersSent && !stream.endAfterHeaders) {
-        stream.close(constants.NGHTTP2_NO_ERROR);
+        closeSoon(stream);
       }
     };
     const pace = this.options[HTTP2_SETUP]?.pace;
@@ -271,7 +271,7 @@ replace(baseCall, 'sendStatus', (original) => {
     original.call(this, this[HOOKS]?.answer(answer) ?? answer);
     if (!isEarly) return;
     (this.stream as CountedStream)[COUNTED_BY]?.noteRefusal();
-    this.stream.close(constants.NGHTTP2_NO_ERROR);
+    closeSoon(this.stream);
   };
 });
 
@@ -295,6 +295,11 @@ function destroySoon(this: ServerHttp2Stream): void {
   setImmediate(() => this.destroy());
 }
 
+/** Some versions of node (22.23, 26.10) forget an answer that has not left by the time of the close. */
+function closeSoon(stream: ServerHttp2Stream): void {
+  setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+}
+
 function endKeyedCall(this: CountedStream): void {
   this[COUNTED_BY]?.endCall('keyed');
 }
@@ -311,7 +316,7 @@ function refuseCall(stream: ServerHttp2Stream): void {
     'grpc-message': 'too many calls are open; try again',
   };
   stream.respond(answer, { endStream: true });
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  closeSoon(stream);
 }
 
 function keysIn(rawHeaders: readonly string[]): string[] {
