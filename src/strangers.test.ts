@@ -118,7 +118,12 @@ test('one that speaks is heard among hundreds that are silent, again and again',
   }
 });
 
-test('those that come are heard while others speak without end', async () => {
+test.each([
+  ['have been silent for long', 300],
+  ['have just come', 0],
+])('those that %s are heard while others speak without end', async (_, silentMs) => {
+  const silent = silentMs > 0 ? await door.connect(5) : [];
+  await sleep(silentMs);
   for (const client of await door.connect(10)) {
     const goOn = (): void => {
       client.write('x'.repeat(100), () => void setImmediate().then(goOn));
@@ -126,7 +131,7 @@ test('those that come are heard while others speak without end', async () => {
     goOn();
   }
   await sleep(50);
-  await say(await door.connect(5), 'y');
+  await say(silentMs > 0 ? silent : await door.connect(5), 'y');
   expect(await door.hears(5, 'y')).toBe(5);
 });
 

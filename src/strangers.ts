@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 
-/** A stranger is new for so many looks, within which its first request comes. */
+/** A stranger is new for so many looks: its first request comes within them, mostly. */
 const NEW_LOOKS = 5;
 
 /** How soon a new one is looked at again. */
 const NEW_INTERVAL_MS = 2;
+
+/** Every so many looks those come first that come last else. */
+const FAIR_TURN = 4;
 
 /** How soon the others are, at the soonest, and how much later for each of them. */
 const INTERVAL_MS = 20;
@@ -19,6 +22,8 @@ const MAX_REST_MS = 100;
 interface Handle {
   /** Whether node itself wants to read. */
   readonly reading?: boolean;
+  /** Bytes that wait to be written. Before they are, node:http2 may not want to read either. */
+  readonly writeQueueSize?: number;
   readStart?(): unknown;
   readStop?(): unknown;
 }
@@ -35,11 +40,14 @@ export class Strangers {
   #reading: Stranger | undefined;
   #since: EventLoopUtilization | undefined;
   #isHeard = false;
-  /** Whom to look at next, and who was silent when looked at. */
-  readonly #due = new Set<Stranger>();
+  /** Whom to look at next: those that are new, that were silent so far, and that were heard. */
+  readonly #due: readonly Set<Stranger>[] = [new Set(), new Set(), new Set()];
+  /** Who was silent when looked at. */
   readonly #silent = new Set<Stranger>();
+  #looks = 0;
   #isLooking = false;
   #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = 0;
   #allDueAtMs = 0;
 
   /** Takes charge of a new connection until it has ended. */
@@ -57,20 +65,20 @@ export class Strangers {
       this.#isHeard = true;
     }
     // Node may have gone on with any of them, behind an answer.
-    this.#silent.delete(stranger);
+    this.forget(stranger);
     this.#wait(stranger);
   }
 
   /** Has nothing to do any more with one that has ended, or is known. */
   forget(stranger: Stranger): void {
-    this.#due.delete(stranger);
+    for (const due of this.#due) due.delete(stranger);
     this.#silent.delete(stranger);
     if (stranger === this.#reading) this.#reading = undefined;
   }
 
   #wait(stranger: Stranger): void {
     stranger.stop();
-    this.#due.add(stranger);
+    this.#due[stranger.rank]?.add(stranger);
     this.#lookSoon();
   }
 
@@ -99,33 +107,46 @@ export class Strangers {
   /** One turn of the loop reads what has arrived of it, if anything has. */
   #lookAtNext(): void {
     this.#isLooking = false;
-    const [next] = this.#due;
-    if (next !== undefined) {
-      this.#due.delete(next);
-      if (this.#reading !== undefined) {
-        this.#reading.stop();
-        this.#silent.add(this.#reading);
-      }
-      this.#reading = next;
-      this.#since = performance.eventLoopUtilization();
-      next.read();
-      this.#lookSoon();
+    const next = this.#takeNext();
+    if (next === undefined) {
+      // The last one is read on for as long as nobody is due, whatever the loop does meanwhile.
+      this.#since = undefined;
       return;
     }
-    // It goes on being read for as long as nobody else is due: all that the loop does meanwhile.
-    this.#since = undefined;
-    if (this.#silent.size > 0) {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#lookAgain(), this.#intervalMs()).unref();
-    }
+    if (this.#reading !== undefined) this.#endLook(this.#reading);
+    this.#reading = next;
+    this.#since = performance.eventLoopUtilization();
+    next.read();
+    this.#lookSoon();
   }
 
-  #intervalMs(): number {
-    for (const stranger of this.#silent) if (stranger.isNew) return NEW_INTERVAL_MS;
-    return Math.max(NEW_INTERVAL_MS, this.#allDueAtMs - performance.now());
+  #takeNext(): Stranger | undefined {
+    this.#looks += 1;
+    const isFair = this.#looks % FAIR_TURN === 0;
+    const due = isFair ? this.#due.toReversed() : this.#due;
+    const [next] = due.find(({ size }) => size > 0) ?? [];
+    if (next !== undefined) this.forget(next);
+    return next;
+  }
+
+  #endLook(stranger: Stranger): void {
+    stranger.stop();
+    this.#silent.add(stranger);
+    if (stranger.isNew) this.#lookAgainAfter(NEW_INTERVAL_MS);
+    else this.#lookAgainAfter(Math.max(NEW_INTERVAL_MS, this.#allDueAtMs - performance.now()));
+  }
+
+  /** At the latest: it may be earlier. */
+  #lookAgainAfter(intervalMs: number): void {
+    const atMs = performance.now() + intervalMs;
+    if (this.#timer !== undefined && this.#timerAtMs <= atMs) return;
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    this.#timer = setTimeout(() => this.#lookAgain(), intervalMs).unref();
   }
 
   #lookAgain(): void {
+    this.#timer = undefined;
     const nowMs = performance.now();
     const isAllDue = nowMs >= this.#allDueAtMs;
     if (isAllDue) {
@@ -134,15 +155,16 @@ export class Strangers {
     for (const stranger of this.#silent) {
       if (!isAllDue && !stranger.isNew) continue;
       this.#silent.delete(stranger);
-      this.#due.add(stranger);
+      this.#wait(stranger);
     }
-    this.#lookSoon();
+    if (this.#silent.size > 0) this.#lookAgainAfter(this.#allDueAtMs - nowMs);
   }
 }
 
 /** One of them, or who was one. */
 export class Stranger {
   #isKnown = false;
+  #isHeard = false;
   #looks = 0;
 
   constructor(
@@ -151,12 +173,20 @@ export class Stranger {
   ) {}
 
   get isNew(): boolean {
-    return this.#looks < NEW_LOOKS;
+    return this.rank === 0;
+  }
+
+  /** Who is not new has been silent for a while; who was heard has had a turn, and shown no key. */
+  get rank(): 0 | 1 | 2 {
+    if (this.#isHeard) return 2;
+    return this.#looks < NEW_LOOKS ? 0 : 1;
   }
 
   /** Notes a request, of whoever. */
   noteHeard(): void {
-    if (!this.#isKnown) this.all.hear(this);
+    if (this.#isKnown) return;
+    this.#isHeard = true;
+    this.all.hear(this);
   }
 
   /** Notes that it has shown a key. */
@@ -164,11 +194,17 @@ export class Stranger {
     if (this.#isKnown) return;
     this.#isKnown = true;
     this.all.forget(this);
-    this.read();
+    this.#start();
   }
 
+  /** Begins to read, unless an answer has to leave first. */
   read(): void {
     this.#looks += 1;
+    const { _handle: handle } = this.socket;
+    if ((handle?.writeQueueSize ?? 0) === 0) this.#start();
+  }
+
+  #start(): void {
     const { _handle: handle } = this.socket;
     if (handle?.reading === true) handle.readStart?.();
   }
