@@ -251,6 +251,12 @@ export const MUTANTS = [
   ),
 
   mutant(
+    'what a backup copies is not synced',
+    `${STORE}/copy.rs`,
+    'file.sync_all().map_err(fatal)?;',
+    'let _ = fatal;',
+  ),
+  mutant(
     'a backup does not compare its copy with what it has verified',
     `${STORE}/backup.rs`,
     'if crc != crc32fast::hash(&self.buffer[..entry.end as usize]) {',

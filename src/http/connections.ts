@@ -38,6 +38,11 @@ export class Connections {
     response.once('close', noteEnd);
   }
 
+  /** Closes those on which nothing has come yet, which node takes for a request under way. */
+  closeSilent(): void {
+    for (const connection of this.#places) connection.closeIfSilent();
+  }
+
   close(): void {
     this.#places.close();
   }
@@ -80,6 +85,10 @@ class Connection implements Holder {
 
   unkeyedMs(nowMs: number): number {
     return this.#isKeyed ? 0 : nowMs - this.#keyedAtMs;
+  }
+
+  closeIfSilent(): void {
+    if (this.socket.bytesRead === 0) this.socket.destroy();
   }
 
   giveWay(): void {

@@ -67,7 +67,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     address,
     port,
     async close(graceMs) {
-      await close(server, turns, graceMs);
+      await close(server, turns, connections, graceMs);
       connections.close();
     },
   };
@@ -85,12 +85,19 @@ function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInf
   });
 }
 
-async function close(server: Server, turns: Turns, graceMs: number): Promise<void> {
+async function close(
+  server: Server,
+  turns: Turns,
+  connections: Connections,
+  graceMs: number,
+): Promise<void> {
   if (!server.listening) return;
   turns.close();
   const sweepFromMs = performance.now() + Math.min(LAST_ANSWERS_MS, graceMs);
   const sweep = setInterval(() => {
-    if (performance.now() >= sweepFromMs) server.closeIdleConnections();
+    if (performance.now() < sweepFromMs) return;
+    server.closeIdleConnections();
+    connections.closeSilent();
   }, CLOSE_INTERVAL_MS);
   const force = setTimeout(() => server.closeAllConnections(), graceMs);
   // That of node:http would cut idle connections at once.

@@ -19,10 +19,10 @@ export const LIMITS = {
 
 /**
  * What the README states: MAX_INFLIGHT_BYTES four times over, what it takes to read one request,
- * 256 KiB for each connection of both interfaces, and 256 MiB, on top of what the service takes
+ * 256 KiB for each connection of both interfaces, and 384 MiB, on top of what the service takes
  * when it is calm.
  */
-export const MEMORY_BOUND_BYTES = 4 * 64 * MIB + 17 * 8 * MIB + 2 * 256 * (MIB / 4) + 256 * MIB;
+export const MEMORY_BOUND_BYTES = 4 * 64 * MIB + 17 * 8 * MIB + 2 * 256 * (MIB / 4) + 384 * MIB;
 
 /** A service with points in it, and what is known of it before anybody attacks it. */
 export class Target {

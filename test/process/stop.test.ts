@@ -45,6 +45,16 @@ test('an idle connection does not hold up the end', async () => {
   agent.destroy();
 });
 
+test('a connection on which nothing has come does not hold up the end', async () => {
+  const { hostname, port } = new URL(vectord.value('HTTP'));
+  const silent = connect(Number(port), hostname).on('error', () => {});
+  await once(silent, 'connect');
+  const startedAtMs = performance.now();
+  expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+  expect(performance.now() - startedAtMs).toBeLessThan(5000);
+  silent.destroy();
+});
+
 test('a request that is under way is answered before the end, and kept', async () => {
   const insert = await beginInsert();
   vectord.process.kill('SIGTERM');

@@ -217,7 +217,18 @@ pub fn write_all(file: &dyn IoFile, bytes: &[u8], offset: u64) -> Result<(), (u6
     Ok(())
 }
 
-/// Whether an error says that the disk is full, which is the one failure a store outlives.
+/// Whether an error says that no further file can be opened: nothing was done then, and it may be
+/// possible again soon. Not where that was [`fatal`].
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    let is = |code: i32| {
+        // An error that names its file keeps the code to itself, but for its text.
+        let ending = format!("(os error {code})");
+        error.raw_os_error() == Some(code) || error.to_string().ends_with(&ending)
+    };
+    error.kind() != ErrorKind::Other && (is(libc::EMFILE) || is(libc::ENFILE))
+}
+
+/// Whether an error says that the disk is full, which a store outlives.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

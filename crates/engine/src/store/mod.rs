@@ -38,7 +38,7 @@ pub use event::{Damage, Event};
 pub use format::BLOCK;
 use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
-use io::{Disk, Io, fatal, is_full, remove_if_there};
+use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
 use manifest::{Entry, Manifest};
 pub use reader::{Segments, StoredPoint};
@@ -388,7 +388,7 @@ impl Store {
                 Ok(())
             }
             // The log itself goes on, and is none the worse for it.
-            Err(error) if is_forbidden(&error) => Ok(()),
+            Err(error) if is_forbidden(&error) || is_out_of_files(&error) => Ok(()),
             Err(error) => Err(self.failed(&error)),
         }
     }
@@ -436,8 +436,8 @@ impl Store {
         }
     }
 
-    /// Seals the active segment and starts one with room for a group of this length. A full disk
-    /// leaves everything as it was.
+    /// Seals the active segment and starts one with room for a group of this length. A full disk,
+    /// or one file too many, leaves everything as it was.
     fn rotate(&mut self, group_length: u64) -> std::io::Result<()> {
         let number = self.manifest.next_number;
         let header = SegmentHeader {
@@ -453,7 +453,10 @@ impl Store {
                 .next_multiple_of(4096),
         };
         let made = self.add_segment(header);
-        if made.as_ref().is_err_and(is_full) {
+        if made
+            .as_ref()
+            .is_err_and(|error| is_full(error) || is_out_of_files(error))
+        {
             let temporary = manifest::temporary_path(&self.folder);
             remove_if_there(&*self.io, &temporary).map_err(fatal)?;
             let path = segment::path(&self.folder, number);
@@ -508,10 +511,14 @@ impl Store {
         Ok(())
     }
 
-    /// What a failed write means: a full disk was undone, anything else ends all writing.
+    /// What a failed write means: a full disk was undone, as was one file too many; anything else
+    /// ends all writing.
     fn failed(&mut self, error: &std::io::Error) -> Error {
         if is_full(error) {
             return Error::StorageFull;
+        }
+        if is_out_of_files(error) {
+            return Error::Overloaded(error.to_string());
         }
         let reason = error.to_string();
         self.failure = Some(reason.clone());

@@ -485,10 +485,17 @@ fn killed() -> (tempfile::TempDir, State) {
 
 #[test]
 fn after_a_power_cut_at_any_call_a_backup_is_whole_or_none() {
+    let linking = TestDisk::default();
+    expect_whole_or_none(&linking);
+    let copying = TestDisk::default();
+    copying.refuse_links();
+    expect_whole_or_none(&copying);
+}
+
+fn expect_whole_or_none(disk: &TestDisk) {
     let ((source, expected), target) = (killed(), new_folder());
     let before = files(source.path());
-    let disk = TestDisk::default();
-    backup(&disk, source.path(), target.path()).unwrap();
+    backup(disk, source.path(), target.path()).unwrap();
     let calls = disk.calls();
     assert!(calls.len() > 15, "{} calls", calls.len());
     let restored = new_folder();

@@ -46,6 +46,10 @@ struct Watch {
     failing_call: Option<usize>,
     /// The one that did.
     failed: Option<String>,
+    /// Whether the process may open no further file.
+    is_out_of_files: bool,
+    /// Whether no file can have a second name.
+    is_without_links: bool,
     /// How many bytes of new space are left, if that is limited.
     space: Option<u64>,
     /// Up to where each file has been written: what lies before takes no new space.
@@ -110,6 +114,21 @@ impl TestDisk {
             // A test that has failed meanwhile waits for nothing, and nothing waits for it.
             let _ = ask.send(()).map(|()| goes_on.recv());
         }
+    }
+
+    pub fn set_out_of_files(&self, is_out: bool) {
+        self.0.lock().unwrap().is_out_of_files = is_out;
+    }
+
+    pub fn refuse_links(&self) {
+        self.0.lock().unwrap().is_without_links = true;
+    }
+
+    fn check_files(&self) -> io::Result<()> {
+        if self.0.lock().unwrap().is_out_of_files {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        Ok(())
     }
 
     pub fn set_space(&self, bytes: Option<u64>) {
@@ -184,6 +203,7 @@ impl Watch {
 
 impl Io for TestDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.check_files()?;
         self.note(Call::Create(path.to_owned()))?;
         self.0.lock().unwrap().written.remove(path);
         let file = Disk.create(path)?;
@@ -195,6 +215,7 @@ impl Io for TestDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.check_files()?;
         self.ask("open", path)?;
         let file = Disk.open(path)?;
         if self.0.lock().unwrap().space.is_some() {
@@ -226,6 +247,9 @@ impl Io for TestDisk {
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.0.lock().unwrap().is_without_links {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
         Disk.link(from, to)?;
         self.note(Call::Link(from.to_owned(), to.to_owned()))
             .inspect_err(|_| drop(Disk.remove(to)))

@@ -181,3 +181,28 @@ fn a_store_closes_on_a_full_disk_and_the_next_start_finds_all() {
     let expected = super::state_after(&[group.to_vec()]);
     assert_eq!(state(&open(folder.path()).unwrap()), expected);
 }
+
+#[test]
+fn a_store_goes_on_when_files_can_be_opened_again() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+    let store = &mut opened.store;
+    let first = [Step::Insert(1, vec![1; 100])];
+    commit(store, &first).unwrap();
+    disk.set_out_of_files(true);
+    // The file that is written is open; what the manifest would say of it can wait.
+    let second = [Step::Insert(2, vec![2; 100])];
+    commit(store, &second).unwrap();
+    store.note_end().unwrap();
+    // This one needs a file of its own.
+    let third = [Step::Insert(3, vec![3; 3 * SEGMENT_BYTES as usize])];
+    let refused = commit(store, &third);
+    assert!(matches!(refused, Err(Error::Overloaded(_))), "{refused:?}");
+    disk.set_out_of_files(false);
+    commit(store, &third).unwrap();
+    store.note_end().unwrap();
+    drop(opened);
+    let expected = state_after(&[first, second, third].map(Vec::from));
+    assert_eq!(state(&open(folder.path()).unwrap()), expected);
+}
