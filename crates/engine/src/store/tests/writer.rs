@@ -164,7 +164,8 @@ fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterward
         (enqueued.0, enqueued.1, held, writing.disk.call_count())
     });
     held.is_asked();
-    let is_group = |call: &Call| matches!(call, Call::Write(.., bytes) if bytes[0] != 0);
+    let is_group =
+        |call: &Call| matches!(call, Call::Write(.., bytes) if bytes.iter().any(|&byte| byte != 0));
     let calls = writing.disk.calls();
     assert!(
         calls[begun..].iter().any(is_group),
