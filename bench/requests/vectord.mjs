@@ -12,6 +12,7 @@ import { createLogger } from '../../dist/logger.js';
 import { Requests } from '../../dist/observe/requests.js';
 import { Pace } from '../../dist/pace.js';
 import { formatPointId } from '../../dist/point-id.js';
+import { Strangers } from '../../dist/strangers.js';
 import { Service } from '../../dist/service.js';
 import { ANSWER_IDS, KEY, LOCALHOST } from './fixed.mjs';
 
@@ -46,6 +47,7 @@ function parts(dimension, protocol) {
     port: 0,
     maxConnections: config.maxConnections,
     pace: new Pace(),
+    strangers: new Strangers(),
     service: new Service(engine, rules),
     decoder: new Decoder(rules),
     keys,
