@@ -7,12 +7,12 @@ const NEW_LOOKS = 5;
 /** How soon a new one is looked at again. */
 const NEW_INTERVAL_MS = 2;
 
-/** Every so many looks those come first that come last else. */
-const FAIR_TURN = 4;
-
 /** How soon the others are, at the soonest, and how much later for each of them. */
 const INTERVAL_MS = 20;
 const INTERVAL_OF_EACH_MS = 0.5;
+
+/** Every so many looks those come first that come last else. */
+const FAIR_TURN = 4;
 
 /** What was read in less took nothing from anybody; and the longest that nobody is read after it. */
 const UNNOTICED_MS = 2;
@@ -60,10 +60,7 @@ export class Strangers {
 
   /** Hears of something that was read of a stranger, which may be the first of thousands. */
   hear(stranger: Stranger): void {
-    if (stranger === this.#reading) {
-      this.#reading = undefined;
-      this.#isHeard = true;
-    }
+    if (stranger === this.#reading) this.#isHeard = true;
     // Node may have gone on with any of them, behind an answer.
     this.forget(stranger);
     this.#wait(stranger);

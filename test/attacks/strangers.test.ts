@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   END_HEADERS,
+  fieldsOf,
   frame,
   HEADERS,
   literal,
@@ -36,13 +37,7 @@ function volleyOfHttp(request: string, rest = request) {
 }
 
 /** The head of a call, for its client to put into its table. */
-const HEAD = [
-  [':method', 'POST'],
-  [':scheme', 'http'],
-  [':path', '/vectordb.VectorDB/SearchPoints'],
-  [':authority', 'x'],
-  ['content-type', 'application/grpc'],
-] as const;
+const HEAD = fieldsOf('/vectordb.VectorDB/SearchPoints');
 
 const indexed = HEAD.map((field) => {
   const bytes = literal(field);

@@ -81,16 +81,19 @@ async function readAnswer(socket: Socket): Promise<RawAnswer> {
   throw new Error('the connection ended without an answer');
 }
 
-/** The headers of a call, as they go over the wire. */
-export function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
-  const fields: (readonly [string, string])[] = [
+/** The header fields of a call. */
+export function fieldsOf(path: string): (readonly [string, string])[] {
+  return [
     [':method', 'POST'],
     [':scheme', 'http'],
     [':path', path],
     [':authority', 'x'],
     ['content-type', 'application/grpc'],
     ['te', 'trailers'],
-    ...more,
   ];
-  return Buffer.concat(fields.map(literal));
+}
+
+/** The headers of a call, as they go over the wire. */
+export function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
+  return Buffer.concat([...fieldsOf(path), ...more].map(literal));
 }
