@@ -187,6 +187,12 @@ export const MUTANTS = [
     'if header.id != self.id && false',
   ),
   mutant(
+    'a segment of a copy that went its own way is not told from the own one',
+    `${STORE}/manifest.rs`,
+    'if self.groups == 0 || ',
+    'if true || ',
+  ),
+  mutant(
     'the end of a sealed segment is not compared',
     `${STORE}/recovery.rs`,
     'if !is_whole {',

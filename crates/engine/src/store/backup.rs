@@ -328,7 +328,7 @@ impl Backup<'_> {
             header: &segment.header,
             bytes,
             sealed: true,
-            known_end: entry.end,
+            entry: Some(entry),
         };
         let mut flaws = Vec::new();
         let extent = scan.run(&mut |found| {

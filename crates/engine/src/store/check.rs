@@ -190,7 +190,12 @@ impl Check<'_> {
                 continue;
             };
             if let Some(header) = self.header(&*file, size, path, None)? {
-                self.scan(&*file, path, size.min(header.capacity), (&header, false, 0))?;
+                self.scan(
+                    &*file,
+                    path,
+                    size.min(header.capacity),
+                    (&header, false, None),
+                )?;
             }
         }
         Ok(())
@@ -213,7 +218,7 @@ impl Check<'_> {
             self.damage(Flaw::new(size, reason), &path, None)?;
         }
         let length = if sealed { entry.end } else { header.capacity };
-        let how = (&header, sealed, entry.end);
+        let how = (&header, sealed, Some(entry));
         let (extent, crc) = self.scan(&*file, &path, length.min(size), how)?;
         let last = extent.next.saturating_sub(1);
         let may_end_before = entry.kind != Kind::Log;
@@ -281,7 +286,7 @@ impl Check<'_> {
         file: &dyn IoFile,
         path: &Path,
         length: u64,
-        (header, sealed, known_end): (&SegmentHeader, bool, u64),
+        (header, sealed, entry): (&SegmentHeader, bool, Option<&Entry>),
     ) -> Result<(Extent, u32)> {
         let mut buffer = std::mem::take(&mut self.buffer);
         self.load(file, path, &mut buffer, length)?;
@@ -289,7 +294,7 @@ impl Check<'_> {
             header,
             bytes: &buffer[..length as usize],
             sealed,
-            known_end,
+            entry,
         };
         let mut failure = None;
         let extent = scan.run(&mut |found| match found {

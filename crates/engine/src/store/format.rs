@@ -256,6 +256,15 @@ impl GroupHeader {
         })
     }
 
+    /// The checksum of the headers of some groups and of the one that `group` starts with, from that
+    /// of those before; of none it is 0. As a header leads to checksums of all that is in its group,
+    /// so does this for all of them.
+    pub fn add_to_checksum(before: u32, group: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(before);
+        hasher.update(&group[..BLOCK]);
+        hasher.finalize()
+    }
+
     fn crc(bytes: &[u8; BLOCK], salt: Salt) -> u32 {
         let mut hasher = salt.hasher();
         hasher.update(&bytes[12..]);

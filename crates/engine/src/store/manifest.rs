@@ -8,8 +8,8 @@ use std::{
 
 use super::{
     format::{
-        Flaw, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start, u32_at,
-        u64_at,
+        Flaw, GroupHeader, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension,
+        check_start, u32_at, u64_at,
     },
     io::{Io, fatal, remove_if_there, write_all},
 };
@@ -47,6 +47,9 @@ pub struct Entry {
     pub end: u64,
     /// The sequence of the record before that end; of a compacted segment, the last of its stretch.
     pub last_sequence: u64,
+    /// The checksum of the headers of all groups before that end, where it is known; else 0. It
+    /// tells a segment from one with the same id in a copy of the folder that went its own way.
+    pub groups: u32,
 }
 
 impl Entry {
@@ -59,17 +62,23 @@ impl Entry {
             first_sequence: header.first_sequence,
             end: PAGE as u64,
             last_sequence: header.first_sequence - 1,
+            groups: 0,
         }
     }
 
     fn decode(bytes: &[u8; ENTRY_BYTES]) -> Option<Entry> {
+        let kind = Kind::from_fields(u32_at(bytes, 4), u64_at(bytes, 48))?;
         Some(Entry {
             number: u32_at(bytes, 0),
             id: array_at(bytes, 8),
-            kind: Kind::from_fields(u32_at(bytes, 4), u64_at(bytes, 48))?,
+            kind,
             first_sequence: u64_at(bytes, 24),
             end: u64_at(bytes, 32),
             last_sequence: u64_at(bytes, 40),
+            groups: match kind {
+                Kind::Log => u32_at(bytes, 48),
+                Kind::Compacted { .. } => 0,
+            },
         })
     }
 
@@ -103,6 +112,22 @@ impl Entry {
             return Err(Flaw::new(80, "the segment is smaller than MANIFEST says"));
         }
         Ok(())
+    }
+
+    /// Checks, with the group that reaches this entry's end, that all up to there are those that it
+    /// was written of. `groups` is the checksum of their headers, that of this group included.
+    pub fn check_groups(&self, group: &GroupHeader, groups: u32) -> Result<(), Flaw> {
+        let end = group.position + group.length;
+        let reaches = group.position < self.end && self.end <= end;
+        if self.groups == 0 || !reaches || (end, groups) == (self.end, self.groups) {
+            return Ok(());
+        }
+        let reason = format!(
+            "the groups up to byte {} are not those that MANIFEST was written of: is the file from \
+             a copy of the folder?",
+            self.end
+        );
+        Err(Flaw::new(group.position, reason))
     }
 }
 
@@ -140,10 +165,10 @@ impl Manifest {
         file.sync_all().map_err(fatal)
     }
 
-    /// Notes where the groups of the last segment end.
-    pub fn set_end(&mut self, end: u64, last_sequence: u64) {
+    /// Notes where the groups of the last segment end, and the checksum of their headers.
+    pub fn set_end(&mut self, end: u64, last_sequence: u64, groups: u32) {
         if let Some(entry) = self.segments.last_mut() {
-            (entry.end, entry.last_sequence) = (end, last_sequence);
+            (entry.end, entry.last_sequence, entry.groups) = (end, last_sequence, groups);
         }
     }
 
@@ -162,13 +187,14 @@ impl Manifest {
         bytes.extend(self.next_number.to_le_bytes());
         for entry in &self.segments {
             let (kind, through) = entry.kind.fields();
+            let last_field = through | u64::from(entry.groups);
             bytes.extend(entry.number.to_le_bytes());
             bytes.extend(kind.to_le_bytes());
             bytes.extend(entry.id);
             bytes.extend(entry.first_sequence.to_le_bytes());
             bytes.extend(entry.end.to_le_bytes());
             bytes.extend(entry.last_sequence.to_le_bytes());
-            bytes.extend(through.to_le_bytes());
+            bytes.extend(last_field.to_le_bytes());
         }
         let crc = crc32fast::hash(&bytes);
         bytes.extend(crc.to_le_bytes());
@@ -255,6 +281,7 @@ mod tests {
             first_sequence: sequence,
             end: 4096 + u64::from(number) * 64,
             last_sequence: sequence + 9,
+            groups: if kind == Kind::Log { 7 } else { 0 },
         };
         let compacted = Kind::Compacted { through: 15 };
         Manifest {

@@ -378,7 +378,7 @@ impl Store {
             return Ok(());
         };
         let mut manifest = self.manifest.clone();
-        manifest.set_end(active.end, self.last_sequence);
+        manifest.set_end(active.end, self.last_sequence, active.groups);
         if manifest == self.manifest {
             return Ok(());
         }
@@ -472,7 +472,7 @@ impl Store {
         let mapping = segment.map()?;
         let mut manifest = self.manifest.clone();
         if let Some(active) = &self.active {
-            manifest.set_end(active.end, self.last_sequence);
+            manifest.set_end(active.end, self.last_sequence, active.groups);
         }
         manifest.next_number = manifest.next_number.max(segment.header.number + 1);
         manifest.segments.push(Entry::of(&segment.header));

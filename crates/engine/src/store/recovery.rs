@@ -157,7 +157,7 @@ impl Found {
             let bytes = segment.load(&mut buffer, 0, segment.header.capacity)?;
             let (walked, torn) = read_active(&segment.header, bytes, active)
                 .map_err(|flaw| flaw.refuse(&segment.path))?;
-            segment.end = walked.end;
+            (segment.end, segment.groups) = (walked.end, walked.groups);
             mapping.publish(walked.end);
             self.torn = torn;
             self.replay.apply(walked);
@@ -215,6 +215,8 @@ pub struct Walked {
     pub last_sequence: u64,
     /// Where the sound groups end.
     pub end: u64,
+    /// The checksum of their headers.
+    groups: u32,
     last: Option<LastRecord>,
 }
 
@@ -233,7 +235,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     let bytes = mapping.bytes(0, entry.end);
     let bytes = bytes.expect("published above");
     let mut ready = PAGE as u64;
-    let (mut walked, flaw) = walk(&segment.header, bytes, Depth::Headers, |from, to| {
+    let (mut walked, flaw) = walk(&segment.header, entry, bytes, Depth::Headers, |from, to| {
         if to <= ready {
             return Ok(());
         }
@@ -268,7 +270,7 @@ pub fn read_active(
     bytes: &[u8],
     entry: &Entry,
 ) -> Result<(Walked, Option<u64>), Flaw> {
-    let walk = walk(header, bytes, Depth::Everything, |_, _| Ok(()));
+    let walk = walk(header, entry, bytes, Depth::Everything, |_, _| Ok(()));
     let (walked, flaw) = walk.expect("the bytes are in memory");
     let Some(flaw) = flaw else {
         return Ok((walked, None));
@@ -285,10 +287,11 @@ pub fn read_active(
     Ok((walked, (dirty > end).then_some(dirty)))
 }
 
-/// Reads groups from the start of a segment to the end of `bytes` or the first flaw. `bring_in` is
-/// told of each range before it is read, vectors included: they will be wanted next.
+/// Reads groups from the start of a segment to the end of `bytes` or the first flaw, of which one is
+/// that the manifest's entry was written of other groups. `bring_in` is told of each range before it is read, vectors included: they will be wanted next.
 fn walk(
     header: &SegmentHeader,
+    entry: &Entry,
     bytes: &[u8],
     depth: Depth,
     mut bring_in: impl FnMut(u64, u64) -> Result<()>,
@@ -299,6 +302,7 @@ fn walk(
         deletes: Vec::new(),
         last_sequence: header.first_sequence - 1,
         end: PAGE as u64,
+        groups: 0,
         last: None,
     };
     let mut records = Vec::new();
@@ -325,8 +329,12 @@ fn walk(
             let reason = format!("a group with sequence {found}, expected {expected}");
             return Ok((walked, Some(Flaw::new(position, reason))));
         }
+        let groups = GroupHeader::add_to_checksum(walked.groups, &bytes[position as usize..]);
+        if let Err(flaw) = entry.check_groups(&group, groups) {
+            return Ok((walked, Some(flaw)));
+        }
         walked.add(position, &records);
-        walked.end += group.length;
+        (walked.end, walked.groups) = (position + group.length, groups);
     }
     Ok((walked, None))
 }

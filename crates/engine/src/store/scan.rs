@@ -3,6 +3,7 @@
 use super::{
     format::{BLOCK, Flaw, GroupHeader, Kind, PAGE, RecordHeader, SegmentHeader},
     group::{self, Depth},
+    manifest::Entry,
     recovery,
 };
 
@@ -13,8 +14,8 @@ pub struct Scan<'a> {
     pub bytes: &'a [u8],
     /// Whether every byte is known to have been on disk.
     pub sealed: bool,
-    /// Where the groups end at least, by the manifest.
-    pub known_end: u64,
+    /// What the manifest says of it, if there is one.
+    pub entry: Option<&'a Entry>,
 }
 
 /// What a walk comes by, in the order of the file.
@@ -46,10 +47,15 @@ impl Scan<'_> {
         let (mut at, mut next) = (PAGE as u64, self.header.first_sequence);
         let dirty = self.dirty_end();
         let mut records = Vec::new();
-        while at < dirty.max(self.known_end) {
+        // The checksum of the headers of all groups so far, as long as none is amiss.
+        let mut groups = Some(0);
+        while at < dirty.max(self.known_end()) {
             let (group, flaw) = match self.read(at, &mut records)? {
                 Ok(group) => {
                     let flaw = self.first_flaw(&group, next, &records);
+                    groups = groups.map(|before| {
+                        GroupHeader::add_to_checksum(before, &self.bytes[at as usize..])
+                    });
                     (Some(group), flaw)
                 }
                 Err(flaw) => (None, Some(flaw)),
@@ -63,6 +69,7 @@ impl Scan<'_> {
                 });
             }
             let Some(group) = group else {
+                groups = None;
                 tell_flaw(tell, flaw, next);
                 match self.next_group(at, dirty) {
                     Some(found) => at = found,
@@ -72,7 +79,12 @@ impl Scan<'_> {
             };
             at += group.length;
             if !self.follows(&group, next) {
+                groups = None;
                 tell_flaw(tell, flaw, next);
+            }
+            if let (Some(entry), Some(groups)) = (self.entry, groups) {
+                let flaw = entry.check_groups(&group, groups).err();
+                tell_flaw(tell, flaw, self.header.first_sequence);
             }
             if group.first_sequence < next {
                 // What it says again is not what holds.
@@ -95,6 +107,11 @@ impl Scan<'_> {
             torn: None,
             next,
         })
+    }
+
+    /// Where the groups end at least.
+    fn known_end(&self) -> u64 {
+        self.entry.map_or(0, |entry| entry.end)
     }
 
     fn dirty_end(&self) -> u64 {
@@ -137,7 +154,7 @@ impl Scan<'_> {
     /// Whether the record `lost`, which is missing from `at` on, is known to have been on disk.
     fn was_on_disk(&self, at: u64, lost: u64, dirty: u64) -> bool {
         let bytes = &self.bytes[..(dirty as usize).min(self.bytes.len())];
-        self.sealed || recovery::proof(self.header, bytes, at, lost, self.known_end).is_some()
+        self.sealed || recovery::proof(self.header, bytes, at, lost, self.known_end()).is_some()
     }
 
     /// Whether a group is what may come where the record `next` is the next.

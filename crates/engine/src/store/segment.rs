@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    format::{self, Flaw, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
+    format::{self, Flaw, GroupHeader, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
     io::{Io, IoFile, fatal, is_full, read_exact, write_all},
     manifest::{self, Manifest},
     mapping::Mapping,
@@ -38,6 +38,8 @@ pub struct Segment {
     pub path: PathBuf,
     /// Where the next group goes.
     pub end: u64,
+    /// The checksum of the headers of the groups before that.
+    pub groups: u32,
     /// Up to here the file has blocks on the disk, as far as this process knows.
     written: u64,
     pub file: Box<dyn IoFile>,
@@ -57,6 +59,7 @@ impl Segment {
             header,
             path,
             end: PAGE as u64,
+            groups: 0,
             written: PAGE as u64,
             file,
         })
@@ -92,6 +95,7 @@ impl Segment {
             header,
             path,
             end: PAGE as u64,
+            groups: 0,
             written: PAGE as u64,
             file,
         })
@@ -127,6 +131,7 @@ impl Segment {
         let written_at = Instant::now();
         self.file.sync_data().map_err(fatal)?;
         self.end += group.len() as u64;
+        self.groups = GroupHeader::add_to_checksum(self.groups, group);
         Ok(written_at.elapsed())
     }
 

@@ -14,6 +14,7 @@ mod restore;
 mod room;
 mod round_trip;
 mod snapshots;
+mod twin;
 mod upkeep;
 mod writer;
 
