@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { killAll, makeFolder, POINT, Vectord, writeKeys } from './vectord.js';
 
-/** Runs before the service in each of its threads: those that are not the first crash when used. */
+/** Runs before the service in each of its threads: those that are not the first crash, not answer. */
 const CRASH = `
 const { isMainThread, parentPort } = require('node:worker_threads');
-if (!isMainThread) parentPort.on('message', () => { throw new Error('a crash on purpose'); });
+if (!isMainThread) parentPort.postMessage = () => { throw new Error('a crash on purpose'); };
 `;
 
 let folder = '';
