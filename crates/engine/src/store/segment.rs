@@ -265,21 +265,26 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
     let size = file.size()?;
     let mut page = vec![0; size.min(PAGE as u64) as usize];
     read_exact(&*file, &mut page, 0)?;
-    let header = page.first_chunk().map(SegmentHeader::decode);
-    if let (Some(Ok(header)), Some(manifest)) = (header, manifest)
+    let header = page
+        .first_chunk()
+        .and_then(|page| SegmentHeader::decode(page).ok())
+        .filter(|header| Some(header.number) == number(path));
+    if let (Some(header), Some(manifest)) = (&header, manifest)
         && header.store == manifest.store
-        && Some(header.number) == number(path)
         && (header.number < manifest.next_number || header.kind != Kind::Log)
     {
         return Ok(());
     }
+    // Before anything was stored there may have been several, one after the other.
+    let begins_log = number(path) == Some(FIRST_NUMBER)
+        || header.is_some_and(|header| header.kind == Kind::Log && header.first_sequence == 1);
     let start = &page[..page.len().min(SEGMENT_MAGIC.len())];
     if start != &SEGMENT_MAGIC[..start.len()] && start.iter().any(|&byte| byte != 0) {
         let reason = "the file is named like a segment and does not start like one";
         return Err(Flaw::new(0, reason).refuse(path));
     }
     match first_data(&*file, PAGE as u64, size.min(LOOKED_AT))? {
-        None if manifest.is_none() && number(path) != Some(FIRST_NUMBER) => {
+        None if manifest.is_none() && !begins_log => {
             let name = path.file_name().unwrap_or_default().display();
             let reason = format!("the file is missing, and {name} is there");
             let folder = path.parent().unwrap_or(path);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    SEGMENT_BYTES, State, Step, apply, commit, disk::TestDisk, new_folder, open, open_on, options,
-    state, state_after, workload,
+    SEGMENT_BYTES, State, Step, apply, commit,
+    damage::log,
+    disk::{Files, Loss, TestDisk, after_power_cut},
+    new_folder, open, open_on, options, restore, state, state_after, workload,
 };
 use crate::{
     Error,
@@ -183,26 +185,41 @@ fn a_store_closes_on_a_full_disk_and_the_next_start_finds_all() {
 }
 
 #[test]
-fn a_store_goes_on_when_files_can_be_opened_again() {
+fn where_no_insert_ever_found_room_a_start_that_is_cut_at_any_call_leaves_a_folder_that_starts_empty()
+ {
     let folder = new_folder();
     let disk = TestDisk::default();
     let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
-    let store = &mut opened.store;
-    let first = [Step::Insert(1, vec![1; 100])];
-    commit(store, &first).unwrap();
-    disk.set_out_of_files(true);
-    // The file that is written is open; what the manifest would say of it can wait.
-    let second = [Step::Insert(2, vec![2; 100])];
-    commit(store, &second).unwrap();
-    store.note_end().unwrap();
-    // This one needs a file of its own.
-    let third = [Step::Insert(3, vec![3; 3 * SEGMENT_BYTES as usize])];
-    let refused = commit(store, &third);
-    assert!(matches!(refused, Err(Error::Overloaded(_))), "{refused:?}");
-    disk.set_out_of_files(false);
-    commit(store, &third).unwrap();
-    store.note_end().unwrap();
+    // Each finds room for a segment of its own, and none for its group.
+    for (length, space) in [(20_000, 8_000), (40_000, 6_000)] {
+        disk.set_space(Some(space));
+        let refused = commit(&mut opened.store, &[Step::Insert(1, vec![1; length])]);
+        assert!(matches!(refused, Err(Error::StorageFull)), "{refused:?}");
+    }
     drop(opened);
-    let expected = state_after(&[first, second, third].map(Vec::from));
-    assert_eq!(state(&open(folder.path()).unwrap()), expected);
+    assert!(
+        [1, 2]
+            .iter()
+            .all(|&number| log(folder.path(), number).exists())
+    );
+    let before = after_power_cut(&Files::new(), &disk.calls(), Loss::Nothing);
+
+    let disk = TestDisk::default();
+    drop(open_on(Arc::new(disk.clone()), folder.path()).unwrap());
+    let calls = disk.calls();
+    for cut in 0..=calls.len() {
+        for loss in [Loss::All, Loss::Nothing]
+            .into_iter()
+            .chain((0..8).map(Loss::Some))
+        {
+            restore(
+                folder.path(),
+                &after_power_cut(&before, &calls[..cut], loss),
+            );
+            let mut opened =
+                open(folder.path()).unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
+            assert_eq!(state(&opened), State::new());
+            commit(&mut opened.store, &[Step::Insert(1, vec![1; 9_000])]).unwrap();
+        }
+    }
 }
