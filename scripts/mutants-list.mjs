@@ -35,8 +35,8 @@ export const MUTANTS = [
   mutant(
     'the sync of a folder does nothing',
     `${STORE}/io.rs`,
-    'fs_err::File::open(folder)?.sync_all()',
-    'fs_err::File::open(folder).map(drop)',
+    'folder.sync_all()',
+    'folder.metadata().map(drop)',
   ),
   mutant(
     'a group is not synced',
@@ -114,8 +114,20 @@ export const MUTANTS = [
   mutant(
     'the folder is not synced after the manifest is renamed',
     `${STORE}/manifest.rs`,
-    'io.sync_folder(folder).map_err(fatal)',
+    'names.sync().map_err(fatal)',
     'Ok(())',
+  ),
+  mutant(
+    'the folder is opened when the manifest has been renamed',
+    `${STORE}/manifest.rs`,
+    lines('        let names = io.open_folder(folder)?;', '        io.rename(&temporary, &path)?;'),
+    lines('        io.rename(&temporary, &path)?;', '        let names = io.open_folder(folder)?;'),
+  ),
+  mutant(
+    'a write for which no file can be opened ends all writing',
+    `${CRATE}/writer.rs`,
+    'Error::StorageFull | Error::Overloaded(_)) {',
+    'Error::StorageFull) {',
   ),
   mutant(
     'the last commit is not proven',

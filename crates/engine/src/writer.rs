@@ -290,8 +290,10 @@ impl State {
                 }
                 Some(Next::Close(done)) => {
                     self.finish();
+                    let closed = self.store.close();
+                    let failed = lock(&self.failure).clone().map(Error::ReadOnly);
                     // Whoever closes has stopped waiting if the channel is gone.
-                    drop(done.send(self.store.close()));
+                    drop(done.send(failed.map_or(closed, Err)));
                     return;
                 }
             }
@@ -498,8 +500,9 @@ impl State {
         Ok(())
     }
 
+    /// Notes an error after which nothing can be written: some the store outlives.
     fn note(&self, error: &Error) {
-        if !matches!(error, Error::StorageFull) {
+        if !matches!(error, Error::StorageFull | Error::Overloaded(_)) {
             let mut failure = lock(&self.failure);
             failure.get_or_insert_with(|| error.to_string());
         }
@@ -537,6 +540,7 @@ fn again(error: &Error) -> Error {
         Error::StorageFull => Error::StorageFull,
         Error::Closed => Error::Closed,
         Error::ReadOnly(reason) => Error::ReadOnly(reason.clone()),
+        Error::Overloaded(reason) => Error::Overloaded(reason.clone()),
         other => Error::ReadOnly(other.to_string()),
     }
 }

@@ -29,8 +29,19 @@ pub trait Io: Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Makes the names in a folder durable: what was created, renamed and removed in it.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// Opens a folder, in time to sync what is about to be done in it.
+    fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>>;
+
+    /// Makes durable what was done in a folder.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.open_folder(folder)?.sync()
+    }
+}
+
+/// The call on an open folder.
+pub trait IoFolder {
+    /// Makes its names durable: what was created, renamed and removed in it.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// The calls on an open file.
@@ -99,8 +110,17 @@ impl Io for Disk {
         fs_err::remove_file(path)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        fs_err::File::open(folder)?.sync_all()
+    fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>> {
+        Ok(Box::new(DiskFolder(fs_err::File::open(folder)?)))
+    }
+}
+
+struct DiskFolder(fs_err::File);
+
+impl IoFolder for DiskFolder {
+    fn sync(&self) -> io::Result<()> {
+        let DiskFolder(folder) = self;
+        folder.sync_all()
     }
 }
 
@@ -218,14 +238,14 @@ pub fn write_all(file: &dyn IoFile, bytes: &[u8], offset: u64) -> Result<(), (u6
 }
 
 /// Whether an error says that no further file can be opened: nothing was done then, and it may be
-/// possible again soon. Not where that was [`fatal`].
+/// possible again soon.
 pub fn is_out_of_files(error: &io::Error) -> bool {
     let is = |code: i32| {
         // An error that names its file keeps the code to itself, but for its text.
         let ending = format!("(os error {code})");
         error.raw_os_error() == Some(code) || error.to_string().ends_with(&ending)
     };
-    error.kind() != ErrorKind::Other && (is(libc::EMFILE) || is(libc::ENFILE))
+    is(libc::EMFILE) || is(libc::ENFILE)
 }
 
 /// Whether an error says that the disk is full, which a store outlives.
@@ -237,9 +257,14 @@ pub fn is_full(error: &io::Error) -> bool {
 }
 
 /// Marks an error as one that ends all writing, a full disk included: after a failed sync nobody
-/// knows what the disk holds, and trying again can report success for data that is lost.
+/// knows what the disk holds, and trying again can report success for data that is lost. What could
+/// not be opened was not synced either: such an error stays what it is.
 pub fn fatal(error: io::Error) -> io::Error {
-    io::Error::other(error)
+    if is_out_of_files(&error) {
+        error
+    } else {
+        io::Error::other(error)
+    }
 }
 
 /// Removes a file that may be missing.

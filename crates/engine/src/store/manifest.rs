@@ -154,8 +154,10 @@ impl Manifest {
         let (path, temporary) = (path(folder), temporary_path(folder));
         remove_if_there(io, &temporary)?;
         self.write(io, &temporary)?;
+        // Before the rename: behind it nobody could go on without the sync.
+        let names = io.open_folder(folder)?;
         io.rename(&temporary, &path)?;
-        io.sync_folder(folder).map_err(fatal)
+        names.sync().map_err(fatal)
     }
 
     /// Writes the manifest into a new file. Its content is durable then, its name not yet.

@@ -518,7 +518,7 @@ impl Store {
             return Error::StorageFull;
         }
         if is_out_of_files(error) {
-            return Error::Overloaded(error.to_string());
+            return Error::Overloaded("too many files are open: try again".to_owned());
         }
         let reason = error.to_string();
         self.failure = Some(reason.clone());

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::io::{Io, IoFile, is_full, remove_if_there, write_all};
+use super::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
 
 /// The most that is kept for deletes. A delete takes 128 bytes at most, and less where several are
 /// committed together.
@@ -64,8 +64,7 @@ impl Reserve {
         if self.is_given() || self.state == State::Kept && self.bytes == bytes {
             return Ok(());
         }
-        self.bytes = bytes;
-        self.make(io)
+        self.make(io, bytes)
     }
 
     /// Gives the space away, if there is any to give.
@@ -90,7 +89,7 @@ impl Reserve {
     /// inserts would take what deletes and compaction may need.
     pub fn is_back(&mut self, io: &dyn Io) -> io::Result<bool> {
         if self.is_given() {
-            self.make(io)?;
+            self.make(io, self.bytes)?;
         }
         Ok(!self.is_given())
     }
@@ -122,21 +121,23 @@ impl Reserve {
         matches!(self.state, State::Given { .. })
     }
 
-    fn make(&mut self, io: &dyn Io) -> io::Result<()> {
+    fn make(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
         let (file, is_new) = match io.open(&self.path) {
             Ok(file) => (file, false),
+            Err(error) if is_out_of_files(&error) => return Err(error),
             // Missing, or one that cannot be opened.
             Err(_) => match remove_if_there(io, &self.path).and_then(|()| io.create(&self.path)) {
                 Err(error) if is_full(&error) => return Ok(()),
                 created => (created?, true),
             },
         };
+        self.bytes = bytes;
         let before = file.size()?;
         if before == 0 && !is_new {
             // As a start finds it.
             self.state = State::Given { left: 0 };
         }
-        match fill(&*file, before, self.bytes) {
+        match fill(&*file, before, bytes) {
             Ok(()) => self.state = State::Kept,
             Err((written, error)) if is_full(&error) => {
                 file.set_size(before)?;

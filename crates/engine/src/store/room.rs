@@ -111,9 +111,9 @@ impl Room {
     /// Gives compaction all the room that is kept, and lets no insert have any of it: what deletes
     /// take meanwhile is theirs.
     fn give_to_compaction(&mut self, io: &dyn Io) -> io::Result<()> {
-        (self.is_short, self.is_being_made) = (true, true);
         self.for_deletes.give_up(io)?;
         self.for_compaction.give_up(io)?;
+        (self.is_short, self.is_being_made) = (true, true);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use super::overwrite;
 use crate::store::{
-    io::{Disk, Io, IoFile},
+    io::{Disk, Io, IoFile, IoFolder},
     mapping::Mapping,
 };
 
@@ -99,8 +99,9 @@ impl Io for BusyDisk {
         Disk.remove(path)
     }
 
-    fn sync_folder(&self, _: &Path) -> io::Result<()> {
-        self.before(Made::Other)
+    fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>> {
+        self.before(Made::Other)?;
+        Disk.open_folder(folder)
     }
 }
 

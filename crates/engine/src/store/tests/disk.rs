@@ -14,7 +14,7 @@ use std::{
 
 use crate::store::{
     format::BLOCK,
-    io::{Disk, Io, IoFile},
+    io::{Disk, Io, IoFile, IoFolder},
     mapping::Mapping,
 };
 
@@ -46,8 +46,8 @@ struct Watch {
     failing_call: Option<usize>,
     /// The one that did.
     failed: Option<String>,
-    /// Whether the process may open no further file.
-    is_out_of_files: bool,
+    /// How many more files the process may open, if that is limited.
+    files_left: Option<usize>,
     /// Whether no file can have a second name.
     is_without_links: bool,
     /// How many bytes of new space are left, if that is limited.
@@ -116,17 +116,20 @@ impl TestDisk {
         }
     }
 
-    pub fn set_out_of_files(&self, is_out: bool) {
-        self.0.lock().unwrap().is_out_of_files = is_out;
+    /// Lets the process open so many more files: others take those that it closes.
+    pub fn set_files_left(&self, files: Option<usize>) {
+        self.0.lock().unwrap().files_left = files;
     }
 
     pub fn refuse_links(&self) {
         self.0.lock().unwrap().is_without_links = true;
     }
 
-    fn check_files(&self) -> io::Result<()> {
-        if self.0.lock().unwrap().is_out_of_files {
-            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+    fn take_file(&self) -> io::Result<()> {
+        match &mut self.0.lock().unwrap().files_left {
+            Some(0) => return Err(io::Error::from_raw_os_error(libc::EMFILE)),
+            Some(left) => *left -= 1,
+            None => {}
         }
         Ok(())
     }
@@ -203,7 +206,7 @@ impl Watch {
 
 impl Io for TestDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        self.check_files()?;
+        self.take_file()?;
         self.note(Call::Create(path.to_owned()))?;
         self.0.lock().unwrap().written.remove(path);
         let file = Disk.create(path)?;
@@ -215,7 +218,7 @@ impl Io for TestDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        self.check_files()?;
+        self.take_file()?;
         self.ask("open", path)?;
         let file = Disk.open(path)?;
         if self.0.lock().unwrap().space.is_some() {
@@ -237,6 +240,7 @@ impl Io for TestDisk {
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
+        self.take_file()?;
         self.ask("open to read", path)?;
         let file = Disk.open_read(path)?;
         Ok(Box::new(TestFile {
@@ -256,11 +260,13 @@ impl Io for TestDisk {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.take_file()?;
         self.ask("read", path)?;
         Disk.read(path)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.take_file()?;
         self.ask("list", folder)?;
         Disk.list(folder)
     }
@@ -286,8 +292,23 @@ impl Io for TestDisk {
         Disk.remove(path)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.note(Call::SyncFolder(folder.to_owned()))
+    fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>> {
+        self.take_file()?;
+        Ok(Box::new(TestFolder {
+            disk: self.clone(),
+            path: folder.to_owned(),
+        }))
+    }
+}
+
+struct TestFolder {
+    disk: TestDisk,
+    path: PathBuf,
+}
+
+impl IoFolder for TestFolder {
+    fn sync(&self) -> io::Result<()> {
+        self.disk.note(Call::SyncFolder(self.path.clone()))
     }
 }
 

@@ -8,6 +8,7 @@ mod crash;
 mod damage;
 mod disk;
 mod failing;
+mod files;
 mod full;
 mod names;
 mod restore;

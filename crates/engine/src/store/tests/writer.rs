@@ -154,6 +154,25 @@ fn a_write_whose_commit_failed_is_not_answered_with_success_nor_is_any_later_one
 }
 
 #[test]
+fn a_write_for_which_no_file_can_be_opened_is_refused_and_the_next_one_succeeds() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    writing.insert(0).unwrap();
+    writing.disk.set_files_left(Some(0));
+    // Until the file that is written is full.
+    let (number, refused) = (1..1_000)
+        .find_map(|number| Some((number, writing.insert(number).err()?)))
+        .unwrap();
+    assert!(matches!(refused, Error::Overloaded(_)), "{refused:?}");
+    assert!(writing.index.find(&id(number)).is_none());
+    assert_eq!(writing.writer.failure(), None);
+    writing.disk.set_files_left(None);
+    writing.insert(number).unwrap();
+    assert!(writing.delete(0).recv().unwrap().unwrap());
+    writing.writer.close().unwrap();
+}
+
+#[test]
 fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterwards() {
     let folder = new_folder();
     let writing = Writing::start(folder.path());
