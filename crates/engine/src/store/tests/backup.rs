@@ -14,6 +14,7 @@ use super::{
     crash::cases,
     damage::{End, groups, log, written},
     disk::{TestDisk, after_power_cut},
+    failing::failing_calls,
     files, new_folder, open, open_on, overwrite, restore, state, state_after, workload,
 };
 use crate::{
@@ -524,14 +525,13 @@ fn expect_whole_or_none(disk: &TestDisk) {
 #[test]
 fn a_failed_call_fails_the_backup_and_leaves_nothing_or_was_made_up_for() {
     let (source, expected) = killed();
-    let (mut failures, mut failing) = (0, 0);
-    loop {
+    let mut failures = 0;
+    for failing in failing_calls() {
         let target = new_folder();
         let disk = TestDisk::default();
         disk.fail_after(failing);
         let made = backup(&disk, source.path(), target.path());
         let finished = disk.fail_no_more();
-        failing += 1;
         if made.is_ok() {
             assert_eq!(opened(target.path()), expected, "call {failing}");
         } else {
@@ -539,8 +539,8 @@ fn a_failed_call_fails_the_backup_and_leaves_nothing_or_was_made_up_for() {
             assert!(files(target.path()).is_empty(), "call {failing}");
         }
         if finished {
-            break;
+            assert!(failures > 25, "{failures} failures");
+            return;
         }
     }
-    assert!(failures > 25, "{failures} failures");
 }

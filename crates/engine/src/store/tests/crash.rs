@@ -2,8 +2,9 @@
 //!
 //! A case is a number of calls and what is lost of them: `cut 17, Some(530)`, as the message of one
 //! that fails names it. `VECTORD_POWER_CASE='cut 17, Some(530)' cargo test --lib power_cut` plays
-//! that one alone; the tests that do not have it fail. The random ids and salts of the files differ
-//! from run to run, and what is lost does not depend on them.
+//! that one alone; the tests that do not have it fail. So does `VECTORD_FAILING_CALL=17` with a
+//! message that says `call 17`. The random ids and salts of the files differ from run to run, and
+//! what is lost does not depend on them.
 
 use std::{env, ops::RangeInclusive, path::Path, sync::Arc};
 
@@ -11,7 +12,7 @@ use super::{
     State, Step, apply, commit,
     compaction::compact_all,
     disk::{Call, Files, Loss, TestDisk, after_power_cut},
-    failing::is_made_up_for,
+    failing::{failing_calls, is_made_up_for},
     new_folder, open, open_on, restore, state, state_after, workload,
 };
 use crate::{Error, store::Store};
@@ -59,18 +60,19 @@ impl Run {
 /// How much is lost, in turn, when the power goes behind so many calls.
 const LOSSES: u64 = 8;
 
-/// The cases of a test that cuts the power behind so many calls: that of `VECTORD_POWER_CASE` alone
-/// if there is one.
+/// The [chosen] cases of a test that cuts the power behind so many calls.
 pub fn cases(cuts: RangeInclusive<usize>) -> Vec<(usize, Loss)> {
     let cases = cuts.flat_map(|cut| {
         let seeds = (0..LOSSES - 2).map(move |n| Loss::Some(cut as u64 * 31 + n));
         let losses = [Loss::All, Loss::Nothing].into_iter().chain(seeds);
         losses.map(move |loss| (cut, loss))
     });
-    only(
-        cases.collect(),
-        env::var("VECTORD_POWER_CASE").ok().as_deref(),
-    )
+    chosen(cases.collect())
+}
+
+/// Of some cases that of `VECTORD_POWER_CASE` alone if there is one.
+pub fn chosen(cases: Vec<(usize, Loss)>) -> Vec<(usize, Loss)> {
+    only(cases, env::var("VECTORD_POWER_CASE").ok().as_deref())
 }
 
 /// The case with this name, or all of them. A test that plays none would pass whatever is wrong.
@@ -246,7 +248,7 @@ fn commit_until_failure(store: &mut Store) -> Result<(), (usize, Error)> {
 #[test]
 fn a_failed_call_ends_all_writing_until_the_store_is_opened_again() {
     let groups = workload();
-    for failing in 0.. {
+    for failing in failing_calls() {
         let folder = new_folder();
         let disk = TestDisk::default();
         let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();

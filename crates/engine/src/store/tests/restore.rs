@@ -8,6 +8,7 @@ use super::{
     crash::cases,
     damage::{End, groups, log, written},
     disk::{Files, Loss, TestDisk, after_power_cut},
+    failing::failing_calls,
     files, new_folder, open, overwrite, restore, state, state_after,
 };
 use crate::{
@@ -247,7 +248,7 @@ fn after_a_power_cut_at_any_call_a_restore_can_be_run_again_and_nothing_opens_wi
 #[test]
 fn a_failed_call_leaves_a_folder_that_no_store_opens_and_a_second_run_completes() {
     let backup = backed_up(End::Closed);
-    for failing in 0.. {
+    for failing in failing_calls() {
         let target = new_folder();
         let disk = TestDisk::default();
         disk.fail_after(failing);

@@ -7,6 +7,7 @@ use super::{
     compaction::{compact, compact_tightly},
     crash::cases,
     disk::{Files, TestDisk, after_power_cut},
+    failing::failing_calls,
     new_folder, restore, state, state_after,
 };
 use crate::{
@@ -213,7 +214,7 @@ fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
 
 #[test]
 fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
-    for failing in 0.. {
+    for failing in failing_calls() {
         let folder = new_folder();
         let (mut opened, disk, mut history, count) = full_disk(folder.path());
         disk.fail_after(failing);
