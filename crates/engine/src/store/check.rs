@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    copy::snapshots,
     event::{Damage, Event},
     format::{Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
     io::{Disk, Io, IoFile, read_exact},
@@ -153,9 +154,19 @@ impl Check<'_> {
                 path,
                 offset,
                 reason,
-            }) => self.damage(Flaw::new(offset, reason), &path, None),
-            checked => checked,
+            }) => self.damage(Flaw::new(offset, reason), &path, None)?,
+            checked => checked?,
         }
+        let Some(end) = &self.end else {
+            return Ok(());
+        };
+        for path in snapshots(self.io, self.folder)? {
+            if let Err(error) = snapshot::verify(self.io, &path, end.store) {
+                let text = format!("{error}: a start without it takes longer, and loses nothing");
+                (self.tell)(Event::Note(text));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a file that is named like a segment, and is not in the manifest, is what a start

@@ -140,7 +140,7 @@ pub fn number(path: &Path) -> Option<u32> {
 
 /// Begins to read a snapshot of a store; refuses one of another store or version.
 pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader> {
-    let file = io.open(path)?;
+    let file = io.open_read(path)?;
     let header = read_header(&*file, path)?;
     if array_at(&header, 16) != store {
         return Err(Flaw::new(16, "the snapshot belongs to another store").refuse(path));
@@ -156,6 +156,13 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
         frame: Vec::new(),
         taken: 0,
     })
+}
+
+/// Reads all of a snapshot of a store; the error says what is wrong with it.
+pub fn verify(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
+    let mut snapshot = open(io, path, store)?;
+    let read = io::copy(&mut snapshot, &mut io::sink());
+    read.map(drop).map_err(|error| snapshot.refuse(&error))
 }
 
 /// The header of a snapshot, verified.

@@ -25,6 +25,7 @@ type Before = dyn FnMut(Made) -> io::Result<()> + Send;
 /// A call that is about to be made.
 pub enum Made<'a> {
     Create(&'a Path),
+    OpenRead(&'a Path),
     Link(&'a Path),
     ReadAt(u64),
     Other,
@@ -71,7 +72,7 @@ impl Io for BusyDisk {
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn IoFile>> {
-        self.before(Made::Other)?;
+        self.before(Made::OpenRead(path))?;
         Ok(self.file(Disk.open_read(path)?))
     }
 

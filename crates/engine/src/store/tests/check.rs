@@ -1,6 +1,9 @@
 //! Every damaged place of a folder is named, and nothing else.
 
-use std::{io::ErrorKind, path::Path};
+use std::{
+    io::{ErrorKind, Write as _},
+    path::Path,
+};
 
 use super::{
     Step,
@@ -209,6 +212,48 @@ fn a_torn_tail_is_a_note() {
     assert_eq!(told.damages, []);
     assert!(told.notes[0].contains("a torn tail of"), "{:?}", told.notes);
     assert!(told.report.records < sound.records);
+}
+
+#[test]
+fn a_snapshot_that_is_damaged_or_cannot_be_read_is_a_note() {
+    let folder = written(End::Closed);
+    let store = open(folder.path()).unwrap().store;
+    let (sequence, snapshots) = (store.last_sequence(), store.snapshots());
+    let content = vec![7; 3000];
+    snapshots
+        .write(sequence, |out| out.write_all(&content))
+        .unwrap();
+    drop((store, snapshots));
+    let path = folder.path().join("00000001.snapshot");
+    let sound = fs_err::read(&path).unwrap();
+    assert_eq!(check(folder.path()).unwrap().notes, [""; 0]);
+
+    let noted = |told: Told| {
+        assert_eq!(told.damages, []);
+        let [note] = &told.notes[..] else {
+            panic!("{:?}", told.notes);
+        };
+        assert!(note.contains("00000001.snapshot"), "{note}");
+        assert!(note.contains("loses nothing"), "{note}");
+    };
+    // The store's id, the header's checksum, a frame's header, its content.
+    for at in [20, 61, 66, 500, sound.len() - 1] {
+        overwrite(&path, at as u64, &[!sound[at]]);
+        noted(check(folder.path()).unwrap());
+        overwrite(&path, at as u64, &[sound[at]]);
+    }
+    cut_file(&path, 1000);
+    noted(check(folder.path()).unwrap());
+    fs_err::write(&path, &sound).unwrap();
+
+    let unreadable = BusyDisk::new(|made| match made {
+        Made::OpenRead(path) if path.ends_with("00000001.snapshot") => {
+            Err(ErrorKind::PermissionDenied.into())
+        }
+        _ => Ok(()),
+    });
+    let told = check_with(&unreadable, folder.path()).unwrap();
+    assert_eq!((told.damages, told.notes.len()), (vec![], 1));
 }
 
 #[test]
