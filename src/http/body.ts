@@ -99,10 +99,9 @@ function collect(
     const chunks: Buffer[] = [];
     let totalBytes = 0;
     let isOver = false;
-    let endLooking: (() => void) | undefined;
     const end = (): void => {
       isOver = true;
-      endLooking?.();
+      endLooking();
       source.off('data', add);
       if (decoder !== undefined) {
         request.unpipe(decoder);
@@ -117,18 +116,16 @@ function collect(
       end();
       reject(error);
     };
+    const endLooking = whenStalled(
+      () => totalBytes,
+      () => fail(stalled()),
+    );
     const add = (chunk: Buffer): void => {
       totalBytes += chunk.length;
       chunks.push(chunk);
       joinSmall(chunks);
       // Most bodies come in one piece, and what is joined later leaves no fewer than sixteen.
-      if (chunks.length === 2) {
-        if (decoder === undefined) boundPieces(request);
-        endLooking = whenStalled(
-          () => totalBytes,
-          () => fail(stalled()),
-        );
-      }
+      if (chunks.length === 2 && decoder === undefined) boundPieces(request);
       try {
         take(chunk.length);
       } catch (error) {

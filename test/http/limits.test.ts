@@ -305,6 +305,22 @@ describe('requests of one connection', () => {
   });
 });
 
+describe.concurrent('a body that stops arriving is refused within seconds', () => {
+  it.each([
+    ['before its first byte', 'Accept: */*', ''],
+    ['behind its first piece', 'Accept: */*', ' '.repeat(100)],
+    ['before it unpacks to anything', 'Content-Encoding: gzip', gzipSync(' ').subarray(0, 10)],
+  ])('%s', async (_, header, piece) => {
+    const { hostname, port } = new URL(server.http);
+    const socket = connect(Number(port), hostname);
+    socket.write(requestHead(1000, header));
+    socket.write(piece);
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 408 [^]*did not arrive in time$/);
+    socket.destroy();
+  }, 40_000);
+});
+
 const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
 
 function connectTo(target: TestServer): Socket {
