@@ -15,10 +15,13 @@ export type { Logger } from 'pino';
  */
 const SECRET_FIELDS = ['key', 'apiKey', '["api-key"]', 'authorization', 'sha256', 'vector'];
 
+/** So much of the log is kept while it cannot be written, as on a full disk; the rest is dropped. */
+const MOST_UNWRITTEN_BYTES = 1024 * 1024;
+
 /** The log: JSON lines on stderr, written before the call returns so that none is lost. */
 export function createLogger(
   level: LevelWithSilent,
-  output: DestinationStream = destination({ fd: 2, sync: true }),
+  output: DestinationStream = standardError(),
 ): Logger {
   return pino(
     {
@@ -30,6 +33,13 @@ export function createLogger(
     },
     output,
   );
+}
+
+/** What cannot be written now is tried again with the next line, and nobody is kept from anything. */
+function standardError(): DestinationStream {
+  const output = destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN_BYTES });
+  output.on('error', () => {});
+  return output;
 }
 
 /** Depth 3 is that of the headers of a logged request. */

@@ -8,7 +8,12 @@ import { createLogger, type Logger } from './logger.js';
 import { maintain } from './maintenance/maintain.js';
 import { nodeVersionWarning } from './node-version.js';
 import { npmEnd } from './npm.js';
-import { exitOnDefect, ignoreClosedOutput, nextStopSignal } from './shutdown.js';
+import {
+  exitOnDefect,
+  ignoreClosedOutput,
+  ignoreLostOutput,
+  nextStopSignal,
+} from './shutdown.js';
 import { EXIT_OK, EXIT_REFUSED, StartError } from './start-error.js';
 import { start, type RunningService } from './start.js';
 import { VERSION } from './version.js';
@@ -40,6 +45,7 @@ async function run(args: readonly string[]): Promise<void> {
 }
 
 async function serve(): Promise<void> {
+  ignoreLostOutput();
   collectRarely();
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);

@@ -1,0 +1,40 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
+
+/** A file to which nothing can be written, as if its disk were full. */
+const FULL = '/dev/full';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = makeFolder();
+});
+
+afterEach(async () => {
+  await killAll();
+  rmSync(folder, { recursive: true });
+});
+
+test.skipIf(!existsSync(FULL))('a service whose log cannot be written serves on', async () => {
+  const keysPath = join(folder, 'keys.json');
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+  const environment = {
+    DATA_PATH: join(folder, 'data'),
+    SERVICE_KEYS_FILE: keysPath,
+    DIMENSION: '4',
+    LOG_LEVEL: 'debug',
+    SLOW_REQUEST_MS: '1',
+  };
+  const vectord = new Vectord(environment, [], ['sh', '-c', `exec "$@" 2> ${FULL}`, 'sh']);
+  await vectord.until(() => /^ready$/m.test(vectord.stdout));
+  expect(await vectord.insert('the-key')).toBe(201);
+  // Each of these is logged.
+  expect(await vectord.insert('another-key')).toBe(401);
+  vectord.process.kill('SIGHUP');
+  expect(await vectord.insert('the-key')).toBe(201);
+  expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+  expect(vectord.stderr).toBe('');
+  expect((await Vectord.start(environment)).value('points')).toBe('2');
+});
