@@ -1,17 +1,26 @@
 //! Memory that waiting and running requests may hold together.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex};
 
-use crate::{Error, Result};
+use crate::{Error, Result, sync::lock};
+
+/// A request that takes no more than this is small: a point, a delete.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// One in so many bytes is for small requests alone.
+const SMALL_SHARE: usize = 8;
 
 /// Bytes of requests that the engine has taken on, whoever still waits for their answers: a client
-/// that goes away leaves its work behind.
+/// that goes away leaves its work behind. Large requests leave a part to small ones.
 pub struct Budget {
     max_bytes: usize,
-    used_bytes: AtomicUsize,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    small: usize,
+    large: usize,
 }
 
 /// Bytes taken from a budget, given back when this is dropped.
@@ -26,42 +35,59 @@ impl Budget {
     pub fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Budget {
             max_bytes,
-            used_bytes: AtomicUsize::new(0),
+            used: Mutex::default(),
         })
     }
 
     /// The bytes that are taken, and how many may be.
     pub fn usage(&self) -> (usize, usize) {
-        (self.used_bytes.load(Ordering::Relaxed), self.max_bytes)
+        let used = lock(&self.used);
+        (used.small + used.large, self.max_bytes)
     }
 
-    /// Takes `bytes`, or refuses with "overloaded". A request that is larger than the whole budget
-    /// is taken on when there is no other.
+    /// Takes `bytes`, or refuses with "overloaded". One request is always taken on when there is no
+    /// other, and a large one when there is no other large one, however large it is.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {
-        let taken = self
-            .used_bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                let total = used.checked_add(bytes)?;
-                (used == 0 || total <= self.max_bytes).then_some(total)
-            });
-        match taken {
-            Ok(_) => Ok(Reservation {
-                budget: Arc::clone(self),
-                bytes,
-            }),
-            Err(used) => Err(Error::Overloaded(format!(
-                "requests of {used} bytes are waiting, at most {} may; try again",
+        let mut used = lock(&self.used);
+        let for_large = self.max_bytes - self.max_bytes / SMALL_SHARE;
+        let total = used.small + used.large;
+        let fits = if is_small(bytes) {
+            total == 0 || used.small + bytes <= self.max_bytes - used.large.min(for_large)
+        } else {
+            used.large == 0 || total.saturating_add(bytes) <= for_large
+        };
+        if !fits {
+            return Err(Error::Overloaded(format!(
+                "requests of {total} bytes are waiting, at most {} may; try again",
                 self.max_bytes
-            ))),
+            )));
+        }
+        *used.of(bytes) += bytes;
+        Ok(Reservation {
+            budget: Arc::clone(self),
+            bytes,
+        })
+    }
+}
+
+impl Used {
+    /// What requests of this size have taken.
+    fn of(&mut self, bytes: usize) -> &mut usize {
+        if is_small(bytes) {
+            &mut self.small
+        } else {
+            &mut self.large
         }
     }
 }
 
+fn is_small(bytes: usize) -> bool {
+    bytes <= SMALL_BYTES
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget
-            .used_bytes
-            .fetch_sub(self.bytes, Ordering::Relaxed);
+        *lock(&self.budget.used).of(self.bytes) -= self.bytes;
     }
 }
 
@@ -79,7 +105,7 @@ mod tests {
         assert!(matches!(budget.reserve(61), Err(Error::Overloaded(_))));
         let third = budget.reserve(60).unwrap();
         drop((second, third));
-        assert_eq!(budget.used_bytes.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.usage(), (0, 100));
     }
 
     #[test]
@@ -89,5 +115,24 @@ mod tests {
         assert!(budget.reserve(1).is_err());
         drop(large);
         assert!(budget.reserve(1).is_ok());
+    }
+
+    #[test]
+    fn large_requests_leave_a_part_to_small_ones() {
+        let budget = Budget::new(16 * SMALL_BYTES);
+        let small = || (0..100).map_while(|_| budget.reserve(SMALL_BYTES).ok());
+        // However large the first one is.
+        for bytes in [14 * SMALL_BYTES, 100 * SMALL_BYTES] {
+            let large = budget.reserve(bytes).unwrap();
+            assert!(budget.reserve(SMALL_BYTES + 1).is_err());
+            assert_eq!(small().collect::<Vec<_>>().len(), 2);
+            drop(large);
+            assert_eq!(small().collect::<Vec<_>>().len(), 16);
+        }
+        let all = small().collect::<Vec<_>>();
+        let large = budget.reserve(SMALL_BYTES + 1).unwrap();
+        assert!(budget.reserve(SMALL_BYTES + 1).is_err());
+        drop((all, large));
+        assert_eq!(budget.usage().0, 0);
     }
 }
