@@ -1,6 +1,7 @@
-import type { ChannelOptions, ServerInterceptor } from '@grpc/grpc-js';
+import type { ChannelOptions } from '@grpc/grpc-js';
 import type { Pace } from '../pace.js';
 import { MAX_HEADER_BYTES, type Connections } from './connections.js';
+import type { CallGate } from './gate.js';
 import { HTTP2_SETUP, type Http2Setup } from './seams.js';
 
 /**
@@ -28,13 +29,14 @@ const UNLIMITED = -1;
  */
 export function channelOptions(
   maxRequestBytes: number,
-  interceptor: ServerInterceptor,
+  gate: CallGate,
   connections: Connections,
   pace: Pace,
 ): ChannelOptions {
   const setup: Http2Setup = {
     maxHeaderBytes: MAX_HEADER_BYTES,
     pace,
+    refuse: (path) => gate.refuse(path),
     onServer: (server) => connections.watch(server),
   };
   return {
@@ -48,6 +50,6 @@ export function channelOptions(
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     // Statistics that nothing here reads, at a cost for each call.
     'grpc.enable_channelz': 0,
-    interceptors: [interceptor],
+    interceptors: [gate.interceptor],
   };
 }

@@ -12,7 +12,7 @@ import type { Rules } from '../rules.js';
 import { CallRecord } from './call-record.js';
 import { GatedCall } from './gated-call.js';
 import { grpcMethods, type Method } from './methods.js';
-import { arrivedAtMs, hookCall, noteKey } from './seams.js';
+import { arrivedAtMs, hookCall, noteKey, toStatus, type CallStatus } from './seams.js';
 
 /** `Bearer <key>`, which clients with a generic token setting send. */
 const BEARER = /^bearer +(.*)$/i;
@@ -24,14 +24,20 @@ export interface GateOptions {
   readonly requests: Requests;
 }
 
-/**
- * Stands before every call: key, method and role, in this order, are checked before a byte of the
- * message is read; what arrives is counted, and has to arrive in time.
- */
-export function callGate(options: GateOptions): ServerInterceptor {
+export interface CallGate {
+  /**
+   * Stands before every call: key, method and role, in this order, are checked before a byte of the
+   * message is read; what arrives is counted, and has to arrive in time.
+   */
+  readonly interceptor: ServerInterceptor;
+  /** Notes a call of this path that is one too many; says what to answer. */
+  refuse(path: string): CallStatus;
+}
+
+export function callGate(options: GateOptions): CallGate {
   const { keys, requests } = options;
   const methodOf = grpcMethods(options);
-  return ({ path }, call) => {
+  const interceptor: ServerInterceptor = ({ path }, call) => {
     const { access, allowance, operation } = methodOf(path);
     const record = new CallRecord(operation, allowance, requests, arrivedAtMs(call));
     hookCall(call, record);
@@ -41,6 +47,16 @@ export function callGate(options: GateOptions): ServerInterceptor {
     const gated = new GatedCall(call, record, check, !isOpen);
     // The type has private members, which nothing but its own class uses.
     return gated as unknown as ServerInterceptingCall;
+  };
+  return {
+    interceptor,
+    refuse(path) {
+      const { allowance, operation } = methodOf(path);
+      const record = new CallRecord(operation, allowance, requests);
+      const refusal = new VectordError('OVERLOADED', 'too many calls are open; try again');
+      record.fail(refusal);
+      return record.answer(toStatus(refusal));
+    },
   };
 }
 

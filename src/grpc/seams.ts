@@ -85,6 +85,8 @@ export interface Http2Setup {
   readonly maxHeaderBytes: number;
   /** Says when a call may begin. */
   readonly pace: Pace;
+  /** What to answer to a call of this path that is one too many. */
+  refuse(path: string): CallStatus;
   /** Sees each server before it listens. */
   onServer(server: Http2Server): void;
 }
@@ -168,12 +170,14 @@ replace(server, '_streamHandler', (original) => {
     // Of one that is reset without an error while its answer goes out, node:http2 waits for the end
     // of the answer, which nobody sends any more.
     stream.once('aborted', destroySoon);
+    const setup = this.options[HTTP2_SETUP];
     const begin = (): void => {
       if (stream.destroyed) return;
       const connection = connectionOf(stream.session);
-      const isKeyed = String(headers[':path']).startsWith(KEYED_PATHS);
-      if (connection?.beginCall(isKeyed ? 'keyed' : 'open') === false) {
-        refuseCall(stream);
+      const path = String(headers[':path']);
+      const isKeyed = path.startsWith(KEYED_PATHS);
+      if (setup !== undefined && connection?.beginCall(isKeyed ? 'keyed' : 'open') === false) {
+        refuseCall(stream, setup.refuse(path));
         return;
       }
       (stream as CountedStream)[COUNTED_BY] = connection;
@@ -186,7 +190,7 @@ replace(server, '_streamHandler', (original) => {
         closeSoon(stream);
       }
     };
-    const pace = this.options[HTTP2_SETUP]?.pace;
+    const pace = setup?.pace;
     (stream as CountedStream)[PACE] = pace;
     const turn = pace?.turn(stream.session, () => !stream.destroyed);
     if (turn === undefined) begin();
@@ -308,12 +312,13 @@ function endOpenCall(this: CountedStream): void {
   this[COUNTED_BY]?.endCall('open');
 }
 
-function refuseCall(stream: ServerHttp2Stream): void {
+function refuseCall(stream: ServerHttp2Stream, { code, details, metadata }: CallStatus): void {
   const answer = {
+    ...metadata?.toHttp2Headers(),
     ':status': 200,
     'content-type': 'application/grpc+proto',
-    'grpc-status': String(status.RESOURCE_EXHAUSTED),
-    'grpc-message': 'too many calls are open; try again',
+    'grpc-status': String(code),
+    'grpc-message': encodeURI(details ?? ''),
   };
   stream.respond(answer, { endStream: true });
   closeSoon(stream);

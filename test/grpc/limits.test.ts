@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -301,6 +302,13 @@ describe('calls that are open', () => {
     expect(await seen[4]?.status).toBe(status.RESOURCE_EXHAUSTED);
     expect(await seen[5]?.status).toBe(status.RESOURCE_EXHAUSTED);
     for (const { stream } of seen.slice(0, 4)) expect(stream.closed).toBe(false);
+    const [answer] = (await once(other.open(watch).stream, 'response')) as [IncomingHttpHeaders];
+    expect(answer['x-request-id']).toMatch(/^[-0-9a-f]{36}$/);
+    expect(own.log()).toContain('too many calls are open');
+    const metrics = await fetch(`${own.http}/metrics`, {
+      headers: { 'api-key': own.keys.readonly },
+    });
+    expect(await metrics.text()).toMatch(/Watch",status="RESOURCE_EXHAUSTED"\} [1-9]/);
     const search = framed(wire.searchRequest(VALUES, 1));
     expect(await other.call('SearchPoints', headers, search)).toBe(status.OK);
     for (const each of [...crowd, other]) each.close();

@@ -147,6 +147,33 @@ describe('MAX_INFLIGHT_BYTES', () => {
     for (const socket of held) socket.destroy();
   });
 
+  it('leaves room for single points, whatever a batch of searches takes', async () => {
+    const own = await startServer({
+      env: { MAX_INFLIGHT_BYTES: '2000000', MAX_REQUEST_BYTES: '1000000' },
+    });
+    const user = new Client(own, own.keys.readwrite);
+    await user.insertAll(Array.from({ length: 2000 }, (_, index) => [index, 1, 2, 3]));
+    // What it finds is more than the engine may hold, the ids alone are not.
+    const queries = Array.from({ length: 40 }, () => ({ ...LARGE, limit: 2000 }));
+    const over = new AbortController();
+    const batches = async (): Promise<number[]> => {
+      const statuses = [];
+      while (!over.signal.aborted) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        statuses.push((await user.post('/points/search/batch', { queries })).status);
+      }
+      return statuses;
+    };
+    const searching = Promise.all([batches(), batches()]);
+    for (let count = 0; count < 100; count += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- it takes as long as some batches
+      expect((await user.post('/points', point())).status).toBe(201);
+    }
+    over.abort();
+    expect((await searching).flat()).toContain(200);
+    expect(await own.stop()).toBe(0);
+  });
+
   it('is given back when clients leave while their bodies are decompressed', async () => {
     const small = await startServer({
       env: { MAX_REQUEST_BYTES: '30000000', MAX_INFLIGHT_BYTES: '31000000' },
@@ -310,15 +337,19 @@ describe.concurrent('a body that stops arriving is refused within seconds', () =
     ['before its first byte', 'Accept: */*', ''],
     ['behind its first piece', 'Accept: */*', ' '.repeat(100)],
     ['before it unpacks to anything', 'Content-Encoding: gzip', gzipSync(' ').subarray(0, 10)],
-  ])('%s', async (_, header, piece) => {
-    const { hostname, port } = new URL(server.http);
-    const socket = connect(Number(port), hostname);
-    socket.write(requestHead(1000, header));
-    socket.write(piece);
-    const [answer] = await once(socket, 'data');
-    expect(String(answer)).toMatch(/^HTTP\/1\.1 408 [^]*did not arrive in time$/);
-    socket.destroy();
-  }, 40_000);
+  ])(
+    '%s',
+    async (_, header, piece) => {
+      const { hostname, port } = new URL(server.http);
+      const socket = connect(Number(port), hostname);
+      socket.write(requestHead(1000, header));
+      socket.write(piece);
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 408 [^]*did not arrive in time$/);
+      socket.destroy();
+    },
+    40_000,
+  );
 });
 
 const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
