@@ -4,7 +4,7 @@ import type { Limits } from '../limits.js';
 /** The program itself, and what it is doing with a request of no size. */
 const BASE_BYTES = 64 * 1024 * 1024;
 
-/** The most that a number takes for each byte of its text: 24 for the four of `1.5,`. Rounded up. */
+/** The most that a number takes for each byte of its text: 24 for the three of `-0,`. */
 const BYTES_PER_TEXT_BYTE = 8;
 
 /** The most that an array, an object or a string takes besides, as the key of a table does. */
