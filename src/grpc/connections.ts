@@ -46,10 +46,11 @@ const PIECES_OF_CALL = 4;
 const LEAST_PIECE_BYTES = 64;
 
 /**
- * Calls between two looks that are reset before anything was done about them (CVE-2023-44487).
- * nghttp2 itself has enough of them after 1,000, which is a tenth of a second.
+ * How many calls may be reset at once, and in each second: as many as may be open (CVE-2023-44487).
+ * Of a connection that resets more, nghttp2 heeds nothing any more. It ends at once when so many
+ * are reset between two looks before anything was done about them.
  */
-const MAX_RESETS = 256;
+export const MAX_RESETS = 256;
 
 /** How often the connections are looked at. */
 const LOOK_INTERVAL_MS = 250;
