@@ -288,7 +288,8 @@ pub fn read_active(
 }
 
 /// Reads groups from the start of a segment to the end of `bytes` or the first flaw, of which one is
-/// that the manifest's entry was written of other groups. `bring_in` is told of each range before it is read, vectors included: they will be wanted next.
+/// that the manifest was written of other groups. `bring_in` is told of each range before it is
+/// read, vectors included: they will be wanted next.
 fn walk(
     header: &SegmentHeader,
     entry: &Entry,
