@@ -8,12 +8,7 @@ import { createLogger, type Logger } from './logger.js';
 import { maintain } from './maintenance/maintain.js';
 import { nodeVersionWarning } from './node-version.js';
 import { npmEnd } from './npm.js';
-import {
-  exitOnDefect,
-  ignoreClosedOutput,
-  ignoreLostOutput,
-  nextStopSignal,
-} from './shutdown.js';
+import { exitOnDefect, ignoreClosedOutput, ignoreLostOutput, nextStopSignal } from './shutdown.js';
 import { EXIT_OK, EXIT_REFUSED, StartError } from './start-error.js';
 import { start, type RunningService } from './start.js';
 import { VERSION } from './version.js';
