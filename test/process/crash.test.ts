@@ -1,7 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder, POINT, Vectord, writeKeys } from './vectord.js';
+import { expect, test } from 'vitest';
+import { ownFolder, POINT, Vectord } from './vectord.js';
 
 /** Runs before the service in each of its threads: those that are not the first crash, not answer. */
 const CRASH = `
@@ -9,27 +9,10 @@ const { isMainThread, parentPort } = require('node:worker_threads');
 if (!isMainThread) parentPort.postMessage = () => { throw new Error('a crash on purpose'); };
 `;
 
-let folder = '';
-
-beforeEach(() => {
-  folder = makeFolder();
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
-});
-
 test('a crash of the thread that reads requests is logged and ends the process with 1', async () => {
-  const keysPath = join(folder, 'keys.json');
+  const { folder, environment } = ownFolder();
   const crashPath = join(folder, 'crash.cjs');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   writeFileSync(crashPath, CRASH);
-  const environment = {
-    DATA_PATH: join(folder, 'data'),
-    SERVICE_KEYS_FILE: keysPath,
-    DIMENSION: '4',
-  };
   const vectord = await Vectord.start({ ...environment, NODE_OPTIONS: `--require ${crashPath}` });
   expect(await vectord.insert('the-key')).toBe(201);
 

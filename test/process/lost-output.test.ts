@@ -1,29 +1,13 @@
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ownFolder, Vectord } from './vectord.js';
 
 /** A file to which nothing can be written, as if its disk were full. */
 const FULL = '/dev/full';
 
-let folder = '';
-
-beforeEach(() => {
-  folder = makeFolder();
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
-});
-
 test.skipIf(!existsSync(FULL))('a service whose log cannot be written serves on', async () => {
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   const environment = {
-    DATA_PATH: join(folder, 'data'),
-    SERVICE_KEYS_FILE: keysPath,
-    DIMENSION: '4',
+    ...ownFolder().environment,
     LOG_LEVEL: 'debug',
     SLOW_REQUEST_MS: '1',
   };

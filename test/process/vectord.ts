@@ -1,10 +1,11 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
@@ -109,6 +110,26 @@ export async function killAll(): Promise<void> {
 /** A folder that the test removes. */
 export function makeFolder(): string {
   return mkdtempSync(join(tmpdir(), 'vectord-process-'));
+}
+
+/**
+ * For the test that calls it: a folder, and the settings of a service in it that knows the key
+ * `the-key`. What still runs at the end of the test is ended, and the folder goes.
+ */
+export function ownFolder() {
+  const folder = makeFolder();
+  onTestFinished(async () => {
+    await killAll();
+    rmSync(folder, { recursive: true });
+  });
+  const keysPath = join(folder, 'keys.json');
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+  const environment = {
+    DATA_PATH: join(folder, 'data'),
+    SERVICE_KEYS_FILE: keysPath,
+    DIMENSION: '4',
+  };
+  return { folder, environment };
 }
 
 export function writeKeys(path: string, ...keys: { role: string; key: string }[]): void {

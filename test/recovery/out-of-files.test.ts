@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { expect, test } from 'vitest';
+import { ownFolder, Vectord } from '../process/vectord.js';
 
 /** The process takes some 30 for itself. */
 const MOST_FILES = 128;
@@ -12,26 +10,8 @@ const MOST_FILES = 128;
 const CONTENT_BYTES = 90_000;
 const SEGMENT_BYTES = 65_536;
 
-let folder = '';
-
-beforeEach(() => {
-  folder = makeFolder();
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
-});
-
 test('strangers who take all file descriptors have large writes refused, and nothing afterwards', async () => {
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-  const environment = {
-    DATA_PATH: join(folder, 'data'),
-    SERVICE_KEYS_FILE: keysPath,
-    DIMENSION: '4',
-    SEGMENT_BYTES: String(SEGMENT_BYTES),
-  };
+  const environment = { ...ownFolder().environment, SEGMENT_BYTES: String(SEGMENT_BYTES) };
   const limited = ['sh', '-c', `ulimit -n ${MOST_FILES} && exec "$@"`, 'sh'];
   const vectord = new Vectord(environment, [], limited);
   await vectord.until(() => /^ready$/m.test(vectord.stdout));

@@ -111,16 +111,18 @@ impl Io for Disk {
     }
 
     fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>> {
-        Ok(Box::new(DiskFolder(fs_err::File::open(folder)?)))
+        let folder = fs_err::File::open(folder)?;
+        Ok(Box::new(DiskFolder { folder }))
     }
 }
 
-struct DiskFolder(fs_err::File);
+struct DiskFolder {
+    folder: fs_err::File,
+}
 
 impl IoFolder for DiskFolder {
     fn sync(&self) -> io::Result<()> {
-        let DiskFolder(folder) = self;
-        folder.sync_all()
+        self.folder.sync_all()
     }
 }
 

@@ -25,13 +25,13 @@ use crate::{
 };
 
 /// What a check says of a folder.
-struct Told {
+pub struct Told {
     report: Report,
-    damages: Vec<Damage>,
+    pub damages: Vec<Damage>,
     notes: Vec<String>,
 }
 
-fn check(folder: &Path) -> Result<Told> {
+pub fn check(folder: &Path) -> Result<Told> {
     check_with(&TestDisk::default(), folder)
 }
 

@@ -4,14 +4,13 @@
 use std::path::Path;
 
 use super::{
-    Step, commit, copy, damage,
+    Step,
+    check::check,
+    commit, copy, damage,
     damage::{End, log, written},
-    disk::TestDisk,
     files, new_folder, open, state,
 };
-use crate::store::{
-    Damage, Event, backup::backup_on, check::check_on, io::Disk, manifest::Manifest,
-};
+use crate::store::{backup::backup_on, io::Disk, manifest::Manifest};
 
 /// Two stores with the same past, each of which went on by one of the two courses.
 fn twins(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
@@ -30,24 +29,13 @@ fn twins(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
     twins
 }
 
-fn check(folder: &Path) -> Vec<Damage> {
-    let mut damages = Vec::new();
-    check_on(&TestDisk::default(), folder, &mut |event| {
-        if let Event::Damage(damage) = event {
-            damages.push(damage);
-        }
-    })
-    .unwrap();
-    damages
-}
-
 /// Makes sure that a start, a check and a backup refuse the folder for its first segment.
 fn is_refused(folder: &Path) {
     let before = files(folder);
     let (path, offset, reason) = damage(open(folder));
     assert_eq!(path, log(folder, 1));
     assert!(reason.contains("a copy of the folder"), "{reason}");
-    let told = &check(folder)[0];
+    let told = &check(folder).unwrap().damages[0];
     assert_eq!((&told.path, told.offset), (&path, offset));
     assert_eq!(told.sequence, Some(1));
     let target = new_folder();
@@ -98,7 +86,7 @@ fn a_manifest_that_does_not_know_the_checksum_of_the_groups_is_taken() {
             entry.groups = 0;
         }
         manifest.save(&Disk, folder.path()).unwrap();
-        assert_eq!(check(folder.path()), []);
+        assert_eq!(check(folder.path()).unwrap().damages, []);
         let opened = open(folder.path()).unwrap();
         let before = state(&opened);
         // Of the segment that is written it is known from then on.
