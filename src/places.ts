@@ -32,6 +32,10 @@ export class Places<Connection extends Holder> implements Iterable<Connection> {
     server.maxConnections = this.count;
   }
 
+  get taken(): number {
+    return this.#holders.size;
+  }
+
   take(connection: Connection): void {
     this.#holders.add(connection);
     this.#makeRoom();

@@ -18,6 +18,9 @@ const FAIR_TURN = 4;
 const UNNOTICED_MS = 2;
 const MAX_REST_MS = 100;
 
+/** How many times as long after one that was given up: its garbage has yet to be collected. */
+const REST_OF_GIVEN_UP = 4;
+
 /** What reads a socket, past all streams of node, whose types do not know of it. */
 interface Handle {
   /** Whether node itself wants to read. */
@@ -40,6 +43,7 @@ export class Strangers {
   #reading: Stranger | undefined;
   #since: EventLoopUtilization | undefined;
   #isHeard = false;
+  #isGivenUp = false;
   /** Whom to look at next: those that are new, that were silent so far, and that were heard. */
   readonly #due: readonly Set<Stranger>[] = [new Set(), new Set(), new Set()];
   /** Who was silent when looked at. */
@@ -62,8 +66,15 @@ export class Strangers {
   hear(stranger: Stranger): void {
     if (stranger === this.#reading) this.#isHeard = true;
     // Node may have gone on with any of them, behind an answer.
+    stranger.stop();
+    if (this.#due[stranger.rank]?.has(stranger) === true) return;
     this.forget(stranger);
     this.#wait(stranger);
+  }
+
+  /** Hears that a connection is to end for what was read of it. */
+  noteGivenUp(): void {
+    this.#isGivenUp = true;
   }
 
   /** Has nothing to do any more with one that has ended, or is known. */
@@ -88,10 +99,12 @@ export class Strangers {
 
   #afterLook(): void {
     const since = this.#isHeard ? this.#since : undefined;
-    const restMs = since === undefined ? 0 : performance.eventLoopUtilization(since).active;
+    const tookMs = since === undefined ? 0 : performance.eventLoopUtilization(since).active;
+    const restMs = Math.min(tookMs, MAX_REST_MS) * (this.#isGivenUp ? REST_OF_GIVEN_UP : 1);
     this.#isHeard = false;
+    this.#isGivenUp = false;
     if (restMs < UNNOTICED_MS) this.#lookAtNext();
-    else this.#rest(performance.now() + Math.min(restMs, MAX_REST_MS));
+    else this.#rest(performance.now() + restMs);
   }
 
   /** A timer counts from the beginning of the turn of the loop in which it was set. */
@@ -169,6 +182,11 @@ export class Stranger {
     private readonly all: Strangers,
   ) {}
 
+  /** Whether it is a stranger no more. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
   get isNew(): boolean {
     return this.rank === 0;
   }
@@ -184,6 +202,11 @@ export class Stranger {
     if (this.#isKnown) return;
     this.#isHeard = true;
     this.all.hear(this);
+  }
+
+  /** Notes that its connection is to end for what was read of it. */
+  noteGivenUp(): void {
+    if (!this.#isKnown) this.all.noteGivenUp();
   }
 
   /** Notes that it has shown a key. */

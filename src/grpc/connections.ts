@@ -46,11 +46,12 @@ const PIECES_OF_CALL = 4;
 const LEAST_PIECE_BYTES = 64;
 
 /**
- * How many calls may be reset at once, and in each second: as many as may be open (CVE-2023-44487).
- * Of a connection that resets more, nghttp2 heeds nothing any more. It ends at once when so many
- * are reset between two looks before anything was done about them.
+ * How many calls a client may reset between two looks, as many as it may have open, and how many
+ * one that has shown no key. With more its connection ends (CVE-2023-44487). nghttp2 ends one with
+ * a thousand, and 33 each second, which takes too long by then.
  */
-export const MAX_RESETS = 256;
+const MAX_RESETS = 256;
+const MAX_RESETS_OF_STRANGER = 32;
 
 /** How often the connections are looked at. */
 const LOOK_INTERVAL_MS = 250;
@@ -88,6 +89,7 @@ export class Connections {
   readonly #places: Places<Connection>;
   readonly #timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
   #lookedAtMs = performance.now();
+  #hasEnded: (() => void) | undefined;
   readonly calls = new OpenCalls();
 
   constructor(
@@ -113,13 +115,26 @@ export class Connections {
         connection.noteHeard();
         if (stream.destroyed) connection.noteReset();
       });
-      session.once('close', () => this.#places.leave(connection));
+      session.once('close', () => this.#leave(connection));
+    });
+  }
+
+  /** Resolves once all have ended. grpc-js does not hear of those that end while it begins to stop. */
+  async ended(): Promise<void> {
+    if (this.#places.taken === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#hasEnded = resolve;
     });
   }
 
   close(): void {
     clearInterval(this.#timer);
     this.#places.close();
+  }
+
+  #leave(connection: Connection): void {
+    this.#places.leave(connection);
+    if (this.#places.taken === 0) this.#hasEnded?.();
   }
 
   #look(): void {
@@ -149,6 +164,7 @@ export class Connection implements Holder {
   #pieces = 0;
   #resets = 0;
   #refusals = 0;
+  #isGivenUp = false;
   #heardAtMs = this.#beganAtMs;
   #probe: { readonly sentAtMs: number; isAnswered: boolean } | undefined;
   /** As they were at the last look. */
@@ -201,9 +217,15 @@ export class Connection implements Holder {
     this.stranger.noteKey();
   }
 
+  /** Whether it ends as soon as all of it has been read: nothing of that matters any more. */
+  get isGivenUp(): boolean {
+    return this.#isGivenUp;
+  }
+
   noteReset(): void {
     this.#resets += 1;
-    if (this.#resets > MAX_RESETS) this.#end();
+    if (this.#resets > (this.stranger.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER))
+      this.#giveUp();
   }
 
   /** Notes that a call was answered before its message had come, which goes on coming for a while. */
@@ -217,7 +239,7 @@ export class Connection implements Holder {
     this.#pieces += 1;
     const allowed =
       MAX_PIECES + this.#calls * PIECES_OF_CALL + this.#messageBytes / LEAST_PIECE_BYTES;
-    if (this.#pieces > allowed) this.#end();
+    if (this.#pieces > allowed) this.#giveUp();
   }
 
   /** Closes the connection when it costs without bringing a call on. */
@@ -274,8 +296,21 @@ export class Connection implements Holder {
     }
   }
 
+  /**
+   * Ends it outside of nghttp2, which is reading: to end it node would have it write meanwhile, and
+   * that goes on for ever when it has come to a call that is being reset.
+   */
+  #giveUp(): void {
+    if (this.#isGivenUp) return;
+    this.#isGivenUp = true;
+    this.stranger.noteGivenUp();
+    setImmediate(() => this.#end());
+  }
+
   #end(code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
-    this.session.destroy(undefined, code);
+    // Without an error node tells the client NO_ERROR, whatever the code is.
+    const reason = code === constants.NGHTTP2_NO_ERROR ? undefined : new Error('asks too much');
+    this.session.destroy(reason, code);
     // Node would wait until its client has read what is being written, which it may never do.
     setImmediate(() => this.socket.destroy());
   }

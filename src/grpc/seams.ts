@@ -9,7 +9,7 @@ import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-inter
 import { VectordError, invalid } from '../errors.js';
 import { joinSmall } from '../join-small.js';
 import type { Pace } from '../pace.js';
-import { connectionOf, type Connection } from './connections.js';
+import { connectionOf, type CallKind, type Connection } from './connections.js';
 import { decompress, isCompression } from './decompress.js';
 
 /*
@@ -83,8 +83,6 @@ export const HTTP2_SETUP = 'vectord.http2';
 export interface Http2Setup {
   /** For the settings that are sent to each client, besides those of grpc-js. */
   readonly maxHeaderBytes: number;
-  /** Calls that a client may reset at once, and in each second: with more its connection ends. */
-  readonly maxResets: number;
   /** Says when a call may begin. */
   readonly pace: Pace;
   /** What to answer to a call of this path that is one too many. */
@@ -95,11 +93,7 @@ export interface Http2Setup {
 
 interface ServerInternals {
   readonly options: { readonly [HTTP2_SETUP]?: Http2Setup };
-  readonly commonServerOptions: {
-    settings?: object;
-    streamResetBurst?: number;
-    streamResetRate?: number;
-  };
+  readonly commonServerOptions: { settings?: object };
   createHttp2Server(credentials: unknown): Http2Server;
   _retrieveHandler(path: string): Handler | null;
   _streamHandler(
@@ -137,8 +131,6 @@ replace(server, 'createHttp2Server', (original) => {
     const { commonServerOptions: common } = this;
     if (setup !== undefined) {
       common.settings = { ...common.settings, maxHeaderListSize: setup.maxHeaderBytes };
-      common.streamResetBurst = setup.maxResets;
-      common.streamResetRate = setup.maxResets;
     }
     const http2Server = original.call(this, credentials);
     setup?.onServer(http2Server);
@@ -177,19 +169,21 @@ replace(server, '_streamHandler', (original) => {
     stream.once('error', () => {});
     // Of one that is reset without an error while its answer goes out, node:http2 waits for the end
     // of the answer, which nobody sends any more.
-    stream.once('aborted', destroySoon);
+    stream.once('aborted', endReset);
     const setup = this.options[HTTP2_SETUP];
     const begin = (): void => {
       if (stream.destroyed) return;
       const connection = connectionOf(stream.session);
+      if (connection?.isGivenUp === true) return;
       const path = String(headers[':path']);
-      const isKeyed = path.startsWith(KEYED_PATHS);
-      if (setup !== undefined && connection?.beginCall(isKeyed ? 'keyed' : 'open') === false) {
+      const kind = path.startsWith(KEYED_PATHS) ? 'keyed' : 'open';
+      if (setup !== undefined && connection?.beginCall(kind) === false) {
         refuseCall(stream, setup.refuse(path));
         return;
       }
       (stream as CountedStream)[COUNTED_BY] = connection;
-      stream.once('close', isKeyed ? endKeyedCall : endOpenCall);
+      (stream as CountedStream)[KIND] = kind;
+      stream.once('close', endCall);
       const first = rawHeaders.indexOf(AUTHORIZATION);
       const isSeveral = first !== -1 && rawHeaders.includes(AUTHORIZATION, first + 1);
       const all = isSeveral ? { ...headers, [AUTHORIZATION]: keysIn(rawHeaders) } : headers;
@@ -227,7 +221,9 @@ replace(baseCall, 'handleTimeoutHeader', (original) => {
  */
 replace(baseCall, 'handleDataFrame', (original) => {
   return function handleDataFrame(this: CallInternals, data) {
-    (this.stream as CountedStream)[COUNTED_BY]?.receive(data.length);
+    const connection = (this.stream as CountedStream)[COUNTED_BY];
+    connection?.receive(data.length);
+    if (connection?.isGivenUp === true) return;
     try {
       if (!this.cancelled) this[HOOKS]?.take(data.length);
     } catch (error) {
@@ -289,11 +285,13 @@ replace(baseCall, 'sendStatus', (original) => {
 
 /** On the stream itself, like the hooks of its call. */
 const COUNTED_BY = Symbol('counted by');
+const KIND = Symbol('kind');
 const ARRIVED_AT_MS = Symbol('arrived at');
 const PACE = Symbol('pace');
 
 interface CountedStream extends ServerHttp2Stream {
   [COUNTED_BY]?: Connection | undefined;
+  [KIND]?: CallKind;
   [ARRIVED_AT_MS]?: number;
   [PACE]?: Pace | undefined;
 }
@@ -303,7 +301,8 @@ export function arrivedAtMs(call: ServerInterceptingCallInterface): number | und
   return ((call as unknown as CallInternals).stream as CountedStream)[ARRIVED_AT_MS];
 }
 
-function destroySoon(this: ServerHttp2Stream): void {
+function endReset(this: ServerHttp2Stream): void {
+  connectionOf(this.session)?.noteReset();
   setImmediate(() => this.destroy());
 }
 
@@ -312,12 +311,11 @@ function closeSoon(stream: ServerHttp2Stream): void {
   setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 
-function endKeyedCall(this: CountedStream): void {
-  this[COUNTED_BY]?.endCall('keyed');
-}
-
-function endOpenCall(this: CountedStream): void {
-  this[COUNTED_BY]?.endCall('open');
+function endCall(this: CountedStream): void {
+  const { [COUNTED_BY]: connection, [KIND]: kind } = this;
+  if (kind !== undefined) connection?.endCall(kind);
+  // Of what has been answered no abort is told.
+  if (!this.aborted && this.rstCode !== constants.NGHTTP2_NO_ERROR) connection?.noteReset();
 }
 
 function refuseCall(stream: ServerHttp2Stream, { code, details, metadata }: CallStatus): void {

@@ -68,18 +68,23 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
     port,
     address: `${host}:${port}`,
     async close(graceMs) {
-      await close(server, health, graceMs);
+      await close(server, health, connections, graceMs);
       connections.close();
     },
   };
 }
 
-async function close(server: Server, health: Health, graceMs: number): Promise<void> {
+async function close(
+  server: Server,
+  health: Health,
+  connections: Connections,
+  graceMs: number,
+): Promise<void> {
   health.close();
   const finished = new AbortController();
   const forced = sleep(graceMs, undefined, { signal: finished.signal })
     .then(() => server.forceShutdown())
     .catch(() => {});
-  await Promise.race([server.shutdown(), forced]);
+  await Promise.race([server.shutdown(), connections.ended(), forced]);
   finished.abort();
 }

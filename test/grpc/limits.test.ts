@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { IncomingHttpHeaders } from 'node:http2';
+import { constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -14,7 +14,10 @@ import { Connection, framed, NO_STATUS } from './http2-call.js';
 import {
   DATA,
   END_HEADERS,
+  END_STREAM,
   frame,
+  framesIn,
+  GOAWAY,
   HEADERS,
   headOf,
   PREFACE,
@@ -313,6 +316,62 @@ describe('calls that are open', () => {
     expect(await other.call('SearchPoints', headers, search)).toBe(status.OK);
     for (const each of [...crowd, other]) each.close();
     expect(await own.stop()).toBe(0);
+  });
+});
+
+describe('calls that are reset', () => {
+  const SEARCH = '/vectordb.VectorDB/SearchPoints';
+  const NO_ERROR = 0;
+  const CANCEL = 8;
+
+  /** Calls from this stream on, each reset behind its head, with one code or another. */
+  function resetCalls(first: number, count: number, ...more: [string, string][]): Buffer {
+    const head = headOf(SEARCH, ...more);
+    const calls = Array.from({ length: count }, (_, index) => {
+      const stream = first + 2 * index;
+      const code = Buffer.of(0, 0, 0, index % 2 === 0 ? CANCEL : NO_ERROR);
+      return [frame(HEADERS, END_HEADERS, stream, head), frame(RST_STREAM, 0, stream, code)];
+    });
+    return Buffer.concat(calls.flat());
+  }
+
+  /** The code of the GOAWAY with which a connection ends on which all this comes at once. */
+  async function endOf(frames: Buffer): Promise<number | undefined> {
+    const [host, port] = server.grpc.split(':');
+    const socket = connect(Number(port), host);
+    const settings = frame(SETTINGS, 0, 0, Buffer.alloc(0));
+    socket.write(Buffer.concat([Buffer.from(PREFACE), settings, frames]));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    const goAway = framesIn(Buffer.concat(chunks)).find(({ type }) => type === GOAWAY);
+    return goAway?.content.readUInt32BE(4);
+  }
+
+  test('a client may reset all calls that it may have open, and go on', async () => {
+    const own = new Connection(server.grpc);
+    const search = framed(wire.searchRequest(VALUES, 1));
+    expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+    const open = Array.from({ length: 256 }, () => own.open('SearchPoints', headers));
+    await own.settled();
+    for (const { stream } of open) stream.close(CANCEL);
+    await Promise.all(open.map((call) => call.closed));
+    expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+    own.close();
+  });
+
+  test('one that resets more of them at once is closed', async () => {
+    const message = framed(wire.searchRequest(VALUES, 1));
+    const key: [string, string] = ['authorization', server.keys.readonly];
+    const search = Buffer.concat([
+      frame(HEADERS, END_HEADERS, 1, headOf(SEARCH, key)),
+      frame(DATA, END_STREAM, 1, message),
+    ]);
+    const resets = resetCalls(3, 400, key);
+    expect(await endOf(Buffer.concat([search, resets]))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  test('one without a key is closed sooner', async () => {
+    expect(await endOf(resetCalls(1, 100))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 });
 

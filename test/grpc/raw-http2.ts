@@ -7,6 +7,7 @@ export const PRIORITY = 2;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
 export const PING = 6;
+export const GOAWAY = 7;
 export const WINDOW_UPDATE = 8;
 export const CONTINUATION = 9;
 export const END_STREAM = 0x1;
@@ -52,6 +53,20 @@ export function frame(type: number, flags: number, stream: number, content: Uint
   return Buffer.concat([header, content]);
 }
 
+/** The whole frames at the beginning of these bytes. */
+export function framesIn(bytes: Buffer): { type: number; flags: number; content: Buffer }[] {
+  const frames = [];
+  for (let at = 0; at + FRAME_HEADER_BYTES <= bytes.length;) {
+    const begin = at + FRAME_HEADER_BYTES;
+    const end = begin + bytes.readUIntBE(at, 3);
+    if (end > bytes.length) break;
+    const [type = 0, flags = 0] = bytes.subarray(at + 3);
+    frames.push({ type, flags, content: bytes.subarray(begin, end) });
+    at = end;
+  }
+  return frames;
+}
+
 /** A header field as HPACK writes one that it neither indexes nor compresses. */
 export function literal([name, value]: readonly [string, string]): Buffer {
   const bytes = [name, value].map((text) =>
@@ -61,22 +76,18 @@ export function literal([name, value]: readonly [string, string]): Buffer {
 }
 
 async function readAnswer(socket: Socket): Promise<RawAnswer> {
-  const answer: Record<number, Buffer[]> = { [HEADERS]: [], [DATA]: [] };
-  let rest = Buffer.alloc(0);
+  let received = Buffer.alloc(0);
   for await (const chunk of socket) {
-    rest = Buffer.concat([rest, chunk as Buffer]);
-    while (rest.length >= FRAME_HEADER_BYTES) {
-      const end = FRAME_HEADER_BYTES + rest.readUIntBE(0, 3);
-      if (rest.length < end) break;
-      const [type = 0, flags = 0] = rest.subarray(3, 5);
-      answer[type]?.push(rest.subarray(FRAME_HEADER_BYTES, end));
-      const isLast = type === HEADERS && (flags & END_STREAM) !== 0;
-      rest = rest.subarray(end);
-      if (isLast || type === RST_STREAM) {
-        const { [HEADERS]: headers = [], [DATA]: data = [] } = answer;
-        return { headers: Buffer.concat(headers), data: Buffer.concat(data) };
-      }
-    }
+    received = Buffer.concat([received, chunk as Buffer]);
+    const frames = framesIn(received);
+    const hasEnded = frames.some(
+      ({ type, flags }) => type === RST_STREAM || (type === HEADERS && (flags & END_STREAM) !== 0),
+    );
+    if (!hasEnded) continue;
+    const [headers, data] = [HEADERS, DATA].map((wanted) =>
+      frames.filter(({ type }) => type === wanted).map(({ content }) => content),
+    );
+    return { headers: Buffer.concat(headers ?? []), data: Buffer.concat(data ?? []) };
   }
   throw new Error('the connection ended without an answer');
 }
