@@ -1,6 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import type { Pace } from '../pace.js';
-import { MAX_HEADER_BYTES, type Connections } from './connections.js';
+import { MAX_HEADER_BYTES, MAX_RESETS_PER_S, type Connections } from './connections.js';
 import type { CallGate } from './gate.js';
 import { HTTP2_SETUP, type Http2Setup } from './seams.js';
 
@@ -35,6 +35,7 @@ export function channelOptions(
 ): ChannelOptions {
   const setup: Http2Setup = {
     maxHeaderBytes: MAX_HEADER_BYTES,
+    maxResetsPerS: MAX_RESETS_PER_S,
     pace,
     refuse: (path) => gate.refuse(path),
     onServer: (server) => connections.watch(server),

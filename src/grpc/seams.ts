@@ -83,6 +83,8 @@ export const HTTP2_SETUP = 'vectord.http2';
 export interface Http2Setup {
   /** For the settings that are sent to each client, besides those of grpc-js. */
   readonly maxHeaderBytes: number;
+  /** Calls that a client may reset in each second, where node lets nghttp2 be told. */
+  readonly maxResetsPerS: number;
   /** Says when a call may begin. */
   readonly pace: Pace;
   /** What to answer to a call of this path that is one too many. */
@@ -93,7 +95,11 @@ export interface Http2Setup {
 
 interface ServerInternals {
   readonly options: { readonly [HTTP2_SETUP]?: Http2Setup };
-  readonly commonServerOptions: { settings?: object };
+  readonly commonServerOptions: {
+    settings?: object;
+    streamResetBurst?: number;
+    streamResetRate?: number;
+  };
   createHttp2Server(credentials: unknown): Http2Server;
   _retrieveHandler(path: string): Handler | null;
   _streamHandler(
@@ -131,6 +137,8 @@ replace(server, 'createHttp2Server', (original) => {
     const { commonServerOptions: common } = this;
     if (setup !== undefined) {
       common.settings = { ...common.settings, maxHeaderListSize: setup.maxHeaderBytes };
+      common.streamResetBurst = setup.maxResetsPerS;
+      common.streamResetRate = setup.maxResetsPerS;
     }
     const http2Server = original.call(this, credentials);
     setup?.onServer(http2Server);

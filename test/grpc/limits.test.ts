@@ -359,6 +359,23 @@ describe('calls that are reset', () => {
     own.close();
   });
 
+  test.skipIf(process.version.startsWith('v20.'))(
+    'a client may go on resetting more calls than nghttp2 would have it',
+    async () => {
+      const own = new Connection(server.grpc);
+      const search = framed(wire.searchRequest(VALUES, 1));
+      expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+      for (let round = 0; round < 12; round += 1) {
+        const open = Array.from({ length: 100 }, () => own.open('SearchPoints', headers));
+        await own.settled();
+        for (const { stream } of open) stream.close(CANCEL);
+        await sleep(300);
+      }
+      expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+      own.close();
+    },
+  );
+
   test('one that resets more of them at once is closed', async () => {
     const message = framed(wire.searchRequest(VALUES, 1));
     const key: [string, string] = ['authorization', server.keys.readonly];
