@@ -18,9 +18,6 @@ const FAIR_TURN = 4;
 const UNNOTICED_MS = 2;
 const MAX_REST_MS = 100;
 
-/** How many times as long after one that was given up: its garbage has yet to be collected. */
-const REST_OF_GIVEN_UP = 4;
-
 /** What reads a socket, past all streams of node, whose types do not know of it. */
 interface Handle {
   /** Whether node itself wants to read. */
@@ -43,7 +40,6 @@ export class Strangers {
   #reading: Stranger | undefined;
   #since: EventLoopUtilization | undefined;
   #isHeard = false;
-  #isGivenUp = false;
   /** Whom to look at next: those that are new, that were silent so far, and that were heard. */
   readonly #due: readonly Set<Stranger>[] = [new Set(), new Set(), new Set()];
   /** Who was silent when looked at. */
@@ -72,11 +68,6 @@ export class Strangers {
     this.#wait(stranger);
   }
 
-  /** Hears that a connection is to end for what was read of it. */
-  noteGivenUp(): void {
-    this.#isGivenUp = true;
-  }
-
   /** Has nothing to do any more with one that has ended, or is known. */
   forget(stranger: Stranger): void {
     for (const due of this.#due) due.delete(stranger);
@@ -99,12 +90,10 @@ export class Strangers {
 
   #afterLook(): void {
     const since = this.#isHeard ? this.#since : undefined;
-    const tookMs = since === undefined ? 0 : performance.eventLoopUtilization(since).active;
-    const restMs = Math.min(tookMs, MAX_REST_MS) * (this.#isGivenUp ? REST_OF_GIVEN_UP : 1);
+    const restMs = since === undefined ? 0 : performance.eventLoopUtilization(since).active;
     this.#isHeard = false;
-    this.#isGivenUp = false;
     if (restMs < UNNOTICED_MS) this.#lookAtNext();
-    else this.#rest(performance.now() + restMs);
+    else this.#rest(performance.now() + Math.min(restMs, MAX_REST_MS));
   }
 
   /** A timer counts from the beginning of the turn of the loop in which it was set. */
@@ -202,11 +191,6 @@ export class Stranger {
     if (this.#isKnown) return;
     this.#isHeard = true;
     this.all.hear(this);
-  }
-
-  /** Notes that its connection is to end for what was read of it. */
-  noteGivenUp(): void {
-    if (!this.#isKnown) this.all.noteGivenUp();
   }
 
   /** Notes that it has shown a key. */

@@ -37,6 +37,7 @@ export function channelOptions(
     maxHeaderBytes: MAX_HEADER_BYTES,
     maxResetsPerS: MAX_RESETS_PER_S,
     pace,
+    knows: (authorization) => gate.knows(authorization),
     refuse: (path) => gate.refuse(path),
     onServer: (server) => connections.watch(server),
   };

@@ -213,6 +213,11 @@ export class Connection implements Holder {
     this.stranger.noteHeard();
   }
 
+  /** Whether a call has had a key. */
+  get isKnown(): boolean {
+    return this.stranger.isKnown;
+  }
+
   /** Notes that a call has a key. */
   noteKey(): void {
     this.#keyedCalls += 1;
@@ -226,8 +231,7 @@ export class Connection implements Holder {
 
   noteReset(): void {
     this.#resets += 1;
-    if (this.#resets > (this.stranger.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER))
-      this.#giveUp();
+    if (this.#resets > (this.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER)) this.#giveUp();
   }
 
   /** Notes that a call was answered before its message had come, which goes on coming for a while. */
@@ -305,7 +309,6 @@ export class Connection implements Holder {
   #giveUp(): void {
     if (this.#isGivenUp) return;
     this.#isGivenUp = true;
-    this.stranger.noteGivenUp();
     setImmediate(() => this.#end());
   }
 

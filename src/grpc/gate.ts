@@ -6,7 +6,7 @@ import type {
 } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
-import type { Keys } from '../keys.js';
+import type { KeyHolder, Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
 import type { Rules } from '../rules.js';
 import { CallRecord } from './call-record.js';
@@ -30,6 +30,8 @@ export interface CallGate {
    * message is read; what arrives is counted, and has to arrive in time.
    */
   readonly interceptor: ServerInterceptor;
+  /** Whether an authorization header says a key of the service. */
+  knows(authorization: string): boolean;
   /** Notes a call of this path that is one too many; says what to answer. */
   refuse(path: string): CallStatus;
 }
@@ -50,6 +52,7 @@ export function callGate(options: GateOptions): CallGate {
   };
   return {
     interceptor,
+    knows: (authorization) => holderOf(authorization, keys) !== undefined,
     refuse(path) {
       const { allowance, operation } = methodOf(path);
       const record = new CallRecord(operation, allowance, requests);
@@ -74,8 +77,7 @@ function checkAccess(
   if (values.length > 1) {
     return unauthenticated('The authorization metadata is given more than once');
   }
-  const text = value.toString();
-  const holder = keys.lookup(BEARER.exec(text)?.[1] ?? text);
+  const holder = holderOf(value.toString(), keys);
   if (holder === undefined) return unauthenticated('The API key is not known');
   noteKey(call);
   if (access === 'nobody') {
@@ -85,6 +87,10 @@ function checkAccess(
     return new VectordError('PERMISSION_DENIED', `A ${holder.role} key may not do this`);
   }
   return undefined;
+}
+
+function holderOf(authorization: string, keys: Keys): KeyHolder | undefined {
+  return keys.lookup(BEARER.exec(authorization)?.[1] ?? authorization);
 }
 
 function unauthenticated(message: string): VectordError {

@@ -87,6 +87,8 @@ export interface Http2Setup {
   readonly maxResetsPerS: number;
   /** Says when a call may begin. */
   readonly pace: Pace;
+  /** Whether an authorization header says a key of the service. */
+  knows(authorization: string): boolean;
   /** What to answer to a call of this path that is one too many. */
   refuse(path: string): CallStatus;
   /** Sees each server before it listens. */
@@ -179,10 +181,9 @@ replace(server, '_streamHandler', (original) => {
     // of the answer, which nobody sends any more.
     stream.once('aborted', endReset);
     const setup = this.options[HTTP2_SETUP];
+    const connection = connectionOf(stream.session);
     const begin = (): void => {
-      if (stream.destroyed) return;
-      const connection = connectionOf(stream.session);
-      if (connection?.isGivenUp === true) return;
+      if (stream.destroyed || connection?.isGivenUp === true) return;
       const path = String(headers[':path']);
       const kind = path.startsWith(KEYED_PATHS) ? 'keyed' : 'open';
       if (setup !== undefined && connection?.beginCall(kind) === false) {
@@ -206,6 +207,11 @@ replace(server, '_streamHandler', (original) => {
     if (turn === undefined) begin();
     else {
       (stream as CountedStream)[ARRIVED_AT_MS] = performance.now();
+      // Whose calls wait may well give them up, which a stranger may do less often.
+      const key = headers[AUTHORIZATION];
+      if (connection?.isKnown === false && typeof key === 'string' && setup?.knows(key) === true) {
+        connection.noteKey();
+      }
       void turn.then(begin);
     }
   };
@@ -282,7 +288,8 @@ replace(baseCall, 'decompressMessage', (original) => {
  */
 replace(baseCall, 'sendStatus', (original) => {
   return function sendStatus(this: CallInternals, answer) {
-    if (this.cancelled) return;
+    // What fails because its client has gone is no fault of anybody, and no status of the call.
+    if (this.checkCancelled()) return;
     const isEarly = !this.metadataSent && !this.receivedHalfClose;
     original.call(this, this[HOOKS]?.answer(answer) ?? answer);
     if (!isEarly) return;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:http2';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,6 +10,17 @@ import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
 import { Connection, NO_STATUS, framed } from './http2-call.js';
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  HEADERS,
+  PREFACE,
+  RST_STREAM,
+  SETTINGS,
+  frame,
+  headOf,
+} from './raw-http2.js';
 
 const MIB = 1024 * 1024;
 const CHECK = '/grpc.health.v1.Health/Check';
@@ -130,6 +142,27 @@ test('calls that are cancelled at once do no harm', async () => {
     connection.close();
   }
   await expectServing();
+});
+
+test('calls whose answers wait when their clients go have not failed', async () => {
+  const NO_WINDOW = Buffer.of(0, 4, 0, 0, 0, 0);
+  const INTERNAL_ERROR = Buffer.of(0, 0, 0, constants.NGHTTP2_INTERNAL_ERROR);
+  const search = '/vectordb.VectorDB/SearchPoints';
+  const key: [string, string] = ['authorization', server.keys.readonly];
+  const [host, port] = server.grpc.split(':');
+  const socket = connect(Number(port), host).resume();
+  socket.write(PREFACE);
+  socket.write(frame(SETTINGS, 0, 0, NO_WINDOW));
+  socket.write(frame(HEADERS, END_HEADERS, 1, headOf(search, key)));
+  socket.write(frame(DATA, END_STREAM, 1, framed(wire.searchRequest([1, 2, 3, 4], 1))));
+  await sleep(300);
+  socket.write(frame(RST_STREAM, 0, 1, INTERNAL_ERROR));
+  await sleep(300);
+  socket.destroy();
+  const metrics = await fetch(`${server.http}/metrics`, {
+    headers: { 'api-key': server.keys.readonly },
+  });
+  expect(await metrics.text()).not.toContain('status="INTERNAL"');
 });
 
 test.each([

@@ -347,6 +347,17 @@ describe('calls that are reset', () => {
     return goAway?.content.readUInt32BE(4);
   }
 
+  /** Which of these types the first frame has that has one of them. */
+  async function firstOf(types: readonly number[], socket: Socket): Promise<number | undefined> {
+    let received = Buffer.alloc(0);
+    for await (const chunk of socket) {
+      received = Buffer.concat([received, chunk as Buffer]);
+      const found = framesIn(received).find(({ type }) => types.includes(type));
+      if (found !== undefined) return found.type;
+    }
+    return undefined;
+  }
+
   test('a client may reset all calls that it may have open, and go on', async () => {
     const own = new Connection(server.grpc);
     const search = framed(wire.searchRequest(VALUES, 1));
@@ -385,6 +396,28 @@ describe('calls that are reset', () => {
     ]);
     const resets = resetCalls(3, 400, key);
     expect(await endOf(Buffer.concat([search, resets]))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  test('one with a key is not taken for one without while the service is busy', async () => {
+    const message = framed(wire.searchRequest(VALUES, 1));
+    const key: [string, string] = ['authorization', server.keys.readonly];
+    const search = (stream: number): Buffer =>
+      Buffer.concat([
+        frame(HEADERS, END_HEADERS, stream, headOf(SEARCH, key)),
+        frame(DATA, END_STREAM, stream, message),
+      ]);
+    const busy = new Connection(server.grpc);
+    expect(await busy.call('SearchPoints', headers, message)).toBe(status.OK);
+    for (let round = 0; round < 10; round += 1) {
+      const others = Array.from({ length: 250 }, () => busy.call('SearchPoints', headers, message));
+      const begin = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
+      const socket = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
+      socket.write(Buffer.concat([begin, resetCalls(1, 60, key), search(121)]));
+      expect(await firstOf([DATA, GOAWAY], socket)).toBe(DATA);
+      socket.destroy();
+      expect(new Set(await Promise.all(others))).toEqual(new Set([status.OK]));
+    }
+    busy.close();
   });
 
   test('one without a key is closed sooner', async () => {
