@@ -18,6 +18,12 @@ const FAIR_TURN = 4;
 const UNNOTICED_MS = 2;
 const MAX_REST_MS = 100;
 
+/**
+ * For so long nobody is read who comes from where one did that was given up. What was read of that
+ * one is garbage that takes long to be collected, and the next one would bring as much.
+ */
+const HELD_MS = 150;
+
 /** What reads a socket, past all streams of node, whose types do not know of it. */
 interface Handle {
   /** Whether node itself wants to read. */
@@ -44,6 +50,8 @@ export class Strangers {
   readonly #due: readonly Set<Stranger>[] = [new Set(), new Set(), new Set()];
   /** Who was silent when looked at. */
   readonly #silent = new Set<Stranger>();
+  /** Who waits because one was given up that came from the same place. */
+  readonly #held = new Map<string, Set<Stranger>>();
   #looks = 0;
   #isLooking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -68,15 +76,35 @@ export class Strangers {
     this.#wait(stranger);
   }
 
+  /** Hears that one that came from there is to end for what was read of it. */
+  hold(origin: string): void {
+    if (this.#held.has(origin)) return;
+    const isFromThere = (stranger: Stranger): boolean => stranger.origin === origin;
+    const held = new Set(this.#due.flatMap((due) => [...due]).filter(isFromThere));
+    for (const stranger of held) this.forget(stranger);
+    this.#held.set(origin, held);
+    const release = (): void => {
+      this.#held.delete(origin);
+      for (const stranger of held) this.#wait(stranger);
+    };
+    setTimeout(release, HELD_MS).unref();
+  }
+
   /** Has nothing to do any more with one that has ended, or is known. */
   forget(stranger: Stranger): void {
     for (const due of this.#due) due.delete(stranger);
     this.#silent.delete(stranger);
+    this.#held.get(stranger.origin)?.delete(stranger);
     if (stranger === this.#reading) this.#reading = undefined;
   }
 
   #wait(stranger: Stranger): void {
     stranger.stop();
+    const held = this.#held.get(stranger.origin);
+    if (held !== undefined) {
+      held.add(stranger);
+      return;
+    }
     this.#due[stranger.rank]?.add(stranger);
     this.#lookSoon();
   }
@@ -120,11 +148,12 @@ export class Strangers {
   }
 
   #takeNext(): Stranger | undefined {
-    this.#looks += 1;
     const isFair = this.#looks % FAIR_TURN === 0;
     const due = isFair ? this.#due.toReversed() : this.#due;
     const [next] = due.find(({ size }) => size > 0) ?? [];
-    if (next !== undefined) this.forget(next);
+    if (next === undefined) return undefined;
+    this.#looks += 1;
+    this.forget(next);
     return next;
   }
 
@@ -162,6 +191,8 @@ export class Strangers {
 
 /** One of them, or who was one. */
 export class Stranger {
+  /** Where it comes from, and to which interface. */
+  readonly origin: string;
   #isKnown = false;
   #isHeard = false;
   #looks = 0;
@@ -169,7 +200,9 @@ export class Stranger {
   constructor(
     private readonly socket: Socket & { readonly _handle?: Handle | null },
     private readonly all: Strangers,
-  ) {}
+  ) {
+    this.origin = `${socket.remoteAddress} ${socket.localPort}`;
+  }
 
   /** Whether it is a stranger no more. */
   get isKnown(): boolean {
@@ -191,6 +224,11 @@ export class Stranger {
     if (this.#isKnown) return;
     this.#isHeard = true;
     this.all.hear(this);
+  }
+
+  /** Notes that its connection is to end for what was read of it. */
+  noteGivenUp(): void {
+    if (!this.#isKnown) this.all.hold(this.origin);
   }
 
   /** Notes that it has shown a key. */

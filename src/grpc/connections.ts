@@ -309,6 +309,7 @@ export class Connection implements Holder {
   #giveUp(): void {
     if (this.#isGivenUp) return;
     this.#isGivenUp = true;
+    this.stranger.noteGivenUp();
     setImmediate(() => this.#end());
   }
 
