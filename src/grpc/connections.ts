@@ -229,7 +229,9 @@ export class Connection implements Holder {
     return this.#isGivenUp;
   }
 
+  /** Notes that a call was reset; those that end with their connection are not. */
   noteReset(): void {
+    if (this.session.destroyed) return;
     this.#resets += 1;
     if (this.#resets > (this.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER)) this.#giveUp();
   }
