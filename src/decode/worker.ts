@@ -23,11 +23,15 @@ function carryOut({ name, bytes }: Task): Outcome {
   }
 }
 
-/** What changes hands instead of being copied: not a part of memory that is used for others, too. */
+/**
+ * What changes hands instead of being copied: not memory that is used for others, too. Of that which
+ * node shares out, a little more than it says, one Buffer never has as much as half.
+ */
 function memoryOf(answer: object): ArrayBuffer[] {
-  return Object.values(answer).flatMap((field: unknown) =>
-    ArrayBuffer.isView(field) && field.buffer.byteLength > Buffer.poolSize
-      ? [field.buffer as ArrayBuffer]
-      : [],
-  );
+  return Object.values(answer).flatMap((field: unknown) => {
+    if (!ArrayBuffer.isView(field)) return [];
+    const { buffer, byteLength } = field;
+    const isItsOwn = buffer.byteLength > Buffer.poolSize && byteLength > buffer.byteLength / 2;
+    return isItsOwn ? [buffer as ArrayBuffer] : [];
+  });
 }
