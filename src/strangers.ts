@@ -69,9 +69,11 @@ export class Strangers {
   /** Hears of something that was read of a stranger, which may be the first of thousands. */
   hear(stranger: Stranger): void {
     if (stranger === this.#reading) this.#isHeard = true;
-    // Node may have gone on with any of them, behind an answer.
-    stranger.stop();
-    if (this.#due[stranger.rank]?.has(stranger) === true) return;
+    // One that waits already is only stopped: node may have gone on with it, behind an answer.
+    if (this.#due[stranger.rank]?.has(stranger) === true) {
+      stranger.stop();
+      return;
+    }
     this.forget(stranger);
     this.#wait(stranger);
   }

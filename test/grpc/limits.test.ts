@@ -321,8 +321,18 @@ describe('calls that are open', () => {
 
 describe('calls that are reset', () => {
   const SEARCH = '/vectordb.VectorDB/SearchPoints';
-  const NO_ERROR = 0;
-  const CANCEL = 8;
+  const { NGHTTP2_NO_ERROR: NO_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
+  const BEGIN = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
+  const message = framed(wire.searchRequest(VALUES, 1));
+  const withKey = (): [string, string] => ['authorization', server.keys.readonly];
+
+  /** A search on this stream, with a key. */
+  function search(stream: number): Buffer {
+    return Buffer.concat([
+      frame(HEADERS, END_HEADERS, stream, headOf(SEARCH, withKey())),
+      frame(DATA, END_STREAM, stream, message),
+    ]);
+  }
 
   /** Calls from this stream on, each reset behind its head, with one code or another. */
   function resetCalls(first: number, count: number, ...more: [string, string][]): Buffer {
@@ -339,8 +349,7 @@ describe('calls that are reset', () => {
   async function endOf(frames: Buffer): Promise<number | undefined> {
     const [host, port] = server.grpc.split(':');
     const socket = connect(Number(port), host);
-    const settings = frame(SETTINGS, 0, 0, Buffer.alloc(0));
-    socket.write(Buffer.concat([Buffer.from(PREFACE), settings, frames]));
+    socket.write(Buffer.concat([BEGIN, frames]));
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk as Buffer);
     const goAway = framesIn(Buffer.concat(chunks)).find(({ type }) => type === GOAWAY);
@@ -360,13 +369,12 @@ describe('calls that are reset', () => {
 
   test('a client may reset all calls that it may have open, and go on', async () => {
     const own = new Connection(server.grpc);
-    const search = framed(wire.searchRequest(VALUES, 1));
-    expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+    expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
     const open = Array.from({ length: 256 }, () => own.open('SearchPoints', headers));
     await own.settled();
     for (const { stream } of open) stream.close(CANCEL);
     await Promise.all(open.map((call) => call.closed));
-    expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+    expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
     own.close();
   });
 
@@ -374,45 +382,30 @@ describe('calls that are reset', () => {
     'a client may go on resetting more calls than nghttp2 would have it',
     async () => {
       const own = new Connection(server.grpc);
-      const search = framed(wire.searchRequest(VALUES, 1));
-      expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+      expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
       for (let round = 0; round < 12; round += 1) {
         const open = Array.from({ length: 100 }, () => own.open('SearchPoints', headers));
         await own.settled();
         for (const { stream } of open) stream.close(CANCEL);
         await sleep(300);
       }
-      expect(await own.call('SearchPoints', headers, search)).toBe(status.OK);
+      expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
       own.close();
     },
   );
 
   test('one that resets more of them at once is closed', async () => {
-    const message = framed(wire.searchRequest(VALUES, 1));
-    const key: [string, string] = ['authorization', server.keys.readonly];
-    const search = Buffer.concat([
-      frame(HEADERS, END_HEADERS, 1, headOf(SEARCH, key)),
-      frame(DATA, END_STREAM, 1, message),
-    ]);
-    const resets = resetCalls(3, 400, key);
-    expect(await endOf(Buffer.concat([search, resets]))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    const frames = Buffer.concat([search(1), resetCalls(3, 400, withKey())]);
+    expect(await endOf(frames)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 
   test('one with a key is not taken for one without while the service is busy', async () => {
-    const message = framed(wire.searchRequest(VALUES, 1));
-    const key: [string, string] = ['authorization', server.keys.readonly];
-    const search = (stream: number): Buffer =>
-      Buffer.concat([
-        frame(HEADERS, END_HEADERS, stream, headOf(SEARCH, key)),
-        frame(DATA, END_STREAM, stream, message),
-      ]);
     const busy = new Connection(server.grpc);
     expect(await busy.call('SearchPoints', headers, message)).toBe(status.OK);
     for (let round = 0; round < 10; round += 1) {
       const others = Array.from({ length: 250 }, () => busy.call('SearchPoints', headers, message));
-      const begin = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
       const socket = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
-      socket.write(Buffer.concat([begin, resetCalls(1, 60, key), search(121)]));
+      socket.write(Buffer.concat([BEGIN, resetCalls(1, 60, withKey()), search(121)]));
       expect(await firstOf([DATA, GOAWAY], socket)).toBe(DATA);
       socket.destroy();
       expect(new Set(await Promise.all(others))).toEqual(new Set([status.OK]));
