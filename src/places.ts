@@ -1,4 +1,5 @@
-import type { Server } from 'node:net';
+import type { DropArgument, Server } from 'node:net';
+import type { ConnectionStats } from './observe/connection-stats.js';
 
 /** So long a connection may be without a request that has a key when others want its place. */
 const UNKEYED_WHEN_FULL_MS = 1_000;
@@ -25,11 +26,17 @@ export class Places<Connection extends Holder> implements Iterable<Connection> {
   #readAtMs = performance.now();
   readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
 
-  constructor(private readonly count: number) {}
+  constructor(
+    private readonly count: number,
+    private readonly stats: ConnectionStats,
+  ) {}
 
   /** Has a server that does not listen yet close connections that find no place. */
   bound(server: Server): void {
     server.maxConnections = this.count;
+    server.on('drop', (dropped?: DropArgument) => {
+      this.stats.noteClosed('no_place', dropped?.remoteAddress);
+    });
   }
 
   get taken(): number {
@@ -38,11 +45,13 @@ export class Places<Connection extends Holder> implements Iterable<Connection> {
 
   take(connection: Connection): void {
     this.#holders.add(connection);
+    this.stats.open = this.#holders.size;
     this.#makeRoom();
   }
 
   leave(connection: Connection): void {
     this.#holders.delete(connection);
+    this.stats.open = this.#holders.size;
   }
 
   [Symbol.iterator](): Iterator<Connection> {

@@ -13,7 +13,8 @@ import { createKeysFile } from './keys-file.js';
 import { KeysWatch } from './keys-watch.js';
 import { Keys } from './keys.js';
 import type { Logger } from './logger.js';
-import { Metrics } from './observe/metrics.js';
+import { ConnectionStats } from './observe/connection-stats.js';
+import { Metrics, type ObservedInterface } from './observe/metrics.js';
 import { Requests } from './observe/requests.js';
 import { Pace } from './pace.js';
 import { Engine, type DimensionSource } from './native.js';
@@ -44,12 +45,13 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const decoder = new Decoder(rules);
     const service = new Service(engine, rules);
     const inflight = new InflightBytes(config.maxInflightBytes, config.maxRequestBytes);
-    const requests = openRequests(config, logger);
-    const observed = { engine, service, decoder, inflight, requests: Object.values(requests) };
-    const metrics = new Metrics({ ...observed, dataPath });
+    const interfaces = watchInterfaces(config, logger);
+    const { maxConnections } = config;
+    const observed = { engine, service, decoder, inflight, maxConnections, dataPath };
+    const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
     const pace = new Pace();
     const shared = { service, decoder, keys, inflight, pace, logger };
-    const servers = await startServers(config, shared, requests, metrics);
+    const servers = await startServers(config, shared, interfaces, metrics);
     const watch = new KeysWatch(keys, logger);
     const graphLog = new GraphLog(engine, config, logger);
     return {
@@ -141,17 +143,23 @@ interface Shared {
   readonly logger: Logger;
 }
 
-/** Who notes the requests of each interface. */
-interface RequestsOfEach {
-  readonly http: Requests;
-  readonly grpc: Requests;
+/** Who notes what happens on each interface. */
+interface Interfaces {
+  readonly http: ObservedInterface;
+  readonly grpc: ObservedInterface;
 }
 
-function openRequests({ slowRequestMs }: Config, logger: Logger): RequestsOfEach {
-  const shared = { logger, slowRequestMs };
+function watchInterfaces({ slowRequestMs }: Config, logger: Logger): Interfaces {
+  const watch = (
+    protocol: 'http' | 'grpc',
+    nameOf: (status: number) => string | number,
+  ): ObservedInterface => ({
+    requests: new Requests({ protocol, nameOf, logger, slowRequestMs }),
+    connectionStats: new ConnectionStats({ protocol, logger }),
+  });
   return {
-    http: new Requests({ ...shared, protocol: 'http', nameOf: (status) => status }),
-    grpc: new Requests({ ...shared, protocol: 'grpc', nameOf: (code) => Status[code] ?? code }),
+    http: watch('http', (status) => status),
+    grpc: watch('grpc', (code) => Status[code] ?? code),
   };
 }
 
@@ -159,7 +167,7 @@ function openRequests({ slowRequestMs }: Config, logger: Logger): RequestsOfEach
 async function startServers(
   config: Config,
   shared: Shared,
-  requests: RequestsOfEach,
+  interfaces: Interfaces,
   metrics: Metrics,
 ): Promise<{ http: Server; grpc: Server }> {
   const { logger } = shared;
@@ -169,8 +177,8 @@ async function startServers(
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;
   const [http, grpc] = await Promise.allSettled([
-    startHttp({ ...both, ...httpAddress, requests: requests.http, metrics, metricsOpen }),
-    startGrpc({ ...both, ...grpcAddress, requests: requests.grpc, reflection }),
+    startHttp({ ...both, ...httpAddress, ...interfaces.http, metrics, metricsOpen }),
+    startGrpc({ ...both, ...grpcAddress, ...interfaces.grpc, reflection }),
   ]);
   if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
     return { http: http.value, grpc: grpc.value };

@@ -5,6 +5,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import { Places, type Holder } from '../places.js';
 import type { Stranger, Strangers } from '../strangers.js';
 
@@ -75,6 +76,15 @@ const PROBE = {
 } as const;
 const PING_BYTES = 17;
 
+/** What node calls its faults of a client. There are others: a client that closes with an error. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'ERR_HTTP2_ERROR',
+  'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
+]);
+
+/** Of what is closed for these reasons the client is told that it shall calm down. */
+const ASKS_TOO_MUCH: ReadonlySet<CloseReason> = new Set(['resets', 'pieces', 'idle_frames']);
+
 const CONNECTION = Symbol('connection');
 
 interface WatchedSession extends Http2Session {
@@ -97,8 +107,9 @@ export class Connections {
   constructor(
     maxConnections: number,
     private readonly strangers: Strangers,
+    readonly stats: ConnectionStats,
   ) {
-    this.#places = new Places(maxConnections);
+    this.#places = new Places(maxConnections, stats);
   }
 
   /** Takes charge of the connections of a server that does not listen yet. */
@@ -118,6 +129,9 @@ export class Connections {
         if (stream.destroyed) connection.noteReset();
       });
       session.once('close', () => this.#leave(connection));
+    });
+    server.on('sessionError', (error: NodeJS.ErrnoException, session: WatchedSession) => {
+      if (BROKEN.has(error.code ?? '')) session[CONNECTION]?.noteBroken();
     });
   }
 
@@ -187,9 +201,13 @@ export class Connection implements Holder {
     return this.#keyedCalls + this.#open.keyed > 0 ? 0 : nowMs - this.#keyedAtMs;
   }
 
-  /** Ends it, of which its client is told. */
   giveWay(): void {
-    this.#end(constants.NGHTTP2_NO_ERROR);
+    this.#end('gave_way');
+  }
+
+  /** Notes that node ends it, for what its client sent. */
+  noteBroken(): void {
+    this.all.stats.noteClosed('protocol', this.socket.remoteAddress);
   }
 
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
@@ -233,7 +251,7 @@ export class Connection implements Holder {
   noteReset(): void {
     if (this.session.destroyed) return;
     this.#resets += 1;
-    if (this.#resets > (this.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER)) this.#giveUp();
+    if (this.#resets > (this.isKnown ? MAX_RESETS : MAX_RESETS_OF_STRANGER)) this.#giveUp('resets');
   }
 
   /** Notes that a call was answered before its message had come, which goes on coming for a while. */
@@ -247,7 +265,7 @@ export class Connection implements Holder {
     this.#pieces += 1;
     const allowed =
       MAX_PIECES + this.#calls * PIECES_OF_CALL + this.#messageBytes / LEAST_PIECE_BYTES;
-    if (this.#pieces > allowed) this.#giveUp();
+    if (this.#pieces > allowed) this.#giveUp('pieces');
   }
 
   /** Closes the connection when it costs without bringing a call on. */
@@ -274,8 +292,8 @@ export class Connection implements Holder {
     this.#refusals = 0;
 
     const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
-    if (isSilent) this.giveWay();
-    else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end();
+    if (isSilent) this.#end('silent');
+    else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end('idle_frames');
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
   }
 
@@ -300,7 +318,7 @@ export class Connection implements Holder {
         probe.isAnswered = error === null;
       });
     } else if (!this.#probe.isAnswered && nowMs - this.#probe.sentAtMs > timeoutMs) {
-      this.giveWay();
+      this.#end('unanswered_ping');
     }
   }
 
@@ -308,17 +326,22 @@ export class Connection implements Holder {
    * Ends it outside of nghttp2, which is reading: to end it node would have it write meanwhile, and
    * that goes on for ever when it has come to a call that is being reset.
    */
-  #giveUp(): void {
+  #giveUp(reason: CloseReason): void {
     if (this.#isGivenUp) return;
     this.#isGivenUp = true;
     this.stranger.noteGivenUp();
-    setImmediate(() => this.#end());
+    setImmediate(() => this.#end(reason));
   }
 
-  #end(code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
-    // Without an error node tells the client NO_ERROR, whatever the code is.
-    const reason = code === constants.NGHTTP2_NO_ERROR ? undefined : new Error('asks too much');
-    this.session.destroy(reason, code);
+  /** Ends it, of which its client is told. */
+  #end(reason: CloseReason): void {
+    if (!this.session.destroyed) {
+      this.all.stats.noteClosed(reason, this.socket.remoteAddress);
+      if (ASKS_TOO_MUCH.has(reason)) {
+        // Without an error node tells the client NO_ERROR, whatever the code is.
+        this.session.destroy(new Error(reason), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      } else this.session.destroy();
+    }
     // Node would wait until its client has read what is being written, which it may never do.
     setImmediate(() => this.socket.destroy());
   }

@@ -6,7 +6,7 @@ import type { Decoder } from '../decode/decoder.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
-import type { Requests } from '../observe/requests.js';
+import type { ObservedInterface } from '../observe/metrics.js';
 import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
 import type { Strangers } from '../strangers.js';
@@ -19,7 +19,7 @@ import { vectorDbHandlers } from './handlers.js';
 import { Health } from './health.js';
 import { reflection, reflectionDefinitions } from './reflection.js';
 
-export interface GrpcOptions {
+export interface GrpcOptions extends ObservedInterface {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -31,7 +31,6 @@ export interface GrpcOptions {
   readonly keys: Keys;
   readonly pace: Pace;
   readonly inflight: InflightBytes;
-  readonly requests: Requests;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;
 }
@@ -50,7 +49,11 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
   makeCallContextsLazy();
-  const connections = new Connections(options.maxConnections, options.strangers);
+  const connections = new Connections(
+    options.maxConnections,
+    options.strangers,
+    options.connectionStats,
+  );
   const { rules } = service;
   const gate = callGate({ ...options, rules });
   const server = createServer(

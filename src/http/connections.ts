@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ConnectionStats } from '../observe/connection-stats.js';
 import { Places, type Holder } from '../places.js';
 import type { Stranger, Strangers } from '../strangers.js';
 
@@ -15,15 +16,16 @@ export class Connections {
   constructor(
     maxConnections: number,
     private readonly strangers: Strangers,
+    private readonly stats: ConnectionStats,
   ) {
-    this.#places = new Places(maxConnections);
+    this.#places = new Places(maxConnections, stats);
   }
 
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Server): void {
     this.#places.bound(server);
     server.on('connection', (socket: Watched) => {
-      const connection = new Connection(socket, this.strangers.meet(socket));
+      const connection = new Connection(socket, this.strangers.meet(socket), this.stats);
       socket[CONNECTION] = connection;
       socket.once('close', () => this.#places.leave(connection));
       this.#places.take(connection);
@@ -67,6 +69,7 @@ class Connection implements Holder {
   constructor(
     private readonly socket: Socket,
     private readonly stranger: Stranger,
+    private readonly stats: ConnectionStats,
   ) {}
 
   noteHeard(): void {
@@ -92,6 +95,8 @@ class Connection implements Holder {
   }
 
   giveWay(): void {
+    if (this.socket.destroyed) return;
+    this.stats.noteClosed('gave_way', this.socket.remoteAddress);
     this.socket.destroy();
   }
 }

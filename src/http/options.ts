@@ -2,14 +2,13 @@ import type { Decoder } from '../decode/decoder.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
-import type { Metrics } from '../observe/metrics.js';
-import type { Requests } from '../observe/requests.js';
+import type { Metrics, ObservedInterface } from '../observe/metrics.js';
 import type { Pace } from '../pace.js';
 import type { Service } from '../service.js';
 import type { Strangers } from '../strangers.js';
 
 /** What the HTTP interface is made of. */
-export interface HttpOptions {
+export interface HttpOptions extends ObservedInterface {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -22,7 +21,6 @@ export interface HttpOptions {
   readonly pace: Pace;
   readonly inflight: InflightBytes;
   readonly logger: Logger;
-  readonly requests: Requests;
   readonly metrics: Metrics;
   /** Whether metrics are for everyone, not only for those with a key. */
   readonly metricsOpen: boolean;

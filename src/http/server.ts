@@ -47,7 +47,11 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     requireHostHeader: false,
   });
   server.timeout = SOCKET_IDLE_TIMEOUT_MS;
-  const connections = new Connections(options.maxConnections, options.strangers);
+  const connections = new Connections(
+    options.maxConnections,
+    options.strangers,
+    options.connectionStats,
+  );
   connections.watch(server);
   stopReadingWhenCut(server);
 

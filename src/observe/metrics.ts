@@ -5,6 +5,7 @@ import { similarityName } from '../model.js';
 import type { Engine, EngineMetrics, EngineStatus } from '../native.js';
 import type { Service } from '../service.js';
 import { VERSION } from '../version.js';
+import type { ConnectionStats } from './connection-stats.js';
 import { Exposition, type Labels } from './exposition.js';
 import { FolderMeasure, type FolderSize } from './folder-size.js';
 import type { Requests } from './requests.js';
@@ -20,8 +21,15 @@ export interface Observed {
   readonly service: Pick<Service, 'faults'>;
   readonly decoder: Pick<Decoder, 'waiting'>;
   readonly inflight: InflightBytes;
-  readonly requests: readonly Requests[];
+  readonly interfaces: readonly ObservedInterface[];
+  readonly maxConnections: number;
   readonly dataPath: string;
+}
+
+/** What is told of an interface. */
+export interface ObservedInterface {
+  readonly requests: Requests;
+  readonly connectionStats: ConnectionStats;
 }
 
 /** What the service tells of itself, put together only when somebody asks. */
@@ -48,11 +56,19 @@ export class Metrics {
 
   /** All metrics in the text format of Prometheus. */
   async text(): Promise<string> {
-    const { engine, service, inflight, decoder, requests } = this.#observed;
+    const { engine, service, inflight, decoder, interfaces } = this.#observed;
     const size = await this.#folder.size();
     const to = new Exposition();
     writeBuild(to);
-    for (const each of requests) writeRequests(to, each);
+    for (const { requests, connectionStats } of interfaces) {
+      writeRequests(to, requests);
+      writeConnections(to, connectionStats);
+    }
+    to.gauge(
+      'vectord_connections_limit',
+      'How many each interface may have (MAX_CONNECTIONS).',
+      this.#observed.maxConnections,
+    );
     const malformed = Array.from(
       this.#malformed,
       ([status, count]) => [{ status: String(status) }, count] as const,
@@ -110,6 +126,13 @@ function writeRequests(to: Exposition, requests: Requests): void {
   const name = `vectord_${requests.protocol}_request_duration_seconds`;
   to.histogram(name, 'From the arrival of a request to its answer.', durations);
   to.gauge(`${prefix}_under_way`, 'Requests that have not ended.', requests.underWay);
+}
+
+function writeConnections(to: Exposition, { protocol, open, closed }: ConnectionStats): void {
+  const name = `vectord_${protocol}_connections`;
+  to.gauge(name, 'Connections that are open.', open);
+  const reasons = Array.from(closed, ([reason, count]) => [{ reason }, count] as const);
+  to.counter(`${name}_closed_total`, 'Connections that the service closed, and why.', reasons);
 }
 
 function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): void {

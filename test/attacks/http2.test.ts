@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js';
 import { expect } from 'vitest';
 import { Connection, framed, NO_STATUS } from '../grpc/http2-call.js';
 import {
+  BEGIN,
   CONTINUATION,
   DATA,
   END_HEADERS,
@@ -12,7 +13,6 @@ import {
   headOf,
   literal,
   PING,
-  PREFACE,
   PRIORITY,
   RST_STREAM,
   SETTINGS,
@@ -29,8 +29,7 @@ const EMPTY = Buffer.alloc(0);
 /** A connection on which frames are sent as they are, and answers are read and dropped. */
 async function open(target: Target): Promise<RawConnection> {
   const connection = new RawConnection(target.server.grpc).read();
-  await connection.send(PREFACE);
-  await connection.send(frame(SETTINGS, 0, 0, EMPTY));
+  await connection.send(BEGIN);
   return connection;
 }
 
@@ -78,7 +77,7 @@ underAttack('frames that bring nothing on', [
     name: 'pings from a client that reads no answer',
     async strike(target) {
       const connection = new RawConnection(target.server.grpc);
-      await connection.send(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, EMPTY)]));
+      await connection.send(BEGIN);
       await connection.flood(many(frame(PING, 0, 0, Buffer.alloc(8))));
       await connection.end();
     },

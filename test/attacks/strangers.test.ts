@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  BEGIN,
   END_HEADERS,
   fieldsOf,
   frame,
   HEADERS,
   literal,
-  PREFACE,
   RST_STREAM,
-  SETTINGS,
 } from '../grpc/raw-http2.js';
 import { endAll, many, openAll } from './flood.js';
 import type { Target } from './target.js';
@@ -52,9 +51,8 @@ function volleyOfFrames(callOf: (stream: number, head: Buffer) => Buffer) {
   for (let bytes = 0; bytes < READ_BYTES; bytes += calls.at(-1)?.length ?? 0) {
     calls.push(callOf(2 * calls.length + 1, again));
   }
-  const opening = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
   const all = Buffer.concat(calls);
-  return async ({ server }: Target): Promise<void> => await allAtOnce(server.grpc, opening, all);
+  return async ({ server }: Target): Promise<void> => await allAtOnce(server.grpc, BEGIN, all);
 }
 
 underAttack('a hundred connections at once, none with a key', [

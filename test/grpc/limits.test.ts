@@ -12,6 +12,7 @@ import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
 import { Connection, framed, NO_STATUS } from './http2-call.js';
 import {
+  BEGIN,
   DATA,
   END_HEADERS,
   END_STREAM,
@@ -22,6 +23,7 @@ import {
   headOf,
   PREFACE,
   RST_STREAM,
+  resetCalls,
   SETTINGS,
   WINDOW_UPDATE,
 } from './raw-http2.js';
@@ -268,8 +270,7 @@ test.skipIf(process.platform !== 'linux')(
     const message = framed(gzipSync(Buffer.alloc(62 * MIB)), true);
     const head = headOf('/grpc.health.v1.Health/Check', ['grpc-encoding', 'gzip']);
     const begin = Buffer.concat([
-      Buffer.from(PREFACE),
-      frame(SETTINGS, 0, 0, Buffer.alloc(0)),
+      BEGIN,
       frame(HEADERS, END_HEADERS, 1, head),
       ...chunksOf(message.subarray(0, -10)).map((chunk) => frame(DATA, 0, 1, chunk)),
     ]);
@@ -321,8 +322,6 @@ describe('calls that are open', () => {
 
 describe('calls that are reset', () => {
   const SEARCH = '/vectordb.VectorDB/SearchPoints';
-  const { NGHTTP2_NO_ERROR: NO_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
-  const BEGIN = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
   const message = framed(wire.searchRequest(VALUES, 1));
   const withKey = (): [string, string] => ['authorization', server.keys.readonly];
 
@@ -332,17 +331,6 @@ describe('calls that are reset', () => {
       frame(HEADERS, END_HEADERS, stream, headOf(SEARCH, withKey())),
       frame(DATA, END_STREAM, stream, message),
     ]);
-  }
-
-  /** Calls from this stream on, each reset behind its head, with one code or another. */
-  function resetCalls(first: number, count: number, ...more: [string, string][]): Buffer {
-    const head = headOf(SEARCH, ...more);
-    const calls = Array.from({ length: count }, (_, index) => {
-      const stream = first + 2 * index;
-      const code = Buffer.of(0, 0, 0, index % 2 === 0 ? CANCEL : NO_ERROR);
-      return [frame(HEADERS, END_HEADERS, stream, head), frame(RST_STREAM, 0, stream, code)];
-    });
-    return Buffer.concat(calls.flat());
   }
 
   /** The code of the GOAWAY with which a connection ends on which all this comes at once. */
@@ -372,7 +360,7 @@ describe('calls that are reset', () => {
     expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
     const open = Array.from({ length: 256 }, () => own.open('SearchPoints', headers));
     await own.settled();
-    for (const { stream } of open) stream.close(CANCEL);
+    for (const { stream } of open) stream.close(constants.NGHTTP2_CANCEL);
     await Promise.all(open.map((call) => call.closed));
     expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
     own.close();
@@ -386,7 +374,7 @@ describe('calls that are reset', () => {
       for (let round = 0; round < 12; round += 1) {
         const open = Array.from({ length: 100 }, () => own.open('SearchPoints', headers));
         await own.settled();
-        for (const { stream } of open) stream.close(CANCEL);
+        for (const { stream } of open) stream.close(constants.NGHTTP2_CANCEL);
         await sleep(300);
       }
       expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
@@ -395,7 +383,7 @@ describe('calls that are reset', () => {
   );
 
   test('one that resets more of them at once is closed', async () => {
-    const frames = Buffer.concat([search(1), resetCalls(3, 400, withKey())]);
+    const frames = Buffer.concat([search(1), resetCalls(SEARCH, 3, 400, withKey())]);
     expect(await endOf(frames)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 
@@ -405,7 +393,7 @@ describe('calls that are reset', () => {
     for (let round = 0; round < 10; round += 1) {
       const others = Array.from({ length: 250 }, () => busy.call('SearchPoints', headers, message));
       const socket = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
-      socket.write(Buffer.concat([BEGIN, resetCalls(1, 60, withKey()), search(121)]));
+      socket.write(Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 60, withKey()), search(121)]));
       expect(await firstOf([DATA, GOAWAY], socket)).toBe(DATA);
       socket.destroy();
       expect(new Set(await Promise.all(others))).toEqual(new Set([status.OK]));
@@ -414,7 +402,7 @@ describe('calls that are reset', () => {
   });
 
   test('one without a key is closed sooner', async () => {
-    expect(await endOf(resetCalls(1, 100))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(await endOf(resetCalls(SEARCH, 1, 100))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 });
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
@@ -13,6 +14,9 @@ export const CONTINUATION = 9;
 export const END_STREAM = 0x1;
 export const END_HEADERS = 0x4;
 const FRAME_HEADER_BYTES = 9;
+
+/** What a client sends before anything else. */
+export const BEGIN = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
 
 /** What came back on the stream, undecoded. */
 export interface RawAnswer {
@@ -33,8 +37,7 @@ export async function rawCall(
   const socket = connect(Number(port), host);
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
-  socket.write(PREFACE);
-  socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)));
+  socket.write(BEGIN);
   socket.write(frame(HEADERS, END_HEADERS, 1, Buffer.concat(fields.map(literal))));
   socket.write(frame(DATA, END_STREAM, 1, Buffer.concat([prefix, message])));
   try {
@@ -107,4 +110,21 @@ export function fieldsOf(path: string): (readonly [string, string])[] {
 /** The headers of a call, as they go over the wire. */
 export function headOf(path: string, ...more: (readonly [string, string])[]): Buffer {
   return Buffer.concat([...fieldsOf(path), ...more].map(literal));
+}
+
+/** Calls from this stream on, each reset behind its head, with one code or another. */
+export function resetCalls(
+  path: string,
+  first: number,
+  count: number,
+  ...more: (readonly [string, string])[]
+): Buffer {
+  const { NGHTTP2_NO_ERROR: NO_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
+  const head = headOf(path, ...more);
+  const calls = Array.from({ length: count }, (_, index) => {
+    const stream = first + 2 * index;
+    const code = Buffer.of(0, 0, 0, index % 2 === 0 ? CANCEL : NO_ERROR);
+    return [frame(HEADERS, END_HEADERS, stream, head), frame(RST_STREAM, 0, stream, code)];
+  });
+  return Buffer.concat(calls.flat());
 }

@@ -1,8 +1,18 @@
 import { constants } from 'node:http2';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RawClient } from '../grpc/client.js';
 import { Connection } from '../grpc/http2-call.js';
+import {
+  BEGIN,
+  DATA,
+  END_HEADERS,
+  frame,
+  HEADERS,
+  headOf,
+  resetCalls,
+  WINDOW_UPDATE,
+} from '../grpc/raw-http2.js';
 import { Client, sendRaw, statusOf, text } from '../http/client.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
@@ -13,6 +23,7 @@ const VECTOR = [1, 2, 3, 4];
 const INSERT = wire.insertRequest(VECTOR, 'x');
 const HTTP = 'vectord_http_requests_total';
 const GRPC = 'vectord_grpc_requests_total';
+const PATIENCE = 10_000;
 
 let server: TestServer;
 let anyone: Client;
@@ -219,6 +230,106 @@ describe('requests', () => {
       expect(ended).toEqual({ '{method=vectordb.VectorDB/InsertVector}': 1 });
     });
     connection.close();
+  });
+});
+
+describe('connections', () => {
+  const SEARCH = '/vectordb.VectorDB/SearchPoints';
+  let own: TestServer;
+
+  afterEach(async () => {
+    expect(await own.stop()).toBe(0);
+  });
+
+  /** Connects past all clients; what comes back is thrown away. */
+  function connectTo(address: string, first: Uint8Array = Buffer.alloc(0)): Socket {
+    const { hostname, port } = new URL(address.startsWith('http') ? address : `http://${address}`);
+    const socket = connect(Number(port), hostname).resume();
+    socket.on('error', () => {});
+    socket.write(first);
+    return socket;
+  }
+
+  async function ended(socket: Socket): Promise<void> {
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  }
+
+  test('those that are open are told of, and how many there may be', async () => {
+    own = await startServer({ env: { MAX_CONNECTIONS: '50' } });
+    const client = new Client(own, own.keys.readonly);
+    const sockets = [
+      ...Array.from({ length: 3 }, () => connectTo(own.grpc)),
+      ...Array.from({ length: 4 }, () => connectTo(own.http)),
+    ];
+    await vi.waitFor(async () => {
+      const during = await scrape(client);
+      expect(during.value('vectord_grpc_connections')).toBe(3);
+      // Those of the scrapes as well.
+      expect(during.value('vectord_http_connections')).toBeGreaterThan(4);
+      expect(during.value('vectord_connections_limit')).toBe(50);
+    }, PATIENCE);
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => {
+      const after = await scrape(client);
+      expect(after.value('vectord_grpc_connections')).toBe(0);
+      expect(after.value('vectord_http_connections')).toBeLessThan(4);
+      expect(after.all('vectord_grpc_connections_closed_total').size).toBe(0);
+    }, PATIENCE);
+  });
+
+  test('those that are closed for what their clients do are told of, and logged', async () => {
+    own = await startServer();
+    const client = new Client(own, own.keys.readonly);
+    const idle = Array.from({ length: 40_000 }, () =>
+      frame(WINDOW_UPDATE, 0, 0, Buffer.of(0, 0, 0, 1)),
+    );
+    const pieces = Array.from({ length: 3_000 }, () => frame(DATA, 0, 1, Buffer.of(0)));
+    const head = headOf(SEARCH, ['authorization', own.keys.readonly]);
+    const attacks = {
+      protocol: Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+      resets: Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 100)]),
+      idle_frames: Buffer.concat([BEGIN, ...idle]),
+      pieces: Buffer.concat([BEGIN, frame(HEADERS, END_HEADERS, 1, head), ...pieces]),
+    };
+    for (const attack of Object.values(attacks)) await ended(connectTo(own.grpc, attack));
+    const found = await scrape(client);
+    const closed = found.all('vectord_grpc_connections_closed_total');
+    expect(Object.fromEntries(closed)).toEqual({
+      '{reason=protocol}': 1,
+      '{reason=resets}': 1,
+      '{reason=idle_frames}': 1,
+      '{reason=pieces}': 1,
+    });
+    expect(found.value('vectord_grpc_requests_under_way')).toBe(0);
+    for (const reason of Object.keys(attacks)) {
+      const line = `"interface":"grpc","reason":"${reason}","address":"127.0.0.1"`;
+      expect(own.log()).toContain(line);
+    }
+  });
+
+  test('those that find no place, or give theirs up, are told of on both interfaces', async () => {
+    own = await startServer({ env: { MAX_CONNECTIONS: '2' } });
+    const busy = [new Connection(own.grpc), new Connection(own.grpc)];
+    for (const each of busy) {
+      each.open('SearchPoints', { authorization: own.keys.readonly });
+      await each.settled();
+    }
+    await ended(connectTo(own.grpc));
+    for (const each of busy) each.close();
+    const client = new Client(own, own.keys.readonly);
+    await vi.waitFor(async () => {
+      expect((await scrape(client)).value('vectord_grpc_connections')).toBe(0);
+    }, PATIENCE);
+    const silent = [own.grpc, own.grpc, own.http, own.http].map((to) => connectTo(to));
+    await Promise.race(silent.slice(0, 2).map(ended));
+    await Promise.race(silent.slice(2).map(ended));
+    const found = await vi.waitFor(async () => await scrape(client), PATIENCE);
+    const grpc = 'vectord_grpc_connections_closed_total';
+    expect(found.value(grpc, { reason: 'no_place' })).toBeGreaterThanOrEqual(1);
+    expect(found.value(grpc, { reason: 'gave_way' })).toBeGreaterThanOrEqual(1);
+    const http = 'vectord_http_connections_closed_total';
+    expect(found.value(http, { reason: 'gave_way' })).toBeGreaterThanOrEqual(1);
+    for (const socket of silent) socket.destroy();
   });
 });
 

@@ -1,0 +1,47 @@
+import type { Logger } from '../logger.js';
+import { FewLines } from './few-lines.js';
+
+/**
+ * Why the service closed a connection: it was one too many, or made room for another; nothing came
+ * on it, or no answer to a ping; its client broke the protocol, reset too many calls, sent messages
+ * in too small pieces, or too much that is neither call nor message.
+ */
+export type CloseReason =
+  | 'no_place'
+  | 'gave_way'
+  | 'silent'
+  | 'unanswered_ping'
+  | 'protocol'
+  | 'resets'
+  | 'pieces'
+  | 'idle_frames';
+
+export interface ConnectionStatsOptions {
+  readonly protocol: 'http' | 'grpc';
+  readonly logger: Logger;
+}
+
+/** The connections of one interface: how many there are, and why the service closed others. */
+export class ConnectionStats {
+  open = 0;
+  readonly closed = new Map<CloseReason, number>();
+  readonly #options: ConnectionStatsOptions;
+  readonly #lines = new FewLines();
+
+  constructor(options: ConnectionStatsOptions) {
+    this.#options = options;
+  }
+
+  get protocol(): 'http' | 'grpc' {
+    return this.#options.protocol;
+  }
+
+  /** Notes that the service closes a connection from this address. */
+  noteClosed(reason: CloseReason, address: string | undefined): void {
+    this.closed.set(reason, (this.closed.get(reason) ?? 0) + 1);
+    const leftOut = this.#lines.next();
+    if (leftOut === undefined) return;
+    const { logger, protocol } = this.#options;
+    logger.warn({ interface: protocol, reason, address, ...leftOut }, 'connection closed');
+  }
+}
