@@ -9,6 +9,7 @@ import { startHttp } from '../../dist/http/server.js';
 import { InflightBytes } from '../../dist/inflight.js';
 import { Keys } from '../../dist/keys.js';
 import { createLogger } from '../../dist/logger.js';
+import { ConnectionStats } from '../../dist/observe/connection-stats.js';
 import { Requests } from '../../dist/observe/requests.js';
 import { Pace } from '../../dist/pace.js';
 import { formatPointId } from '../../dist/point-id.js';
@@ -41,6 +42,7 @@ function parts(dimension, protocol) {
     JSON.stringify({ keys: [{ name: 'bench', role: 'readonly', key: KEY }] }),
   );
   const keys = Keys.load(keysFile);
+  const logger = createLogger(config.logLevel);
   rmSync(folder, { recursive: true });
   return {
     host: LOCALHOST,
@@ -52,12 +54,13 @@ function parts(dimension, protocol) {
     decoder: new Decoder(rules),
     keys,
     inflight: new InflightBytes(config.maxInflightBytes),
+    connectionStats: new ConnectionStats({ protocol, logger }),
     requests: new Requests({
       protocol,
-      logger: createLogger(config.logLevel),
+      logger,
       slowRequestMs: config.slowRequestMs,
       nameOf: (status) => status,
     }),
-    logger: createLogger(config.logLevel),
+    logger,
   };
 }
