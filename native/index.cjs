@@ -842,3 +842,4 @@ module.exports.formatVector = nativeBinding.formatVector
 module.exports.liftVectors = nativeBinding.liftVectors
 module.exports.liftVectorsInto = nativeBinding.liftVectorsInto
 module.exports.restoreFolder = nativeBinding.restoreFolder
+module.exports.unreadBytes = nativeBinding.unreadBytes

@@ -232,3 +232,9 @@ export interface NativePoint {
 
 /** Verifies a backup and copies it into a data folder that is missing or empty. */
 export declare function restoreFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
+
+/**
+ * Bytes that have arrived on a socket, given by its file descriptor, and wait to be read; 0 where
+ * the system does not say.
+ */
+export declare function unreadBytes(descriptor: number): number

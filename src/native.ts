@@ -233,6 +233,11 @@ export async function restoreFolder(
   return await translateFolder(() => native.restoreFolder(source, target, onEvent));
 }
 
+/** Bytes that have arrived on a socket, given by its file descriptor, and wait to be read. */
+export function unreadBytes(descriptor: number): number {
+  return native.unreadBytes(descriptor);
+}
+
 async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

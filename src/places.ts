@@ -4,8 +4,8 @@ import type { ConnectionStats } from './observe/connection-stats.js';
 /** So long a connection may be without a request that has a key when others want its place. */
 const UNKEYED_WHEN_FULL_MS = 1_000;
 
-/** How often it is looked whether all places are taken. */
-const LOOK_INTERVAL_MS = 250;
+/** How often all of them are looked at, and whether all places are taken. */
+export const LOOK_INTERVAL_MS = 250;
 
 /** A connection that has one of the places of its interface. */
 export interface Holder {
@@ -13,6 +13,8 @@ export interface Holder {
   unkeyedMs(nowMs: number): number;
   /** Ends it. */
   giveWay(): void;
+  /** Is called every so often, once all has been read that had arrived. */
+  look?(nowMs: number, secondsSinceLast: number): void;
 }
 
 /**
@@ -63,7 +65,10 @@ export class Places<Connection extends Holder> implements Iterable<Connection> {
   }
 
   #look(): void {
-    this.#readAtMs = performance.now();
+    const nowMs = performance.now();
+    const seconds = (nowMs - this.#readAtMs) / 1000;
+    this.#readAtMs = nowMs;
+    for (const holder of this.#holders) holder.look?.(nowMs, seconds);
     this.#makeRoom();
   }
 

@@ -20,8 +20,11 @@ interface Heard {
 /** A server that strangers connect to. */
 class Door {
   readonly heard: Heard[] = [];
+  readonly met: Stranger[] = [];
   /** How long the loop is busy with each piece that is heard. */
   workMs = 0;
+  /** How much is said to have been read of one that is given up. */
+  givenUpBytes = 64 * 1024;
   #turn = 0;
   readonly #sockets = new Set<Socket>();
   readonly #strangers = new Strangers();
@@ -59,12 +62,13 @@ class Door {
   #meet(socket: Socket): void {
     this.#sockets.add(socket);
     const stranger = this.#strangers.meet(socket);
+    this.met.push(stranger);
     socket.on('error', () => {});
     socket.setEncoding('latin1').on('data', (text: string) => {
       const atMs = performance.now();
       this.heard.push({ text, stranger, turn: this.#turn, atMs });
       stranger.noteHeard();
-      if (text === GIVE_UP) stranger.noteGivenUp();
+      if (text === GIVE_UP) stranger.noteGivenUp(this.givenUpBytes);
       while (performance.now() < atMs + this.workMs);
     });
   }
@@ -147,6 +151,46 @@ test('after one that took long to be read nobody is, for as long', async () => {
   const [first = 0, second = 0, third = 0] = door.heard.map(({ atMs }) => atMs);
   expect(second - first).toBeGreaterThan(1.5 * door.workMs);
   expect(third - second).toBeGreaterThan(1.5 * door.workMs);
+});
+
+test('after such a one those come first that have sent little', async () => {
+  door.workMs = 40;
+  const [first, ...others] = await door.connect(20);
+  const [late] = await door.connect(1);
+  for (const client of [first, ...others]) client?.write('x'.repeat(10_000));
+  await say(late === undefined ? [] : [late], 'y');
+  expect(await door.hears(1, 'y')).toBe(1);
+  expect(door.heard.length).toBeLessThan(10);
+});
+
+test('it is known until when all has been read that had come', async () => {
+  const behind = (): number => {
+    const [stranger] = door.met;
+    return stranger === undefined ? Infinity : performance.now() - stranger.readUntilMs;
+  };
+  const [one] = await door.connect(1);
+  await sleep(200);
+  expect(behind()).toBeLessThan(100);
+  const bad = await door.connect(19);
+  await sleep(200);
+  expect(behind()).toBeLessThan(100);
+  for (const client of bad) client.write(GIVE_UP);
+  expect(await door.hears(1, GIVE_UP)).toBe(1);
+  await sleep(150);
+  expect(behind()).toBeGreaterThan(100);
+  one?.write('x');
+  expect(await door.hears(1)).toBe(1);
+  door.heard.find(({ text }) => text === 'x')?.stranger.noteKey();
+  expect(behind()).toBeLessThan(100);
+});
+
+test('one that was given up for little has others wait for little', async () => {
+  door.givenUpBytes = 1024;
+  const clients = await door.connect(20);
+  await say(clients, GIVE_UP);
+  expect(await door.hears(20, GIVE_UP)).toBe(20);
+  const [first = 0, ...later] = door.heard.map(({ atMs }) => atMs);
+  expect((later.at(-1) ?? 0) - first).toBeLessThan(20 * 100);
 });
 
 // Other systems have but one address of their own.

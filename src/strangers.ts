@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+import { unreadBytes } from './native.js';
 
 /** A stranger is new for so many looks: its first request comes within them, mostly. */
 const NEW_LOOKS = 5;
@@ -19,13 +20,23 @@ const UNNOTICED_MS = 2;
 const MAX_REST_MS = 100;
 
 /**
- * For so long nobody is read who comes from where one did that was given up. What was read of that
- * one is garbage that takes long to be collected, and the next one would bring as much.
+ * For so long nobody is read who comes from where one did that was given up, for each KiB that was
+ * read of that one: it is garbage that takes long to be collected, and the next one would bring as
+ * much. At most for as long as the 64 KiB that are read at one time.
  */
-const HELD_MS = 150;
+const HELD_MS_PER_KIB = 3;
+const MAX_HELD_MS = 64 * HELD_MS_PER_KIB;
+
+/**
+ * What a client sends first, with a small request. So little takes no time, and is hardly what one
+ * is given up for.
+ */
+const LITTLE_BYTES = 4 * 1024;
 
 /** What reads a socket, past all streams of node, whose types do not know of it. */
 interface Handle {
+  /** Its file descriptor; -1 once it is closed. */
+  readonly fd?: number;
   /** Whether node itself wants to read. */
   readonly reading?: boolean;
   /** Bytes that wait to be written. Before they are, node:http2 may not want to read either. */
@@ -78,8 +89,8 @@ export class Strangers {
     this.#wait(stranger);
   }
 
-  /** Hears that one that came from there is to end for what was read of it. */
-  hold(origin: string): void {
+  /** Hears that one that came from there is to end for the bytes that were read of it. */
+  hold(origin: string, bytes: number): void {
     if (this.#held.has(origin)) return;
     const isFromThere = (stranger: Stranger): boolean => stranger.origin === origin;
     const held = new Set(this.#due.flatMap((due) => [...due]).filter(isFromThere));
@@ -88,8 +99,9 @@ export class Strangers {
     const release = (): void => {
       this.#held.delete(origin);
       for (const stranger of held) this.#wait(stranger);
+      this.#putLittleFirst();
     };
-    setTimeout(release, HELD_MS).unref();
+    setTimeout(release, Math.min((bytes / 1024) * HELD_MS_PER_KIB, MAX_HELD_MS)).unref();
   }
 
   /** Has nothing to do any more with one that has ended, or is known. */
@@ -129,8 +141,22 @@ export class Strangers {
   /** A timer counts from the beginning of the turn of the loop in which it was set. */
   #rest(untilMs: number): void {
     const leftMs = untilMs - performance.now();
-    if (leftMs <= 0) this.#lookAtNext();
-    else setTimeout(() => this.#rest(untilMs), leftMs).unref();
+    if (leftMs <= 0) {
+      this.#putLittleFirst();
+      this.#lookAtNext();
+    } else setTimeout(() => this.#rest(untilMs), leftMs).unref();
+  }
+
+  /** Has those come first that have sent little: each of the others has all wait behind it. */
+  #putLittleFirst(): void {
+    for (const due of this.#due) {
+      const others = [...due].filter((stranger) => stranger.unreadBytes > LITTLE_BYTES);
+      // A set keeps the order in which it was filled.
+      for (const stranger of others) {
+        due.delete(stranger);
+        due.add(stranger);
+      }
+    }
   }
 
   /** One turn of the loop reads what has arrived of it, if anything has. */
@@ -159,8 +185,13 @@ export class Strangers {
     return next;
   }
 
+  /** Whether it is read for as long as nobody else is due. */
+  isReadOn(stranger: Stranger): boolean {
+    return stranger === this.#reading && !this.#isLooking;
+  }
+
   #endLook(stranger: Stranger): void {
-    stranger.stop();
+    stranger.endRead();
     this.#silent.add(stranger);
     if (stranger.isNew) this.#lookAgainAfter(NEW_INTERVAL_MS);
     else this.#lookAgainAfter(Math.max(NEW_INTERVAL_MS, this.#allDueAtMs - performance.now()));
@@ -198,6 +229,7 @@ export class Stranger {
   #isKnown = false;
   #isHeard = false;
   #looks = 0;
+  #readUntilMs = performance.now();
 
   constructor(
     private readonly socket: Socket & { readonly _handle?: Handle | null },
@@ -209,6 +241,18 @@ export class Stranger {
   /** Whether it is a stranger no more. */
   get isKnown(): boolean {
     return this.#isKnown;
+  }
+
+  /** All that had come by then has been read. */
+  get readUntilMs(): number {
+    return this.#isKnown || this.all.isReadOn(this) ? performance.now() : this.#readUntilMs;
+  }
+
+  /** What has come and waits to be read. */
+  get unreadBytes(): number {
+    const { _handle: handle } = this.socket;
+    const { fd = -1 } = handle ?? {};
+    return fd < 0 ? 0 : unreadBytes(fd);
   }
 
   get isNew(): boolean {
@@ -228,9 +272,9 @@ export class Stranger {
     this.all.hear(this);
   }
 
-  /** Notes that its connection is to end for what was read of it. */
-  noteGivenUp(): void {
-    if (!this.#isKnown) this.all.hold(this.origin);
+  /** Notes that its connection is to end for the bytes that were read of it. */
+  noteGivenUp(bytes: number): void {
+    if (!this.#isKnown) this.all.hold(this.origin, bytes);
   }
 
   /** Notes that it has shown a key. */
@@ -251,6 +295,11 @@ export class Stranger {
   #start(): void {
     const { _handle: handle } = this.socket;
     if (handle?.reading === true) handle.readStart?.();
+  }
+
+  endRead(): void {
+    this.stop();
+    this.#readUntilMs = performance.now();
   }
 
   stop(): void {

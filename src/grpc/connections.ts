@@ -6,7 +6,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { Places, type Holder } from '../places.js';
+import { LOOK_INTERVAL_MS, Places, type Holder } from '../places.js';
 import type { Stranger, Strangers } from '../strangers.js';
 
 /**
@@ -53,9 +53,6 @@ const LEAST_PIECE_BYTES = 64;
 const MAX_RESETS = 256;
 const MAX_RESETS_OF_STRANGER = 32;
 
-/** How often the connections are looked at. */
-const LOOK_INTERVAL_MS = 250;
-
 /** Before that nghttp2 is to end none. That of Node 20 does, with 1,000 and then 33 each second. */
 export const MAX_RESETS_PER_S = (MAX_RESETS * 1000) / LOOK_INTERVAL_MS;
 
@@ -99,8 +96,6 @@ export function connectionOf(session: Http2Session | undefined): Connection | un
 /** All connections of the gRPC interface, and what each of them may cost. */
 export class Connections {
   readonly #places: Places<Connection>;
-  readonly #timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
-  #lookedAtMs = performance.now();
   #hasEnded: (() => void) | undefined;
   readonly calls = new OpenCalls();
 
@@ -144,20 +139,12 @@ export class Connections {
   }
 
   close(): void {
-    clearInterval(this.#timer);
     this.#places.close();
   }
 
   #leave(connection: Connection): void {
     this.#places.leave(connection);
     if (this.#places.taken === 0) this.#hasEnded?.();
-  }
-
-  #look(): void {
-    const nowMs = performance.now();
-    const seconds = (nowMs - this.#lookedAtMs) / 1000;
-    this.#lookedAtMs = nowMs;
-    for (const connection of this.#places) connection.look(nowMs, seconds);
   }
 }
 
@@ -180,7 +167,7 @@ export class Connection implements Holder {
   #pieces = 0;
   #resets = 0;
   #refusals = 0;
-  #isGivenUp = false;
+  #givenUpFor: CloseReason | undefined;
   #heardAtMs = this.#beganAtMs;
   #probe: { readonly sentAtMs: number; isAnswered: boolean } | undefined;
   /** As they were at the last look. */
@@ -207,7 +194,7 @@ export class Connection implements Holder {
 
   /** Notes that node ends it, for what its client sent. */
   noteBroken(): void {
-    this.all.stats.noteClosed('protocol', this.socket.remoteAddress);
+    this.all.stats.noteClosed(this.#givenUpFor ?? 'protocol', this.socket.remoteAddress);
   }
 
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
@@ -244,7 +231,7 @@ export class Connection implements Holder {
 
   /** Whether it ends as soon as all of it has been read: nothing of that matters any more. */
   get isGivenUp(): boolean {
-    return this.#isGivenUp;
+    return this.#givenUpFor !== undefined;
   }
 
   /** Notes that a call was reset; those that end with their connection are not. */
@@ -272,7 +259,7 @@ export class Connection implements Holder {
   look(nowMs: number, seconds: number): void {
     const { session } = this;
     if (session.destroyed) return;
-    const { bytesRead, bytesWritten } = session.socket;
+    const { bytesRead, bytesWritten } = this.socket;
     this.#askWhetherThere(nowMs, bytesRead - this.#receivedBytes);
     if (session.destroyed) return;
     if (this.#calls + this.#openCalls > 0) this.#calledAtMs = nowMs;
@@ -291,7 +278,8 @@ export class Connection implements Holder {
     this.#resets = 0;
     this.#refusals = 0;
 
-    const isSilent = bytesRead < PREFACE_BYTES && nowMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
+    const isSilent =
+      bytesRead < PREFACE_BYTES && this.stranger.readUntilMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
     if (isSilent) this.#end('silent');
     else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end('idle_frames');
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
@@ -303,21 +291,23 @@ export class Connection implements Holder {
 
   /**
    * Asks a connection that has become silent, once, whether it is still there. After a fault of
-   * its client node reads no more of it, and would not hear of its end.
+   * its client node reads no more of it, and would not hear of its end. What a stranger has sent may
+   * wait to be read for long.
    */
   #askWhetherThere(nowMs: number, receivedBytes: number): void {
+    const { readUntilMs } = this.stranger;
     const { afterMs, timeoutMs } = this.#openCalls === 0 ? PROBE.idle : PROBE.busy;
     if (receivedBytes > PING_BYTES) {
       this.#heardAtMs = nowMs;
       this.#probe = undefined;
     } else if (this.#probe === undefined) {
-      if (nowMs - this.#heardAtMs < afterMs) return;
+      if (readUntilMs - this.#heardAtMs < afterMs) return;
       const probe = { sentAtMs: nowMs, isAnswered: false };
       this.#probe = probe;
       this.session.ping((error) => {
         probe.isAnswered = error === null;
       });
-    } else if (!this.#probe.isAnswered && nowMs - this.#probe.sentAtMs > timeoutMs) {
+    } else if (!this.#probe.isAnswered && readUntilMs - this.#probe.sentAtMs > timeoutMs) {
       this.#end('unanswered_ping');
     }
   }
@@ -327,9 +317,9 @@ export class Connection implements Holder {
    * that goes on for ever when it has come to a call that is being reset.
    */
   #giveUp(reason: CloseReason): void {
-    if (this.#isGivenUp) return;
-    this.#isGivenUp = true;
-    this.stranger.noteGivenUp();
+    if (this.isGivenUp) return;
+    this.#givenUpFor = reason;
+    this.stranger.noteGivenUp(this.socket.bytesRead - this.#receivedBytes);
     setImmediate(() => this.#end(reason));
   }
 

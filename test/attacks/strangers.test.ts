@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  BEGIN,
-  END_HEADERS,
-  fieldsOf,
-  frame,
-  HEADERS,
-  literal,
-  RST_STREAM,
-} from '../grpc/raw-http2.js';
+import { BEGIN, END_HEADERS, frame, HEADERS, RST_STREAM, tabledHeads } from '../grpc/raw-http2.js';
 import { endAll, many, openAll } from './flood.js';
 import type { Target } from './target.js';
 import { underAttack } from './under-attack.js';
@@ -35,19 +27,10 @@ function volleyOfHttp(request: string, rest = request) {
     await allAtOnce(server.http, request, many(rest, READ_BYTES));
 }
 
-/** The head of a call, for its client to put into its table. */
-const HEAD = fieldsOf('/vectordb.VectorDB/SearchPoints');
-
-const indexed = HEAD.map((field) => {
-  const bytes = literal(field);
-  bytes[0] = 0x40;
-  return bytes;
-});
-/** The same head from the table, whose last entry is the 62nd of all. */
-const again = Buffer.from(HEAD.map((_, index) => 0x80 + 62 + HEAD.length - 1 - index));
+const [indexed, again] = tabledHeads('/vectordb.VectorDB/SearchPoints');
 
 function volleyOfFrames(callOf: (stream: number, head: Buffer) => Buffer) {
-  const calls = [callOf(1, Buffer.concat(indexed))];
+  const calls = [callOf(1, indexed)];
   for (let bytes = 0; bytes < READ_BYTES; bytes += calls.at(-1)?.length ?? 0) {
     calls.push(callOf(2 * calls.length + 1, again));
   }

@@ -401,6 +401,27 @@ describe('calls that are reset', () => {
     busy.close();
   });
 
+  test('a new client is served while others at its address are closed for it', async () => {
+    const others = new AbortController();
+    const strike = async (): Promise<void> => {
+      const [host, port] = server.grpc.split(':');
+      while (!others.signal.aborted) {
+        const socket = connect(Number(port), host).resume();
+        socket.on('error', () => {});
+        socket.write(Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 1_300)]));
+        await Promise.race([once(socket, 'close'), sleep(300)]);
+        socket.destroy();
+      }
+    };
+    const strikes = Array.from({ length: 8 }, strike);
+    await sleep(2_000);
+    const own = new Connection(server.grpc);
+    expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
+    own.close();
+    others.abort();
+    await Promise.all(strikes);
+  });
+
   test('one without a key is closed sooner', async () => {
     expect(await endOf(resetCalls(SEARCH, 1, 100))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });

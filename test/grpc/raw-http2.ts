@@ -112,6 +112,22 @@ export function headOf(path: string, ...more: (readonly [string, string])[]): Bu
   return Buffer.concat([...fieldsOf(path), ...more].map(literal));
 }
 
+/** The headers of a call for its client to put into its table, and the same from that table. */
+export function tabledHeads(
+  path: string,
+  ...more: (readonly [string, string])[]
+): [first: Buffer, again: Buffer] {
+  const fields = [...fieldsOf(path), ...more];
+  const first = fields.map((field) => {
+    const bytes = literal(field);
+    bytes[0] = 0x40;
+    return bytes;
+  });
+  // The last entry is the 62nd, behind those that are always there.
+  const again = Buffer.from(fields.map((_, index) => 0x80 + 62 + fields.length - 1 - index));
+  return [Buffer.concat(first), again];
+}
+
 /** Calls from this stream on, each reset behind its head, with one code or another. */
 export function resetCalls(
   path: string,
@@ -120,11 +136,14 @@ export function resetCalls(
   ...more: (readonly [string, string])[]
 ): Buffer {
   const { NGHTTP2_NO_ERROR: NO_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
-  const head = headOf(path, ...more);
+  const [head, again] = tabledHeads(path, ...more);
   const calls = Array.from({ length: count }, (_, index) => {
     const stream = first + 2 * index;
     const code = Buffer.of(0, 0, 0, index % 2 === 0 ? CANCEL : NO_ERROR);
-    return [frame(HEADERS, END_HEADERS, stream, head), frame(RST_STREAM, 0, stream, code)];
+    return [
+      frame(HEADERS, END_HEADERS, stream, index === 0 ? head : again),
+      frame(RST_STREAM, 0, stream, code),
+    ];
   });
   return Buffer.concat(calls.flat());
 }

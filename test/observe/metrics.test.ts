@@ -287,7 +287,7 @@ describe('connections', () => {
     const head = headOf(SEARCH, ['authorization', own.keys.readonly]);
     const attacks = {
       protocol: Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
-      resets: Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 100)]),
+      resets: Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 2_000)]),
       idle_frames: Buffer.concat([BEGIN, ...idle]),
       pieces: Buffer.concat([BEGIN, frame(HEADERS, END_HEADERS, 1, head), ...pieces]),
     };

@@ -5,6 +5,7 @@ mod error;
 pub mod folder;
 mod format;
 mod lift;
+pub mod socket;
 
 use std::{cell::RefCell, sync::Arc, thread};
 
