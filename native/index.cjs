@@ -839,6 +839,7 @@ module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.backupFolder = nativeBinding.backupFolder
 module.exports.checkFolder = nativeBinding.checkFolder
 module.exports.formatVector = nativeBinding.formatVector
+module.exports.hasLeft = nativeBinding.hasLeft
 module.exports.liftVectors = nativeBinding.liftVectors
 module.exports.liftVectorsInto = nativeBinding.liftVectorsInto
 module.exports.restoreFolder = nativeBinding.restoreFolder

@@ -187,6 +187,9 @@ export interface GraphStatus {
   failure?: string
 }
 
+/** Whether the peer has closed the connection, with bytes of it still to be read or not. */
+export declare function hasLeft(descriptor: number): boolean
+
 /** How often a value fell between which bounds, since the start. */
 export interface Histogram {
   /** The greatest value of each bucket but the last, which has no bound. */
@@ -233,8 +236,5 @@ export interface NativePoint {
 /** Verifies a backup and copies it into a data folder that is missing or empty. */
 export declare function restoreFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
 
-/**
- * Bytes that have arrived on a socket, given by its file descriptor, and wait to be read; 0 where
- * the system does not say.
- */
+/** Bytes that have arrived and wait to be read; 0 where the system does not say. */
 export declare function unreadBytes(descriptor: number): number

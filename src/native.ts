@@ -238,6 +238,11 @@ export function unreadBytes(descriptor: number): number {
   return native.unreadBytes(descriptor);
 }
 
+/** Whether the peer of a socket has closed the connection, before all of it has been read or after. */
+export function hasLeft(descriptor: number): boolean {
+  return native.hasLeft(descriptor);
+}
+
 async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Strangers, type Stranger } from './strangers.js';
 
 const PATIENCE_MS = 20_000;
@@ -183,6 +183,22 @@ test('it is known until when all has been read that had come', async () => {
   door.heard.find(({ text }) => text === 'x')?.stranger.noteKey();
   expect(behind()).toBeLessThan(100);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'it is known who has left, whatever of it waits to be read',
+  async () => {
+    const clients = [];
+    for (let count = 0; count < 3; count += 1) clients.push(...(await door.connect(1)));
+    const [bad, left] = clients;
+    bad?.write(GIVE_UP);
+    expect(await door.hears(1, GIVE_UP)).toBe(1);
+    left?.end('x'.repeat(10_000));
+    await vi.waitFor(() => expect(door.met[1]?.hasLeft).toBe(true));
+    expect(door.met[2]?.hasLeft).toBe(false);
+    expect(door.met[1]?.unreadBytes).toBe(10_000);
+    expect(door.met[2]?.unreadBytes).toBe(0);
+  },
+);
 
 test('one that was given up for little has others wait for little', async () => {
   door.givenUpBytes = 1024;

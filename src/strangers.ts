@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
-import { unreadBytes } from './native.js';
+import { hasLeft, unreadBytes } from './native.js';
 
 /** A stranger is new for so many looks: its first request comes within them, mostly. */
 const NEW_LOOKS = 5;
@@ -250,9 +250,17 @@ export class Stranger {
 
   /** What has come and waits to be read. */
   get unreadBytes(): number {
+    return unreadBytes(this.#descriptor);
+  }
+
+  /** Whether its client has closed the connection, of which much may wait to be read. */
+  get hasLeft(): boolean {
+    return hasLeft(this.#descriptor);
+  }
+
+  get #descriptor(): number {
     const { _handle: handle } = this.socket;
-    const { fd = -1 } = handle ?? {};
-    return fd < 0 ? 0 : unreadBytes(fd);
+    return handle?.fd ?? -1;
   }
 
   get isNew(): boolean {

@@ -73,6 +73,9 @@ const PROBE = {
 } as const;
 const PING_BYTES = 17;
 
+/** What has waited for so long to be read, of a client that has left, is not read any more. */
+const LEFT_UNREAD_MS = 1_000;
+
 /** What node calls its faults of a client. There are others: a client that closes with an error. */
 const BROKEN: ReadonlySet<string> = new Set([
   'ERR_HTTP2_ERROR',
@@ -259,6 +262,10 @@ export class Connection implements Holder {
   look(nowMs: number, seconds: number): void {
     const { session } = this;
     if (session.destroyed) return;
+    if (nowMs - this.stranger.readUntilMs > LEFT_UNREAD_MS && this.stranger.hasLeft) {
+      session.destroy();
+      return;
+    }
     const { bytesRead, bytesWritten } = this.socket;
     this.#askWhetherThere(nowMs, bytesRead - this.#receivedBytes);
     if (session.destroyed) return;

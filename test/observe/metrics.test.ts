@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -306,6 +307,29 @@ describe('connections', () => {
       expect(own.log()).toContain(line);
     }
   });
+
+  // Other systems tell that a client has left only once all that it sent has been read.
+  test.skipIf(process.platform !== 'linux')(
+    'those that wait unread for long, and whose clients have left, are not read any more',
+    async () => {
+      own = await startServer();
+      const client = new Client(own, own.keys.readonly);
+      const strike = Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 1_300)]);
+      const sockets = Array.from({ length: 20 }, () => connectTo(own.grpc));
+      await Promise.all(sockets.map(async (socket) => await once(socket, 'connect')));
+      await Promise.all(
+        sockets.map(async (socket) => await new Promise((sent) => socket.write(strike, sent))),
+      );
+      for (const socket of sockets) socket.destroy();
+      const found = await vi.waitFor(async () => {
+        const after = await scrape(client);
+        expect(after.value('vectord_grpc_connections')).toBe(0);
+        return after;
+      }, PATIENCE);
+      const name = 'vectord_grpc_connections_closed_total';
+      expect(found.value(name, { reason: 'resets' })).toBeLessThan(sockets.length);
+    },
+  );
 
   test('those that find no place, or give theirs up, are told of on both interfaces', async () => {
     own = await startServer({ env: { MAX_CONNECTIONS: '2' } });
