@@ -163,6 +163,25 @@ test('after such a one those come first that have sent little', async () => {
   expect(door.heard.length).toBeLessThan(10);
 });
 
+test('one that has sent much is heard while others that send little come without end', async () => {
+  door.workMs = 5;
+  const over = new AbortController();
+  const goOn = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      await say(await door.connect(1), 'x');
+      await sleep(5);
+    }
+  };
+  const all = Array.from({ length: 5 }, goOn);
+  expect(await door.hears(1)).toBe(1);
+  const much = 'y'.repeat(10_000);
+  await say(await door.connect(1), much);
+  const heard = await door.hears(1, much);
+  over.abort();
+  await Promise.all(all);
+  expect(heard).toBe(1);
+});
+
 test('it is known until when all has been read that had come', async () => {
   const behind = (): number => {
     const [stranger] = door.met;
@@ -193,8 +212,8 @@ test.skipIf(process.platform !== 'linux')(
     bad?.write(GIVE_UP);
     expect(await door.hears(1, GIVE_UP)).toBe(1);
     left?.end('x'.repeat(10_000));
-    await vi.waitFor(() => expect(door.met[1]?.hasLeft).toBe(true));
-    expect(door.met[2]?.hasLeft).toBe(false);
+    await vi.waitFor(() => expect(door.met[1]?.hasLeftMuch).toBe(true));
+    expect(door.met[2]?.hasLeftMuch).toBe(false);
     expect(door.met[1]?.unreadBytes).toBe(10_000);
     expect(door.met[2]?.unreadBytes).toBe(0);
   },

@@ -12,8 +12,22 @@ const NEW_INTERVAL_MS = 2;
 const INTERVAL_MS = 20;
 const INTERVAL_OF_EACH_MS = 0.5;
 
-/** Every so many looks those come first that come last else. */
+/**
+ * The kinds of those that are due, in the order in which they are looked at: they are new, were
+ * silent so far, were heard and showed no key, have sent more than a little, or much.
+ */
+const KINDS = [0, 1, 2, 3, 4];
+const MORE = 3;
+const MUCH = 4;
+
+/** Every so many looks the new ones come last, and each of the other kinds first in its turn. */
 const FAIR_TURN = 4;
+const FAIR_KINDS = [
+  [4, 3, 2, 1, 0],
+  [3, 2, 1, 4, 0],
+  [2, 1, 4, 3, 0],
+  [1, 4, 3, 2, 0],
+];
 
 /** What was read in less took nothing from anybody; and the longest that nobody is read after it. */
 const UNNOTICED_MS = 2;
@@ -27,11 +41,10 @@ const MAX_REST_MS = 100;
 const HELD_MS_PER_KIB = 3;
 const MAX_HELD_MS = 64 * HELD_MS_PER_KIB;
 
-/**
- * What a client sends first, with a small request. So little takes no time, and is hardly what one
- * is given up for.
- */
-const LITTLE_BYTES = 4 * 1024;
+/** What a client sends first, with a small request: so little does not take long to be read. */
+const LITTLE_BYTES = 1024;
+/** With a vector of some thousand values it is as much as this. */
+const MORE_BYTES = 8 * 1024;
 
 /** What reads a socket, past all streams of node, whose types do not know of it. */
 interface Handle {
@@ -57,8 +70,8 @@ export class Strangers {
   #reading: Stranger | undefined;
   #since: EventLoopUtilization | undefined;
   #isHeard = false;
-  /** Whom to look at next: those that are new, that were silent so far, and that were heard. */
-  readonly #due: readonly Set<Stranger>[] = [new Set(), new Set(), new Set()];
+  /** Whom to look at next, by their kinds. */
+  readonly #due = KINDS.map(() => new Set<Stranger>());
   /** Who was silent when looked at. */
   readonly #silent = new Set<Stranger>();
   /** Who waits because one was given up that came from the same place. */
@@ -81,7 +94,7 @@ export class Strangers {
   hear(stranger: Stranger): void {
     if (stranger === this.#reading) this.#isHeard = true;
     // One that waits already is only stopped: node may have gone on with it, behind an answer.
-    if (this.#due[stranger.rank]?.has(stranger) === true) {
+    if (this.#due.some((due) => due.has(stranger))) {
       stranger.stop();
       return;
     }
@@ -99,7 +112,7 @@ export class Strangers {
     const release = (): void => {
       this.#held.delete(origin);
       for (const stranger of held) this.#wait(stranger);
-      this.#putLittleFirst();
+      this.#putMuchLast();
     };
     setTimeout(release, Math.min((bytes / 1024) * HELD_MS_PER_KIB, MAX_HELD_MS)).unref();
   }
@@ -142,19 +155,19 @@ export class Strangers {
   #rest(untilMs: number): void {
     const leftMs = untilMs - performance.now();
     if (leftMs <= 0) {
-      this.#putLittleFirst();
+      this.#putMuchLast();
       this.#lookAtNext();
     } else setTimeout(() => this.#rest(untilMs), leftMs).unref();
   }
 
-  /** Has those come first that have sent little: each of the others has all wait behind it. */
-  #putLittleFirst(): void {
-    for (const due of this.#due) {
-      const others = [...due].filter((stranger) => stranger.unreadBytes > LITTLE_BYTES);
-      // A set keeps the order in which it was filled.
-      for (const stranger of others) {
+  /** Has those come last that have sent much: each of them has all wait behind it. */
+  #putMuchLast(): void {
+    for (const due of this.#due.slice(0, MORE)) {
+      for (const stranger of due) {
+        const bytes = stranger.unreadBytes;
+        if (bytes <= LITTLE_BYTES) continue;
         due.delete(stranger);
-        due.add(stranger);
+        this.#due[bytes <= MORE_BYTES ? MORE : MUCH]?.add(stranger);
       }
     }
   }
@@ -177,8 +190,10 @@ export class Strangers {
 
   #takeNext(): Stranger | undefined {
     const isFair = this.#looks % FAIR_TURN === 0;
-    const due = isFair ? this.#due.toReversed() : this.#due;
-    const [next] = due.find(({ size }) => size > 0) ?? [];
+    const fair = FAIR_KINDS[(this.#looks / FAIR_TURN) % FAIR_KINDS.length];
+    const kinds = (isFair ? fair : undefined) ?? KINDS;
+    const [next] =
+      kinds.flatMap((kind) => this.#due[kind] ?? []).find(({ size }) => size > 0) ?? [];
     if (next === undefined) return undefined;
     this.#looks += 1;
     this.forget(next);
@@ -253,9 +268,9 @@ export class Stranger {
     return unreadBytes(this.#descriptor);
   }
 
-  /** Whether its client has closed the connection, of which much may wait to be read. */
-  get hasLeft(): boolean {
-    return hasLeft(this.#descriptor);
+  /** Whether its client has closed the connection, and left more than a little to be read. */
+  get hasLeftMuch(): boolean {
+    return hasLeft(this.#descriptor) && this.unreadBytes > LITTLE_BYTES;
   }
 
   get #descriptor(): number {

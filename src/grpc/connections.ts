@@ -73,7 +73,7 @@ const PROBE = {
 } as const;
 const PING_BYTES = 17;
 
-/** What has waited for so long to be read, of a client that has left, is not read any more. */
+/** What has waited for so long to be read, of a client that has left, is not read if it is much. */
 const LEFT_UNREAD_MS = 1_000;
 
 /** What node calls its faults of a client. There are others: a client that closes with an error. */
@@ -262,7 +262,8 @@ export class Connection implements Holder {
   look(nowMs: number, seconds: number): void {
     const { session } = this;
     if (session.destroyed) return;
-    if (nowMs - this.stranger.readUntilMs > LEFT_UNREAD_MS && this.stranger.hasLeft) {
+    const { stranger } = this;
+    if (nowMs - stranger.readUntilMs > LEFT_UNREAD_MS && stranger.hasLeftMuch) {
       session.destroy();
       return;
     }
@@ -286,7 +287,7 @@ export class Connection implements Holder {
     this.#refusals = 0;
 
     const isSilent =
-      bytesRead < PREFACE_BYTES && this.stranger.readUntilMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
+      bytesRead < PREFACE_BYTES && stranger.readUntilMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
     if (isSilent) this.#end('silent');
     else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end('idle_frames');
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
