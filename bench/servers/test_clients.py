@@ -2,7 +2,7 @@
 
 from unittest import TestCase
 
-from clients.grpc import request
+from clients.grpc import Headers, request
 from clients.postgres import execute
 from clients.protobuf import field, fields, number
 
@@ -22,14 +22,25 @@ class ProtobufTest(TestCase):
 
 class RequestsTest(TestCase):
     def test_a_message_of_grpc_has_its_length_before_it(self):
-        block, body = request(1, "/a.B/C", b"xyz", [("authorization", "key")])
+        headers, body = request(1, "/a.B/C", b"xyz", [("authorization", "key")])
         self.assertEqual(body, b"\0\0\0\0\3xyz")
-        self.assertIn(b"\0\x05:path\x06/a.B/C", block)
-        self.assertTrue(block.endswith(b"\0\x0dauthorization\x03key"))
+        self.assertIn((b":path", b"/a.B/C"), headers)
+        self.assertEqual(headers[-1], (b"authorization", b"key"))
+
+    def test_a_header_is_written_once_and_then_a_number(self):
+        sent = Headers()
+        first, _ = request(1, "/a", b"")
+        other, _ = request(1, "/b", b"")
+        whole = sent.block(first)
+        self.assertTrue(whole.startswith(b"\x83\x86\x40\x05:path\x02/a"))
+        # :path, :authority, content-type and te, of which the last is the newest.
+        self.assertEqual(sent.block(first), b"\x83\x86\xc1\xc0\xbf\xbe")
+        self.assertEqual(sent.block(other), b"\x83\x86\x40\x05:path\x02/b\xc1\xc0\xbf")
+        self.assertEqual(sent.block(first), b"\x83\x86\xc2\xc1\xc0\xbf")
 
     def test_a_header_that_is_too_long_is_refused(self):
         with self.assertRaises(ValueError):
-            request(1, "/" + "x" * 127, b"")
+            Headers().block(request(1, "/" + "x" * 127, b"")[0])
 
     def test_lengths_of_postgresql_count_themselves(self):
         bind_length = int.from_bytes(execute("one", b"abc")[1:5], "big")

@@ -10,6 +10,13 @@ ACK = END_STREAM = 1
 END_HEADERS = 4
 HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE = 1, 4
 
+# Of the static table of HPACK (RFC 7541) what a call has of it, and where the other one begins.
+STATIC = {(b":method", b"POST"): 3, (b":scheme", b"http"): 6}
+FIRST_DYNAMIC = 62
+# The size that every table begins with, and what an entry takes of it besides its text.
+TABLE = 4096
+ENTRY = 32
+
 FRAME_HEAD = 9
 MESSAGE_HEAD = 5
 # The largest frame that any server takes, and the windows that a connection begins with.
@@ -21,8 +28,8 @@ WINDOW = 2**31 - 1
 
 
 def request(port, path, message, metadata=()):
-    """A call: its block of headers, as literals of which neither side keeps any, and its body."""
-    headers = [
+    """A call: its headers and its body."""
+    headers = (
         (b":method", b"POST"),
         (b":scheme", b"http"),
         (b":path", path.encode()),
@@ -30,9 +37,8 @@ def request(port, path, message, metadata=()):
         (b"content-type", b"application/grpc"),
         (b"te", b"trailers"),
         *((name.encode(), value.encode()) for name, value in metadata),
-    ]
-    block = b"".join(b"\x00" + text(name) + text(value) for name, value in headers)
-    return block, b"\x00" + pack(">I", len(message)) + message
+    )
+    return headers, b"\x00" + pack(">I", len(message)) + message
 
 
 def text(value):
@@ -46,12 +52,47 @@ def frame(kind, flags, stream, payload=b""):
     return pack(">I", len(payload))[1:] + pack(">BBI", kind, flags, stream) + payload
 
 
+class Headers:
+    """Writes headers as the libraries of gRPC do: what was sent before is a number of the table that
+    both sides keep. None leaves it again: a client of this kind has few headers.
+    """
+
+    def __init__(self):
+        self.table = []
+        self.blocks = {}
+
+    def block(self, headers):
+        known = self.blocks.get(headers)
+        if known is not None:
+            return known
+        before = len(self.table)
+        block = b"".join(map(self.field, headers))
+        if len(self.table) > before:
+            # The numbers of all others are higher now.
+            self.blocks.clear()
+        else:
+            self.blocks[headers] = block
+        return block
+
+    def field(self, header):
+        if header in STATIC:
+            return bytes([0x80 + STATIC[header]])
+        if header in self.table:
+            return bytes([0x80 + FIRST_DYNAMIC + self.table.index(header)])
+        self.table.insert(0, header)
+        if sum(ENTRY + len(name) + len(value) for name, value in self.table) > TABLE:
+            raise ValueError(f"the headers take more than the {TABLE} bytes of a table")
+        name, value = header
+        return b"\x40" + text(name) + text(value)
+
+
 class Grpc:
     def __init__(self, port):
         self.stream = Stream(port)
+        self.headers_sent = Headers()
         self.id = -1
         self.window = self.first_window = self.call_window = FIRST_WINDOW
-        settings = pack(">HIHI", HEADER_TABLE_SIZE, 0, INITIAL_WINDOW_SIZE, WINDOW)
+        settings = pack(">HI", INITIAL_WINDOW_SIZE, WINDOW)
         self.stream.send(
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
             + frame(SETTINGS, 0, 0, settings)
@@ -60,7 +101,8 @@ class Grpc:
 
     def call(self, request):
         """The message that is answered."""
-        block, body = request
+        headers, body = request
+        block = self.headers_sent.block(headers)
         self.id += 2
         self.call_window = self.first_window
         self.parts, self.ended = [], False
@@ -121,4 +163,6 @@ class Grpc:
             if name == INITIAL_WINDOW_SIZE:
                 self.call_window += value - self.first_window
                 self.first_window = value
+            elif name == HEADER_TABLE_SIZE and value < TABLE:
+                raise Refused(f"a table of {value} bytes for headers: expected {TABLE} at least")
         self.stream.send(frame(SETTINGS, ACK, 0))
