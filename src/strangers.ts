@@ -132,7 +132,7 @@ export class Strangers {
       held.add(stranger);
       return;
     }
-    this.#due[stranger.rank]?.add(stranger);
+    this.#due[stranger.kind]?.add(stranger);
     this.#lookSoon();
   }
 
@@ -279,11 +279,11 @@ export class Stranger {
   }
 
   get isNew(): boolean {
-    return this.rank === 0;
+    return this.kind === 0;
   }
 
   /** Who is not new has been silent for a while; who was heard has had a turn, and shown no key. */
-  get rank(): 0 | 1 | 2 {
+  get kind(): 0 | 1 | 2 {
     if (this.#isHeard) return 2;
     return this.#looks < NEW_LOOKS ? 0 : 1;
   }

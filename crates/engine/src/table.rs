@@ -185,17 +185,19 @@ const MADV_COLLAPSE: libc::c_int = 25;
 
 /// Copies what is in use already to huge pages, and leaves it where it is if there are none: the
 /// system may still do so later.
+#[cfg(target_os = "linux")]
 fn collapse(bytes: Range<*mut u8>) {
-    #[cfg(target_os = "linux")]
     // SAFETY: the range is part of a mapping of ours. The system changes nothing that a program can
     // read in it, and threads that access it meanwhile are made to wait.
     unsafe {
         let length = bytes.end.byte_offset_from_unsigned(bytes.start);
         libc::madvise(bytes.start.cast(), length, MADV_COLLAPSE);
     }
-    #[cfg(not(target_os = "linux"))]
-    drop(bytes);
 }
+
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+fn collapse(_: Range<*mut u8>) {}
 
 fn out_of_memory(bucket: usize) -> Error {
     Error::Internal(format!(

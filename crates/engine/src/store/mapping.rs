@@ -72,7 +72,7 @@ impl Mapping {
         #[cfg(target_os = "linux")]
         return self.populate(from, to).is_ok();
         #[cfg(not(target_os = "linux"))]
-        return to <= from;
+        return to.min(self.memory.len() as u64) <= from;
     }
 
     /// Whether the bytes in `offset..offset + length` can be read: to touch others would end this

@@ -3,6 +3,7 @@
 use std::{
     os::unix::net::UnixListener,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use super::{
@@ -36,8 +37,8 @@ fn no_files() -> [(&'static str, Make); 4] {
     [
         ("folder", |path| fs_err::create_dir(path).unwrap()),
         ("FIFO", |path| {
-            let mode = rustix::fs::Mode::RWXU;
-            rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+            let made = Command::new("mkfifo").arg(path).status().unwrap();
+            assert!(made.success());
         }),
         ("socket", |path| drop(UnixListener::bind(path).unwrap())),
         ("device", |path| {
