@@ -170,6 +170,7 @@ export class Connection implements Holder {
   #pieces = 0;
   #resets = 0;
   #refusals = 0;
+  #hasCalled = false;
   #givenUpFor: CloseReason | undefined;
   #heardAtMs = this.#beganAtMs;
   #probe: { readonly sentAtMs: number; isAnswered: boolean } | undefined;
@@ -195,14 +196,19 @@ export class Connection implements Holder {
     this.#end('gave_way');
   }
 
-  /** Notes that node ends it, for what its client sent. */
+  /**
+   * Notes that node ends it, for what its client sent. After a call that says nothing: clients
+   * written in Go end their connections with a frame that nghttp2 takes for broken.
+   */
   noteBroken(): void {
-    this.all.stats.noteClosed(this.#givenUpFor ?? 'protocol', this.socket.remoteAddress);
+    const reason = this.#givenUpFor ?? (this.#hasCalled ? undefined : 'protocol');
+    if (reason !== undefined) this.all.stats.noteClosed(reason, this.socket.remoteAddress);
   }
 
   /** Notes a call; answers whether there may be one more. Each that may has its `endCall`. */
   beginCall(kind: CallKind): boolean {
     this.#calls += 1;
+    this.#hasCalled = true;
     const { calls } = this.all;
     const { most, fair } = LIMITS[kind];
     if (calls[kind] >= most && this.#open[kind] >= fair) return false;

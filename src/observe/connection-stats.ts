@@ -3,7 +3,7 @@ import { FewLines } from './few-lines.js';
 
 /**
  * Why the service closed a connection: it was one too many, or made room for another; nothing came
- * on it, or no answer to a ping; its client broke the protocol, reset too many calls, sent messages
+ * on it, or no answer to a ping; its client does not speak the protocol, reset too many calls, sent messages
  * in too small pieces, or too much that is neither call nor message.
  */
 export type CloseReason =
