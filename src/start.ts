@@ -155,7 +155,7 @@ function watchInterfaces({ slowRequestMs }: Config, logger: Logger): Interfaces 
     nameOf: (status: number) => string | number,
   ): ObservedInterface => ({
     requests: new Requests({ protocol, nameOf, logger, slowRequestMs }),
-    connectionStats: new ConnectionStats({ protocol, logger }),
+    connectionStats: new ConnectionStats(protocol, logger),
   });
   return {
     http: watch('http', (status) => status),

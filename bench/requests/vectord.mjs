@@ -54,7 +54,7 @@ function parts(dimension, protocol) {
     decoder: new Decoder(rules),
     keys,
     inflight: new InflightBytes(config.maxInflightBytes),
-    connectionStats: new ConnectionStats({ protocol, logger }),
+    connectionStats: new ConnectionStats(protocol, logger),
     requests: new Requests({
       protocol,
       logger,

@@ -266,9 +266,8 @@ export class Connection implements Holder {
 
   /** Closes the connection when it costs without bringing a call on. */
   look(nowMs: number, seconds: number): void {
-    const { session } = this;
+    const { session, stranger } = this;
     if (session.destroyed) return;
-    const { stranger } = this;
     if (nowMs - stranger.readUntilMs > LEFT_UNREAD_MS && stranger.hasLeftMuch) {
       session.destroy();
       return;

@@ -16,32 +16,23 @@ export type CloseReason =
   | 'pieces'
   | 'idle_frames';
 
-export interface ConnectionStatsOptions {
-  readonly protocol: 'http' | 'grpc';
-  readonly logger: Logger;
-}
-
 /** The connections of one interface: how many there are, and why the service closed others. */
 export class ConnectionStats {
   open = 0;
   readonly closed = new Map<CloseReason, number>();
-  readonly #options: ConnectionStatsOptions;
   readonly #lines = new FewLines();
 
-  constructor(options: ConnectionStatsOptions) {
-    this.#options = options;
-  }
-
-  get protocol(): 'http' | 'grpc' {
-    return this.#options.protocol;
-  }
+  constructor(
+    readonly protocol: 'http' | 'grpc',
+    private readonly logger: Logger,
+  ) {}
 
   /** Notes that the service closes a connection from this address. */
   noteClosed(reason: CloseReason, address: string | undefined): void {
     this.closed.set(reason, (this.closed.get(reason) ?? 0) + 1);
     const leftOut = this.#lines.next();
     if (leftOut === undefined) return;
-    const { logger, protocol } = this.#options;
+    const { logger, protocol } = this;
     logger.warn({ interface: protocol, reason, address, ...leftOut }, 'connection closed');
   }
 }
