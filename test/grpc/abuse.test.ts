@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:http2';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
@@ -11,6 +10,7 @@ import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
 import { Connection, NO_STATUS, framed } from './http2-call.js';
 import {
+  connectTo,
   DATA,
   END_HEADERS,
   END_STREAM,
@@ -149,8 +149,7 @@ test('calls whose answers wait when their clients go have not failed', async () 
   const INTERNAL_ERROR = Buffer.of(0, 0, 0, constants.NGHTTP2_INTERNAL_ERROR);
   const search = '/vectordb.VectorDB/SearchPoints';
   const key: [string, string] = ['authorization', server.keys.readonly];
-  const [host, port] = server.grpc.split(':');
-  const socket = connect(Number(port), host).resume();
+  const socket = connectTo(server.grpc).resume();
   socket.write(PREFACE);
   socket.write(frame(SETTINGS, 0, 0, NO_WINDOW));
   socket.write(frame(HEADERS, END_HEADERS, 1, headOf(search, key)));
@@ -170,8 +169,7 @@ test.each([
   ['random bytes', Buffer.from('00ff13371337'.repeat(1000), 'hex')],
   ['a broken frame', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0001\u0009\u0000\u0000'],
 ])('a connection that speaks %s does no harm', async (_, bytes) => {
-  const [host, port] = server.grpc.split(':');
-  const socket = connect(Number(port), host);
+  const socket = connectTo(server.grpc);
   socket.on('error', () => {});
   socket.write(bytes);
   socket.end();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
@@ -13,6 +13,7 @@ import { RawClient } from './client.js';
 import { Connection, framed, NO_STATUS } from './http2-call.js';
 import {
   BEGIN,
+  connectTo,
   DATA,
   END_HEADERS,
   END_STREAM,
@@ -213,8 +214,7 @@ describe('MAX_CONNECTIONS', () => {
         frame(DATA, 0, stream, chunk),
       ),
     ]);
-    const [host, port] = target.grpc.split(':');
-    const socket = connect(Number(port), host).pause();
+    const socket = connectTo(target.grpc).pause();
     socket.on('error', () => {});
     socket.write(
       Buffer.concat([
@@ -279,8 +279,7 @@ test.skipIf(process.platform !== 'linux')(
       frame(DATA, 0, 1, message.subarray(-10)),
       frame(RST_STREAM, 0, 1, Buffer.of(0, 0, 0, 8)),
     ]);
-    const [host, port] = own.grpc.split(':');
-    const sockets = Array.from({ length: 16 }, () => connect(Number(port), host).resume());
+    const sockets = Array.from({ length: 16 }, () => connectTo(own.grpc).resume());
     for (const socket of sockets) socket.write(begin);
     await sleep(300);
     for (const socket of sockets) socket.write(end);
@@ -335,8 +334,7 @@ describe('calls that are reset', () => {
 
   /** The code of the GOAWAY with which a connection ends on which all this comes at once. */
   async function endOf(frames: Buffer): Promise<number | undefined> {
-    const [host, port] = server.grpc.split(':');
-    const socket = connect(Number(port), host);
+    const socket = connectTo(server.grpc);
     socket.write(Buffer.concat([BEGIN, frames]));
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk as Buffer);
@@ -392,7 +390,7 @@ describe('calls that are reset', () => {
     expect(await busy.call('SearchPoints', headers, message)).toBe(status.OK);
     for (let round = 0; round < 10; round += 1) {
       const others = Array.from({ length: 250 }, () => busy.call('SearchPoints', headers, message));
-      const socket = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
+      const socket = connectTo(server.grpc);
       socket.write(Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 60, withKey()), search(121)]));
       expect(await firstOf([DATA, GOAWAY], socket)).toBe(DATA);
       socket.destroy();
@@ -404,9 +402,8 @@ describe('calls that are reset', () => {
   test('a new client is served while others at its address are closed for it', async () => {
     const others = new AbortController();
     const strike = async (): Promise<void> => {
-      const [host, port] = server.grpc.split(':');
       while (!others.signal.aborted) {
-        const socket = connect(Number(port), host).resume();
+        const socket = connectTo(server.grpc).resume();
         socket.on('error', () => {});
         socket.write(Buffer.concat([BEGIN, resetCalls(SEARCH, 1, 1_300)]));
         await Promise.race([once(socket, 'close'), sleep(300)]);

@@ -24,6 +24,12 @@ export interface RawAnswer {
   readonly data: Buffer;
 }
 
+/** A connection to such an address as 127.0.0.1:40124, on which nothing has been sent yet. */
+export function connectTo(address: string): Socket {
+  const [host, port] = address.split(':');
+  return connect(Number(port), host);
+}
+
 /**
  * One unary call with header fields exactly as given, in HTTP/2 frames made by hand: the clients
  * of node refuse to send what this has to test.
@@ -33,8 +39,7 @@ export async function rawCall(
   fields: readonly (readonly [string, string])[],
   message: Uint8Array,
 ): Promise<RawAnswer> {
-  const [host, port] = address.split(':');
-  const socket = connect(Number(port), host);
+  const socket = connectTo(address);
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
   socket.write(BEGIN);
