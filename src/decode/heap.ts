@@ -2,7 +2,7 @@ import { maxJsonParts } from '../http/json-parts.js';
 import type { Limits } from '../limits.js';
 
 /** The program itself, and what it is doing with a request of no size. */
-const BASE_BYTES = 64 * 1024 * 1024;
+export const BASE_BYTES = 64 * 1024 * 1024;
 
 /** The most that a number takes for each byte of its text: 24 for the three of `-0,`. */
 const BYTES_PER_TEXT_BYTE = 8;
