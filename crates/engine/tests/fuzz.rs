@@ -24,7 +24,7 @@ use std::{
 
 use aged::{Aged, End, copy_of, is, open_aged};
 use crc32fast::Hasher;
-use driver::search;
+use driver::try_search;
 use proptest::{prelude::*, test_runner::FileFailurePersistence};
 use vectord_engine::Metric;
 
@@ -149,7 +149,7 @@ fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<
         }
         let query = vec![0.5; engine.dimension() as usize];
         for metric in Metric::ALL {
-            search(&engine, metric, &query, 10, 30);
+            drop(try_search(&engine, metric, &query, 10, 30));
         }
         drop(engine.close());
     }
