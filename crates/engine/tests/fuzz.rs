@@ -432,6 +432,23 @@ fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     open_and_use(folder.path()).unwrap();
 }
 
+/// All of it is looked at for data, in pieces.
+#[test]
+fn a_segment_that_the_manifest_of_another_store_does_not_name_is_looked_at_within_its_size() {
+    const STORE: usize = 16;
+    const FIRST_ENTRY: usize = 40;
+    let _alone = alone();
+    let folder = with_changed(&files(is_manifest), |bytes| {
+        put(bytes, STORE, 0);
+        // The number of a segment that is gone.
+        put(bytes, FIRST_ENTRY, 1);
+        change_manifest(bytes, &[]);
+    });
+    let refusal = open_aged(folder.path()).err().unwrap().to_string();
+    assert!(refusal.contains("MANIFEST does not name it"), "{refusal}");
+    open_and_use(folder.path()).unwrap();
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 100,

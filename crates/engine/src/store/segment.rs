@@ -305,10 +305,11 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
 
 /// The offset of the first byte in a range that is not 0.
 fn first_data(file: &dyn IoFile, from: u64, to: u64) -> io::Result<Option<u64>> {
-    let mut buffer = vec![0; PIECE_BYTES];
+    let most = to.saturating_sub(from).min(PIECE_BYTES as u64);
+    let mut buffer = vec![0; most as usize];
     let mut at = from;
     while at < to {
-        let piece = &mut buffer[..(to - at).min(PIECE_BYTES as u64) as usize];
+        let piece = &mut buffer[..(to - at).min(most) as usize];
         read_exact(file, piece, at)?;
         if let Some(index) = piece.iter().position(|&byte| byte != 0) {
             return Ok(Some(at + index as u64));
