@@ -1,5 +1,5 @@
 // The thread that reads large requests, see decoder.ts: it answers each task.
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import { VectordError } from '../errors.js';
@@ -23,11 +23,12 @@ parentPort?.on('message', (task: Task) => {
 });
 
 /**
- * V8 would keep what the last request has left until the heap is nearly full: the worst two, one
- * after the other, would take half as much again as one.
+ * V8 would keep what the last requests have left, in its heap and as the memory of arrays, until the
+ * heap is nearly full.
  */
 function collectLeftovers(): void {
-  if (getHeapStatistics().used_heap_size > BASE_BYTES) collect();
+  const { heapUsed, external } = process.memoryUsage();
+  if (heapUsed + external > BASE_BYTES) collect();
 }
 
 function carryOut({ name, bytes }: Task): Outcome {

@@ -271,10 +271,18 @@ describe('the shape of a large body', () => {
     }
   });
 
-  it('may hold any number of numbers, and of brackets and quotes inside one string', async () => {
-    const numbers = `[${'1,'.repeat(1_000_000)}0]`;
-    expect(await post(numbers)).toEqual({ status: 200, text: numbers });
-    const text = JSON.stringify('[{"\\'.repeat(400_000));
+  it('is refused with 413 when it holds more numbers that are in no vector', async () => {
+    const answer = await post(`{"other":[${'1,'.repeat(1_000_000)}0]}`);
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('values beside its vectors');
+  });
+
+  it('may hold any number of numbers in vectors', async () => {
+    expect((await post(`{"vector":[${'1,'.repeat(1_000_000)}0]}`)).status).toBe(200);
+  });
+
+  it('may hold any number of brackets, quotes and commas inside one string', async () => {
+    const text = JSON.stringify('[{,"\\'.repeat(400_000));
     expect(await post(text)).toEqual({ status: 200, text });
   });
 });

@@ -4,7 +4,7 @@ import { invalid } from '../errors.js';
 import type { Limits } from '../limits.js';
 import { liftVectors } from '../native.js';
 import { messageOf } from '../start-error.js';
-import { checkEffort, checkJsonParts } from './json-parts.js';
+import { checkEffort, checkJsonParts, checkRestValues, checkWholeValues } from './json-parts.js';
 
 /** What the JSON in a body says. */
 export interface Json {
@@ -25,13 +25,14 @@ export function parseJson(body: Uint8Array, limits: Limits, maxParts = ANY_EFFOR
   if (body.length === 0) throw invalid('The body is empty, expected a JSON object');
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   checkJsonParts(bytes, limits);
-  return parseLifted(bytes, maxParts) ?? { value: parseWhole(bytes, maxParts) };
+  return parseLifted(bytes, limits, maxParts) ?? { value: parseWhole(bytes, limits, maxParts) };
 }
 
-function parseLifted(bytes: Buffer, maxParts: number): Json | undefined {
+function parseLifted(bytes: Buffer, limits: Limits, maxParts: number): Json | undefined {
   const lifted = liftVectors(bytes);
   if (lifted === undefined || !isUtf8(lifted.rest)) return undefined;
   checkEffort(lifted.rest, maxParts);
+  checkRestValues(lifted.rest, limits);
   try {
     return { value: JSON.parse(lifted.rest.toString('utf8')), vectors: lifted.vectors };
   } catch {
@@ -39,8 +40,9 @@ function parseLifted(bytes: Buffer, maxParts: number): Json | undefined {
   }
 }
 
-function parseWhole(bytes: Buffer, maxParts: number): unknown {
+function parseWhole(bytes: Buffer, limits: Limits, maxParts: number): unknown {
   checkEffort(bytes, maxParts);
+  checkWholeValues(bytes, limits);
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8');
   try {
     return JSON.parse(bytes.toString('utf8'));

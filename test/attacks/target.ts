@@ -22,7 +22,8 @@ export const LIMITS = {
  * 256 KiB for each connection of both interfaces, and 384 MiB, on top of what the service takes
  * when it is calm.
  */
-export const MEMORY_BOUND_BYTES = 4 * 64 * MIB + 20 * 8 * MIB + 2 * 256 * (MIB / 4) + 384 * MIB;
+export const MEMORY_BOUND_BYTES =
+  4 * 64 * MIB + 16 * 8 * MIB + 280 * (100_000 + 20 * 10_000) + 2 * 256 * (MIB / 4) + 384 * MIB;
 
 /** A service with points in it, and what is known of it before anybody attacks it. */
 export class Target {

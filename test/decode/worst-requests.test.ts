@@ -11,8 +11,8 @@ const BYTES = 64 * MIB;
 /** Arrays, objects and strings that a body may have, less a few. */
 const PARTS = 2_099_990;
 
-/** What the service may take at its peak, by the README: 1.4 GiB to read one, and what is itself. */
-const MAX_MEMORY_BYTES = 1.6 * 1024 * MIB;
+/** What the service may take at its peak, by the README: 1.6 GiB to read one, and what is itself. */
+const MAX_MEMORY_BYTES = 1.75 * 1024 * MIB;
 
 const TIMEOUT_MS = 120_000;
 
@@ -59,6 +59,16 @@ function filled(start: string, item: string, end: string): Buffer {
   return Buffer.concat([Buffer.from(start), items, Buffer.from(end)]);
 }
 
+/**
+ * A body that is read with its vectors, as `first` or its end do not let them be read apart, and
+ * has as many different keys and as many numbers as it may have, in text of two bytes a letter.
+ */
+function worst(parts: number, first: string, end: string): Buffer {
+  const keys = listed('{"€":{', parts - 20, (index) => `"${index}k":-0`, '}').toString();
+  const start = `${keys},"vectors":[{"vector":[${first}${repeated('-0,', BYTES / 8)}1]}],"":"`;
+  return filled(start, 'x', `"${end}`);
+}
+
 /** A body of so many different items. */
 function listed(start: string, count: number, item: (index: number) => string, end: string) {
   const items = Array.from({ length: count }, (_, index) => item(index));
@@ -71,22 +81,23 @@ function repeated(text: string, count: number): string {
 
 describe('the worst bodies of 64 MiB are refused, and the service goes on', () => {
   test.each<[string, () => Buffer, number, RegExp]>([
-    ['whole numbers', () => filled('{"a":[', '1,', '1]}'), 400, /vectors is missing/],
-    ['zeros below zero', zerosBelowZero, 400, /vectors is missing/],
-    ['fractions', () => filled('{"a":[', '1.5,', '1]}'), 400, /vectors is missing/],
+    ['whole numbers', () => filled('{"a":[', '1,', '1]}'), 413, /values beside its vectors/],
+    ['zeros below zero', () => filled('{"€":[null,', '-0,', '1]}'), 413, /beside its vectors/],
+    ['numbers and parts, as many as may be', () => worst(PARTS, '"",', '}'), 400, /vector\[0\]/],
+    ['the same, and broken at the end', () => worst(PARTS, '', ',}'), 400, /not valid JSON/],
+    [
+      'numbers of a vector that is none, as many as may not be',
+      () => filled('{"vectors":[{"vector":["",', '1.5,', '1]}]}'),
+      413,
+      /at most 10488608 values/,
+    ],
     [
       'a vector of 32 million',
       () => filled('{"vectors":[{"vector":[', '1,', '1]}]}'),
       400,
       /payload/,
     ],
-    [
-      'one that begins with a text',
-      () => filled('{"vectors":[{"vector":["",', '1.5,', '1]}]}'),
-      400,
-      /vectors\[0\]\.vector\[0\]/,
-    ],
-    ['nothing but null', () => filled('[', 'null,', '1]'), 400, /an array, expected an object/],
+    ['nothing but null', () => filled('[', 'null,', '1]'), 413, /values beside its vectors/],
     ['arrays without end', () => filled('', '[', ''), 413, /MAX_BATCH/],
     ['arrays within arrays', () => nested('[', ']'), 400, /an array, expected an object/],
     ['objects within objects', () => nested('{"":', '}', '1'), 400, /vectors is missing/],
@@ -125,20 +136,41 @@ describe('the worst bodies of 64 MiB are refused, and the service goes on', () =
   });
 
   // What one has left must be gone before the next is read.
-  test('the one that takes most, time and again', { timeout: TIMEOUT_MS }, async () => {
+  test('those that take most, time and again', { timeout: TIMEOUT_MS }, async () => {
+    const values = filled('{"vectors":[{"vector":[', '1,', '1]}]}');
+    const text = worst(PARTS, '', ',}');
     for (let round = 0; round < 3; round += 1) {
-      expect((await insert(zerosBelowZero())).text).toMatch(/vectors is missing/);
+      expect((await insert(values)).text).toMatch(/payload is missing/);
+      expect((await insert(text)).text).toMatch(/not valid JSON/);
     }
   });
-
-  function zerosBelowZero(): Buffer {
-    return filled('{"€":[null,', '-0,', '1]}');
-  }
 
   function nested(open: string, close: string, inner = ''): Buffer {
     const depth = Math.floor(PARTS / (open.length === 1 ? 1 : 2));
     return Buffer.from(repeated(open, depth) + inner + repeated(close, depth));
   }
+});
+
+// The heap of the thread that reads is as large as the limits ask for.
+test('they are where batches are small', { timeout: TIMEOUT_MS }, async () => {
+  const small = await startServer({ env: { MAX_BATCH: '1' } });
+  const query = '{"queries":[{"vector":[1,2,3,4],"similarity":"Euclidean","limit":1}]';
+  for (const [body, code, message] of [
+    [filled(`{"€":[`, '-0,', `1],${query.slice(1)},}`), 413, /more than 100020 values/],
+    [worst(100_020, '', ',}'), 400, /not valid JSON/],
+    [worst(100_020, '"",', '}'), 400, /queries is missing/],
+    [filled('{"vectors":[{"vector":[1]}],"€":"', 'x', '",}'), 400, /not valid JSON/],
+    [Buffer.from(`${query}}`.padEnd(MIB)), 200, /results/],
+  ] as const) {
+    const answer = await fetch(`${small.http}/points/search/batch`, {
+      method: 'POST',
+      headers: { 'api-key': small.keys.readonly },
+      body,
+    });
+    expect(await answer.text()).toMatch(message);
+    expect(answer.status).toBe(code);
+  }
+  expect(await small.stop()).toBe(0);
 });
 
 describe('so are the worst messages', () => {
