@@ -23,25 +23,22 @@ const COMMA = 0x2c;
  * `{},` cost 2 GB and many seconds.
  */
 export function checkJsonParts(body: Buffer, limits: Limits): void {
-  if (body.length <= SMALL_BODY_BYTES) return;
-  const { maxBatch } = limits;
   const maxParts = maxJsonParts(limits);
-  if (!hasMoreParts(body, maxParts)) return;
-  throw new VectordError(
-    'TOO_LARGE',
-    `The body has more than ${maxParts} arrays, objects and strings, ` +
-      `which no batch of ${maxBatch} items needs (MAX_BATCH)`,
-  );
+  if (body.length <= SMALL_BODY_BYTES || !hasMoreParts(body, maxParts)) return;
+  throw beyondBatch(`${maxParts} arrays, objects and strings`, limits);
 }
 
 /** Refuses what is left of a body without its vectors where it has as many values as no batch. */
 export function checkRestValues(rest: Buffer, limits: Limits): void {
   const maxValues = maxJsonParts(limits);
   if (rest.length <= SMALL_BODY_BYTES || !hasMoreCommas(rest, maxValues)) return;
-  throw new VectordError(
+  throw beyondBatch(`${maxValues} values beside its vectors`, limits);
+}
+
+function beyondBatch(most: string, { maxBatch }: Limits): VectordError {
+  return new VectordError(
     'TOO_LARGE',
-    `The body has more than ${maxValues} values beside its vectors, ` +
-      `which no batch of ${limits.maxBatch} items needs (MAX_BATCH)`,
+    `The body has more than ${most}, which no batch of ${maxBatch} items needs (MAX_BATCH)`,
   );
 }
 
