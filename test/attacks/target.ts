@@ -59,8 +59,7 @@ export class Target {
     const faults: string[] = [];
     const answer = await this.#search();
     if (answer.join() !== this.#calmAnswer.join()) faults.push('a search has another answer');
-    const all = await this.#client.search({ ...this.#nearest, limit: POINTS + 1_000 });
-    if (all.length !== POINTS) faults.push(`there are ${all.length} points, not ${POINTS}`);
+    if (answer.length !== POINTS) faults.push(`there are ${answer.length} points, not ${POINTS}`);
     const point = pointOf(POINTS + 1);
     const id = await this.#client.insert(point);
     const found = await this.#client.get(id);
@@ -71,12 +70,10 @@ export class Target {
     return faults;
   }
 
+  /** All points, and more if there are. The nearest few could be others once the graph has changed. */
   async #search(): Promise<string[]> {
-    return await this.#client.search({ ...this.#nearest, limit: 50 });
-  }
-
-  get #nearest() {
-    return { vector: this.query, similarity: 'Euclidean' } as const;
+    const { query: vector } = this;
+    return await this.#client.search({ vector, similarity: 'Euclidean', limit: POINTS + 1_000 });
   }
 
   /** Memory of the process, now or at its peak since the last `forgetPeak`. */
