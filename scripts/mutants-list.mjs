@@ -13,6 +13,7 @@ const WRITER_TESTS = ['--lib', 'synced'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
+const VERIFY_TESTS = ['--lib', 'index::verify'];
 const FUZZ_TESTS = ['--test', 'fuzz', 'word_of_a_snapshot'];
 
 const WRITE_OF_GROUP = [
@@ -416,6 +417,20 @@ export const MUTANTS = [
     'Err(error @ Error::Damaged { .. }) => self.spare(&error),',
     'Err(error @ Error::Damaged { .. }) => return Err(error),',
     DAMAGE_TESTS,
+  ),
+  mutant(
+    'contents do not count in a step of the search for damage',
+    `${INDEX}/verify.rs`,
+    'done.bytes += length;',
+    'done.bytes += length.min(SLOT_BYTES);',
+    VERIFY_TESTS,
+  ),
+  mutant(
+    'a stop waits for a step of the search for damage',
+    `${INDEX}/verify.rs`,
+    ' && !is_stopped()',
+    '',
+    VERIFY_TESTS,
   ),
   mutant(
     'a snapshot of another store is taken',

@@ -49,8 +49,8 @@ const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to make room: \
                            a restart builds the graphs anew";
 
-/// Records compared with their checksums at a time take about so many bytes.
-const SCRUB_BYTES: usize = 32 << 20;
+/// Records compared with their checksums at a time take so many bytes, and one record at most more.
+const SCRUB_BYTES: u64 = 32 << 20;
 
 /// The next come no sooner, however often the thread looks.
 const SCRUB_PAUSE: Duration = Duration::from_millis(900);
@@ -224,8 +224,9 @@ impl State {
         if now < self.scrub_from {
             return;
         }
-        let slots = SCRUB_BYTES / (self.index.dimension() * size_of::<f32>());
-        self.scrub_next = self.index.scrub(self.scrub_next, slots as u32);
+        let is_stopped = || self.is_stopped();
+        let scrubbed = self.index.scrub(self.scrub_next, SCRUB_BYTES, is_stopped);
+        self.scrub_next = scrubbed.next;
         self.scrub_from = now
             + if self.scrub_next == 0 {
                 SCRUB_EVERY

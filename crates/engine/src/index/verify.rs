@@ -15,6 +15,20 @@ use crate::{
 /// Records whose headers and contents are let go together: those of a batch lie side by side.
 const PASSED_TOGETHER: usize = 16_384;
 
+/// What it takes to look whether there is a point, in bytes that could be read instead.
+const SLOT_BYTES: u64 = 64;
+
+/// How far a search for damage has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Scrubbed {
+    /// The slot to go on with; 0 after the last.
+    pub next: u32,
+    /// The records that were compared.
+    pub records: usize,
+    /// What that took.
+    pub bytes: u64,
+}
+
 impl Index {
     /// Makes sure that the record of the point in `slot` is what was written. A pin is held, and the
     /// slot holds a point that is visible under it.
@@ -33,28 +47,45 @@ impl Index {
         Ok(())
     }
 
-    /// Compares the records of the live points in up to `slots` slots from `first` on with their
-    /// checksums, whatever is known of them; returns where to go on, 0 after the last. What is
-    /// found is [noted](Index::damage).
+    /// Compares the records of the live points in the slots from `first` on with their checksums,
+    /// whatever is known of them, until they take `bytes` or `is_stopped` says so between two. What
+    /// is found is [noted](Index::damage).
     ///
     /// To read a record brings its header and its content into memory, which hardly anybody asks
     /// for: they are let go again.
-    pub fn scrub(&self, first: u32, slots: u32) -> u32 {
-        let end = first.saturating_add(slots).min(self.arena.slots());
+    pub fn scrub(&self, first: u32, bytes: u64, is_stopped: impl Fn() -> bool) -> Scrubbed {
+        let slots = self.arena.slots();
         let _pin = self.epochs.pin();
+        let mut done = Scrubbed {
+            next: first,
+            records: 0,
+            bytes: 0,
+        };
         let mut read = Vec::new();
-        for slot in first..end {
-            read.extend(self.scrub_slot(slot));
-            if read.len() == PASSED_TOGETHER || slot + 1 == end {
+        while done.next < slots && done.bytes < bytes && !is_stopped() {
+            if let Some((location, length)) = self.scrub_slot(done.next) {
+                read.push(location);
+                done.records += 1;
+                done.bytes += length;
+            }
+            done.next += 1;
+            // To look at a slot without a point takes time, too.
+            done.bytes += SLOT_BYTES;
+            if read.len() == PASSED_TOGETHER {
                 self.arena.segments().let_go_beside_vectors(&read);
                 read.clear();
             }
         }
-        if end < self.arena.slots() { end } else { 0 }
+        self.arena.segments().let_go_beside_vectors(&read);
+        if done.next >= slots {
+            done.next = 0;
+        }
+        done
     }
 
-    /// Compares the record of the point in `slot`, if one lives there, and says where it is.
-    fn scrub_slot(&self, slot: u32) -> Option<Location> {
+    /// Compares the record of the point in `slot`, if one lives there, and says where it is and how
+    /// many bytes it takes.
+    fn scrub_slot(&self, slot: u32) -> Option<(Location, u64)> {
         let id = self.arena.id(slot);
         let compare = |slot| (self.arena.location(slot), self.compare(slot));
         let (location, compared) = self.ids.get(&id, &self.arena, compare)?;
@@ -62,7 +93,7 @@ impl Index {
             Ok(()) => self.arena.set_verified(slot),
             Err(error) => self.note_damage(&error),
         }
-        Some(location)
+        Some((location, self.arena.segments().bytes_of(location)))
     }
 
     /// Compares the record of the point in `slot` with its checksum.
@@ -100,8 +131,13 @@ impl Index {
 #[cfg(test)]
 #[cfg(all(target_os = "linux", not(vectord_shuttle)))]
 mod tests {
+    use std::{cell::Cell, sync::Arc};
+
     use crate::{
-        index::testing::{self, id},
+        index::{
+            Index,
+            testing::{self, id},
+        },
         memory::resident,
         store::Location,
     };
@@ -127,11 +163,55 @@ mod tests {
 
         segments.let_go(first.segment, 0, u32::MAX);
         assert!(resident(&vectors) + resident(&contents) <= 2 * PAGE);
-        assert_eq!(index.scrub(0, u32::MAX), 0);
+        assert_eq!(index.scrub(0, u64::MAX, || false).next, 0);
         assert_eq!(index.damage(), None);
         assert!(resident(&vectors) >= vectors.len());
         for part in [headers, contents] {
             assert!(resident(&part) <= 4 * PAGE, "{} bytes", resident(&part));
         }
+    }
+
+    const LARGE: usize = 1 << 20;
+
+    fn large() -> Arc<Index> {
+        testing::index_with_contents(&vec![vec![1.0; DIMENSION]; 12], &vec![7; LARGE])
+    }
+
+    #[test]
+    fn a_step_reads_what_it_may_and_one_record_at_most() {
+        let index = large();
+        let (bound, mut next, mut records) = (3 * LARGE as u64, 0, 0);
+        loop {
+            let step = index.scrub(next, bound, || false);
+            assert!(step.records > 0 && step.records <= 4, "{step:?}");
+            assert!(step.bytes < bound + LARGE as u64 + PAGE as u64, "{step:?}");
+            records += step.records;
+            next = step.next;
+            if next == 0 {
+                break;
+            }
+        }
+        assert_eq!(records, 12, "all are read, and each once");
+        assert_eq!(index.damage(), None);
+    }
+
+    #[test]
+    fn a_stop_ends_a_step_between_two_records() {
+        let index = large();
+        let asked = Cell::new(0);
+        let is_stopped = || asked.replace(asked.get() + 1) == 2;
+        let step = index.scrub(0, u64::MAX, is_stopped);
+        assert_eq!((step.records, step.next), (2, 2));
+        assert_eq!(index.scrub(0, u64::MAX, || true).records, 0);
+    }
+
+    #[test]
+    fn a_step_ends_among_slots_without_points_too() {
+        let index = testing::index(&vec![vec![1.0; DIMENSION]; POINTS]);
+        for number in 1..=POINTS {
+            index.delete(&id(number), (POINTS + number) as u64);
+        }
+        let step = index.scrub(0, PAGE as u64, || false);
+        assert_eq!((step.records, step.next), (0, 64));
     }
 }

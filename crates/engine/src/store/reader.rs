@@ -21,6 +21,7 @@ use super::{
     format::{BLOCK, Flaw, Op, PAGE, RecordHeader, SegmentHeader},
     mapping::Mapping,
     segment::Segment,
+    usage::record_bytes,
 };
 use crate::{Error, Result};
 
@@ -200,6 +201,13 @@ impl Segments {
             part(true, record.vector_offset, vector_bytes),
             part(false, record.payload_offset, record.payload_length.into()),
         ])
+    }
+
+    /// Bytes that the record of a point takes, as far as its header can be read.
+    #[must_use]
+    pub fn bytes_of(&self, location: Location) -> u64 {
+        let payload = self.payload_bytes(location).unwrap_or(0);
+        record_bytes(self.dimension, payload)
     }
 
     /// Reads a point and verifies every byte of it against its checksum.
