@@ -95,9 +95,9 @@ export class Service {
     // Their answer would be refused in the end: no work is done for it.
     if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {
       throw new VectordError(
-        'TOO_LARGE',
+        'OVERLOADED',
         `queries ask for ${ids} ids in all, which take more than the ${maxInflightBytes} bytes ` +
-          'that there are for requests and their answers (MAX_INFLIGHT_BYTES)',
+          'that there are for requests and their answers (MAX_INFLIGHT_BYTES); ask for fewer',
       );
     }
     const work = limits.reduce(

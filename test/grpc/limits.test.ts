@@ -121,13 +121,18 @@ test('an unknown encoding is UNIMPLEMENTED', async () => {
 
 test.each([
   ['InsertVectorsBatch', wire.delimited(1, wire.insertRequest(VALUES, 'x')), 'vectors'],
-  ['SearchPointsBatch', wire.delimited(1, wire.searchRequest(VALUES, 1)), 'queries'],
+  [
+    'SearchPointsBatch',
+    wire.delimited(1, wire.searchRequest(VALUES, 1), wire.integer(4, 1)),
+    'queries',
+  ],
 ])('MAX_BATCH: more items in %s are RESOURCE_EXHAUSTED', async (method, item, field) => {
   const batch = (count: number): Buffer => Buffer.concat(Array<Buffer>(count).fill(item));
+  for (const count of [0, 3])
+    expect((await client.call(method, batch(count))).code).toBe(status.OK);
   const { code, details } = await client.call(method, batch(4));
   expect(code).toBe(status.RESOURCE_EXHAUSTED);
   expect(details).toBe(`${field} has 4 items, at most 3 are allowed (MAX_BATCH)`);
-  expect((await client.call('InsertVectorsBatch', batch(0))).code).toBe(status.OK);
 });
 
 test('MAX_CONTENT_BYTES: longer content is RESOURCE_EXHAUSTED, in bytes of UTF-8', async () => {

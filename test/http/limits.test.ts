@@ -81,8 +81,12 @@ describe('MAX_BATCH', () => {
   });
 
   it('bounds the queries of a batch search too', async () => {
-    const queries = Array.from({ length: 4 }, () => query(1));
-    const answer = await client.post('/points/search/batch', { queries });
+    const search = async (count: number) =>
+      await client.post('/points/search/batch', {
+        queries: Array.from({ length: count }, () => query(1)),
+      });
+    expect((await search(3)).status).toBe(200);
+    const answer = await search(4);
     expect([answer.status, answer.text]).toEqual([
       413,
       'queries has 4 items, at most 3 are allowed (MAX_BATCH)',
@@ -118,6 +122,23 @@ describe('MAX_SEARCH_WORK', () => {
     const answer = await search(75, 76);
     expect(answer.status).toBe(413);
     expect(answer.text).toContain('MAX_SEARCH_WORK');
+  });
+
+  it('counts a limit as the points that there are', async () => {
+    const own = await startServer({ env: { MAX_SEARCH_WORK: '150' } });
+    const user = new Client(own, own.keys.readwrite);
+    const ids = await user.insertAll(Array.from({ length: 76 }, (_, at) => [at, 1, 2, 3]));
+    const all = { ...LARGE, limit: 1_000_000, ef: 1 };
+    const search = async () => await user.post('/points/search/batch', { queries: [all, all] });
+    const answer = await search();
+    expect([answer.status, answer.text]).toEqual([
+      413,
+      'queries ask for 152 candidates in all (the sum of max(ef, min(limit, points))), ' +
+        'at most 150 are allowed (MAX_SEARCH_WORK)',
+    ]);
+    await user.delete(`/points/${ids[0]}`);
+    expect((await search()).status).toBe(200);
+    expect(await own.stop()).toBe(0);
   });
 
   it('a single query is always allowed', async () => {
@@ -219,17 +240,40 @@ describe('MAX_INFLIGHT_BYTES', () => {
     await small.stop();
   });
 
+  it('refuses a batch whose answer alone would take more, before it is worked on', async () => {
+    const own = await startServer({ env: { MAX_INFLIGHT_BYTES: '20000' } });
+    const user = new Client(own, own.keys.readwrite);
+    await user.insertAll(Array.from({ length: 100 }, (_, at) => [at, 1, 2, 3]));
+    const search = async (count: number) => {
+      const queries = Array.from({ length: count }, () => ({ ...LARGE, limit: 1_000 }));
+      return await user.post('/points/search/batch', { queries });
+    };
+    const answer = await search(13);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(answer.text).toMatch(/^queries ask for 1300 ids in all, .*MAX_INFLIGHT_BYTES/);
+    expect((await search(2)).status).toBe(200);
+    expect(await own.stop()).toBe(0);
+  });
+
   it('is given back by every request, whatever its answer', async () => {
     const bodies = [
-      sized(1500),
-      '{'.padEnd(1500),
-      sized(1500).replace('Text', 'text'),
-      sized(2001),
-    ];
+      [201, sized(1500)],
+      [400, '{'.padEnd(1500)],
+      [400, sized(1500).replace('Text', 'text')],
+      [413, sized(2001)],
+    ] as const;
+    // One at a time fits, and goes on fitting.
     for (let times = 0; times < 5; times += 1) {
-      const answers = await Promise.all(bodies.map((body) => client.post('/points', body)));
-      for (const { status } of answers) expect([201, 400, 413, 503]).toContain(status);
+      for (const [status, body] of bodies) {
+        expect((await client.post('/points', body)).status).toBe(status);
+      }
     }
+    // Of several at once some find no room.
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.post('/points', sized(1500))),
+    );
+    const found = new Set(answers.map(({ status }) => status));
+    expect([...found].filter((status) => status !== 201 && status !== 503)).toEqual([]);
     await vi.waitFor(async () => {
       expect((await client.post('/points', sized(2000))).status).toBe(201);
     }, PATIENCE);
