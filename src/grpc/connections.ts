@@ -56,10 +56,6 @@ const MAX_RESETS_OF_STRANGER = 32;
 /** Before that nghttp2 is to end none. That of Node 20 does, with 1,000 and then 33 each second. */
 export const MAX_RESETS_PER_S = (MAX_RESETS * 1000) / LOOK_INTERVAL_MS;
 
-/** What every HTTP/2 client sends first, before it asks for anything, and how long it may take. */
-const PREFACE_BYTES = 24 + 9;
-const PREFACE_TIMEOUT_MS = 10_000;
-
 /** A connection without a call for this long is closed; clients open another when they need it. */
 const IDLE_TIMEOUT_MS = 600_000;
 
@@ -291,10 +287,7 @@ export class Connection implements Holder {
     this.#resets = 0;
     this.#refusals = 0;
 
-    const isSilent =
-      bytesRead < PREFACE_BYTES && stranger.readUntilMs - this.#beganAtMs > PREFACE_TIMEOUT_MS;
-    if (isSilent) this.#end('silent');
-    else if (this.#idleBytes > MAX_IDLE_BYTES) this.#end('idle_frames');
+    if (this.#idleBytes > MAX_IDLE_BYTES) this.#end('idle_frames');
     else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
   }
 

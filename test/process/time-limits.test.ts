@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Connection, framed } from '../grpc/http2-call.js';
+import { BEGIN } from '../grpc/raw-http2.js';
+import { startServer, type TestServer } from '../support/server.js';
+import * as wire from '../support/wire.js';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+});
+
+/** Connects, and sends these bytes and nothing more. */
+function connectTo(address: string, first: string | Buffer = ''): Socket {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  socket.write(first);
+  return socket;
+}
+
+/** Waits until the service has closed it. */
+async function closed(socket: Socket): Promise<void> {
+  await once(socket.resume(), 'close');
+}
+
+describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
+  test('headers that do not end are refused', async () => {
+    const socket = connectTo(server.http, 'GET /health HTTP/1.1\r\nHo');
+    let answer = '';
+    for await (const piece of socket.setEncoding('latin1')) answer += piece;
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*\r\n\r\nThe request took too long to arrive$/);
+  });
+
+  test('a gRPC message that stops arriving is refused', async () => {
+    const connection = new Connection(server.grpc);
+    const headers = { authorization: server.keys.readwrite };
+    const { stream, status: answered } = connection.open('InsertVector', headers);
+    stream.write(framed(wire.insertRequest([1, 2, 3, 4], 'x')).subarray(0, -1));
+    expect(await answered).toBe(status.DEADLINE_EXCEEDED);
+    connection.close();
+  });
+
+  test.each([
+    ['on which nothing comes', ''],
+    ['that sends less than a preface', 'PRI * HTTP/2.0\r\n'],
+    ['that answers no ping', BEGIN],
+  ])('a gRPC connection %s is closed', async (_, first) => {
+    await closed(connectTo(`http://${server.grpc}`, first));
+    expect(server.log()).toContain('"reason":"unanswered_ping"');
+  });
+});
