@@ -5,7 +5,7 @@ import type { Logger } from './logger.js';
 import { messageOf } from './start-error.js';
 
 /** Two looks at this distance have to agree before a change is taken over. */
-const LOOK_INTERVAL_MS = 250;
+export const LOOK_INTERVAL_MS = 250;
 
 /**
  * Keeps the keys what their file says. It looks at the file instead of subscribing to events,

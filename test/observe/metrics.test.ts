@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { statfsSync } from 'node:fs';
 import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RawClient } from '../grpc/client.js';
 import { Connection } from '../grpc/http2-call.js';
@@ -96,6 +99,7 @@ describe('who may scrape', () => {
 
 describe('requests', () => {
   test('each is counted once, under its method, route and status', async () => {
+    const startedAtMs = performance.now();
     const before = await scrape();
     const id = await writer.insert(VECTOR);
     await writer.post('/points', {});
@@ -134,6 +138,10 @@ describe('requests', () => {
       '{method=GET,route=/health}': 1,
     });
     expect(after.since(before, GRPC)).toEqual({});
+    const tookS = after.since(before, 'vectord_http_request_duration_seconds_sum');
+    const sumS = Object.values(tookS).reduce((sum, seconds) => sum + seconds, 0);
+    expect(sumS).toBeGreaterThan(0);
+    expect(sumS).toBeLessThan((performance.now() - startedAtMs) / 1000);
   });
 
   test('calls are counted under their method and status', async () => {
@@ -375,18 +383,39 @@ describe('points and what is done for them', () => {
     await client.delete(`/points/${ids[0]}`);
     const after = await scrape(client);
     expect(after.value('vectord_points')).toBe(7);
-    expect(after.value('vectord_deleted_points')).toBeLessThanOrEqual(3);
     expect(after.value('vectord_commit_records_sum')).toBe(13);
     expect(after.value('vectord_commit_records_count')).toBe(4);
     expect(after.value('vectord_commit_duration_seconds_count')).toBe(4);
     expect(after.value('vectord_log_sync_duration_seconds_count')).toBeGreaterThanOrEqual(4);
-    expect(after.value('vectord_log_sync_duration_seconds_sum')).toBeGreaterThan(0);
-    expect(after.value('vectord_data_bytes')).toBeGreaterThan(0);
-    expect(after.value('vectord_data_available_bytes')).toBeGreaterThan(0);
+    const upS = Date.now() / 1000 - after.value('process_start_time_seconds');
+    for (const name of ['log_sync', 'commit']) {
+      const sumS = after.value(`vectord_${name}_duration_seconds_sum`);
+      expect(sumS, name).toBeGreaterThan(0);
+      expect(sumS, name).toBeLessThan(upS);
+    }
+    const used = execFileSync('du', ['-k', '-s', own.dataPath], { encoding: 'utf8' });
+    const ratio = after.value('vectord_data_bytes') / (Number.parseInt(used, 10) * 1024);
+    expect(ratio).toBeGreaterThan(0.5);
+    expect(ratio).toBeLessThan(1.5);
+    const { bavail, bsize } = statfsSync(own.dataPath);
+    const left = after.value('vectord_data_available_bytes') / (bavail * bsize);
+    expect(left).toBeGreaterThan(0.5);
+    expect(left).toBeLessThan(2);
     expect(after.value('vectord_ready')).toBe(1);
     for (const kind of ['write', 'full', 'damage', 'upkeep']) {
       expect(after.value('vectord_fault', { kind })).toBe(0);
     }
+  });
+
+  test('deleted points are told of until their slots are free', async () => {
+    own = await startServer({ env: { WARM_METRICS: 'euclidean' } });
+    const client = new Client(own, own.keys.readwrite);
+    const ids = await client.insertAll(Array.from({ length: 500 }, (_, at) => [at, 1, 2, 3]));
+    for (const id of ids.slice(0, 3)) await client.delete(`/points/${id}`);
+    // They are too few for their slots to be worth a round.
+    const after = await scrape(client);
+    expect(after.value('vectord_deleted_points')).toBe(3);
+    expect(after.value('vectord_points')).toBe(497);
   });
 
   test('a graph is told of by its similarity, from its beginning until it has caught up', async () => {
@@ -445,4 +474,12 @@ test('the process tells what it is and what it takes', async () => {
   }
   const again = await scrape();
   expect(again.value('process_start_time_seconds')).toBe(startedS);
+  // Enough to start, and no more than all cores have had.
+  const cpuS = again.value('process_cpu_seconds_total');
+  expect(cpuS).toBeGreaterThan(0.02);
+  expect(cpuS).toBeLessThan((Date.now() / 1000 - startedS) * availableParallelism());
+  const heapBytes = again.value('nodejs_heap_size_used_bytes');
+  expect(heapBytes).toBeLessThanOrEqual(again.value('nodejs_heap_size_total_bytes'));
+  expect(heapBytes).not.toBe(again.value('nodejs_external_memory_bytes'));
+  expect(again.value('process_resident_memory_bytes')).toBeGreaterThan(heapBytes);
 });

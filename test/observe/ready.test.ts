@@ -91,6 +91,20 @@ test('damage turns readiness red, and the log names it under the ids of the answ
   await server.stop();
 });
 
+test('whoever watches the health of the service hears of damage', async () => {
+  const { server, id } = await startDamaged();
+  const channel = createChannel(server.grpc);
+  const told: ServingStatus[] = [];
+  for await (const answer of createClient(HealthDefinition, channel).watch({ service: '' })) {
+    told.push(answer.status);
+    if (answer.status !== ServingStatus.SERVING) break;
+    await new Client(server, server.keys.readonly).get(`/points/${id}`);
+  }
+  expect(told).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+  channel.close();
+  await server.stop();
+});
+
 /** A service on a folder where the vector of a point, in a file that is full, has rotted. */
 async function startDamaged(): Promise<{ server: TestServer; id: string }> {
   const env = { SEGMENT_BYTES: String(SEGMENT_BYTES) };

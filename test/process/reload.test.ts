@@ -24,6 +24,7 @@ afterEach(async () => {
 });
 
 test('a changed keys file is in force within seconds', async () => {
+  expect(await vectord.insert('old-key')).toBe(201);
   writeKeys(`${keysPath}.tmp`, { role: 'readwrite', key: 'new-key' });
   renameSync(`${keysPath}.tmp`, keysPath);
   await expectStatus('new-key', 201);

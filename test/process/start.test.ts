@@ -33,6 +33,16 @@ test('the start block tells the addresses that answer, though the ports were pic
   expect(vectord.value('data')).toBe(dataPath);
 });
 
+test('HTTP_HOST is the address that the HTTP interface listens on, and the only one', async () => {
+  // A second address of this machine: on Linux every one that begins with 127.
+  const host = process.platform === 'linux' ? '127.0.0.2' : '::1';
+  const vectord = await Vectord.start({ DATA_PATH: dataPath, HTTP_HOST: host });
+  const { port } = new URL(vectord.value('HTTP'));
+  const health = await fetch(`${vectord.value('HTTP')}/health`);
+  expect(await health.text()).toBe('OK');
+  await expect(fetch(`http://127.0.0.1:${port}/health`)).rejects.toThrow('fetch failed');
+});
+
 describe('without SERVICE_KEYS_FILE', () => {
   test('the first start makes a keys file for its owner alone; later ones use it', async () => {
     const environment = { DATA_PATH: dataPath, DIMENSION: '4' };

@@ -4,7 +4,9 @@ import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:h
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { SHUTDOWN_GRACE_MS } from '../../src/shutdown.js';
 import { Connection, framed } from '../grpc/http2-call.js';
 import * as wire from '../support/wire.js';
 import { killAll, makeFolder, POINT, Vectord, writeKeys } from './vectord.js';
@@ -66,6 +68,34 @@ test('a request that is under way is answered before the end, and kept', async (
   response.resume();
   expect(await vectord.exit).toEqual({ code: 0, signal: null });
   expect((await Vectord.start(environment)).value('points')).toBe('1');
+});
+
+test('a large request that arrives late in the time of grace is not read any more', async () => {
+  const { hostname, port } = new URL(vectord.value('HTTP'));
+  // Large enough for the thread that reads large requests.
+  const body = JSON.stringify(POINT).padEnd(200_000);
+  const socket = connect(Number(port), hostname).setEncoding('latin1');
+  socket.write(
+    `POST /points HTTP/1.1\r\nHost: x\r\napi-key: the-key\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  socket.write(body.slice(0, -1));
+  const calls = new Connection(vectord.value('gRPC'));
+  const item = wire.delimited(1, wire.insertRequest([1, 2, 3, 4], ' '.repeat(200_000)));
+  const { stream, status: answered } = calls.open('InsertVectorsBatch', {
+    authorization: 'the-key',
+  });
+  stream.write(framed(item).subarray(0, -1));
+  await calls.settled();
+  vectord.process.kill('SIGTERM');
+  await sleep(SHUTDOWN_GRACE_MS / 2 + 1_000);
+  socket.write(body.slice(-1));
+  stream.end(item.subarray(-1));
+  let answer = '';
+  for await (const piece of socket) answer += piece;
+  expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*Retry-After: 1\r\n[^]*The service is stopping$/);
+  expect(await answered).toBe(status.UNAVAILABLE);
+  expect(await vectord.exit).toEqual({ code: 0, signal: null });
+  calls.close();
 });
 
 test('a connection that is never idle gets one answer more, and is closed', async () => {
@@ -145,8 +175,8 @@ test('whatever is open at the time, the end comes with 0, and what was answered 
   const inserters = Array.from({ length: 8 }, async () => {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      const status = await vectord.insert('the-key').catch(() => 0);
-      if (status !== 201) return;
+      const answer = await vectord.insert('the-key').catch(() => 0);
+      if (answer !== 201) return;
       answered += 1;
     }
   });

@@ -1,0 +1,76 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { GraphLog } from './graph-log.js';
+import { Similarity } from './model.js';
+import type { EngineStatus } from './native.js';
+
+const SECOND_MS = 1_000;
+
+let lines: Record<string, unknown>[] = [];
+let status: EngineStatus;
+let log: GraphLog;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  lines = [];
+  status = { points: 0, dead: 0, isFull: false, graphs: [] };
+  const write = (line: string): void => void lines.push(JSON.parse(line));
+  const parameters = { hnswM: 16, hnswEfConstruction: 200 };
+  log = new GraphLog({ status: () => status }, parameters, pino({}, { write }));
+});
+
+afterEach(() => {
+  log.close();
+  vi.useRealTimers();
+});
+
+const graph = { metric: Similarity.Cosine, slots: 9_000, linked: 100, caughtUp: false };
+
+function messages(): unknown[] {
+  return lines.map(({ msg }) => msg);
+}
+
+test('a fault is told once, and again when it is another', () => {
+  status = { ...status, damage: 'one record' };
+  vi.advanceTimersByTime(5 * SECOND_MS);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatchObject({ level: 50, fault: 'one record' });
+  status = { ...status, damage: 'two records', failure: 'no sync', upkeepFailure: 'no room' };
+  vi.advanceTimersByTime(5 * SECOND_MS);
+  expect(lines.map(({ fault }) => fault)).toEqual([
+    'one record',
+    'no sync',
+    'two records',
+    'no room',
+  ]);
+});
+
+test('a graph is told of when it is begun, now and then, and when it is built', () => {
+  status = { ...status, graphs: [{ ...graph, slots: 0, linked: 0 }] };
+  vi.advanceTimersByTime(SECOND_MS);
+  expect(lines).toEqual([]);
+  status = { ...status, graphs: [graph] };
+  vi.advanceTimersByTime(21 * SECOND_MS);
+  expect(lines).toMatchObject([
+    { msg: 'building a graph', graph: 'Cosine', points: 9_000, hnswM: 16 },
+    { msg: 'building a graph', graph: 'Cosine', points: 9_000, linked: 100 },
+    { msg: 'building a graph', graph: 'Cosine', points: 9_000, linked: 100 },
+  ]);
+  status = { ...status, graphs: [{ ...graph, linked: 9_000, caughtUp: true }] };
+  vi.advanceTimersByTime(30 * SECOND_MS);
+  expect(messages().slice(3)).toEqual(['the graph is built']);
+});
+
+test('a graph that fails is told of once', () => {
+  status = { ...status, graphs: [{ ...graph, failure: 'no memory' }] };
+  vi.advanceTimersByTime(30 * SECOND_MS);
+  expect(messages()).toEqual(['building a graph', 'no graph: every search scans all points']);
+  expect(lines[1]).toMatchObject({ level: 50, graph: 'Cosine', failure: 'no memory' });
+});
+
+test('nothing is told once it is closed', () => {
+  log.close();
+  status = { ...status, damage: 'one record', graphs: [graph] };
+  vi.advanceTimersByTime(5 * SECOND_MS);
+  expect(lines).toEqual([]);
+});
