@@ -1,5 +1,5 @@
-// The mistakes that `npm run test:mutants` makes, one at a time. Each replaces text that is in a
-// file exactly once, and names the tests that must notice it.
+// Mistakes in the store and beside it. Each replaces text that is in a file exactly once, and names
+// the arguments of `cargo test` that must notice it.
 
 const STORE = 'crates/engine/src/store';
 const INDEX = 'crates/engine/src/index';
@@ -29,7 +29,7 @@ const SYNC_OF_GROUP = [
   '        self.file.sync_data().map_err(fatal)?;',
 ];
 
-export const MUTANTS = [
+export const STORE_MUTANTS = [
   // What reaches the disk, and when.
   mutant('fdatasync does nothing', `${STORE}/io.rs`, 'self.0.sync_data()', 'Ok(())'),
   mutant('fsync does nothing', `${STORE}/io.rs`, 'self.0.sync_all()', 'Ok(())'),

@@ -1,0 +1,183 @@
+// Mistakes in the search of the engine: its plan, its walk, its final order. Each replaces text that
+// is in a file exactly once, and names the arguments of `cargo test` that must notice it.
+
+const SEARCH = 'crates/engine/src/index/search.rs';
+const PLAN = 'crates/engine/src/index/plan.rs';
+const WALK = 'crates/engine/src/graph/search.rs';
+
+const INDEX_TESTS = ['--lib', 'index::'];
+const GRAPH_TESTS = ['--lib', 'graph::'];
+const BREADTH_TESTS = ['--test', 'quality', 'ef::'];
+const HISTORY_TESTS = ['--test', 'quality', 'history::'];
+const EXTREMES_TESTS = ['--test', 'quality', 'extremes::'];
+const ENGINE_TESTS = ['--test', 'engine'];
+const CHURN_TESTS = ['--test', 'churn'];
+const ROT_TESTS = ['--test', 'rot'];
+
+export const SEARCH_MUTANTS = [
+  mutant(
+    'the walk takes any breadth for the default',
+    SEARCH,
+    'let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);',
+    'let (arena, view, ef) = (&self.view.index.arena, self.view, 100);',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a breadth of all points is walked',
+    SEARCH,
+    '} else if (request.ef as u64) < self.live {',
+    '} else {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search is bounded by the points left after deletes that it does not see',
+    SEARCH,
+    'request.limit.min(self.slots as usize).max(1)',
+    'request.limit.min(self.live as usize).max(1)',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'single precision decides which points are ranked',
+    SEARCH,
+    'limit + limit / 8 + 16',
+    'limit',
+    ENGINE_TESTS,
+  ),
+  mutant(
+    'equal distances come in any order',
+    SEARCH,
+    'a.0.total_cmp(&b.0).then_with(by_insertion)',
+    'a.0.total_cmp(&b.0).then_with(|| by_insertion().reverse())',
+    ENGINE_TESTS,
+  ),
+  mutant(
+    'what rounding may hide behind the margin is not looked at',
+    SEARCH,
+    'if covers || !may_have_missed {',
+    'if covers || !may_have_missed || true {',
+    ENGINE_TESTS,
+  ),
+  mutant(
+    'a point that is both found and odd comes twice',
+    SEARCH,
+    '        slots.dedup();\n',
+    '',
+    EXTREMES_TESTS,
+  ),
+  mutant(
+    'odd points are in no answer',
+    SEARCH,
+    'slots.extend(odd.iter().copied().filter(visible));',
+    'slots.extend(odd.iter().copied().filter(visible).take(0));',
+    EXTREMES_TESTS,
+  ),
+  mutant(
+    'an odd query is walked in single precision',
+    SEARCH,
+    'if !is_ordinary {',
+    'if !is_ordinary && false {',
+    EXTREMES_TESTS,
+  ),
+  mutant(
+    'points that the graph does not hold yet are missed',
+    SEARCH,
+    'let next = tail.next.clone();',
+    'let next = tail.next.end..tail.next.end;',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'points in slots used again are missed until they are linked',
+    SEARCH,
+    'if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) {',
+    'if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) && false {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a walk that reaches too few points is the answer',
+    SEARCH,
+    'if hits.len() >= self.request.limit {',
+    'if hits.len() >= self.request.limit || true {',
+    CHURN_TESTS,
+  ),
+  mutant(
+    'a walk returns points that the view does not contain',
+    SEARCH,
+    'let accept = |slot| slot < view.slots && arena.is_visible(slot, view.sequence);',
+    'let accept = |slot| slot < view.slots;',
+    HISTORY_TESTS,
+  ),
+  mutant(
+    'a graph is walked before it has caught up',
+    SEARCH,
+    'if !linked.caught_up() {',
+    'if !linked.caught_up() && false {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a damaged point is in an answer',
+    SEARCH,
+    'self.view.index.verify(slot)?;',
+    'let _ = slot;',
+    ROT_TESTS,
+  ),
+  mutant(
+    'a batch goes on though nobody waits for it',
+    SEARCH,
+    'if !goes_on(work) {',
+    'if !goes_on(work) && false {',
+    ENGINE_TESTS,
+  ),
+  mutant(
+    'the dearer way is taken',
+    PLAN,
+    'let changes = walk < scan * WORTH_A_CHANGE;',
+    'let changes = walk > scan * WORTH_A_CHANGE;',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search that was held up is believed',
+    PLAN,
+    'Some(value) => value + (sample.min(value * 2.0) - value) / 8.0,',
+    'Some(value) => value + (sample - value) / 8.0,',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'the other way is measured with every search',
+    PLAN,
+    'if ((total / MEASURING_SHARE) as f32) < cost {',
+    'if ((total / MEASURING_SHARE) as f32) < cost && false {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'the walk ignores its breadth',
+    WALK,
+    'let reach = Reach::of_search(metric, ef, limit);',
+    'let reach = Reach::of_search(metric, limit, limit);',
+    BREADTH_TESTS,
+  ),
+  mutant(
+    'copies of a point are not found',
+    WALK,
+    'for slot in self.links.twins(neighbor.slot) {',
+    'for slot in self.links.twins(neighbor.slot).take(0) {',
+    GRAPH_TESTS,
+  ),
+  mutant(
+    'codes are trusted where they tell nothing apart',
+    WALK,
+    'if !error.is_small_for(nearest) {',
+    'if !error.is_small_for(nearest) && false {',
+    GRAPH_TESTS,
+  ),
+  mutant(
+    'a walk by codes is ranked by codes',
+    WALK,
+    'rank: ranks.rank(slot),\n                slot,',
+    'rank: last.rank,\n                slot,',
+    GRAPH_TESTS,
+  ),
+];
+
+function mutant(name, file, from, to, tests) {
+  return { name, file, from, to, tests };
+}

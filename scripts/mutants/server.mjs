@@ -1,0 +1,603 @@
+// Mistakes in the server. Each replaces text that is in a file exactly once, and names the tests
+// that must notice it, as arguments of `vitest run`.
+
+const EF_TESTS = ['test/search/ef.test.ts'];
+const HTTP_LIMITS = ['test/http/limits.test.ts', '-t', 'MAX_'];
+const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
+const TIME_LIMITS = ['test/process/time-limits.test.ts'];
+const START_TESTS = ['test/process/start.test.ts'];
+const STOP_TESTS = ['test/process/stop.test.ts'];
+const HEALTH_TESTS = ['test/grpc/health.test.ts'];
+const READY_TESTS = ['test/observe/ready.test.ts'];
+const METRICS_TESTS = ['test/observe/metrics.test.ts'];
+const LOG_TESTS = ['src/observe', 'src/graph-log.test.ts'];
+const KEYS_TESTS = ['src/keys'];
+const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
+const GRPC_AUTH = ['test/grpc/auth.test.ts'];
+const ABANDONED_TESTS = ['test/search/abandoned.test.ts'];
+const DECODE_TESTS = ['test/decode/large-requests.test.ts'];
+const VISIBILITY_TESTS = ['test/http/points.test.ts', 'test/grpc/operations.test.ts'];
+const SEARCH_TESTS = ['test/http/search.test.ts'];
+const BODY_TESTS = ['src/http/body.test.ts', 'test/http/protocol.test.ts'];
+
+export const SERVER_MUTANTS = [
+  // What a search is asked for.
+  mutant(
+    'a query that names an ef has that of the service',
+    'src/query-batch.ts',
+    'ef: ef === 0 ? defaultEf : ef,',
+    'ef: ef === 0 ? ef : defaultEf,',
+    EF_TESTS,
+  ),
+  mutant(
+    'the ef of a single search is ignored',
+    'src/native.ts',
+    'this.#engine.search(vector, similarity, limit, ef)',
+    'this.#engine.search(vector, similarity, limit, Math.min(ef, 1) * 100)',
+    EF_TESTS,
+  ),
+  mutant(
+    'the efs of a batch are ignored',
+    'src/native.ts',
+    'this.#engine.searchBatch(vectors, similarities, limits, efs)',
+    'this.#engine.searchBatch(vectors, similarities, limits, efs.fill(100))',
+    EF_TESTS,
+  ),
+  mutant(
+    'the ef of a gRPC query is not read',
+    'src/grpc/codec/read-search.ts',
+    'else if (tag === EF) ef = reader.uint64();',
+    'else if (tag === EF) reader.uint64();',
+    EF_TESTS,
+  ),
+  mutant(
+    'the ef of a JSON query is checked and dropped',
+    'src/http/json.ts',
+    "ef: object['ef'] === undefined ? undefined : toCount(object['ef'], `${prefix}ef`),",
+    "ef: object['ef'] === undefined ? undefined : toCount(object['ef'], `${prefix}ef`) * 0,",
+    EF_TESTS,
+  ),
+  mutant(
+    'an ef of 0 is a breadth of 0',
+    'src/query-batch.ts',
+    'ef: ef === 0 ? defaultEf : ef,',
+    'ef,',
+    ['test/search/settings.test.ts'],
+  ),
+  mutant(
+    'a limit beyond 32 bits wraps around',
+    'src/query-batch.ts',
+    'value > UINT32_MAX ? UINT32_MAX : Number(value)',
+    'Number(value) >>> 0',
+    SEARCH_TESTS,
+  ),
+
+  // Limits.
+  mutant(
+    'a limit counts for more work than there are points',
+    'src/service.ts',
+    'Math.max(efs[index] ?? 0, Math.min(limit, points))',
+    'Math.max(efs[index] ?? 0, limit)',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'a limit counts for no work',
+    'src/service.ts',
+    'Math.max(efs[index] ?? 0, Math.min(limit, points))',
+    '(efs[index] ?? 0)',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'MAX_SEARCH_WORK is not looked at',
+    'src/service.ts',
+    'if (work > maxSearchWork && limits.length > 1) {',
+    'if (work > maxSearchWork && limits.length > 1e9) {',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'a single query is bounded by MAX_SEARCH_WORK',
+    'src/service.ts',
+    'if (work > maxSearchWork && limits.length > 1) {',
+    'if (work > maxSearchWork) {',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'answers are not compared with MAX_INFLIGHT_BYTES before they are made',
+    'src/service.ts',
+    'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {',
+    'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1e9) {',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'answers take nothing of MAX_INFLIGHT_BYTES',
+    'src/http/routes.ts',
+    'reservationOf(ctx, inflight).take(Buffer.isBuffer(json) ? json.length : json.sourceBytes);',
+    'reservationOf(ctx, inflight).take(0);',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'answers of gRPC calls take nothing of MAX_INFLIGHT_BYTES',
+    'src/grpc/call-record.ts',
+    'if (this.allowance.countsAnswers) this.#reserve(bytes);',
+    'if (this.allowance.countsAnswers) this.#reserve(bytes * 0);',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'one item less than MAX_BATCH is the most',
+    'src/rules.ts',
+    'if (count <= maxBatch) return;',
+    'if (count < maxBatch) return;',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'one item more than MAX_BATCH is taken',
+    'src/rules.ts',
+    'if (count <= maxBatch) return;',
+    'if (count <= maxBatch + 1) return;',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'MAX_CONTENT_BYTES counts UTF-16 units',
+    'src/point-batch.ts',
+    'const bytes = Buffer.byteLength(payload.content);',
+    'const bytes = payload.content.length;',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'a body has to be smaller than MAX_REQUEST_BYTES',
+    'src/http/body.ts',
+    'if (bytes <= maxRequestBytes) return;',
+    'if (bytes < maxRequestBytes) return;',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'what a request took is not given back',
+    'src/inflight.ts',
+    'this.inflight.release(this.#bytes);',
+    '',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'what a request takes after its end is never given back',
+    'src/inflight.ts',
+    'if (this.#hasEnded) return;',
+    '',
+    ['src/inflight.test.ts'],
+  ),
+  mutant(
+    'large requests take what is there for small ones',
+    'src/inflight.ts',
+    '(isSmall ? this.maxBytes : this.#forLargeBytes)',
+    '(isSmall ? this.maxBytes : this.maxBytes)',
+    ['src/inflight.test.ts'],
+  ),
+  mutant(
+    'the one with a key for longest gives way',
+    'src/places.ts',
+    'if (ms <= mostMs) continue;',
+    'if (ms > mostMs) continue;',
+    GRPC_LIMITS,
+  ),
+
+  // Time.
+  mutant(
+    'a gRPC message that stops arriving is never refused',
+    'src/grpc/gated-call.ts',
+    'bytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK',
+    'bytes - this.#bytesAtLook < 0',
+    TIME_LIMITS,
+  ),
+  mutant(
+    'a connection that answers no ping is never closed',
+    'src/grpc/connections.ts',
+    "this.#end('unanswered_ping');",
+    '',
+    TIME_LIMITS,
+  ),
+  mutant(
+    'headers have for ever to arrive',
+    'src/http/server.ts',
+    'headersTimeout: HEADERS_TIMEOUT_MS,',
+    'headersTimeout: 0,',
+    TIME_LIMITS,
+  ),
+  mutant(
+    'what arrives too slowly is never refused',
+    'src/stall.ts',
+    'if (bytes - bytesAtLook < LEAST_BYTES_PER_LOOK) fail();',
+    'if (bytes < bytesAtLook) fail();',
+    ['src/stall.test.ts'],
+  ),
+  mutant(
+    'who goes on sending a refused body is never cut',
+    'src/http/reply.ts',
+    'if (!request.complete) request.destroy();',
+    '',
+    ['test/http/protocol.test.ts', '-t', 'cut after a while'],
+  ),
+  mutant(
+    'a deadline that has passed is none',
+    'src/grpc/gated-call.ts',
+    'if (deadline === Infinity || deadline > Date.now()) return undefined;',
+    'if (deadline >= 0) return undefined;',
+    ABANDONED_TESTS,
+  ),
+  mutant(
+    'searches of HTTP clients that have left go on',
+    'src/http/routes.ts',
+    'return (listener) => onRequestEnd(ctx.res, listener);',
+    'return () => void ctx;',
+    ABANDONED_TESTS,
+  ),
+  mutant(
+    'searches of gRPC clients that have left go on',
+    'src/grpc/handlers.ts',
+    "else signal.addEventListener('abort', listener, { once: true });",
+    '',
+    ABANDONED_TESTS,
+  ),
+
+  // The start and the stop.
+  mutant(
+    'HTTP_HOST is ignored',
+    'src/start.ts',
+    'const httpAddress = { host: config.httpHost, port: config.httpPort };',
+    "const httpAddress = { host: '127.0.0.1', port: config.httpPort };",
+    START_TESTS,
+  ),
+  mutant(
+    'what is unread late in the time of grace is read',
+    'src/start.ts',
+    'setTimeout(() => decoder.refuseUnread(), SHUTDOWN_GRACE_MS / 2)',
+    'setTimeout(() => {}, SHUTDOWN_GRACE_MS / 2)',
+    STOP_TESTS,
+  ),
+  mutant(
+    'a service that is stopping is ready',
+    'src/start.ts',
+    'service.announceStop();',
+    '',
+    READY_TESTS,
+  ),
+  mutant(
+    'a stop cuts what is under way',
+    'src/start.ts',
+    'servers.http.close(SHUTDOWN_GRACE_MS),',
+    'servers.http.close(0),',
+    STOP_TESTS,
+  ),
+  mutant(
+    'a connection that is never idle holds up the stop',
+    'src/http/turns.ts',
+    'if (this.#isClosing) response.shouldKeepAlive = false;',
+    '',
+    STOP_TESTS,
+  ),
+  mutant(
+    'a second signal is ignored',
+    'src/shutdown.ts',
+    'process.exit(EXIT_SIGNAL + constants.signals[signal]);',
+    '',
+    STOP_TESTS,
+  ),
+  mutant(
+    'the one interface listens though the other cannot',
+    'src/start.ts',
+    "if (http.status === 'fulfilled') await http.value.close(0);",
+    "if (http.status === 'fulfilled') void http.value;",
+    ['test/process/refusals.test.ts'],
+  ),
+  mutant(
+    'a stop that could not make all durable ends with 0',
+    'src/main.ts',
+    'return EXIT_REFUSED;',
+    'return EXIT_OK;',
+    ['test/recovery/permissions.test.ts'],
+  ),
+
+  // Errors.
+  mutant(
+    'UNAVAILABLE is INTERNAL over gRPC',
+    'src/errors.ts',
+    'UNAVAILABLE: { http: 503, grpc: status.UNAVAILABLE },',
+    'UNAVAILABLE: { http: 503, grpc: status.INTERNAL },',
+    STOP_TESTS,
+  ),
+  mutant(
+    'an overload is UNAVAILABLE over gRPC',
+    'src/errors.ts',
+    'OVERLOADED: { http: 503, grpc: status.RESOURCE_EXHAUSTED },',
+    'OVERLOADED: { http: 503, grpc: status.UNAVAILABLE },',
+    GRPC_LIMITS,
+  ),
+  mutant(
+    'what the service is told to do again has no Retry-After',
+    'src/http/reply.ts',
+    "ctx.set('Retry-After', RETRY_AFTER_S);",
+    '',
+    HTTP_LIMITS,
+  ),
+  mutant(
+    'a client sees the reason of a fault',
+    'src/http/reply.ts',
+    "error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined",
+    'error instanceof VectordError ? error : undefined',
+    READY_TESTS,
+  ),
+  mutant(
+    'a gRPC client sees the reason of a fault',
+    'src/grpc/handlers.ts',
+    "if (error instanceof VectordError && error.code !== 'INTERNAL') {",
+    'if (error instanceof VectordError) {',
+    READY_TESTS,
+  ),
+  mutant(
+    'a delete of a missing point is OK over gRPC',
+    'src/grpc/handlers.ts',
+    'if (!(await service.delete(toPointId(request)))) throw pointNotFound();',
+    'await service.delete(toPointId(request));',
+    ['test/grpc/refusals.test.ts'],
+  ),
+  mutant(
+    'an id that is no UUID is NOT_FOUND over gRPC',
+    'src/grpc/convert.ts',
+    'throw invalid(`id is ${quote(id.value)}, expected a UUID (8-4-4-4-12 hexadecimal digits)`);',
+    "throw new VectordError('NOT_FOUND', quote(id.value));",
+    ['test/grpc/refusals.test.ts'],
+  ),
+  mutant(
+    'content comes back as an image',
+    'src/native.ts',
+    'return number === ContentType.Text ? ContentType.Text : ContentType.Image;',
+    'return number === ContentType.Image ? ContentType.Image : ContentType.Image;',
+    VISIBILITY_TESTS,
+  ),
+  mutant(
+    'a batch is stored though one of its items is wrong',
+    'src/point-batch.ts',
+    'checkDimension(vector, rules.dimension, where);',
+    'if (where === "") checkDimension(vector, rules.dimension, where);',
+    ['test/http/points.test.ts'],
+  ),
+
+  // Keys.
+  mutant(
+    'keys that were revoked stay valid once they were used',
+    'src/keys.ts',
+    '    this.#proven = [];\n    this.#version = version;',
+    '    this.#version = version;',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'a new keys file is not synced',
+    'src/keys-file.ts',
+    '    fsyncSync(file);\n',
+    '',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'the name of a new keys file is not synced',
+    'src/keys-file.ts',
+    '    syncFolder(dirname(path));\n',
+    '',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'a keys file is read while it is being written',
+    'src/keys-watch.ts',
+    'const settled = version === this.#seenVersion;',
+    "const settled = version !== '';",
+    KEYS_TESTS,
+  ),
+  mutant(
+    'a bad keys file is read again at each look',
+    'src/keys-watch.ts',
+    '    this.#handledVersion = version;\n    this.reload();',
+    '    this.reload();',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'a path is looked for before the key is',
+    'src/http/app.ts',
+    'if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);\n    if (!isPlain(path)) throw notFound();',
+    'if (!isPlain(path)) throw notFound();\n    if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);',
+    HTTP_AUTH,
+  ),
+  mutant(
+    'a readonly key may delete',
+    'src/http/routes.ts',
+    "method: 'DELETE',\n      path: '/points/:id',\n      access: 'readwrite',",
+    "method: 'DELETE',\n      path: '/points/:id',\n      access: 'readonly',",
+    HTTP_AUTH,
+  ),
+  mutant(
+    'a readonly key may delete over gRPC',
+    'src/grpc/methods.ts',
+    "add(store, its.deletePoint.name, 'readwrite',",
+    "add(store, its.deletePoint.name, 'readonly',",
+    GRPC_AUTH,
+  ),
+  mutant(
+    'of two keys the first counts',
+    'src/grpc/gate.ts',
+    'if (values.length > 1) {',
+    'if (values.length > 2) {',
+    GRPC_AUTH,
+  ),
+  mutant(
+    'the metrics are open',
+    'src/http/routes.ts',
+    "access: metricsOpen ? 'open' : 'readonly',",
+    "access: metricsOpen ? 'open' : 'open',",
+    METRICS_TESTS,
+  ),
+
+  // What the service tells of itself.
+  mutant(
+    'a watch hears of a fault after an hour',
+    'src/grpc/health.ts',
+    'await sleep(WATCH_INTERVAL_MS,',
+    'await sleep(WATCH_INTERVAL_MS * 3_600,',
+    READY_TESTS,
+  ),
+  mutant(
+    'a watch is told the same again and again',
+    'src/grpc/health.ts',
+    'if (status !== told) yield { status };',
+    'yield { status };',
+    HEALTH_TESTS,
+  ),
+  mutant(
+    'damage leaves the service ready',
+    'src/service.ts',
+    'if (damage !== undefined) {',
+    'if (damage !== undefined && this.#isStopping) {',
+    READY_TESTS,
+  ),
+  mutant(
+    'deleted points are none',
+    'src/observe/metrics.ts',
+    "'Deleted points whose slots are not free yet.', dead);",
+    "'Deleted points whose slots are not free yet.', dead * 0);",
+    METRICS_TESTS,
+  ),
+  mutant(
+    'processor time is in milliseconds',
+    'src/observe/metrics.ts',
+    '(user + system) / US_PER_S',
+    '(user + system) / 1_000',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'processor time is in thousands of seconds',
+    'src/observe/metrics.ts',
+    '(user + system) / US_PER_S',
+    '(user + system) / 1e9',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'the times of syncs are in microseconds',
+    'src/observe/metrics.ts',
+    'syncHelp, [[{}, syncs]], US_PER_S);',
+    'syncHelp, [[{}, syncs]]);',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'durations are in milliseconds',
+    'src/observe/requests.ts',
+    'operation.durations.add(durationMs / 1000);',
+    'operation.durations.add(durationMs);',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'the data folder is measured in blocks of 4 KiB',
+    'src/observe/folder-size.ts',
+    'const STAT_BLOCK_BYTES = 512;',
+    'const STAT_BLOCK_BYTES = 4096;',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'the heap is told of as memory outside of it',
+    'src/observe/metrics.ts',
+    "'Memory of buffers outside of it.', external);",
+    "'Memory of buffers outside of it.', heapUsed + 0 * external);",
+    METRICS_TESTS,
+  ),
+  mutant(
+    'requests that have ended are under way',
+    'src/observe/requests.ts',
+    'this.#underWay -= 1;',
+    '',
+    METRICS_TESTS,
+  ),
+  mutant(
+    'each connection that is closed is a line',
+    'src/observe/connection-stats.ts',
+    'const leftOut = this.#lines.next();',
+    'const leftOut = this.#lines.next() ?? {};',
+    LOG_TESTS,
+  ),
+  mutant(
+    'the number of lines left out is never 0 again',
+    'src/observe/few-lines.ts',
+    '    this.#leftOut = 0;\n    return',
+    '    return',
+    LOG_TESTS,
+  ),
+  mutant(
+    'a fault is a line each second',
+    'src/graph-log.ts',
+    'this.#faults.set(what, fault);',
+    '',
+    LOG_TESTS,
+  ),
+  mutant(
+    'a graph that is built is told of again and again',
+    'src/graph-log.ts',
+    "'the graph is built');\n      this.#settled.add(metric);",
+    "'the graph is built');",
+    LOG_TESTS,
+  ),
+  mutant(
+    'an answer of /ready that is 503 is a fault of the service',
+    'src/http/answer-and-note.ts',
+    'const isFault = failure !== undefined && status >= 500;',
+    'const isFault = status >= 500;',
+    READY_TESTS,
+  ),
+
+  // Bodies.
+  mutant(
+    'any type of content is taken for JSON',
+    'src/http/body.ts',
+    'checkContentType(req.headers[',
+    'void (req.headers[',
+    BODY_TESTS,
+  ),
+  mutant(
+    'a length that does not fit is not refused before it is sent',
+    'src/http/body.ts',
+    '  inflight.check(declaredBytes);\n',
+    '',
+    BODY_TESTS,
+  ),
+  mutant(
+    'a body of many pieces costs nothing',
+    'src/http/pieces.ts',
+    '      socket.destroy();\n',
+    '',
+    ['test/http/limits.test.ts', '-t', 'far more pieces'],
+  ),
+  mutant(
+    'the largest request is read first',
+    'src/decode/decoder.ts',
+    'waiting.task.bytes.length < next.task.bytes.length',
+    'waiting.task.bytes.length > next.task.bytes.length',
+    DECODE_TESTS,
+  ),
+  mutant(
+    'a large request waits for ever behind smaller ones',
+    'src/decode/decoder.ts',
+    'if (this.#turns % FAIR_TURN !== 0) {',
+    'if (this.#turns > 0) {',
+    DECODE_TESTS,
+  ),
+  mutant(
+    'requests whose clients have left wait on',
+    'src/decode/decoder.ts',
+    'if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());',
+    'if (this.#running === waiting) reject(hasGone());',
+    DECODE_TESTS,
+  ),
+  mutant(
+    'the thread of large requests never rests',
+    'src/decode/decoder.ts',
+    'this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();',
+    'this.#idle = setTimeout(() => {}, IDLE_MS).unref();',
+    DECODE_TESTS,
+  ),
+];
+
+function mutant(name, file, from, to, tests) {
+  return { name, file, from, to, tests };
+}
