@@ -19,10 +19,10 @@ use super::{
     manifest::{self, Entry, Manifest},
     names::refuse_no_files,
     recovery,
-    scan::{Found, Scan},
+    scan::Scan,
     segment::{self, Segment},
     snapshot::{self, LogEnd},
-    unfinished::refuse_unfinished,
+    unfinished::{refuse_inside, refuse_unfinished},
 };
 use crate::{Error, Result};
 
@@ -60,7 +60,7 @@ pub(super) fn backup_on(
     // Before anything is made: a source that is not there is the likeliest mistake.
     refuse_no_files(io, source)?;
     refuse_unfinished(io, source)?;
-    refuse_inside(source, target)?;
+    refuse_inside(source, target, "backed up")?;
     io::create_folder(target)?;
     if let Some(path) = io.list(target)?.first() {
         let (target, path) = (target.display(), path.display());
@@ -87,25 +87,6 @@ pub(super) fn backup_on(
         }
     }
     made
-}
-
-/// Refuses a target in the folder that is to be backed up: what takes that folder would take the
-/// backup along.
-fn refuse_inside(source: &Path, target: &Path) -> Result<()> {
-    let source = fs_err::canonicalize(source)?;
-    for above in Path::new(".").join(target).ancestors() {
-        match fs_err::canonicalize(above) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error.into()),
-            Ok(above) if above.starts_with(&source) => {
-                let (source, target) = (source.display(), target.display());
-                let text = format!("{target} is in {source}, which is to be backed up");
-                return Err(Error::InvalidArgument(text));
-            }
-            Ok(_) => break,
-        }
-    }
-    Ok(())
 }
 
 struct Backup<'a> {
@@ -331,11 +312,7 @@ impl Backup<'_> {
             entry: Some(entry),
         };
         let mut flaws = Vec::new();
-        let extent = scan.run(&mut |found| {
-            if let Found::Flaw(flaw, sequence) = found {
-                flaws.push((flaw, sequence));
-            }
-        });
+        let extent = scan.run(&mut |found| flaws.extend(found.flaw()));
         let extent = extent.map_err(|flaw| flaw.refuse(&segment.path))?;
         let (last, expected) = (extent.next - 1, entry.last_sequence);
         if last > expected || last < expected && entry.kind == Kind::Log {

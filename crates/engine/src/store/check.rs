@@ -9,8 +9,8 @@ use std::{
 use super::{
     copy::snapshots,
     event::{Damage, Event},
-    format::{Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
-    io::{Disk, Io, IoFile, read_exact},
+    format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
+    io::{Disk, Io, IoFile},
     lock::Lock,
     manifest::{self, Entry, Manifest},
     names::{refuse_foreign, refuse_no_files},
@@ -68,24 +68,7 @@ pub struct CheckedSegment {
 pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Checked> {
     refuse_no_files(io, folder)?;
     refuse_foreign(io, folder)?;
-    let mut paths = io.list(folder)?;
-    paths.sort_unstable();
-    let mut check = Check {
-        io,
-        folder,
-        tell,
-        total: total_bytes(io, &paths),
-        done: 0,
-        live: HashSet::new(),
-        end: None,
-        buffer: Vec::new(),
-        checked: Checked {
-            report: Report::default(),
-            manifest: None,
-            segments: Vec::new(),
-            first_damage: None,
-        },
-    };
+    let (mut check, paths) = Check::begin(io, folder, tell)?;
     if let Err(error) = refuse_unfinished(io, folder) {
         let flaw = Flaw::new(0, error.to_string());
         check.damage(flaw, &marker_path(folder), None)?;
@@ -98,8 +81,19 @@ pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Resu
         }
         Err(other) => return Err(other),
     }
-    check.checked.report.points = check.live.len() as u64;
-    Ok(check.checked)
+    Ok(check.end())
+}
+
+/// Verifies a folder by a manifest that has not taken its name yet.
+pub fn check_by(
+    io: &dyn Io,
+    folder: &Path,
+    manifest: Manifest,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Checked> {
+    let (mut check, paths) = Check::begin(io, folder, tell)?;
+    check.folder(Some(manifest), &paths)?;
+    Ok(check.end())
 }
 
 /// The size of all segments.
@@ -118,12 +112,44 @@ struct Check<'a> {
     done: u64,
     live: HashSet<[u8; 16]>,
     /// Where the log ends: known once its last segment was read.
-    end: Option<LogEnd>,
+    log_end: Option<LogEnd>,
     buffer: Vec<u8>,
     checked: Checked,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    /// Begins a check, with the paths of all that is in the folder.
+    fn begin(
+        io: &'a dyn Io,
+        folder: &'a Path,
+        tell: &'a mut dyn FnMut(Event),
+    ) -> Result<(Check<'a>, Vec<PathBuf>)> {
+        let mut paths = io.list(folder)?;
+        paths.sort_unstable();
+        let check = Check {
+            io,
+            folder,
+            tell,
+            total: total_bytes(io, &paths),
+            done: 0,
+            live: HashSet::new(),
+            log_end: None,
+            buffer: Vec::new(),
+            checked: Checked {
+                report: Report::default(),
+                manifest: None,
+                segments: Vec::new(),
+                first_damage: None,
+            },
+        };
+        Ok((check, paths))
+    }
+
+    fn end(mut self) -> Checked {
+        self.checked.report.points = self.live.len() as u64;
+        self.checked
+    }
+
     fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
         let mut with_data = Vec::new();
         for path in segment::unnamed(paths, manifest.as_ref()) {
@@ -149,7 +175,7 @@ impl Check<'_> {
 
     /// What snapshots tell of the log. They themselves are only derived from it.
     fn snapshots(&mut self) -> Result<()> {
-        match snapshot::check_log(self.io, self.folder, self.end.as_ref()) {
+        match snapshot::check_log(self.io, self.folder, self.log_end.as_ref()) {
             Err(Error::Damaged {
                 path,
                 offset,
@@ -157,7 +183,7 @@ impl Check<'_> {
             }) => self.damage(Flaw::new(offset, reason), &path, None)?,
             checked => checked?,
         }
-        let Some(end) = &self.end else {
+        let Some(end) = &self.log_end else {
             return Ok(());
         };
         for path in snapshots(self.io, self.folder)? {
@@ -242,7 +268,7 @@ impl Check<'_> {
             );
             self.damage(Flaw::new(extent.end, reason), &path, Some(extent.next))?;
         }
-        self.end = Some(LogEnd {
+        self.log_end = Some(LogEnd {
             store: manifest.store,
             sequence: last.max(entry.last_sequence),
             path,
@@ -300,7 +326,13 @@ impl Check<'_> {
         (header, sealed, entry): (&SegmentHeader, bool, Option<&Entry>),
     ) -> Result<(Extent, u32)> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.load(file, path, &mut buffer, length)?;
+        let mut unread = Vec::new();
+        segment::load_readable(file, path, &mut buffer, length, &mut |flaw| {
+            unread.push(flaw);
+        })?;
+        for flaw in unread {
+            self.damage(flaw, path, None)?;
+        }
         let scan = Scan {
             header,
             bytes: &buffer[..length as usize],
@@ -309,8 +341,11 @@ impl Check<'_> {
         };
         let mut failure = None;
         let extent = scan.run(&mut |found| match found {
-            Found::Record(record) => self.record(record),
-            Found::Flaw(flaw, sequence) => {
+            Found::Record(record, _) => self.record(record),
+            other => {
+                let Some((flaw, sequence)) = other.flaw() else {
+                    return;
+                };
                 if let Err(error) = self.damage(flaw, path, Some(sequence)) {
                     failure.get_or_insert(error);
                 }
@@ -338,30 +373,6 @@ impl Check<'_> {
             total: self.total,
         });
         Ok((extent, crc))
-    }
-
-    /// Reads the first `length` bytes of a file. What cannot be read is named, and zeros.
-    fn load(
-        &mut self,
-        file: &dyn IoFile,
-        path: &Path,
-        buffer: &mut Vec<u8>,
-        length: u64,
-    ) -> Result<()> {
-        segment::grow(buffer, length, path)?;
-        let bytes = &mut buffer[..length as usize];
-        if read_exact(file, bytes, 0).is_ok() {
-            return Ok(());
-        }
-        for (index, page) in bytes.chunks_mut(PAGE).enumerate() {
-            let offset = (index * PAGE) as u64;
-            if let Err(error) = read_exact(file, page, offset) {
-                page.fill(0);
-                let reason = format!("cannot be read: {error}");
-                self.damage(Flaw::new(offset, reason), path, None)?;
-            }
-        }
-        Ok(())
     }
 
     fn record(&mut self, record: &RecordHeader) {

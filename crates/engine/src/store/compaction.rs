@@ -199,7 +199,11 @@ impl Stretch {
     ) -> Result<Compacted> {
         let needed = self.needed(is_live)?;
         let dimension = self.segments.dimension();
-        let groups = group_sizes(dimension, &needed);
+        let sizes = needed.iter().map(|Needed { header, .. }| match header.op {
+            Op::Insert => (record_bytes(dimension, 0), u64::from(header.payload_length)),
+            Op::Delete | Op::Noop => (BLOCK as u64, 0),
+        });
+        let groups = group_sizes(sizes);
         let length: u64 = groups.iter().map(|&(_, length)| length).sum();
         let header = SegmentHeader {
             number: self.number,
@@ -346,15 +350,12 @@ impl Stretch {
     }
 }
 
-/// How many records each group takes in, and its length.
-fn group_sizes(dimension: u32, needed: &[Needed]) -> Vec<(usize, u64)> {
+/// How many records each group takes in, and its length. Of each record come the bytes of header
+/// and vector, and those of the payload.
+pub fn group_sizes(records: impl Iterator<Item = (u64, u64)>) -> Vec<(usize, u64)> {
     let mut groups = Vec::new();
     let (mut count, mut bytes, mut payloads) = (0, BLOCK as u64, 0);
-    for Needed { header, .. } in needed {
-        let (record, payload) = match header.op {
-            Op::Insert => (record_bytes(dimension, 0), u64::from(header.payload_length)),
-            Op::Delete | Op::Noop => (BLOCK as u64, 0),
-        };
+    for (record, payload) in records {
         if count > 0 && bytes + payloads + record + payload > GROUP_BYTES {
             groups.push((count, align(bytes + payloads)));
             (count, bytes, payloads) = (0, BLOCK as u64, 0);

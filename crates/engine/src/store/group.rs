@@ -3,6 +3,8 @@
 //! Its header and record headers come first, then all vectors, then all payloads: the headers can
 //! be verified without reading the rest, and each vector can be read in place.
 
+use std::ops::Range;
+
 use super::{
     Location, Write,
     format::{
@@ -290,6 +292,47 @@ pub fn decode_record(
         return Err(record.mismatch(offset));
     }
     Ok(record)
+}
+
+/// The record whose header is at `offset`, if one was written there as part of this segment: with
+/// its secret salt in the checksum, it needs no group around it. Only one of these sequences is
+/// looked at.
+pub fn decode_stray(
+    segment: &SegmentHeader,
+    bytes: &[u8],
+    offset: u64,
+    sequences: &Range<u64>,
+) -> Option<RecordHeader> {
+    let header: &[u8; BLOCK] = bytes.get(offset as usize..)?.first_chunk()?;
+    let record = RecordHeader::decode(header, offset).ok()?;
+    let is_placed = record.op != Op::Insert || record.vector_offset > offset;
+    if !sequences.contains(&record.sequence) {
+        return None;
+    }
+    let (vector, payload) = record.parts(segment.dimension, bytes)?;
+    let is_sound = is_placed && RecordHeader::verify(header, segment.salt, vector, payload);
+    is_sound.then_some(record)
+}
+
+/// What a record stores, as it is in its file.
+pub struct StoredBytes<'a> {
+    pub vector: &'a [u8],
+    pub content_type: u8,
+    pub content: &'a [u8],
+}
+
+/// What a verified record stores.
+pub fn stored<'a>(
+    segment: &SegmentHeader,
+    bytes: &'a [u8],
+    record: &RecordHeader,
+) -> Option<StoredBytes<'a>> {
+    let (vector, content) = record.parts(segment.dimension, bytes)?;
+    Some(StoredBytes {
+        vector,
+        content_type: record.content_type,
+        content,
+    })
 }
 
 impl GroupHeader {

@@ -1,7 +1,4 @@
 //! Makes a data folder of a backup.
-//!
-//! From its first file on the new folder holds its manifest under another name, with which a store
-//! does not open it. Taking its own name is the last that happens.
 
 use std::path::Path;
 
@@ -10,10 +7,9 @@ use super::{
     copy::{copy, path_in, snapshots},
     event::Event,
     format::Flaw,
-    io::{self, Disk, Io, fatal, remove_if_there},
+    io::{self, Disk, Io},
     lock::Lock,
-    manifest, random, segment, snapshot,
-    unfinished::marker_path,
+    manifest, random, segment, snapshot, unfinished,
 };
 use crate::{Error, Result};
 
@@ -42,7 +38,7 @@ pub(super) fn restore_on(
     }
     io::create_folder(target)?;
     let _lock = Lock::acquire(target)?;
-    check_unused(io, target)?;
+    unfinished::refuse_used(io, target, &KEPT)?;
     let _source_lock = Lock::share(source)?;
     let checked = check::check_on(io, source, tell)?;
     if let Some(damage) = checked.first_damage {
@@ -55,14 +51,7 @@ pub(super) fn restore_on(
     // What is written from now on is another history than that of the source, or of a second restore
     // of it: their files must not pass for each other's.
     manifest.store = random()?;
-    let marker = marker_path(target);
-    clear(io, target, &marker)?;
-    // What an unfinished restore has left stays marked until this one has marked it.
-    let temporary = manifest::temporary_path(target);
-    manifest.write(io, &temporary)?;
-    io.rename(&temporary, &marker)?;
-    io.sync_folder(target).map_err(fatal)?;
-    io::sync_way_to(io, target);
+    unfinished::begin(io, target, &manifest)?;
     copy_segments(io, (source, target), &checked.segments, tell)?;
     for segment in &checked.segments {
         let path = segment::path(target, segment.number);
@@ -75,9 +64,7 @@ pub(super) fn restore_on(
         copy(io, &*file, &to, (size, size), &mut |_| {})?;
         snapshot::set_store(io, &to, manifest.store)?;
     }
-    io.sync_folder(target).map_err(fatal)?;
-    io.rename(&marker, &manifest::path(target))?;
-    io.sync_folder(target).map_err(fatal)?;
+    unfinished::finish(io, target)?;
     Ok(checked.report)
 }
 
@@ -104,39 +91,4 @@ fn copy_segments(
         }
     }
     Ok(())
-}
-
-/// Refuses a folder that holds more than an unfinished restore may have left.
-fn check_unused(io: &dyn Io, target: &Path) -> Result<()> {
-    let paths = io.list(target)?;
-    let unfinished = paths.contains(&marker_path(target));
-    let other = paths.iter().find(|path| {
-        let kept = KEPT.iter().any(|name| path.ends_with(name));
-        let is_first = **path == manifest::temporary_path(target);
-        !(kept || is_first || unfinished && is_remains(path))
-    });
-    let Some(other) = other else {
-        return Ok(());
-    };
-    let (target, other) = (target.display(), other.display());
-    let text = format!("{target} is not empty: it holds {other}");
-    Err(Error::InvalidArgument(text))
-}
-
-/// Whether an unfinished restore may have left a file with this name.
-fn is_remains(path: &Path) -> bool {
-    segment::number(path).is_some()
-        || snapshot::number(path).is_some()
-        || path.ends_with("MANIFEST.restoring")
-}
-
-/// Removes what an unfinished restore has left, but for what says that it did.
-fn clear(io: &dyn Io, target: &Path, marker: &Path) -> Result<()> {
-    for path in io.list(target)? {
-        if is_remains(&path) && path != marker {
-            io.remove(&path)?;
-        }
-    }
-    remove_if_there(io, &manifest::temporary_path(target))?;
-    Ok(io.sync_folder(target).map_err(fatal)?)
 }

@@ -20,10 +20,25 @@ pub struct Scan<'a> {
 
 /// What a walk comes by, in the order of the file.
 pub enum Found<'a> {
-    /// A record whose checksum matches, with its vector and payload.
-    Record(&'a RecordHeader),
-    /// Something that is not what was written, and the sequence of the first record that it costs.
+    /// A record whose checksum matches, with its vector and payload, and the offset of its header.
+    Record(&'a RecordHeader, u64),
+    /// Such a record where the header of its group is not what was written.
+    Stray(&'a RecordHeader, u64),
+    /// A record of which vector or payload alone are not what was written.
+    Spoilt(&'a RecordHeader, Flaw),
+    /// Something else that is not, and the sequence of the first record that it costs.
     Flaw(Flaw, u64),
+}
+
+impl Found<'_> {
+    /// What is not as it was written, and the sequence of the first record that it costs.
+    pub fn flaw(self) -> Option<(Flaw, u64)> {
+        match self {
+            Found::Record(..) | Found::Stray(..) => None,
+            Found::Spoilt(record, flaw) => Some((flaw, record.sequence)),
+            Found::Flaw(flaw, sequence) => Some((flaw, sequence)),
+        }
+    }
 }
 
 /// Where a walk ended.
@@ -34,10 +49,25 @@ pub struct Extent {
     pub torn: Option<u64>,
     /// The sequence of the next record.
     pub next: u64,
+    /// Whether its groups are not those that the manifest was written of.
+    pub is_other: bool,
 }
 
 /// A record that was read, or why it was not.
-type Read = Result<RecordHeader, Flaw>;
+type Read = Result<RecordHeader, Unread>;
+
+/// Why a record was not read.
+struct Unread {
+    flaw: Flaw,
+    /// Its header, where that is what was written.
+    header: Option<RecordHeader>,
+}
+
+impl From<Flaw> for Unread {
+    fn from(flaw: Flaw) -> Unread {
+        Unread { flaw, header: None }
+    }
+}
 
 impl Scan<'_> {
     /// Verifies everything and tells each record and each flaw. Behind a flaw the walk goes on at
@@ -49,6 +79,7 @@ impl Scan<'_> {
         let mut records = Vec::new();
         // The checksum of the headers of all groups so far, as long as none is amiss.
         let mut groups = Some(0);
+        let mut is_other = false;
         while at < dirty.max(self.known_end()) {
             let (group, flaw) = match self.read(at, &mut records)? {
                 Ok(group) => {
@@ -66,12 +97,15 @@ impl Scan<'_> {
                     end: at,
                     torn,
                     next,
+                    is_other,
                 });
             }
             let Some(group) = group else {
                 groups = None;
                 tell_flaw(tell, flaw, next);
-                match self.next_group(at, dirty) {
+                let behind = self.next_group(at, dirty);
+                self.tell_strays(at, behind.unwrap_or(dirty), next, tell);
+                match behind {
                     Some(found) => at = found,
                     None => break,
                 }
@@ -84,6 +118,7 @@ impl Scan<'_> {
             }
             if let (Some(entry), Some(groups)) = (self.entry, groups) {
                 let flaw = entry.check_groups(&group, groups).err();
+                is_other |= flaw.is_some();
                 tell_flaw(tell, flaw, self.header.first_sequence);
             }
             if group.first_sequence < next {
@@ -91,13 +126,20 @@ impl Scan<'_> {
                 continue;
             }
             next = group.first_sequence;
-            for record in records.drain(..) {
+            for (record, header_at) in records.drain(..).zip(headers_of(&group)) {
                 match record {
                     Ok(record) => {
                         next = record.sequence;
-                        tell(Found::Record(&record));
+                        tell(Found::Record(&record, header_at));
                     }
-                    Err(flaw) => tell(Found::Flaw(flaw, next)),
+                    Err(Unread {
+                        flaw,
+                        header: Some(record),
+                    }) => {
+                        next = record.sequence;
+                        tell(Found::Spoilt(&record, flaw));
+                    }
+                    Err(Unread { flaw, header: None }) => tell(Found::Flaw(flaw, next)),
                 }
                 next = next.saturating_add(1);
             }
@@ -106,7 +148,33 @@ impl Scan<'_> {
             end: at,
             torn: None,
             next,
+            is_other,
         })
+    }
+
+    /// Tells the sound records between the header of a group that is none and `until`, whose
+    /// sequences are `next` and up. Where nothing of the log is behind, they are those that the
+    /// manifest proves: others may never have been acknowledged.
+    fn tell_strays(&self, at: u64, until: u64, next: u64, tell: &mut dyn FnMut(Found)) {
+        let follows = GroupHeader::decode(self.rest(until), self.header.salt, until);
+        let is_proven = self.sealed || follows.is_some();
+        let until = if is_proven {
+            until
+        } else {
+            self.known_end().min(until)
+        };
+        let end = follows.map_or(u64::MAX, |group| group.first_sequence);
+        let mut sequences = next..end;
+        for offset in (at..until).step_by(BLOCK).skip(1) {
+            if let Some(record) = group::decode_stray(self.header, self.bytes, offset, &sequences) {
+                sequences.start = record.sequence + 1;
+                tell(Found::Stray(&record, offset));
+            }
+        }
+    }
+
+    fn rest(&self, at: u64) -> &[u8] {
+        self.bytes.get(at as usize..).unwrap_or_default()
     }
 
     /// Where the groups end at least.
@@ -129,24 +197,30 @@ impl Scan<'_> {
             Err(flaw) => return Ok(Err(flaw)),
         };
         let headers = group::verify_headers(self.header, self.bytes, &group);
-        for entry in group.record_headers(self.bytes).iter().enumerate() {
-            let read =
-                group::decode_record(self.header, self.bytes, &group, entry, Depth::Everything);
-            records.push(match read {
+        let decode =
+            |entry, depth| group::decode_record(self.header, self.bytes, &group, entry, depth);
+        for (entry, offset) in group
+            .record_headers(self.bytes)
+            .iter()
+            .enumerate()
+            .zip(headers_of(&group))
+        {
+            records.push(match decode(entry, Depth::Everything) {
                 // A version is one only where the headers are what was written.
                 Err(Flaw::Newer { version, .. }) if headers.is_err() => {
-                    let offset = at + (entry.0 as u64 + 1) * BLOCK as u64;
-                    Err(Flaw::new(
-                        offset,
-                        format!("a record of the version {version}"),
-                    ))
+                    let reason = format!("a record of the version {version}");
+                    Err(Flaw::new(offset, reason).into())
                 }
                 Err(newer @ Flaw::Newer { .. }) => return Err(newer),
-                other => other,
+                Err(flaw) if headers.is_ok() => Err(Unread {
+                    flaw,
+                    header: decode(entry, Depth::Headers).ok(),
+                }),
+                other => other.map_err(Unread::from),
             });
         }
         if let (Err(flaw), true) = (headers, records.iter().all(Result::is_ok)) {
-            records[0] = Err(flaw);
+            records[0] = Err(flaw.into());
         }
         Ok(Ok(group))
     }
@@ -176,8 +250,8 @@ impl Scan<'_> {
             };
             return Some(Flaw::new(group.position, reason));
         }
-        let flawed = records.iter().find_map(|record| record.as_ref().err())?;
-        Some(flawed.clone())
+        let unread = records.iter().find_map(|record| record.as_ref().err())?;
+        Some(unread.flaw.clone())
     }
 
     fn next_group(&self, behind: u64, dirty: u64) -> Option<u64> {
@@ -186,6 +260,12 @@ impl Scan<'_> {
             GroupHeader::decode(bytes, self.header.salt, at).is_some()
         })
     }
+}
+
+/// Where the headers of a group's records are.
+fn headers_of(group: &GroupHeader) -> impl Iterator<Item = u64> + use<> {
+    let first = group.position + BLOCK as u64;
+    (first..).step_by(BLOCK).take(group.record_count as usize)
 }
 
 fn tell_flaw(tell: &mut dyn FnMut(Found), flaw: Option<Flaw>, sequence: u64) {

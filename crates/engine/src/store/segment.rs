@@ -215,6 +215,29 @@ pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Reads the first `length` bytes of a file. What cannot be read is told, and zeros.
+pub fn load_readable(
+    file: &dyn IoFile,
+    path: &Path,
+    buffer: &mut Vec<u8>,
+    length: u64,
+    tell: &mut dyn FnMut(Flaw),
+) -> Result<()> {
+    grow(buffer, length, path)?;
+    let bytes = &mut buffer[..length as usize];
+    if read_exact(file, bytes, 0).is_ok() {
+        return Ok(());
+    }
+    for (index, page) in bytes.chunks_mut(PAGE).enumerate() {
+        let offset = (index * PAGE) as u64;
+        if let Err(error) = read_exact(file, page, offset) {
+            page.fill(0);
+            tell(Flaw::new(offset, format!("cannot be read: {error}")));
+        }
+    }
+    Ok(())
+}
+
 /// Reads and verifies the header of a file of `size` bytes.
 pub fn read_header(file: &dyn IoFile, size: u64, path: &Path) -> Result<SegmentHeader> {
     if size < PAGE as u64 {
@@ -301,6 +324,11 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
             Err(Flaw::new(at, reason).refuse(path))
         }
     }
+}
+
+/// Whether there is anything behind the header of a file of `size` bytes.
+pub fn holds_data(file: &dyn IoFile, size: u64) -> io::Result<bool> {
+    Ok(first_data(file, PAGE as u64, size.min(LOOKED_AT))?.is_some())
 }
 
 /// The offset of the first byte in a range that is not 0.

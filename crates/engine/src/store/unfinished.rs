@@ -1,24 +1,112 @@
-//! What tells a folder into which a backup is being copied from one that holds a log.
+//! What tells a folder that is being made, by a restore or a repair, from one that holds a log: its
+//! manifest has another name, with which a store does not open it. Taking its own is the last that
+//! happens.
 
 use std::{
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
-use super::io::Io;
-use crate::Result;
+use super::{
+    io::{self as disk, Io, fatal, remove_if_there},
+    manifest::{self, Manifest},
+    segment, snapshot,
+};
+use crate::{Error, Result};
 
 /// Where the manifest is until everything that it names is there.
 pub fn marker_path(folder: &Path) -> PathBuf {
     folder.join("MANIFEST.restoring")
 }
 
-/// Refuses a folder into which a restore was begun and not finished.
+/// Refuses a folder into which a restore or a repair was begun and not finished.
 pub fn refuse_unfinished(io: &dyn Io, folder: &Path) -> Result<()> {
-    if !io.list(folder)?.contains(&marker_path(folder)) {
+    if !is_unfinished(io, folder)? {
         return Ok(());
     }
     let folder = folder.display();
-    let text = format!("a restore into {folder} was begun and not finished: run it again");
+    let text =
+        format!("a restore or a repair into {folder} was begun and not finished: run it again");
     Err(io::Error::other(text).into())
+}
+
+/// Whether a restore or a repair into a folder was begun and not finished.
+pub fn is_unfinished(io: &dyn Io, folder: &Path) -> io::Result<bool> {
+    Ok(io.list(folder)?.contains(&marker_path(folder)))
+}
+
+/// Refuses a target in the folder that is read, which is to be `backed up`, say: what takes that
+/// folder would take the target along.
+pub fn refuse_inside(source: &Path, target: &Path, purpose: &str) -> Result<()> {
+    let source = fs_err::canonicalize(source)?;
+    for above in Path::new(".").join(target).ancestors() {
+        match fs_err::canonicalize(above) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+            Ok(above) if above.starts_with(&source) => {
+                let (source, target) = (source.display(), target.display());
+                let text = format!("{target} is in {source}, which is to be {purpose}");
+                return Err(Error::InvalidArgument(text));
+            }
+            Ok(_) => break,
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder that holds more than what is `kept` in it and what a run that was not finished
+/// may have left.
+pub fn refuse_used(io: &dyn Io, target: &Path, kept: &[&str]) -> Result<()> {
+    let paths = io.list(target)?;
+    let unfinished = paths.contains(&marker_path(target));
+    let other = paths.iter().find(|path| {
+        let kept = kept.iter().any(|name| path.ends_with(name));
+        let is_first = **path == manifest::temporary_path(target);
+        !(kept || is_first || unfinished && is_remains(path))
+    });
+    let Some(other) = other else {
+        return Ok(());
+    };
+    let (target, other) = (target.display(), other.display());
+    let text = format!("{target} is not empty: it holds {other}");
+    Err(Error::InvalidArgument(text))
+}
+
+/// Marks a folder as one that is being made, durably, once all is removed that a run before has
+/// left.
+pub fn begin(io: &dyn Io, target: &Path, manifest: &Manifest) -> Result<()> {
+    let marker = marker_path(target);
+    for path in io.list(target)? {
+        if is_remains(&path) && path != marker {
+            io.remove(&path)?;
+        }
+    }
+    remove_if_there(io, &manifest::temporary_path(target))?;
+    io.sync_folder(target).map_err(fatal)?;
+    // What an unfinished run has left stays marked until this one has marked it.
+    mark(io, target, manifest)?;
+    disk::sync_way_to(io, target);
+    Ok(())
+}
+
+/// Has the manifest under the other name be this one, durably.
+pub fn mark(io: &dyn Io, target: &Path, manifest: &Manifest) -> Result<()> {
+    let temporary = manifest::temporary_path(target);
+    manifest.write(io, &temporary)?;
+    io.rename(&temporary, &marker_path(target))?;
+    Ok(io.sync_folder(target).map_err(fatal)?)
+}
+
+/// Lets a store open the folder: all that the manifest names is durable.
+pub fn finish(io: &dyn Io, target: &Path) -> Result<()> {
+    io.sync_folder(target).map_err(fatal)?;
+    io.rename(&marker_path(target), &manifest::path(target))?;
+    Ok(io.sync_folder(target).map_err(fatal)?)
+}
+
+/// Whether an unfinished run may have left a file with this name.
+fn is_remains(path: &Path) -> bool {
+    segment::number(path).is_some()
+        || snapshot::number(path).is_some()
+        || path.ends_with("MANIFEST.restoring")
 }

@@ -11,6 +11,7 @@ mod failing;
 mod files;
 mod full;
 mod names;
+mod repair;
 mod restore;
 mod room;
 mod round_trip;

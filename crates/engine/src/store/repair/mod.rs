@@ -1,0 +1,115 @@
+//! Saves all that is provably sound of a damaged data folder into a new one, and lists what is lost.
+//! The damaged folder is only read.
+
+mod header;
+mod losses;
+mod plan;
+mod ranges;
+mod survey;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use self::{plan::plan, survey::survey, write::write};
+use super::{
+    check,
+    event::Event,
+    io::{Disk, Io, create_folder, remove_if_there},
+    lock::Lock,
+    manifest::Manifest,
+    random, unfinished,
+};
+use crate::{Error, Result};
+
+/// What may be in a folder that a repair is made into.
+const KEPT: [&str; 1] = ["LOCK"];
+
+/// What a repair has saved, and what not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairReport {
+    /// The points in the new folder.
+    pub points: u64,
+    /// The bytes of its log.
+    pub bytes: u64,
+    /// The damaged places of the old one.
+    pub damages: u64,
+    /// Points that are known to be lost.
+    pub lost_points: u64,
+    /// Records of which nothing is known.
+    pub lost_records: u64,
+    /// Whether the end of the log may be lost, with any number of records.
+    pub is_end_lost: bool,
+    /// Points of which a lost record may have been the delete.
+    pub outdated: u64,
+    /// Where all of that is listed.
+    pub losses: PathBuf,
+}
+
+/// Saves the points of a damaged folder that no process has open into one that is missing or empty.
+/// Holds a segment in memory, and 80 bytes for each record of a point. A repair that fails or is
+/// interrupted leaves a folder that no store opens, until it is run again.
+pub fn repair(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<RepairReport> {
+    repair_on(&Disk, source, target, tell)
+}
+
+pub(super) fn repair_on(
+    io: &dyn Io,
+    source: &Path,
+    target: &Path,
+    tell: &mut dyn FnMut(Event),
+) -> Result<RepairReport> {
+    unfinished::refuse_unfinished(io, source)?;
+    unfinished::refuse_inside(source, target, "repaired")?;
+    let losses_path = losses::path(target)?;
+    let _source_lock = Lock::share(source)?;
+    create_folder(target)?;
+    let _lock = Lock::acquire(target)?;
+    unfinished::refuse_used(io, target, &KEPT)?;
+    if unfinished::is_unfinished(io, target)? {
+        remove_if_there(io, &losses_path)?;
+    } else if losses_path.exists() {
+        let path = losses_path.display();
+        let text = format!("{path} exists already: move it elsewhere, or choose another folder");
+        return Err(Error::InvalidArgument(text));
+    }
+    let survey = survey(io, source, tell)?;
+    let plan = plan(&survey);
+    let mut manifest = Manifest {
+        store: random()?,
+        dimension: survey.dimension,
+        next_number: 1,
+        segments: Vec::new(),
+    };
+    unfinished::begin(io, target, &manifest)?;
+    write(io, target, &mut manifest, (&survey, &plan), tell)?;
+    unfinished::mark(io, target, &manifest)?;
+    let checked = check::check_by(io, target, manifest, tell)?;
+    if let Some(damage) = checked.first_damage {
+        return Err(damage.into());
+    }
+    let points = plan.saved.len() as u64;
+    if checked.report.points != points {
+        let found = checked.report.points;
+        let text = format!(
+            "{} holds {found} points, expected {points}",
+            target.display()
+        );
+        return Err(Error::Internal(text));
+    }
+    losses::save(io, &losses_path, (source, target), (&survey, &plan))?;
+    unfinished::finish(io, target)?;
+    let lost = plan
+        .lost
+        .iter()
+        .map(|range| range.end() - range.start() + 1);
+    Ok(RepairReport {
+        points,
+        bytes: checked.report.bytes,
+        damages: survey.damages.len() as u64,
+        lost_points: plan.lost_points.len() as u64,
+        lost_records: lost.sum(),
+        is_end_lost: plan.is_open,
+        outdated: plan.outdated as u64,
+        losses: losses_path,
+    })
+}

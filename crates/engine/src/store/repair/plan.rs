@@ -1,0 +1,146 @@
+//! What is saved, and what is lost.
+
+use std::{collections::HashMap, ops::RangeInclusive};
+
+use super::{
+    ranges::Ranges,
+    survey::{Insert, Spoilt, Survey, Surveyed},
+};
+
+/// What a repair does with what was read.
+pub struct Plan {
+    /// The points to be saved, by ascending sequence.
+    pub saved: Vec<Saved>,
+    /// Points that were stored and not deleted, as far as can be read, and are lost.
+    pub lost_points: Vec<(usize, Spoilt)>,
+    /// Sequences of which nothing says what they did.
+    pub lost: Vec<RangeInclusive<u64>>,
+    /// Whether the log may have gone on.
+    pub is_open: bool,
+    /// How many of the saved points may have been deleted by what is lost: the first so many.
+    pub outdated: usize,
+}
+
+/// A point that is saved, and the index of the file that it is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Saved {
+    pub insert: Insert,
+    pub file: usize,
+}
+
+/// Decides from what was read of the files what is saved.
+pub fn plan(survey: &Survey) -> Plan {
+    let files = &survey.files;
+    let mut known = Ranges::default();
+    for file in files {
+        known.add_all(&file.known);
+    }
+    known.sort();
+    let lost = known.missing(survey.last_sequence);
+    let deletes = Deletes::of(files);
+    let mut saved = stored(files);
+    let newest = newest(files);
+    // An id can be stored again only once it was deleted.
+    let lives = |sequence: u64, id: &[u8; 16]| {
+        newest.get(id) == Some(&sequence) && deletes.spare(sequence, id)
+    };
+    saved.retain(|point| lives(point.insert.sequence, &point.insert.id));
+    let is_saved = |sequence: u64| {
+        let found = saved.binary_search_by_key(&sequence, |point| point.insert.sequence);
+        found.is_ok()
+    };
+    let mut lost_points: Vec<(usize, Spoilt)> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(index, file)| file.spoilt.iter().map(move |point| (index, point.clone())))
+        .filter(|(index, point)| !left_out(files, *index, point.sequence))
+        .filter(|(_, point)| lives(point.sequence, &point.id) && !is_saved(point.sequence))
+        .collect();
+    lost_points.sort_unstable_by_key(|(_, point)| point.sequence);
+    lost_points.dedup_by_key(|(_, point)| point.sequence);
+    let last_lost = if survey.is_open {
+        u64::MAX
+    } else {
+        lost.last().map_or(0, |range| *range.end())
+    };
+    let outdated = saved.partition_point(|point| point.insert.sequence < last_lost);
+    Plan {
+        saved,
+        lost_points,
+        lost,
+        is_open: survey.is_open,
+        outdated,
+    }
+}
+
+/// One sound record for each sequence of an insert, from the first file that has it, by ascending
+/// sequence.
+fn stored(files: &[Surveyed]) -> Vec<Saved> {
+    let count = files.iter().map(|file| file.inserts.len()).sum();
+    let mut stored = Vec::with_capacity(count);
+    for (index, file) in files.iter().enumerate() {
+        let inserts = file.inserts.iter().map(|&insert| Saved {
+            insert,
+            file: index,
+        });
+        stored.extend(inserts.filter(|point| !left_out(files, index, point.insert.sequence)));
+    }
+    stored.sort_unstable_by_key(|point| (point.insert.sequence, point.file));
+    stored.dedup_by_key(|point| point.insert.sequence);
+    stored
+}
+
+/// Whether compaction has left a record of a file out: the point had been deleted, and the delete may
+/// be gone.
+fn left_out(files: &[Surveyed], file: usize, sequence: u64) -> bool {
+    let number = files[file].header.number;
+    files.iter().any(|compacted| {
+        compacted.is_compacted()
+            && compacted.header.number > number
+            && compacted.known.contains(sequence)
+            && compacted.lacks(sequence)
+    })
+}
+
+impl Surveyed {
+    fn is_compacted(&self) -> bool {
+        self.header.kind != crate::store::format::Kind::Log
+    }
+
+    /// Whether no point was stored by this sequence, as far as the file tells.
+    fn lacks(&self, sequence: u64) -> bool {
+        let inserts = &self.inserts;
+        let is_there = inserts.binary_search_by_key(&sequence, |insert| insert.sequence);
+        is_there.is_err() && self.spoilt.iter().all(|point| point.sequence != sequence)
+    }
+}
+
+/// The sequence with which each id was last stored.
+fn newest(files: &[Surveyed]) -> HashMap<[u8; 16], u64> {
+    let mut newest = HashMap::new();
+    for file in files {
+        let sound = file.inserts.iter().map(|point| (point.id, point.sequence));
+        let spoilt = file.spoilt.iter().map(|point| (point.id, point.sequence));
+        for (id, sequence) in sound.chain(spoilt) {
+            let last = newest.entry(id).or_insert(sequence);
+            *last = sequence.max(*last);
+        }
+    }
+    newest
+}
+
+/// Which inserts were deleted.
+struct Deletes(Vec<(u64, [u8; 16])>);
+
+impl Deletes {
+    fn of(files: &[Surveyed]) -> Deletes {
+        let mut deletes: Vec<_> = files.iter().flat_map(|file| file.deletes.clone()).collect();
+        deletes.sort_unstable();
+        Deletes(deletes)
+    }
+
+    /// Whether none of them is of this insert.
+    fn spare(&self, sequence: u64, id: &[u8; 16]) -> bool {
+        self.0.binary_search(&(sequence, *id)).is_err()
+    }
+}

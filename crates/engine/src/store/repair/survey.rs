@@ -1,0 +1,502 @@
+//! What of a damaged folder can still be read, file by file.
+
+use std::path::{Path, PathBuf};
+
+use super::{header, ranges::Ranges};
+use crate::{
+    Error, Result,
+    store::{
+        event::{Damage, Event},
+        format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
+        io::{Io, is_out_of_files},
+        manifest::{self, Entry, Manifest},
+        recovery,
+        scan::{Extent, Found, Scan},
+        segment, snapshot,
+    },
+};
+
+/// All that a folder holds of one store.
+pub struct Survey {
+    pub dimension: u32,
+    /// The segments that were read: those that the manifest names first.
+    pub files: Vec<Surveyed>,
+    /// Every damaged place.
+    pub damages: Vec<Damage>,
+    /// The last sequence that anything tells of.
+    pub last_sequence: u64,
+    /// Whether the log may have gone on behind it.
+    pub is_open: bool,
+}
+
+/// What one segment holds.
+pub struct Surveyed {
+    pub path: PathBuf,
+    pub header: SegmentHeader,
+    pub inserts: Vec<Insert>,
+    /// The sequences of inserts that were deleted, each with the id of its point.
+    pub deletes: Vec<(u64, [u8; 16])>,
+    /// Points that were stored, and of which vector or payload are lost.
+    pub spoilt: Vec<Spoilt>,
+    /// The sequences of which it is known what they did.
+    pub known: Ranges,
+}
+
+/// The sound record of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Insert {
+    pub sequence: u64,
+    pub id: [u8; 16],
+    /// Its header, in blocks from the start of the file.
+    pub block: u32,
+    pub payload_bytes: u32,
+}
+
+/// A point of which the record is not what was written.
+#[derive(Clone, Debug)]
+pub struct Spoilt {
+    pub sequence: u64,
+    pub id: [u8; 16],
+    /// Of its record's header.
+    pub offset: u64,
+}
+
+/// A file that is read.
+struct Candidate {
+    path: PathBuf,
+    header: SegmentHeader,
+    /// What the manifest says of it, and whether it is of its last segment.
+    named: Option<(Entry, bool)>,
+    /// Whether only its groups can prove that it belongs to the store.
+    needs_proof: bool,
+}
+
+/// Reads all segments of a folder. Damage is told, and gone past.
+pub fn survey(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Survey> {
+    let mut reader = Reader {
+        io,
+        folder,
+        tell,
+        damages: Vec::new(),
+        buffer: Vec::new(),
+    };
+    let manifest = reader.manifest()?;
+    let mut paths = io.list(folder)?;
+    paths.sort_unstable();
+    let candidates = reader.candidates(&paths, manifest.as_ref())?;
+    let Some(first) = candidates.first() else {
+        return Err(reader.nothing(&paths, manifest.as_ref()));
+    };
+    let (dimension, store) = (first.header.dimension, first.header.store);
+    let mut survey = Survey {
+        dimension,
+        files: Vec::new(),
+        damages: Vec::new(),
+        last_sequence: last_known(io, &paths, manifest.as_ref(), store),
+        is_open: manifest.is_none(),
+    };
+    let last_log = last_log(&candidates);
+    let (mut done, total) = (0, candidates.iter().map(|file| file.header.capacity).sum());
+    let mut has_last = false;
+    for (index, candidate) in candidates.iter().enumerate() {
+        // Where no manifest says what was on disk, all that is sound is taken for it.
+        let may_be_torn = Some(index) == last_log && candidate.named.is_some();
+        if let Some((surveyed, is_open)) = reader.read(candidate, !may_be_torn)? {
+            survey.is_open |= is_open;
+            has_last |= candidate.named.as_ref().is_none_or(|&(_, is_last)| is_last);
+            survey.files.push(surveyed);
+        }
+        done += candidate.header.capacity;
+        (reader.tell)(Event::Progress { done, total });
+    }
+    survey.is_open |= !has_last;
+    for file in &mut survey.files {
+        file.known.sort();
+        let last = file.known.last().unwrap_or(0);
+        survey.last_sequence = survey.last_sequence.max(last);
+    }
+    if survey.last_sequence == 0 {
+        return Err(reader.nothing(&paths, manifest.as_ref()));
+    }
+    survey.damages = reader.damages;
+    Ok(survey)
+}
+
+/// The last sequence that manifest and snapshots tell of.
+fn last_known(io: &dyn Io, paths: &[PathBuf], manifest: Option<&Manifest>, store: [u8; 16]) -> u64 {
+    let snapshots = paths.iter().filter(|path| snapshot::number(path).is_some());
+    let known = snapshots.filter_map(|path| snapshot::open(io, path, store).ok());
+    let last = manifest.and_then(|manifest| manifest.segments.last());
+    known
+        .map(|snapshot| snapshot.sequence())
+        .chain(last.map(|entry| entry.last_sequence))
+        .max()
+        .unwrap_or(0)
+}
+
+/// The segment that may still have been written: no other of the log begins behind it.
+fn last_log(candidates: &[Candidate]) -> Option<usize> {
+    let logs = candidates.iter().enumerate();
+    logs.filter(|(_, file)| file.header.kind == Kind::Log)
+        .max_by_key(|(_, file)| file.header.first_sequence)
+        .filter(|(_, file)| file.named.as_ref().is_none_or(|&(_, is_last)| is_last))
+        .map(|(index, _)| index)
+}
+
+struct Reader<'a> {
+    io: &'a dyn Io,
+    folder: &'a Path,
+    tell: &'a mut dyn FnMut(Event),
+    damages: Vec<Damage>,
+    /// Holds the file that is being read.
+    buffer: Vec<u8>,
+}
+
+impl Reader<'_> {
+    fn manifest(&mut self) -> Result<Option<Manifest>> {
+        let path = manifest::path(self.folder);
+        let flaw = match Manifest::load(self.io, self.folder) {
+            Ok(Some(manifest)) => return Ok(Some(manifest)),
+            Ok(None) => Flaw::new(0, "the file is missing"),
+            Err(Error::Damaged { offset, reason, .. }) => Flaw::new(offset, reason),
+            Err(other) => unreadable(other)?,
+        };
+        self.damage(flaw, &path, None)?;
+        Ok(None)
+    }
+
+    /// The segments that are of one store: by the manifest, or without one by most of the headers.
+    fn candidates(
+        &mut self,
+        paths: &[PathBuf],
+        manifest: Option<&Manifest>,
+    ) -> Result<Vec<Candidate>> {
+        let mut found = Vec::new();
+        for path in paths.iter().filter(|path| segment::number(path).is_some()) {
+            match self.header(path, manifest) {
+                Ok(candidate) => found.extend(candidate),
+                Err(Error::Damaged { offset, reason, .. }) => {
+                    self.damage(Flaw::new(offset, reason), path, None)?;
+                }
+                Err(other) => {
+                    let flaw = unreadable(other)?;
+                    self.damage(flaw, path, None)?;
+                }
+            }
+        }
+        let store = match manifest {
+            Some(manifest) => Some(manifest.store),
+            None => self.store_of_most(&found)?,
+        };
+        let (own, foreign): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|file| Some(file.header.store) == store);
+        for file in foreign {
+            let flaw = Flaw::new(16, "the segment belongs to another store");
+            self.damage(flaw, &file.path, None)?;
+        }
+        let mut own = self.without_rests(own, manifest)?;
+        for entry in manifest.iter().flat_map(|manifest| &manifest.segments) {
+            let has_id = |file: &Candidate| file.header.id == entry.id;
+            if !own.iter().any(has_id) {
+                let path = segment::path(self.folder, entry.number);
+                let flaw = Flaw::new(0, "the segment that MANIFEST names is not there");
+                self.damage(flaw, &path, Some(entry.first_sequence))?;
+            }
+        }
+        // What is named comes first, under its own name before under another.
+        own.sort_by_key(|file| {
+            let own_name = segment::number(&file.path) == Some(file.header.number);
+            (file.named.is_none(), !own_name)
+        });
+        Ok(own)
+    }
+
+    /// The header of a segment, made good where that can be; nothing where it holds no group.
+    fn header(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<Option<Candidate>> {
+        let file = self.io.open_read(path)?;
+        let size = file.size()?;
+        let entries = manifest.map_or(&[][..], |manifest| &manifest.segments);
+        let mut needs_proof = false;
+        let header = match segment::read_header(&*file, size, path) {
+            Ok(header) => header,
+            Err(error) => {
+                let number = segment::number(path);
+                let entry = entries.iter().find(|entry| Some(entry.number) == number);
+                if manifest.is_some() && entry.is_none() && !segment::holds_data(&*file, size)? {
+                    let path = path.display();
+                    let text = format!("{path} is the rest of an interrupted creation");
+                    (self.tell)(Event::Note(text));
+                    return Ok(None);
+                }
+                let ignore = &mut |_| {};
+                segment::load_readable(&*file, path, &mut self.buffer, size, ignore)?;
+                let bytes = &self.buffer[..size as usize];
+                let is_newer = matches!(&error, Error::Io(error) if error.kind() == std::io::ErrorKind::Unsupported);
+                let mended = header::mend(bytes, manifest.zip(entry)).filter(|_| !is_newer);
+                let Some(mended) = mended else {
+                    return Err(error);
+                };
+                needs_proof = !mended.names_store;
+                let flaw = match error {
+                    Error::Damaged { offset, reason, .. } => Flaw::new(offset, reason),
+                    other => unreadable(other)?,
+                };
+                self.damage(flaw, path, None)?;
+                mended.header
+            }
+        };
+        let place = entries.iter().position(|entry| entry.id == header.id);
+        let named = place.map(|at| (entries[at].clone(), at + 1 == entries.len()));
+        if named.is_none() && !segment::holds_data(&*file, size)? {
+            return Ok(None);
+        }
+        Ok(Some(Candidate {
+            path: path.to_owned(),
+            header,
+            named,
+            needs_proof,
+        }))
+    }
+
+    /// Leaves out what a start would remove: a segment that has been compacted into another may hold
+    /// points of which the delete is not needed any more.
+    fn without_rests(
+        &mut self,
+        found: Vec<Candidate>,
+        manifest: Option<&Manifest>,
+    ) -> Result<Vec<Candidate>> {
+        let mut kept = Vec::new();
+        let entries = manifest.map_or(&[][..], |manifest| &manifest.segments);
+        let is_there = |entry: &Entry| found.iter().any(|file| file.header.id == entry.id);
+        let is_complete = manifest.is_some() && entries.iter().all(is_there);
+        for file in found {
+            let number = file.header.number;
+            let entry = entries.iter().find(|entry| entry.number == number);
+            let is_past = manifest.is_some_and(|manifest| number < manifest.next_number);
+            let is_begun = is_complete && file.header.kind != Kind::Log;
+            let dimension = manifest.map_or(file.header.dimension, |known| known.dimension);
+            if file.named.is_none() && entry.is_some() || file.header.dimension != dimension {
+                let flaw = Flaw::new(32, "this is not the segment that MANIFEST names");
+                self.damage(flaw, &file.path, None)?;
+            } else if file.named.is_none() && (is_past || is_begun) {
+                let path = file.path.display();
+                let text = format!("{path} is not read: it is the rest of a compaction");
+                (self.tell)(Event::Note(text));
+            } else {
+                kept.push(file);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The store that most of the segments are of.
+    fn store_of_most(&self, found: &[Candidate]) -> Result<Option<[u8; 16]>> {
+        let mut stores: Vec<[u8; 16]> = found.iter().map(|file| file.header.store).collect();
+        stores.sort_unstable();
+        let mut counts: Vec<(usize, [u8; 16])> = stores
+            .chunk_by(|a, b| a == b)
+            .map(|same| (same.len(), same[0]))
+            .collect();
+        counts.sort_unstable();
+        match counts[..] {
+            [.., (second, _), (first, _)] if first == second => {
+                Err(Error::InvalidArgument(format!(
+                    "{} holds segments of several stores and no MANIFEST that names one: repair \
+                     copies of it that hold those of one store each",
+                    self.folder.display()
+                )))
+            }
+            [.., (_, store)] => Ok(Some(store)),
+            [] => Ok(None),
+        }
+    }
+
+    /// Why nothing can be saved.
+    fn nothing(&mut self, paths: &[PathBuf], manifest: Option<&Manifest>) -> Error {
+        let is_empty =
+            manifest.is_none() && paths.iter().all(|path| segment::number(path).is_none());
+        match self.damages.pop() {
+            Some(damage) if !is_empty => damage.into(),
+            _ => Error::InvalidArgument(format!(
+                "{} holds no point: there is nothing to repair",
+                self.folder.display()
+            )),
+        }
+    }
+
+    /// Reads a segment; nothing if it turns out to be of another history. Says, too, whether the log
+    /// may have gone on behind what could be read.
+    fn read(&mut self, candidate: &Candidate, sealed: bool) -> Result<Option<(Surveyed, bool)>> {
+        let Candidate { path, header, .. } = candidate;
+        let entry = candidate.named.as_ref().map(|(entry, _)| entry);
+        let file = self.io.open_read(path)?;
+        let size = file.size()?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut flaws = Vec::new();
+        let unread = &mut |flaw| flaws.push((flaw, None));
+        segment::load_readable(&*file, path, &mut buffer, size, unread)?;
+        let mut bytes = &buffer[..size as usize];
+        // The rest of a block that a cut has left counts.
+        let dirty = match size % BLOCK as u64 {
+            0 => recovery::dirty_end(bytes, PAGE as u64).unwrap_or(PAGE as u64),
+            _ => size,
+        };
+        if sealed {
+            // Where the last one ends, the manifest says not.
+            let end = match &candidate.named {
+                Some((entry, false)) => entry.end,
+                _ => dirty,
+            };
+            bytes = &bytes[..(end as usize).min(bytes.len())];
+        }
+        let mut walk = Walk::new(candidate);
+        let scan = Scan {
+            header,
+            bytes,
+            sealed,
+            entry,
+        };
+        let extent = scan.run(&mut |found| {
+            walk.add(&found);
+            flaws.extend(found.flaw().map(|(flaw, sequence)| (flaw, Some(sequence))));
+        });
+        let extent = extent.map_err(|flaw| flaw.refuse(path))?;
+        self.buffer = buffer;
+        let is_whole = flaws.is_empty() && ends_as_named(&extent, entry, sealed);
+        for (flaw, sequence) in flaws {
+            self.damage(flaw, path, sequence)?;
+        }
+        if candidate.needs_proof && !is_whole {
+            let reason = "nothing proves that it belongs to this store: it is not read";
+            self.damage(Flaw::new(16, reason), path, Some(header.first_sequence))?;
+            return Ok(None);
+        }
+        if extent.is_other {
+            return Ok(None);
+        }
+        let known_end = entry.map_or(0, |entry| entry.end);
+        let is_open = !sealed && walk.is_lost && dirty > known_end;
+        Ok(Some((walk.end(entry), is_open)))
+    }
+
+    fn damage(&mut self, flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<()> {
+        let damage = Damage::of(flaw, path, sequence)?;
+        self.damages.push(damage.clone());
+        (self.tell)(Event::Damage(damage));
+        Ok(())
+    }
+}
+
+/// Whether a walk ended where the manifest says.
+fn ends_as_named(extent: &Extent, entry: Option<&Entry>, sealed: bool) -> bool {
+    entry.is_some_and(|entry| {
+        if sealed {
+            extent.end == entry.end && extent.next - 1 <= entry.last_sequence
+        } else {
+            extent.end >= entry.end
+        }
+    })
+}
+
+/// What an error of reading makes of a file: lost, unless it is only kept from us, or is not ours.
+fn unreadable(error: Error) -> Result<Flaw> {
+    match error {
+        Error::Io(error)
+            if error.kind() != std::io::ErrorKind::Unsupported
+                && error.kind() != std::io::ErrorKind::PermissionDenied
+                && !is_out_of_files(&error) =>
+        {
+            Ok(Flaw::new(0, format!("cannot be read: {error}")))
+        }
+        other => Err(other),
+    }
+}
+
+/// Takes in what the walk through a segment comes by.
+struct Walk {
+    surveyed: Surveyed,
+    is_compacted: bool,
+    /// The next sequence that nothing was heard of.
+    next: u64,
+    /// Whether something is lost before what comes next.
+    is_lost: bool,
+}
+
+impl Walk {
+    fn new(candidate: &Candidate) -> Walk {
+        Walk {
+            surveyed: Surveyed {
+                path: candidate.path.clone(),
+                header: candidate.header.clone(),
+                inserts: Vec::new(),
+                deletes: Vec::new(),
+                spoilt: Vec::new(),
+                known: Ranges::default(),
+            },
+            is_compacted: candidate.header.kind != Kind::Log,
+            next: candidate.header.first_sequence,
+            is_lost: false,
+        }
+    }
+
+    fn add(&mut self, found: &Found) {
+        match found {
+            Found::Record(record, offset) => {
+                self.record(record, *offset);
+                self.know(record.sequence);
+            }
+            Found::Stray(record, offset) => {
+                self.record(record, *offset);
+                self.is_lost = true;
+                self.know(record.sequence);
+                // Others of its group may be missing.
+                self.is_lost = true;
+            }
+            Found::Spoilt(record, flaw) => {
+                if let (Op::Insert, Flaw::Broken { offset, .. }) = (record.op, flaw) {
+                    self.surveyed.spoilt.push(Spoilt {
+                        sequence: record.sequence,
+                        id: record.id,
+                        offset: *offset,
+                    });
+                }
+                self.know(record.sequence);
+            }
+            Found::Flaw(..) => self.is_lost = true,
+        }
+    }
+
+    fn record(&mut self, record: &RecordHeader, offset: u64) {
+        match record.op {
+            Op::Insert => self.surveyed.inserts.push(Insert {
+                sequence: record.sequence,
+                id: record.id,
+                block: (offset / BLOCK as u64) as u32,
+                payload_bytes: record.payload_length,
+            }),
+            Op::Delete => self.surveyed.deletes.push((record.inserted, record.id)),
+            Op::Noop => {}
+        }
+    }
+
+    /// Notes that a sequence is accounted for. Those before it that compaction left out are, too,
+    /// unless something is lost there.
+    fn know(&mut self, sequence: u64) {
+        let from = if self.is_compacted && !self.is_lost {
+            self.next.min(sequence)
+        } else {
+            sequence
+        };
+        self.surveyed.known.add(from, sequence);
+        self.next = sequence.saturating_add(1);
+        self.is_lost = false;
+    }
+
+    fn end(mut self, entry: Option<&Entry>) -> Surveyed {
+        if let (Some(entry), true, false) = (entry, self.is_compacted, self.is_lost) {
+            self.surveyed.known.add(self.next, entry.last_sequence);
+        }
+        self.surveyed
+    }
+}
