@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ContentType, Similarity, type SearchRequest } from '../../src/gen/vectordb/vectordb.js';
+import {
+  ContentType,
+  PointID,
+  Similarity,
+  type SearchRequest,
+} from '../../src/gen/vectordb/vectordb.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { connect, type VectorDbClient } from './client.js';
+import * as wire from '../support/wire.js';
+import { connect, RawClient, type VectorDbClient } from './client.js';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -57,6 +63,18 @@ describe('InsertVector and GetPoint', () => {
     expect(found.payload).toEqual(stored.payload);
     expect(found.vector?.values).toEqual(stored.vector.values.map(Math.fround));
     await client.deletePoint({ id });
+  });
+
+  test('a payload without content_type is stored as an Image', async () => {
+    const raw = new RawClient(server.grpc, server.keys.readwrite);
+    const vector = wire.delimited(1, wire.packed([1, 2, 3, 4]));
+    const payload = wire.delimited(2, wire.delimited(2, 'a text'));
+    const { message } = await raw.call('InsertVector', Buffer.concat([vector, payload]));
+    const { id } = PointID.decode(message ?? new Uint8Array());
+    const found = await client.getPoint({ id });
+    expect(found.payload).toEqual({ contentType: ContentType.Image, content: 'a text' });
+    await client.deletePoint({ id });
+    raw.close();
   });
 
   test('vectors come back bit for bit: -0, subnormals and the largest values', async () => {

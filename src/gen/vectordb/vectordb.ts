@@ -52,6 +52,7 @@ export interface DenseVector {
 
 /** What a point carries beside its vector. */
 export interface Payload {
+  /** Not set, it means Image: proto3 does not tell the first value of an enumeration from none. */
   contentType: ContentType;
   /** Any Unicode string, the empty one included. */
   content: string;
@@ -82,7 +83,10 @@ export interface InsertVectorsBatchResponse {
 
 export interface SearchRequest {
   /** Required. */
-  queryVector: DenseVector | undefined;
+  queryVector:
+    | DenseVector
+    | undefined;
+  /** Not set, it means Euclidean, the first value. */
   similarity: Similarity;
   /** The greatest number of results; at least 1. A limit above the number of points answers all. */
   limit: bigint;
