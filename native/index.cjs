@@ -842,5 +842,6 @@ module.exports.formatVector = nativeBinding.formatVector
 module.exports.hasLeft = nativeBinding.hasLeft
 module.exports.liftVectors = nativeBinding.liftVectors
 module.exports.liftVectorsInto = nativeBinding.liftVectorsInto
+module.exports.repairFolder = nativeBinding.repairFolder
 module.exports.restoreFolder = nativeBinding.restoreFolder
 module.exports.unreadBytes = nativeBinding.unreadBytes

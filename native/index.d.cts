@@ -233,6 +233,29 @@ export interface NativePoint {
   content: string
 }
 
+/** Saves the points of a damaged data folder into one that is missing or empty. */
+export declare function repairFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<RepairReport>
+
+/** What a repair has saved, and what not. */
+export interface RepairReport {
+  /** Points in the new folder. */
+  points: number
+  /** Bytes of its log. */
+  bytes: number
+  /** Damaged places of the old one. */
+  damages: number
+  /** Points that are known to be lost. */
+  lostPoints: number
+  /** Records of which nothing is known. */
+  lostRecords: number
+  /** Whether the end of the log may be lost. */
+  isEndLost: boolean
+  /** Points of which a lost record may have been the delete. */
+  outdated: number
+  /** The path of the file that lists all of that. */
+  losses: string
+}
+
 /** Verifies a backup and copies it into a data folder that is missing or empty. */
 export declare function restoreFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
 

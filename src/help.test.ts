@@ -12,6 +12,7 @@ describe('the command line', () => {
     [['check', 'a folder'], { name: 'check', folder: 'a folder' }],
     [['backup', '../b'], { name: 'backup', folder: '../b' }],
     [['restore', '/b'], { name: 'restore', folder: '/b' }],
+    [['repair', 'a', '--into', 'b'], { name: 'repair', folder: 'a', into: 'b' }],
   ])('%j asks for %j', (args, command) => {
     expect(parseArguments(args)).toEqual(command);
   });
@@ -31,14 +32,22 @@ describe('the command line', () => {
     [['backup', 'a', 'b']],
     [['restore']],
     [['restore', 'a', '--force']],
+    [['repair', 'a']],
+    [['repair', 'a', 'b']],
+    [['repair', 'a', '--into']],
+    [['repair', 'a', '--into', '']],
+    [['repair', 'a', '--onto', 'b']],
+    [['repair', '--into', 'a', 'b']],
   ])('%j is refused', (args) => {
     expect(() => parseArguments(args)).toThrow(JSON.stringify(args.join(' ')));
   });
 });
 
 test('the help page tells the exit codes', () => {
-  expect(helpText()).toMatch(/^ {2}3 {2}check, backup or restore found damage$/m);
-  expect(helpText()).toMatch(/^ {2}4 {2}check or restore found the folder in use$/m);
+  expect(helpText()).toMatch(
+    /^ {2}3 {2}check, backup or restore found damage, or repair nothing to save$/m,
+  );
+  expect(helpText()).toMatch(/^ {2}4 {2}check, restore or repair found the folder in use$/m);
 });
 
 test('the help page tells name, meaning, range and default of every setting', () => {

@@ -17,11 +17,13 @@ export type Command =
   /** A data folder; without one it is DATA_PATH. */
   | { readonly name: 'check'; readonly folder: string | undefined }
   /** The folder that is made, or that is read. */
-  | { readonly name: 'backup' | 'restore'; readonly folder: string };
+  | { readonly name: 'backup' | 'restore'; readonly folder: string }
+  /** The damaged folder, and the one that is made. */
+  | { readonly name: 'repair'; readonly folder: string; readonly into: string };
 
 /** What the command line asks for. */
 export function parseArguments(args: readonly string[]): Command {
-  const [name, folder] = args;
+  const [name, folder, option, into] = args;
   if (args.length <= 1) {
     if (name === undefined) return { name: 'serve' };
     if (name === '--help') return { name: 'help' };
@@ -31,10 +33,13 @@ export function parseArguments(args: readonly string[]): Command {
   if (args.length === 2 && isPath(folder)) {
     if (name === 'check' || name === 'backup' || name === 'restore') return { name, folder };
   }
+  if (args.length === 4 && name === 'repair' && option === '--into') {
+    if (isPath(folder) && isPath(into)) return { name, folder, into };
+  }
   throw new StartError(
     `the arguments ${JSON.stringify(args.join(' '))} are unknown, ` +
-      'expected none, --help, --version, check [FOLDER], backup FOLDER or restore FOLDER: ' +
-      'all settings are environment variables',
+      'expected none, --help, --version, check [FOLDER], backup FOLDER, restore FOLDER or ' +
+      'repair FOLDER --into NEW: all settings are environment variables',
     EXIT_BAD_USAGE,
   );
 }
@@ -61,6 +66,9 @@ Usage:
   vectord backup FOLDER   backs DATA_PATH up into FOLDER, missing or empty, also while it is served
   vectord restore FOLDER  verifies the backup in FOLDER and copies it into DATA_PATH, missing or
                           empty but for its keys
+  vectord repair FOLDER --into NEW
+                          saves every sound point of the damaged folder FOLDER into NEW, missing or
+                          empty, and lists what is lost in NEW.losses.json; only reads FOLDER
   vectord --help          prints this page
   vectord --version       prints the version
 
@@ -75,8 +83,8 @@ Exit codes:
   ${EXIT_OK}  all is well
   ${EXIT_REFUSED}  it failed, the start was refused, or a write had failed when it stopped
   ${EXIT_BAD_USAGE}  the arguments or a setting cannot be read
-  ${EXIT_DAMAGED}  check, backup or restore found damage
-  ${EXIT_IN_USE}  check or restore found the folder in use
+  ${EXIT_DAMAGED}  check, backup or restore found damage, or repair nothing to save
+  ${EXIT_IN_USE}  check, restore or repair found the folder in use
   ${EXIT_SIGNAL} and the number of a signal: the second one, which cut a stop short
 `;
 }

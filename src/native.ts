@@ -31,6 +31,7 @@ export type EngineMetrics = native.EngineMetrics;
 export type FolderEvent = native.FolderEvent;
 export type FolderReport = native.FolderReport;
 export type BackupReport = native.BackupReport;
+export type RepairReport = native.RepairReport;
 export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
 
 /**
@@ -231,6 +232,15 @@ export async function restoreFolder(
   onEvent: OnFolderEvent,
 ): Promise<FolderReport> {
   return await translateFolder(() => native.restoreFolder(source, target, onEvent));
+}
+
+/** Saves the points of a damaged data folder into one that is missing or empty. */
+export async function repairFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<RepairReport> {
+  return await translateFolder(() => native.repairFolder(source, target, onEvent));
 }
 
 /** Bytes that have arrived on a socket, given by its file descriptor, and wait to be read. */

@@ -9,6 +9,7 @@ const CRATE = 'crates/engine/src';
 
 const DAMAGE_TESTS = ['--test', 'damage'];
 const STORE_TESTS = ['--lib', 'store::'];
+const REPAIR_TESTS = ['--lib', 'tests::repair'];
 const WRITER_TESTS = ['--lib', 'synced'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
@@ -265,8 +266,8 @@ export const STORE_MUTANTS = [
   mutant(
     'a backup does not look at the records of sealed segments',
     `${STORE}/backup.rs`,
-    'flaws.push((flaw, sequence));',
-    'drop((flaw, sequence));',
+    'flaws.extend(found.flaw())',
+    'drop(found.flaw())',
   ),
 
   mutant(
@@ -472,6 +473,63 @@ export const STORE_MUTANTS = [
     'if stored != 0 && !linked.is_some_and(rises) {',
     'if !linked.is_none_or(rises) {',
     FUZZ_TESTS,
+  ),
+
+  mutant(
+    'a repair brings deleted points back',
+    `${STORE}/repair/plan.rs`,
+    ' && deletes.spare(sequence, id)',
+    ' && (true || deletes.spare(sequence, id))',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a repair brings back the older record of an id',
+    `${STORE}/repair/plan.rs`,
+    'newest.get(id) == Some(&sequence)',
+    'newest.contains_key(id)',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a repair brings back what compaction has left out',
+    `${STORE}/repair/plan.rs`,
+    '&& compacted.lacks(sequence)',
+    '&& compacted.lacks(sequence) && false',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a record without its group is taken whatever its checksum says',
+    `${STORE}/group.rs`,
+    'let is_sound = is_placed && RecordHeader::verify(',
+    'let is_sound = is_placed || RecordHeader::verify(',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a repair saves no record without the header of its group',
+    `${STORE}/scan.rs`,
+    'tell(Found::Stray(&record, offset));',
+    'drop(record);',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a repair reads segments of a copy that went its own way',
+    `${STORE}/repair/survey.rs`,
+    'if extent.is_other {',
+    'if extent.is_other && false {',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a repair writes its pid to the lock of the source',
+    `${STORE}/repair/mod.rs`,
+    'Lock::share(source)?',
+    'Lock::acquire(source)?',
+    REPAIR_TESTS,
+  ),
+  mutant(
+    'a new folder is complete before the list of what is lost',
+    `${STORE}/repair/losses.rs`,
+    'io.sync_folder(above.unwrap_or(Path::new(".")))',
+    'Ok(drop((io, above)))',
+    REPAIR_TESTS,
   ),
 ];
 

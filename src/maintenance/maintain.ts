@@ -4,6 +4,7 @@ import {
   backupFolder,
   checkFolder,
   FolderError,
+  repairFolder,
   restoreFolder,
   type FolderEvent,
   type FolderReport,
@@ -21,7 +22,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Checks, backs up or restores a data folder and returns the exit code. What is found goes to the
+ * Checks, backs up, restores or repairs a data folder and returns the exit code. What is found goes to the
  * standard output; how far the work is, and why it failed, to the standard error.
  */
 export async function maintain(command: MaintenanceCommand, dataPath: string): Promise<number> {
@@ -42,6 +43,8 @@ async function run(command: MaintenanceCommand, dataPath: string): Promise<numbe
       return await backup(dataPath, resolve(command.folder));
     case 'restore':
       return await restore(resolve(command.folder), dataPath);
+    case 'repair':
+      return await repair(resolve(command.folder), resolve(command.into));
   }
 }
 
@@ -69,6 +72,18 @@ async function restore(source: string, dataPath: string): Promise<number> {
   const report = await restoreFolder(source, dataPath, reporter('verified or copied'));
   tell(`restored ${source} into ${dataPath}:`);
   tell(describe(report));
+  return EXIT_OK;
+}
+
+async function repair(source: string, target: string): Promise<number> {
+  const report = await repairFolder(source, target, reporter('read or written'));
+  const { points, bytes, damages, lostPoints, lostRecords, isEndLost, outdated, losses } = report;
+  tell(`repaired ${source} into ${target}:`);
+  tell(`${points} points saved, ${formatBytes(bytes)}; ${damages} damaged places`);
+  tell(`${lostPoints} points lost, and ${lostRecords} records of which nothing is known`);
+  if (isEndLost) tell('the end of the log may be lost, with any number of records');
+  if (outdated > 0) tell(`${outdated} of the points may have been deleted by what is lost`);
+  tell(`${losses} lists what is lost`);
   return EXIT_OK;
 }
 

@@ -58,6 +58,27 @@ pub struct BackupReport {
     pub last_sequence: f64,
 }
 
+/// What a repair has saved, and what not.
+#[napi(object)]
+pub struct RepairReport {
+    /// Points in the new folder.
+    pub points: f64,
+    /// Bytes of its log.
+    pub bytes: f64,
+    /// Damaged places of the old one.
+    pub damages: f64,
+    /// Points that are known to be lost.
+    pub lost_points: f64,
+    /// Records of which nothing is known.
+    pub lost_records: f64,
+    /// Whether the end of the log may be lost.
+    pub is_end_lost: bool,
+    /// Points of which a lost record may have been the delete.
+    pub outdated: f64,
+    /// The path of the file that lists all of that.
+    pub losses: String,
+}
+
 /// Called with each event, on the loop; the work waits until it returns.
 type OnEvent = ThreadsafeFunction<FolderEvent, (), FolderEvent, Status, false>;
 
@@ -98,6 +119,20 @@ pub fn restore_folder(
         store::restore(Path::new(&source), Path::new(&target), tell)
     };
     on_thread(env, on_event, work, FolderReport::from)
+}
+
+/// Saves the points of a damaged data folder into one that is missing or empty.
+#[napi(catch_unwind, ts_return_type = "Promise<RepairReport>")]
+pub fn repair_folder(
+    env: &Env,
+    source: String,
+    target: String,
+    #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
+) -> Result<Object<'_>> {
+    let work = move |tell: &mut dyn FnMut(Event)| {
+        store::repair(Path::new(&source), Path::new(&target), tell)
+    };
+    on_thread(env, on_event, work, RepairReport::from)
 }
 
 /// Does the work on a thread of its own. Each event has been heard before the promise is settled.
@@ -178,6 +213,21 @@ impl From<store::BackupReport> for BackupReport {
             linked: report.linked,
             bytes: report.bytes as f64,
             last_sequence: report.last_sequence as f64,
+        }
+    }
+}
+
+impl From<store::RepairReport> for RepairReport {
+    fn from(report: store::RepairReport) -> RepairReport {
+        RepairReport {
+            points: report.points as f64,
+            bytes: report.bytes as f64,
+            damages: report.damages as f64,
+            lost_points: report.lost_points as f64,
+            lost_records: report.lost_records as f64,
+            is_end_lost: report.is_end_lost,
+            outdated: report.outdated as f64,
+            losses: report.losses.display().to_string(),
         }
     }
 }
