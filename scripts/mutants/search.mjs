@@ -30,20 +30,6 @@ export const SEARCH_MUTANTS = [
     INDEX_TESTS,
   ),
   mutant(
-    'a search is bounded by the points left after deletes that it does not see',
-    SEARCH,
-    'request.limit.min(self.slots as usize).max(1)',
-    'request.limit.min(self.live as usize).max(1)',
-    INDEX_TESTS,
-  ),
-  mutant(
-    'single precision decides which points are ranked',
-    SEARCH,
-    'limit + limit / 8 + 16',
-    'limit',
-    ENGINE_TESTS,
-  ),
-  mutant(
     'equal distances come in any order',
     SEARCH,
     'a.0.total_cmp(&b.0).then_with(by_insertion)',
@@ -58,13 +44,6 @@ export const SEARCH_MUTANTS = [
     ENGINE_TESTS,
   ),
   mutant(
-    'a point that is both found and odd comes twice',
-    SEARCH,
-    '        slots.dedup();\n',
-    '',
-    EXTREMES_TESTS,
-  ),
-  mutant(
     'odd points are in no answer',
     SEARCH,
     'slots.extend(odd.iter().copied().filter(visible));',
@@ -76,20 +55,13 @@ export const SEARCH_MUTANTS = [
     SEARCH,
     'if !is_ordinary {',
     'if !is_ordinary && false {',
-    EXTREMES_TESTS,
+    INDEX_TESTS,
   ),
   mutant(
     'points that the graph does not hold yet are missed',
     SEARCH,
     'let next = tail.next.clone();',
     'let next = tail.next.end..tail.next.end;',
-    INDEX_TESTS,
-  ),
-  mutant(
-    'points in slots used again are missed until they are linked',
-    SEARCH,
-    'if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) {',
-    'if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) && false {',
     INDEX_TESTS,
   ),
   mutant(
@@ -125,7 +97,7 @@ export const SEARCH_MUTANTS = [
     SEARCH,
     'if !goes_on(work) {',
     'if !goes_on(work) && false {',
-    ENGINE_TESTS,
+    INDEX_TESTS,
   ),
   mutant(
     'the dearer way is taken',
@@ -160,20 +132,6 @@ export const SEARCH_MUTANTS = [
     WALK,
     'for slot in self.links.twins(neighbor.slot) {',
     'for slot in self.links.twins(neighbor.slot).take(0) {',
-    GRAPH_TESTS,
-  ),
-  mutant(
-    'codes are trusted where they tell nothing apart',
-    WALK,
-    'if !error.is_small_for(nearest) {',
-    'if !error.is_small_for(nearest) && false {',
-    GRAPH_TESTS,
-  ),
-  mutant(
-    'a walk by codes is ranked by codes',
-    WALK,
-    'rank: ranks.rank(slot),\n                slot,',
-    'rank: last.rank,\n                slot,',
     GRAPH_TESTS,
   ),
 ];

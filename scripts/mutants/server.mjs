@@ -7,7 +7,6 @@ const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
 const TIME_LIMITS = ['test/process/time-limits.test.ts'];
 const START_TESTS = ['test/process/start.test.ts'];
 const STOP_TESTS = ['test/process/stop.test.ts'];
-const HEALTH_TESTS = ['test/grpc/health.test.ts'];
 const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/graph-log.test.ts'];
@@ -287,13 +286,6 @@ export const SERVER_MUTANTS = [
     "if (http.status === 'fulfilled') void http.value;",
     ['test/process/refusals.test.ts'],
   ),
-  mutant(
-    'a stop that could not make all durable ends with 0',
-    'src/main.ts',
-    'return EXIT_REFUSED;',
-    'return EXIT_OK;',
-    ['test/recovery/permissions.test.ts'],
-  ),
 
   // Errors.
   mutant(
@@ -441,13 +433,6 @@ export const SERVER_MUTANTS = [
     READY_TESTS,
   ),
   mutant(
-    'a watch is told the same again and again',
-    'src/grpc/health.ts',
-    'if (status !== told) yield { status };',
-    'yield { status };',
-    HEALTH_TESTS,
-  ),
-  mutant(
     'damage leaves the service ready',
     'src/service.ts',
     'if (damage !== undefined) {',
@@ -560,13 +545,6 @@ export const SERVER_MUTANTS = [
     '  inflight.check(declaredBytes);\n',
     '',
     BODY_TESTS,
-  ),
-  mutant(
-    'a body of many pieces costs nothing',
-    'src/http/pieces.ts',
-    '      socket.destroy();\n',
-    '',
-    ['test/http/limits.test.ts', '-t', 'far more pieces'],
   ),
   mutant(
     'the largest request is read first',

@@ -24,8 +24,10 @@ test('of connections that are closed ten lines a second say so, and all are coun
     address: '192.0.2.2',
     leftOut: 990,
   });
+  stats.noteClosed('pieces', '192.0.2.2');
+  expect(JSON.parse(lines.at(-1) ?? '')).not.toHaveProperty('leftOut');
   expect([...stats.closed]).toEqual([
     ['resets', 1_000],
-    ['pieces', 1],
+    ['pieces', 2],
   ]);
 });

@@ -4,6 +4,8 @@ import { Agent, request } from 'node:http';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
 const PERIOD_MS = 20;
+/** Without any there is nothing to tell. */
+const LEAST_SEARCHES = 4;
 const { HTTP, GRPC, KEY } = process.env;
 
 const metadata = new Metadata();
@@ -76,9 +78,9 @@ function obey(order) {
   }
   // What is still under way belongs to what is told, however long it takes.
   if (order === 'report') {
-    isReporting = true;
     const wait = setInterval(() => {
-      if (underWay > 0) return;
+      isReporting = durationsMs.length >= LEAST_SEARCHES;
+      if (!isReporting || underWay > 0) return;
       clearInterval(wait);
       report();
       isReporting = false;

@@ -142,7 +142,8 @@ underAttack('the key, and ways around it', [
           target.server,
           `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
         );
-        expect([400, 401, 404, 405], path).toContain(statusOf(answer));
+        const isBelow = path === '/points/' || path === 'http://x/points';
+        expect(statusOf(answer), path).toBe(isBelow ? 401 : 404);
       }
     },
   },
@@ -158,7 +159,8 @@ underAttack('the key, and ways around it', [
           `GET /points/${id} HTTP/1.1\r\nHost: x\r\napi-key: ${readwrite}\r\n` +
             'Connection: close\r\n\r\n',
         );
-        expect([400, 404]).toContain(statusOf(answer));
+        // No text of a request may hold a zero.
+        expect(statusOf(answer), id).toBe(id.includes('\0') ? 400 : 404);
         expect(answer).not.toContain(readonly);
         const message = framed(wire.delimited(1, wire.delimited(1, id)));
         const headers = { authorization: readwrite };

@@ -52,7 +52,7 @@ function expectRefused(codes: readonly number[]): void {
 }
 
 function expectTooMuch(code: number): void {
-  expect([400, 413]).toContain(code);
+  expect(code).toBe(413);
 }
 
 underAttack('messages that are more than they seem', [
@@ -258,7 +258,9 @@ underAttack('requests that ask for too much', [
         filled('', '{"vector":', ''),
         `{"vector":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
       ];
-      for (const body of bodies) expectTooMuch(await post(target, '/points', body));
+      for (const body of bodies) {
+        expect([400, 413]).toContain(await post(target, '/points', body));
+      }
     },
   },
   {
@@ -280,7 +282,7 @@ underAttack('requests that ask for too much', [
         filled('{"vector":[', '1,', ']}'),
       ];
       for (const body of bodies) {
-        expectTooMuch(await post(target, '/points', body));
+        expect([400, 413]).toContain(await post(target, '/points', body));
       }
     },
   },
@@ -323,7 +325,7 @@ underAttack('requests that ask for too much', [
           new Set([status.OK]),
         );
         const json = target.searchJson.replace('"limit":10', `"limit":${number}`);
-        expect([200, 400]).toContain(await post(target, '/points/search', json));
+        expect(await post(target, '/points/search', json)).toBe(200);
       }
     },
   },

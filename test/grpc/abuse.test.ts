@@ -123,10 +123,7 @@ test('many messages that unpack to 1000 times their size stay within MAX_INFLIGH
   const codes = await Promise.all(
     Array.from({ length: 40 }, () => connection.call('SearchPoints', headers, bomb)),
   );
-  expect(codes).toContain(status.RESOURCE_EXHAUSTED);
-  for (const code of codes) {
-    expect([status.RESOURCE_EXHAUSTED, status.INVALID_ARGUMENT]).toContain(code);
-  }
+  expect(new Set(codes)).toEqual(new Set([status.RESOURCE_EXHAUSTED]));
   expect(memoryBytes('VmHWM')).toBeLessThan(1_500 * MIB);
   await expectServing();
   connection.close();

@@ -66,13 +66,14 @@ describe('without a valid key', () => {
     },
   );
 
-  test.each(['/VECTORDB.VectorDB/GetPoint', '/vectordb.VectorDB//GetPoint', '/x.Y/Z', '/'])(
-    'the path %s reaches nothing',
-    async (path) => {
-      const answer = await stranger.call(path, EMPTY);
-      expect([status.UNIMPLEMENTED, status.UNAUTHENTICATED]).toContain(answer.code);
-    },
-  );
+  test.each([
+    ['/VECTORDB.VectorDB/GetPoint', status.UNIMPLEMENTED],
+    ['/vectordb.VectorDB//GetPoint', status.UNAUTHENTICATED],
+    ['/x.Y/Z', status.UNIMPLEMENTED],
+    ['/', status.UNIMPLEMENTED],
+  ])('the path %s reaches nothing', async (path, code) => {
+    expect((await stranger.call(path, EMPTY)).code).toBe(code);
+  });
 });
 
 describe('roles', () => {
@@ -85,15 +86,18 @@ describe('roles', () => {
   });
 
   test.each(READ_METHODS)('a readonly key may call %s', async (method) => {
-    const { code } = await reader.call(method, EMPTY);
-    expect([status.OK, status.INVALID_ARGUMENT]).toContain(code);
+    expect((await reader.call(method, EMPTY)).code).toBe(answerToNothing(method));
   });
 
   test.each(METHODS)('a readwrite key may call %s', async (method) => {
-    const { code } = await writer.call(method, EMPTY);
-    expect([status.OK, status.INVALID_ARGUMENT]).toContain(code);
+    expect((await writer.call(method, EMPTY)).code).toBe(answerToNothing(method));
   });
 });
+
+/** A batch may be empty, and nothing else. */
+function answerToNothing(method: string): status {
+  return method.endsWith('Batch') ? status.OK : status.INVALID_ARGUMENT;
+}
 
 describe('how a key is given', () => {
   test.each(['', 'Bearer ', 'bearer ', 'BEARER ', 'Bearer   '])(

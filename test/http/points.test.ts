@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text, type Payload } from './client.js';
 
@@ -179,7 +180,8 @@ describe('a vector', () => {
   });
 
   it('keeps any f32 bit for bit', async () => {
-    const words = new Uint32Array(4000).map(() => Math.floor(Math.random() * 2 ** 32));
+    const random = new Random(31);
+    const words = new Uint32Array(4000).map(() => random.below(2 ** 32));
     const sent = new Float32Array(words.buffer).map((value) =>
       Number.isFinite(value) ? value : 0,
     );

@@ -80,7 +80,7 @@ describe('malformed HTTP', () => {
       'GET /points/x HTTP/1.1\r\nHost: x\r\n' +
         `x: y\rapi-key: ${server.keys.readwrite}\r\nConnection: close\r\n\r\n`,
     );
-    expect([400, 401]).toContain(statusOf(answer));
+    expect(statusOf(answer)).toBe(400);
   });
 });
 
@@ -196,7 +196,7 @@ describe('connections', () => {
       socket.resetAndDestroy();
     }
     expect((await new Client(server, undefined).get('/health')).status).toBe(200);
-    expect(server.log()).not.toMatch(/"level":[456]0/);
+    expect(server.log()).not.toMatch(/"level":"(warn|error|fatal)"/);
   });
 });
 

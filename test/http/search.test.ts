@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client } from './client.js';
 
@@ -18,6 +19,8 @@ const DISTANCES: Readonly<Record<string, (a: Vector, b: Vector) => number>> = {
     return norms === 0 ? 1 : 1 - sum(a, (value, index) => value * at(b, index)) / norms;
   },
 };
+
+const random = new Random(32);
 
 let server: TestServer;
 let client: Client;
@@ -211,7 +214,7 @@ it('deletes never make a search give fewer than min(limit, points) results', asy
 });
 
 function randomVector(): number[] {
-  return Array.from({ length: DIMENSION }, () => Math.floor(Math.random() * 7) - 3);
+  return random.wholeVector(DIMENSION, -3, 3);
 }
 
 function sum(values: Vector, term: (value: number, index: number) => number): number {

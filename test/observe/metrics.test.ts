@@ -469,9 +469,10 @@ test('the process tells what it is and what it takes', async () => {
   ]) {
     expect(found.value(name), name).toBeGreaterThan(0);
   }
-  for (const name of ['p50', 'p99', 'max']) {
-    expect(found.value(`nodejs_eventloop_lag_${name}_seconds`)).toBeGreaterThanOrEqual(0);
-  }
+  const lag = (name: string): number => found.value(`nodejs_eventloop_lag_${name}_seconds`);
+  expect(lag('p50')).toBeLessThanOrEqual(lag('p99'));
+  expect(lag('p99')).toBeLessThanOrEqual(lag('max'));
+  expect(lag('max')).toBeLessThan(Date.now() / 1000 - startedS);
   const again = await scrape();
   expect(again.value('process_start_time_seconds')).toBe(startedS);
   // Enough to start, and no more than all cores have had.

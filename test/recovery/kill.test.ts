@@ -19,6 +19,8 @@ const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
 const ROUND_TIMEOUT_MS = 30_000;
 const STARTS = 6;
 
+console.log(`VECTORD_SEED=${SEED}`);
+
 /** A snapshot is written in the background once so many points are linked. */
 const POINTS_OF_A_SNAPSHOT = 20_500;
 
@@ -54,7 +56,7 @@ test(
       });
     }
     await expectSoundStop();
-    console.log(`seed ${SEED}, kills: ${scene.tally.text()}`);
+    console.log(`kills: ${scene.tally.text()}`);
     expect(scene.tally.missing()).toEqual([]);
     expect(countsOf(dataPath).snapshots).toBeGreaterThan(0);
   },

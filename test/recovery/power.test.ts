@@ -20,6 +20,8 @@ const ROUND_TIMEOUT_MS = 30_000;
 /** From so many rounds on, each kind of moment has surely been hit. */
 const ROUNDS_FOR_ALL_MOMENTS = 50;
 
+console.log(`VECTORD_SEED=${SEED}`);
+
 let folder = '';
 let dataPath = '';
 let power: PowerCut;
@@ -58,7 +60,7 @@ describe.skipIf(!canCutPower())('when the power goes (needs Linux and cc)', () =
         expect(await server.stop()).toBe(0);
       });
       const { tally } = scene;
-      console.log(`seed ${SEED}, cuts: ${tally.text()}; ${unsynced} while something was unsynced`);
+      console.log(`cuts: ${tally.text()}; ${unsynced} while something was unsynced`);
       expect(unsynced).toBeGreaterThan(0);
       expect(countsOf(dataPath).snapshots).toBeGreaterThan(0);
       expect(ROUNDS < ROUNDS_FOR_ALL_MOMENTS ? [] : tally.missing()).toEqual([]);
