@@ -730,6 +730,50 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_finds_a_point_that_its_graph_does_not_hold_yet() {
+        let all = vectors(20_000, 16);
+        let index = index(&all);
+        link_all(&index);
+        // It is as near as the point whose vector it has, and came later.
+        let same = index.arena.location(7);
+        index.insert(id(20_001), same, 20_001).unwrap();
+        index.publish(20_001);
+        let view = index.view();
+        let search = view.prepare(request(&all[7], 2, 10)).by(Plan::Graph);
+        assert_eq!(search.plan(), Plan::Graph);
+        let hits = search.run(&mut Scratch::new()).unwrap();
+        let ids: Vec<_> = hits.iter().map(|hit| hit.id).collect();
+        assert_eq!(ids, [id(8), id(20_001)]);
+    }
+
+    #[test]
+    fn a_query_beyond_single_precision_is_ranked_in_double() {
+        let index = index(&vectors(20_000, 16));
+        link_all(&index);
+        let view = index.view();
+        let mut far = [1e25; 16];
+        far[3] = 3e25;
+        let search = view.prepare(request(&far, 10, 10));
+        assert_eq!(search.plan(), Plan::Exact);
+        // A graph that could answer changes nothing.
+        assert_eq!(search.by(Plan::Graph).plan(), Plan::Exact);
+    }
+
+    #[test]
+    fn searches_that_nobody_waits_for_are_left_undone() {
+        let index = index(&vectors(20_000, 16));
+        link_all(&index);
+        let queries = vectors(3, 16);
+        let view = index.view();
+        let walk = |query| view.prepare(request(query, 1, 10)).by(Plan::Graph);
+        let walks = queries.iter().map(|query| walk(query)).collect();
+        let goes_on = |work| work < 20;
+        let answers = Prepared::run_together(walks, &mut Scratch::new(), goes_on).unwrap();
+        let done: Vec<_> = answers.iter().map(Option::is_some).collect();
+        assert_eq!(done, [true, true, false]);
+    }
+
+    #[test]
     fn each_way_gives_the_same_answer_every_time() {
         let index = index(&vectors(5_000, 8));
         link_all(&index);
