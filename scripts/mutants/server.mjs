@@ -567,13 +567,6 @@ export const SERVER_MUTANTS = [
     'if (this.#running === waiting) reject(hasGone());',
     DECODE_TESTS,
   ),
-  mutant(
-    'the thread of large requests never rests',
-    'src/decode/decoder.ts',
-    'this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();',
-    'this.#idle = setTimeout(() => {}, IDLE_MS).unref();',
-    DECODE_TESTS,
-  ),
 ];
 
 function mutant(name, file, from, to, tests) {
