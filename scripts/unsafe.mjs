@@ -13,7 +13,10 @@ const LEVELS = {
   x64: ['', '+avx2,+fma', '+avx2,+fma,+avx512f,+avx512vnni'],
 };
 
-/** Interleavings that miri tries of each test of several threads; those have "while" in the name. */
+/**
+ * Interleavings that miri tries of each test of several threads; those in `soundness` have "while"
+ * in the name.
+ */
 const SEEDS = '-Zmiri-many-seeds=0..4';
 
 const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };
@@ -30,6 +33,7 @@ function miri() {
     cargo(['miri', 'test', '--test', 'soundness'], environment);
     const threads = { ...environment, MIRIFLAGS: SEEDS };
     cargo(['miri', 'test', '--test', 'soundness', 'while'], threads);
+    cargo(['miri', 'test', '--lib', 'index::lives'], threads);
   }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::ids::{PointId, halves};
+use super::{
+    ids::{PointId, halves},
+    lives::Lives,
+};
 use crate::{
     Error, Result,
     codes::Codes,
@@ -16,18 +19,8 @@ use crate::{
     table::{Table, bit_of},
 };
 
-/// Words of a slot's life.
-const LIFE: usize = 2;
-/// Sequence number of the insert: from here on the point is visible.
-const SEQUENCE: usize = 0;
-/// Sequence number of the delete, 0 while the point lives.
-const DELETED: usize = 1;
-
 /// Words in an id.
 const ID: usize = 2;
-
-/// Stands in the place of the insert's sequence number while a slot is free: no view contains it.
-const FREE: u64 = u64::MAX;
 
 /// Stands in the place of an inverse norm when the vector is outside the range in which the
 /// single-precision kernels can be trusted.
@@ -77,7 +70,7 @@ pub struct Arena {
     /// Offset of the record in the upper half, bits of the inverse norm in the lower.
     records: Table<AtomicU64>,
     /// When each point came and went.
-    lives: Table<AtomicU64>,
+    lives: Lives,
     /// The ids: also in the records, but these lie far apart and are seldom in memory.
     ids: Table<AtomicU64>,
     /// The codes of the vectors, where walks go by them.
@@ -110,7 +103,7 @@ impl Arena {
             segments,
             vectors: Table::new(1),
             records: Table::new(1),
-            lives: Table::new(LIFE),
+            lives: Lives::new(),
             ids: Table::new(ID),
             codes: Codes::pay(dimension).then(|| Codes::new(dimension)),
             passed: AtomicU64::new(0),
@@ -136,7 +129,9 @@ impl Arena {
         let slot = match self.take_free() {
             Some(slot) => {
                 self.code(slot, vector)?;
-                self.reuse(slot, id, words, sequence);
+                self.name(slot, id);
+                self.place(slot, words);
+                self.lives.begin_again(slot, sequence);
                 slot
             }
             None => self.append(vector, id, words, sequence)?,
@@ -166,9 +161,10 @@ impl Arena {
     /// Makes room for so many slots at once, which is faster than one by one.
     pub fn reserve(&self, slots: u32) -> Result<()> {
         let slots = slots as usize;
-        for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
+        for table in [&self.vectors, &self.records, &self.ids] {
             table.ensure(slots)?;
         }
+        self.lives.ensure(slots)?;
         for bits in [&self.settled, &self.verified] {
             bits.ensure(slots.div_ceil(u64::BITS as usize))?;
         }
@@ -187,6 +183,7 @@ impl Arena {
                 Slot::Live(point) => (point, true),
                 Slot::Dead(point, _) => (point, false),
                 Slot::Free => {
+                    self.lives.begin_free(slot);
                     restored.free.push(slot);
                     continue;
                 }
@@ -198,10 +195,9 @@ impl Arena {
             if let Some(passed) = passed.replace(end_of(point.location, vector)) {
                 self.pass(passed, point.location);
             }
-            let life = self.life(slot);
-            life[SEQUENCE].store(point.sequence, Ordering::Relaxed);
+            self.lives.begin(slot, point.sequence);
             if let Slot::Dead(_, deleted) = content {
-                life[DELETED].store(*deleted, Ordering::Relaxed);
+                self.lives.end(slot, *deleted);
             }
             if self.is_odd(slot) {
                 restored.odd.push(slot);
@@ -223,34 +219,19 @@ impl Arena {
 
     fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
         let slot = self.len.load(Ordering::Relaxed);
-        for table in [&self.vectors, &self.records, &self.lives, &self.ids] {
+        for table in [&self.vectors, &self.records, &self.ids] {
             table.ensure(slot as usize + 1)?;
         }
+        self.lives.ensure(slot as usize + 1)?;
         for bits in [&self.settled, &self.verified] {
             bits.ensure(bit_of(slot).0 as usize + 1)?;
         }
         self.code(slot, vector)?;
         self.name(slot, id);
         self.place(slot, words);
-        self.life(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
+        self.lives.begin(slot, sequence);
         self.len.store(slot + 1, Ordering::Release);
         Ok(slot)
-    }
-
-    /// Writes a point into a free slot.
-    ///
-    /// No reader takes it for part of a view older than `sequence`. Such a view is not older than
-    /// the deletion of the slot's last point: readers with older views had gone before the slot was
-    /// freed. A reader that still finds that deletion holds the slot for deleted. One
-    /// that finds 0 there has synchronized with the store of that 0, the last of the four, and so
-    /// finds `sequence`, which is beyond its view. And one whose view contains `sequence` has
-    /// synchronized with `publish`, which follows all four, and the id.
-    fn reuse(&self, slot: u32, id: PointId, words: [u64; 2], sequence: u64) {
-        self.name(slot, id);
-        self.place(slot, words);
-        let life = self.life(slot);
-        life[SEQUENCE].store(sequence, Ordering::Relaxed);
-        life[DELETED].store(0, Ordering::Release);
     }
 
     /// Stores where the vector and the record of a point lie, and its norm.
@@ -286,12 +267,8 @@ impl Arena {
     pub fn points_in(&self, segments: &[u32]) -> impl Iterator<Item = u32> {
         (0..self.slots()).filter(|&slot| {
             let (segment, _) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
-            segments.contains(&segment) && !self.is_free(slot)
+            segments.contains(&segment) && !self.lives.is_free(slot)
         })
-    }
-
-    fn is_free(&self, slot: u32) -> bool {
-        self.life(slot)[SEQUENCE].load(Ordering::Relaxed) == FREE
     }
 
     /// Stores the id of a point, before anybody can learn of its slot.
@@ -322,11 +299,7 @@ impl Arena {
         let visible = self.visible();
         let mut dead = Vec::new();
         for slot in 0..self.slots() {
-            let life = self.life(slot);
-            let deleted = life[DELETED].load(Ordering::Acquire);
-            // In a slot that is free or just being filled again, the insert is the later one.
-            let inserted = life[SEQUENCE].load(Ordering::Relaxed);
-            if inserted < deleted && deleted <= visible {
+            if self.lives.has_ended_by(slot, visible) {
                 dead.try_reserve(1).map_err(|_| no_memory())?;
                 dead.push(slot);
             }
@@ -339,7 +312,7 @@ impl Arena {
         let mut free = self.free();
         free.try_reserve(slots.len()).map_err(|_| no_memory())?;
         for &slot in slots.iter().rev() {
-            self.life(slot)[SEQUENCE].store(FREE, Ordering::Relaxed);
+            self.lives.free(slot);
             free.push(slot);
         }
         self.free_len
@@ -360,7 +333,7 @@ impl Arena {
     /// Hides the point in `slot` from every view taken at `sequence` or later. Only the writer
     /// calls this, once for a point.
     pub fn delete(&self, slot: u32, sequence: u64) {
-        self.life(slot)[DELETED].store(sequence, Ordering::Release);
+        self.lives.end(slot, sequence);
         let (word, bit) = bit_of(slot);
         let settling = self.settling();
         self.settled.get(word).fetch_and(!bit, Ordering::Relaxed);
@@ -376,11 +349,7 @@ impl Arena {
     pub fn settle(&self, slots: &[u32], sequence: u64) {
         let _settling = self.settling();
         for &slot in slots {
-            let life = self.life(slot);
-            // In this order: of a slot filled again, whoever finds the deletion gone finds its new
-            // sequence.
-            let is_deleted = life[DELETED].load(Ordering::Acquire) != 0;
-            if !is_deleted && life[SEQUENCE].load(Ordering::Relaxed) <= sequence {
+            if self.lives.lasts_since(slot, sequence) {
                 let (word, bit) = bit_of(slot);
                 self.settled.get(word).fetch_or(bit, Ordering::Relaxed);
             }
@@ -437,12 +406,8 @@ impl Arena {
     #[must_use]
     pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
         let (word, bit) = bit_of(slot);
-        if self.settled.get(word).load(Ordering::Relaxed) & bit != 0 {
-            return true;
-        }
-        let life = self.life(slot);
-        let deleted = life[DELETED].load(Ordering::Acquire);
-        life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
+        let is_settled = self.settled.get(word).load(Ordering::Relaxed) & bit != 0;
+        is_settled || self.lives.is_visible(slot, sequence)
     }
 
     /// Whether the vector in `slot` is left to the double-precision kernels.
@@ -478,14 +443,14 @@ impl Arena {
     /// vector.
     #[inline]
     pub fn prefetch_hit(&self, slot: u32) {
-        distance::prefetch(self.life(slot));
+        self.lives.prefetch(slot);
         distance::prefetch(self.ids.row(slot));
     }
 
     /// The sequence number that inserted the point in `slot`.
     #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {
-        self.life(slot)[SEQUENCE].load(Ordering::Relaxed)
+        self.lives.sequence(slot)
     }
 
     /// Where the record of the point in `slot` lies.
@@ -504,11 +469,6 @@ impl Arena {
     #[must_use]
     pub fn segments(&self) -> &Segments {
         &self.segments
-    }
-
-    #[inline]
-    fn life(&self, slot: u32) -> &[AtomicU64] {
-        self.lives.row(slot)
     }
 }
 
@@ -530,7 +490,7 @@ impl Points for Arena {
 
     #[inline]
     fn is_gone(&self, slot: u32) -> bool {
-        self.life(slot)[DELETED].load(Ordering::Relaxed) != 0
+        self.lives.is_gone(slot)
     }
 
     #[inline]

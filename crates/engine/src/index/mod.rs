@@ -7,6 +7,7 @@ mod best;
 mod ids;
 mod linked;
 mod linker;
+mod lives;
 mod metric_graph;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]

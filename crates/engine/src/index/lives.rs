@@ -1,0 +1,183 @@
+//! When the point of each slot came and went, by sequence numbers.
+
+use crate::{
+    Result, distance,
+    sync::atomic::{AtomicU64, Ordering},
+    table::Table,
+};
+
+/// Words of a slot's life.
+const LIFE: usize = 2;
+/// Sequence number of the insert: from here on the point is visible.
+const SEQUENCE: usize = 0;
+/// Sequence number of the delete, 0 while the point lives. 0 in no slot that is free: who finds
+/// that 0 has not synchronized with what is put into the slot next.
+const DELETED: usize = 1;
+
+/// Stands in the place of the insert's sequence number while a slot is free: no view contains it.
+const FREE: u64 = u64::MAX;
+
+/// Sequence number of a delete that every view knows of.
+const BEFORE_ALL: u64 = 1;
+
+/// The lives of points by slot, written by one thread and read by any number without a lock.
+pub struct Lives(Table<AtomicU64>);
+
+impl Lives {
+    /// No slots.
+    pub fn new() -> Self {
+        Lives(Table::new(LIFE))
+    }
+
+    /// Makes room for so many slots, to each of which a point has yet to come.
+    pub fn ensure(&self, slots: usize) -> Result<()> {
+        self.0.ensure(slots)
+    }
+
+    /// Begins the life of the point in a slot of which nobody has heard yet.
+    pub fn begin(&self, slot: u32, sequence: u64) {
+        self.of(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
+    }
+
+    /// Begins the life of the point that was put into a free slot.
+    ///
+    /// No reader takes it for part of a view older than `sequence`. Such a view is not older than
+    /// the deletion of the slot's last point: readers with older views had gone before the slot was
+    /// freed. A reader that still finds that deletion holds the slot for deleted. One
+    /// that finds 0 there has synchronized with the store of that 0, the last of all that is stored
+    /// of the point, and so finds `sequence`, which is beyond its view. And one whose view contains
+    /// `sequence` has synchronized with what published it, which follows all of that.
+    pub fn begin_again(&self, slot: u32, sequence: u64) {
+        let life = self.of(slot);
+        life[SEQUENCE].store(sequence, Ordering::Relaxed);
+        life[DELETED].store(0, Ordering::Release);
+    }
+
+    /// Ends the life of the point in `slot`.
+    pub fn end(&self, slot: u32, sequence: u64) {
+        self.of(slot)[DELETED].store(sequence, Ordering::Release);
+    }
+
+    /// Makes a slot free whose point has been deleted and can be found by nobody any more.
+    pub fn free(&self, slot: u32) {
+        let life = self.of(slot);
+        debug_assert_ne!(
+            life[DELETED].load(Ordering::Relaxed),
+            0,
+            "slot {slot} lives"
+        );
+        life[SEQUENCE].store(FREE, Ordering::Relaxed);
+    }
+
+    /// Makes a slot free of which nobody has heard yet, like one whose point was deleted.
+    pub fn begin_free(&self, slot: u32) {
+        self.end(slot, BEFORE_ALL);
+        self.free(slot);
+    }
+
+    /// Whether a slot is free.
+    pub fn is_free(&self, slot: u32) -> bool {
+        self.sequence(slot) == FREE
+    }
+
+    /// Whether a view taken at `sequence`, whose pin is held, contains the point in `slot`.
+    #[inline]
+    pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
+        let life = self.of(slot);
+        let deleted = life[DELETED].load(Ordering::Acquire);
+        life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
+    }
+
+    /// Whether the point in `slot` came up to `sequence` and has not been deleted at all.
+    pub fn lasts_since(&self, slot: u32, sequence: u64) -> bool {
+        let life = self.of(slot);
+        // In this order: of a slot filled again, whoever finds the deletion gone finds its new
+        // sequence.
+        let is_deleted = life[DELETED].load(Ordering::Acquire) != 0;
+        !is_deleted && life[SEQUENCE].load(Ordering::Relaxed) <= sequence
+    }
+
+    /// Whether the slot's last point was deleted up to `sequence`, and the slot is not free.
+    pub fn has_ended_by(&self, slot: u32, sequence: u64) -> bool {
+        let life = self.of(slot);
+        let deleted = life[DELETED].load(Ordering::Acquire);
+        // In a slot that is free or just being filled again, the insert is the later one.
+        let inserted = life[SEQUENCE].load(Ordering::Relaxed);
+        inserted < deleted && deleted <= sequence
+    }
+
+    /// Whether the slot's last point was deleted.
+    #[inline]
+    pub fn is_gone(&self, slot: u32) -> bool {
+        self.of(slot)[DELETED].load(Ordering::Relaxed) != 0
+    }
+
+    /// The sequence number that inserted the point in `slot`.
+    pub fn sequence(&self, slot: u32) -> u64 {
+        self.of(slot)[SEQUENCE].load(Ordering::Relaxed)
+    }
+
+    /// Starts to bring the life of the point in `slot` into the cache.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        distance::prefetch(self.of(slot));
+    }
+
+    #[inline]
+    fn of(&self, slot: u32) -> &[AtomicU64] {
+        self.0.row(slot)
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::{Metric, codes::Codes};
+
+    const DIMENSION: usize = 32;
+    const SLOTS: u32 = 8;
+
+    /// A linking thread has no view: it asks whether there is a point at all. The code of a point
+    /// is written as atomics and read as plain memory: a thread that finds the point before it has
+    /// synchronized with the writer has miri see a race, or reads an old code.
+    fn check_filling(begin: fn(&Lives, u32)) {
+        let lives = Lives::new();
+        let codes = Codes::new(DIMENSION);
+        lives.ensure(SLOTS as usize).unwrap();
+        codes.reserve(SLOTS as usize).unwrap();
+        (0..SLOTS).for_each(|slot| begin(&lives, slot));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for slot in 0..SLOTS {
+                    codes.store(slot, &[1.0; DIMENSION]).unwrap();
+                    lives.begin_again(slot, 9);
+                }
+            });
+            for slot in 0..SLOTS {
+                while !lives.is_visible(slot, u64::MAX - 1) {
+                    thread::yield_now();
+                }
+                let itself = codes.by_slot(Metric::Euclidean, slot).rank(slot);
+                assert!(itself.abs() < 0.05, "{itself}");
+                assert_eq!(lives.sequence(slot), 9);
+            }
+        });
+    }
+
+    #[test]
+    fn a_slot_that_was_freed_shows_no_point_while_it_is_filled() {
+        check_filling(|lives, slot| {
+            lives.begin(slot, 7);
+            lives.end(slot, 8);
+            lives.free(slot);
+        });
+    }
+
+    #[test]
+    fn a_slot_restored_as_free_shows_no_point_while_it_is_filled() {
+        check_filling(Lives::begin_free);
+    }
+}
