@@ -86,6 +86,18 @@ export interface BegunSearch {
 /** Verifies a data folder that no process has open; changes nothing. */
 export declare function checkFolder(path: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
 
+/** Damage of a data folder that is open. */
+export interface EngineDamage {
+  /** A line for the log about each place, of which the first are named. */
+  places: Array<string>
+  /** The points whose records are damaged: the first of them. */
+  points: Array<string>
+  /** How many points that are. */
+  damagedPoints: number
+  /** How many places in headers, which cost no answer, and which a start would refuse. */
+  damagedHeaders: number
+}
+
 /** What the engine has done since it was opened, and what waits. */
 export interface EngineMetrics {
   /** Microseconds of each sync of the log. */
@@ -136,8 +148,8 @@ export interface EngineStatus {
   failure?: string
   /** Whether an insert found the disk full within the last minute, and none found room since. */
   isFull: boolean
-  /** The first damaged record that was found since the start, if there is one. */
-  damage?: string
+  /** Damage that was found since the start and is there still, if there is any. */
+  damage?: EngineDamage
   /** Why the last attempt to write a snapshot or to give space back failed, if it did. */
   upkeepFailure?: string
   /** The graphs that exist or failed. */

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { GraphLog } from './graph-log.js';
 import { Similarity } from './model.js';
-import type { EngineStatus } from './native.js';
+import type { EngineDamage, EngineStatus } from './native.js';
 
 const SECOND_MS = 1_000;
 
@@ -26,16 +26,21 @@ afterEach(() => {
 
 const graph = { metric: Similarity.Cosine, slots: 9_000, linked: 100, caughtUp: false };
 
+function damaged(...places: string[]): EngineDamage {
+  return { places, points: [], damagedPoints: places.length, damagedHeaders: 0 };
+}
+
 function messages(): unknown[] {
   return lines.map(({ msg }) => msg);
 }
 
 test('a fault is told once, and again when it is another', () => {
-  status = { ...status, damage: 'one record' };
+  status = { ...status, damage: damaged('one record') };
   vi.advanceTimersByTime(5 * SECOND_MS);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatchObject({ level: 50, fault: 'one record' });
-  status = { ...status, damage: 'two records', failure: 'no sync', upkeepFailure: 'no room' };
+  const damage = damaged('one record', 'two records');
+  status = { ...status, damage, failure: 'no sync', upkeepFailure: 'no room' };
   vi.advanceTimersByTime(5 * SECOND_MS);
   expect(lines.map(({ fault }) => fault)).toEqual([
     'one record',
@@ -70,7 +75,7 @@ test('a graph that fails is told of once', () => {
 
 test('nothing is told once it is closed', () => {
   log.close();
-  status = { ...status, damage: 'one record', graphs: [graph] };
+  status = { ...status, damage: damaged('one record'), graphs: [graph] };
   vi.advanceTimersByTime(5 * SECOND_MS);
   expect(lines).toEqual([]);
 });

@@ -25,6 +25,7 @@ export class GraphLog {
   readonly #toldAtMs = new Map<number, number>();
   readonly #settled = new Set<number>();
   readonly #faults = new Map<string, string | undefined>();
+  readonly #toldDamage = new Set<string>();
 
   constructor(engine: Pick<Engine, 'status'>, parameters: Parameters, logger: Logger) {
     this.#engine = engine;
@@ -40,12 +41,18 @@ export class GraphLog {
   #look(): void {
     const { graphs, failure, damage, upkeepFailure } = this.#engine.status();
     this.#tellFault('writes are refused until a restart', failure);
-    this.#tellFault('a stored record is damaged: `vectord check` tells of all', damage);
+    for (const place of damage?.places ?? []) this.#tellDamage(place);
     this.#tellFault('no snapshot, or no space given back: trying again', upkeepFailure);
     for (const graph of graphs) {
       // A graph that is kept warm is there before the first point: there is nothing to build yet.
       if (graph.slots > 0 && !this.#settled.has(graph.metric)) this.#tell(graph);
     }
+  }
+
+  #tellDamage(fault: string): void {
+    if (this.#toldDamage.has(fault)) return;
+    this.#toldDamage.add(fault);
+    this.#logger.error({ fault }, 'a stored record is damaged: `vectord check` tells of all');
   }
 
   /** Each fault once, and again when it has become another. */

@@ -27,6 +27,7 @@ export interface EngineOptions {
 }
 
 export type EngineStatus = native.EngineStatus;
+export type EngineDamage = native.EngineDamage;
 export type EngineMetrics = native.EngineMetrics;
 export type FolderEvent = native.FolderEvent;
 export type FolderReport = native.FolderReport;

@@ -1,6 +1,6 @@
 import { VectordError } from './errors.js';
 import type { NewPoint, Point, Query } from './model.js';
-import type { Engine } from './native.js';
+import type { Engine, EngineDamage } from './native.js';
 import { toPointBatch, type PointBatch } from './point-batch.js';
 import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
@@ -80,11 +80,7 @@ export class Service {
       faults.push('a write could not be made durable: writes are refused until a restart');
     }
     if (isFull) faults.push('the disk is full: inserts are refused until there is room');
-    if (damage !== undefined) {
-      faults.push(
-        'a stored record is damaged: answers that would hold it are refused, and searches may miss it',
-      );
-    }
+    if (damage !== undefined) faults.push(...describeDamage(damage));
     return faults;
   }
 
@@ -118,4 +114,29 @@ export class Service {
 /** The answer to a get of a point that is not there, on both interfaces. */
 export function pointNotFound(): VectordError {
   return new VectordError('NOT_FOUND', 'Point not found');
+}
+
+/** Names points, and no files: who asks needs no key. */
+function describeDamage(damage: EngineDamage): string[] {
+  const { points, damagedPoints, damagedHeaders } = damage;
+  const faults: string[] = [];
+  if (damagedPoints === 1) {
+    faults.push(
+      `the record of point ${points.join()} is damaged: answers that would hold it are refused, ` +
+        'and searches may miss it',
+    );
+  } else if (damagedPoints > 1) {
+    const more = damagedPoints - points.length;
+    faults.push(
+      `the records of points ${points.join(', ')}${more > 0 ? ` and ${more} more` : ''} are ` +
+        'damaged: answers that would hold them are refused, and searches may miss them',
+    );
+  }
+  if (damagedHeaders > 0) {
+    faults.push(
+      `headers of the log are damaged (${damagedHeaders} places): no answer is, and a start will ` +
+        'be refused unless compaction has replaced them by then',
+    );
+  }
+  return faults;
 }

@@ -98,7 +98,8 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     / is damaged at byte /,
     'Nothing was changed. `vectord check` names all that is damaged; `vectord restore SRC` brings ' +
-      'a backup back, into another folder.',
+      'a backup back, into another folder; without one, `vectord repair FOLDER --into NEW` saves ' +
+      'every point that is sound.',
   ],
 ];
 

@@ -14,6 +14,8 @@ const WRITER_TESTS = ['--lib', 'synced'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
+const CHECK_TESTS = ['--lib', 'store::tests::check'];
+const COMPACTION_UNIT_TESTS = ['--lib', 'store::tests::compaction'];
 const VERIFY_TESTS = ['--lib', 'index::verify'];
 const FUZZ_TESTS = ['--test', 'fuzz', 'word_of_a_snapshot'];
 
@@ -432,6 +434,69 @@ export const STORE_MUTANTS = [
     ' && !is_stopped()',
     '',
     VERIFY_TESTS,
+  ),
+  mutant(
+    'what is left of a deleted point is damage to a check',
+    `${STORE}/flaws.rs`,
+    'self.harmless.extend(self.spoilt.remove(&record.inserted));',
+    'self.spoilt.remove(&record.inserted);',
+    CHECK_TESTS,
+  ),
+  mutant(
+    'what a start compares is harmless once its point is deleted',
+    `${STORE}/flaws.rs`,
+    'damage.offset < entry.end',
+    'damage.offset < u64::MAX',
+    CHECK_TESTS,
+  ),
+  mutant(
+    'a start trusts what the manifest does not prove',
+    `${STORE}/recovery.rs`,
+    'if position < entry.end {',
+    'if position < u64::MAX {',
+    CHECK_TESTS,
+  ),
+  mutant(
+    'the search for damage passes over headers of groups',
+    `${STORE}/headers.rs`,
+    'group::verify_headers(&self.header, published, &group)?;',
+    '',
+    CHECK_TESTS,
+  ),
+  mutant(
+    'compaction of a segment with damaged headers loses a delete',
+    `${STORE}/compaction.rs`,
+    ' || !self.has_deletes(&needed, entry)',
+    '',
+    COMPACTION_UNIT_TESTS,
+  ),
+  mutant(
+    'compaction of a segment with damaged headers loses a point',
+    `${STORE}/compaction.rs`,
+    '!is_ours || !is_whole',
+    '!is_ours',
+    COMPACTION_UNIT_TESTS,
+  ),
+  mutant(
+    'a segment stays spared when its damaged point is deleted',
+    `${CRATE}/upkeep.rs`,
+    'self.spoilt.clear();',
+    '',
+    DAMAGE_TESTS,
+  ),
+  mutant(
+    'damage is told though its point is deleted',
+    `${INDEX}/damage.rs`,
+    'place.point.as_ref().is_none_or(lives)',
+    'place.point.as_ref().is_none_or(lives) || true',
+    DAMAGE_TESTS,
+  ),
+  mutant(
+    'damaged headers are told though their file is gone',
+    `${CRATE}/upkeep.rs`,
+    'self.index.forget_damage(&going);',
+    '',
+    DAMAGE_TESTS,
   ),
   mutant(
     'a snapshot of another store is taken',

@@ -77,7 +77,8 @@ test('damage turns readiness red, and the log names it under the ids of the answ
   const ready = await client.get('/ready');
   expect(ready.status).toBe(503);
   expect(ready.text).toBe(
-    'a stored record is damaged: answers that would hold it are refused, and searches may miss it',
+    `the record of point ${id} is damaged: answers that would hold it are refused, and searches ` +
+      'may miss it',
   );
   expect((await client.get('/health')).status).toBe(200);
   const health = createClient(HealthDefinition, createChannel(server.grpc));

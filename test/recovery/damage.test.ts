@@ -49,14 +49,45 @@ describe('in the folder of a service that was stopped', () => {
   afterAll(removeDataFolder);
 
   test.each([
-    ['a vector', () => log.find(vectorBytes(first().vector)) + 5],
-    ['a content', () => log.find(Buffer.from(first().content)) + 2],
     ['a content type', () => log.find(idBytes(firstId())) - 11],
     ['an id', () => log.find(idBytes(firstId())) + 15],
     ['a group header', () => log.find(idBytes(firstId())) - 16 - 64 + 30],
     ['the header of the log', () => 48],
   ])('one flipped bit in %s refuses the start', async (_, offset) => {
     await expectFlipNoticed(log, offset());
+  });
+
+  test('a refusal names the points that it may concern, and the way out', async () => {
+    const at = log.find(idBytes(firstId()));
+    // The checksum of the record, and the header of its group.
+    for (const offset of [at - 16, at - 16 - 64 + 30]) {
+      log.flipBit(offset);
+      expect(await refusal()).toContain(firstId());
+      expect(await refusal()).toContain('`vectord repair FOLDER --into NEW`');
+      log.flipBit(offset);
+    }
+    log.flipBit(48);
+    expect(await refusal()).toMatch(/it may cost the records with the sequences 1 to \d+ at least/);
+    log.flipBit(48);
+  });
+
+  test.each([
+    ['vector', () => log.find(vectorBytes(first().vector)) + 5],
+    ['content', () => log.find(Buffer.from(first().content)) + 2],
+  ])('one flipped bit in a %s costs that point, and no start', async (_, offset) => {
+    const at = offset();
+    log.flipBit(at);
+    const server = await startServer({ dataPath, dimension: DIMENSION });
+    const clients = openClients(server);
+    const others = [...ledger.stored].filter(([id]) => id !== firstId());
+    for (const client of clients) {
+      await expect(client.get(firstId())).rejects.toThrow('Internal server error');
+      const got = await Promise.all(others.map(([id]) => client.get(id)));
+      expect(got).toEqual(others.map(([id, point]) => ({ id, ...point })));
+      client.close();
+    }
+    expect(await server.stop()).toBe(0);
+    log.flipBit(at);
   });
 
   test('one flipped bit in the manifest refuses the start', async () => {
@@ -101,7 +132,7 @@ test('in the folder of a service that was killed, a flipped bit refuses the star
   await server.kill();
   // No manifest was written since: the writes that followed prove that this one was on disk.
   const log = LogFile.only(dataPath);
-  await expectFlipNoticed(log, log.find(vectorBytes(first().vector)) + 5);
+  await expectFlipNoticed(log, log.find(idBytes(firstId())) + 15);
   await expectAllPoints();
   await removeDataFolder();
 });
@@ -189,14 +220,20 @@ async function expectFlipNoticed(log: LogFile, offset: number): Promise<void> {
 
 /** The start ends in order, naming the file and an offset, which is returned. */
 async function expectDamage(path: string): Promise<number> {
+  const text = await refusal();
+  expect(text).toContain(`${path} is damaged at byte `);
+  return Number(/ is damaged at byte (\d+)/.exec(text)?.[1]);
+}
+
+/** What a start says that is refused. */
+async function refusal(): Promise<string> {
   const vectord = new Vectord({
     DATA_PATH: dataPath,
     SERVICE_KEYS_FILE: join(folder, 'keys.json'),
   });
   expect(await vectord.exit).toEqual({ code: 1, signal: null });
   expect(vectord.stdout).toBe('');
-  expect(vectord.stderr).toContain(`${path} is damaged at byte `);
-  return Number(/ is damaged at byte (\d+)/.exec(vectord.stderr)?.[1]);
+  return vectord.stderr;
 }
 
 /** Starts, compares on both interfaces, stops, and returns what was written meanwhile. */

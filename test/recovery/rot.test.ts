@@ -62,8 +62,8 @@ test('rot in a sealed segment while it is served fails the gets of its points, a
   const victims = damage();
   await expectWell();
   for (const { id } of victims) await expectRefused((client) => client.get(id));
-  await expectFaultTold();
-  await expectNamedInLog([victims[0], victims[1]]);
+  await expectFaultTold(victims);
+  await expectNamedInLog(victims);
   await expectOthersServed(victims);
   await expectWrites();
   await stop();
@@ -83,25 +83,52 @@ test('rot that a restart finds in sealed segments is in no answer: searches fail
     await expectRefused((client) => client.get(id));
   }
   await expectRefused((client) => client.search(searchForAll()));
-  await expectFaultTold();
+  await expectFaultTold(victims);
   await expectNamedInLog(victims);
   await expectOthersServed(victims);
   await expectWrites();
   // Who can do without the damaged points gets all other answers back.
   for (const { id } of victims) await ledger.delete(id, (sent) => clients[0].delete(sent));
   await expectLedger(clients, ledger);
+  await expectWell();
   await stop();
-  await expectNamedByCheck(victims);
+  await expectHarmless(victims);
+}, 60_000);
+
+test('a delete of the damaged points and compaction heal the folder', async () => {
+  await start();
+  await fill();
+  await stop();
+  const victims = damage();
+  await start();
+  await vi.waitFor(() => expectFaultTold(victims), { timeout: 20_000, interval: 200 });
+  // With them goes most of what was stored before: it pays to compact their files.
+  const ids = [...ledger.stored.keys()].slice(0, BATCHES * BATCH_POINTS * 0.8);
+  for (const { id } of victims) expect(ids).toContain(id);
+  for (const id of ids) await ledger.delete(id, (sent) => clients[0].delete(sent));
+  await expectWell();
+  const files = new Set(victims.map(({ path }) => basename(path)));
+  await vi.waitFor(
+    () => expect(readdirSync(dataPath).filter((name) => files.has(name))).toEqual([]),
+    { timeout: 30_000, interval: 200 },
+  );
+  await expectWell();
+  await expectLedger(clients, ledger);
+  await stop();
+  const { code, stdout } = await runCommand(dataPath, 'check');
+  expect(stdout).not.toMatch('note: ');
+  expect(stdout).toMatch(/^no damage$/m);
+  expect(code).toBe(0);
 });
 
 test('rot that nobody asks for is found in the background', async () => {
   await start();
   await fill();
   await stop();
-  const [victim] = damage();
+  const victims = damage();
   await start();
-  await vi.waitFor(expectFaultTold, { timeout: 20_000, interval: 200 });
-  await expectNamedInLog([victim]);
+  await vi.waitFor(() => expectFaultTold(victims), { timeout: 20_000, interval: 200 });
+  await expectNamedInLog(victims);
 });
 
 async function start(): Promise<void> {
@@ -191,11 +218,15 @@ async function expectWell(): Promise<void> {
   for (const status of await grpcHealth()) expect(status).toBe(ServingStatus.SERVING);
 }
 
-/** Readiness is red on both interfaces, and the service says that it is alive. */
-async function expectFaultTold(): Promise<void> {
-  const text =
-    'a stored record is damaged: answers that would hold it are refused, and searches may miss it';
-  expect(await answerOf('/ready')).toEqual([503, text]);
+/** Readiness is red on both interfaces and names the points; the service says that it is alive. */
+async function expectFaultTold(victims: readonly Victim[]): Promise<void> {
+  const [code, text] = await answerOf('/ready');
+  expect(code).toBe(503);
+  expect(text).toMatch(
+    / are damaged: answers that would hold them are refused, and searches may miss them$/,
+  );
+  for (const { id } of victims) expect(text).toContain(id);
+  expect(text).not.toContain(dataPath);
   expect(await answerOf('/health')).toEqual([200, 'OK']);
   for (const status of await grpcHealth()) expect(status).toBe(ServingStatus.NOT_SERVING);
 }
@@ -218,15 +249,15 @@ async function grpcHealth(): Promise<ServingStatus[]> {
   }
 }
 
-/** The line about the damage that was found first, which is one of these. */
+/** A line about each of these. */
 async function expectNamedInLog(victims: readonly Victim[]): Promise<void> {
   const lines = victims.map(
-    ({ path, offset, sequence }) =>
+    ({ id, path, offset, sequence }) =>
       `${path} is damaged at byte ${offset}: ` +
-      `the checksum of the record with sequence ${sequence} does not match`,
+      `the checksum of the record with sequence ${sequence} does not match: point ${id}`,
   );
   const isTold = (): boolean =>
-    lines.some((line) =>
+    lines.every((line) =>
       server
         .log()
         .includes(
@@ -257,12 +288,32 @@ async function expectWrites(): Promise<void> {
   }
 }
 
-/** The check of the folder names these records and no others. */
+/** Check and backup of the folder name these records and no others. */
 async function expectNamedByCheck(victims: readonly Victim[]): Promise<void> {
-  const { code, stdout } = await runCommand(dataPath, 'check');
-  for (const { path, offset, sequence } of victims) {
-    expect(stdout).toContain(`${path} is damaged at byte ${offset}, sequence ${sequence}: `);
+  const checked = await runCommand(dataPath, 'check');
+  const backup = await runCommand(dataPath, 'backup', join(folder, 'backup'));
+  for (const { stdout, code } of [checked, backup]) {
+    for (const line of victims.map(placeOf)) expect(stdout).toContain(line);
+    expect(code).toBe(3);
   }
-  expect(stdout).toMatch(/^2 damaged places$/m);
-  expect(code).toBe(3);
+  expect(checked.stdout).toMatch(/^2 damaged places$/m);
+}
+
+/** What is left of points that were deleted is no damage: check and backup say so. */
+async function expectHarmless(victims: readonly Victim[]): Promise<void> {
+  const checked = await runCommand(dataPath, 'check');
+  const backup = await runCommand(dataPath, 'backup', join(folder, 'backup'));
+  for (const { stdout, code } of [checked, backup]) {
+    for (const victim of victims) {
+      expect(stdout).toContain(`note: ${placeOf(victim)}, which was deleted: compaction drops it`);
+    }
+    expect(code).toBe(0);
+  }
+}
+
+function placeOf({ id, path, offset, sequence }: Victim): string {
+  return (
+    `${path} is damaged at byte ${offset}, sequence ${sequence}: ` +
+    `the checksum of the record with sequence ${sequence} does not match: point ${id}`
+  );
 }

@@ -14,7 +14,7 @@ use crate::{
     batch::BatchSearch,
     budget::Budget,
     graph::{Params, Scratch},
-    index::{GraphStatus, Hit, Index, Linker, PointId, Request},
+    index::{Damage, GraphStatus, Hit, Index, Linker, PointId, Request},
     metrics::{Counters, Histogram, Metrics},
     store::{OpenOptions, Store, StoredPoint},
     sync::lock,
@@ -119,9 +119,9 @@ pub struct Status {
     pub is_full: bool,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
-    /// The first damaged record that was found since the start: answers that would hold it are
-    /// refused.
-    pub damage: Option<String>,
+    /// Damage that was found since the start and is there still: answers that would hold a damaged
+    /// record are refused.
+    pub damage: Option<Damage>,
     /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
     /// if it did: the next start will take longer, or the folder grows.
     pub upkeep_failure: Option<String>,
@@ -238,7 +238,7 @@ impl Engine {
         self.while_open(|| {
             let _running = self.index.enter();
             self.index
-                .with_location(id, |at| self.index.read(at, Point::of))
+                .with_location(id, |at| self.index.read(id, at, Point::of))
                 .transpose()
         })
     }

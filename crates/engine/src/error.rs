@@ -92,7 +92,32 @@ pub fn invalid_data(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
+/// An id as a UUID is written.
+#[must_use]
+pub fn uuid(id: &[u8; 16]) -> String {
+    let hex = format!("{:032x}", u128::from_be_bytes(*id));
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &hex[part]);
+    parts.join("-")
+}
+
 impl Error {
+    /// The same damage, naming the point whose record it is in.
+    #[must_use]
+    pub(crate) fn about(self, id: &[u8; 16]) -> Error {
+        match self {
+            Error::Damaged {
+                path,
+                offset,
+                reason,
+            } => Error::Damaged {
+                path,
+                offset,
+                reason: format!("{reason}: point {}", uuid(id)),
+            },
+            other => other,
+        }
+    }
+
     /// The stable name of this kind of error, as the binding reports it.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -28,8 +28,8 @@ mod workers;
 mod writer;
 
 pub use engine::{DimensionSource, Engine, Options, Point, Query, Status};
-pub use error::{Error, Result};
-pub use index::{GraphStatus, Hit, PointId};
+pub use error::{Error, Result, uuid};
+pub use index::{Damage, GraphStatus, Hit, PointId};
 pub use metric::Metric;
 pub use metrics::{Distribution, Metrics};
 pub use workers::Ticket;

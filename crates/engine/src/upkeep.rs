@@ -18,7 +18,7 @@ use crate::{
     Error, Result,
     index::Index,
     metrics::Counters,
-    store::{Replacement, Snapshots, Store, Stretch, segment_number},
+    store::{HeaderPlace, Replacement, Snapshots, Store, Stretch, segment_number},
     sync::lock,
     writer::Writer,
 };
@@ -102,10 +102,11 @@ impl Upkeep {
             not_before: now,
             is_short: false,
             has_no_snapshot: false,
-            scrub_next: 0,
+            scrub_next: Scrub::Records(0),
             scrub_from,
             looked_at: None,
             spoilt: HashSet::new(),
+            damage_seen: 0,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
         };
@@ -161,16 +162,30 @@ struct State {
     is_short: bool,
     /// Whether all snapshots were removed to make room, and none was written since.
     has_no_snapshot: bool,
-    /// The slot whose record is to be compared with its checksum next, and when.
-    scrub_next: u32,
+    /// What is to be compared with its checksum next, and when.
+    scrub_next: Scrub,
     scrub_from: Instant,
-    /// Changes and refused deletes when there was last found to be no space to give back.
-    looked_at: Option<(u64, u64)>,
-    /// The numbers of segments with a damaged record that compaction has met.
+    /// Changes, refused deletes and damage when there was last found to be no space to give back.
+    looked_at: Option<Looked>,
+    /// The numbers of segments that compaction cannot copy, as the record of a live point in them
+    /// is damaged.
     spoilt: HashSet<u32>,
+    /// Changes of what is known of damage when these were found.
+    damage_seen: u64,
     /// Compacted segments that are read already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
     failure: Arc<Mutex<Option<String>>>,
+}
+
+/// Changes of the index, refused deletes, changes of what is known of damage.
+type Looked = (u64, u64, u64);
+
+/// How far the search for damage has come.
+#[derive(Clone, Copy)]
+enum Scrub {
+    /// The slot whose record is next.
+    Records(u32),
+    Headers(HeaderPlace),
 }
 
 impl State {
@@ -202,6 +217,7 @@ impl State {
 
     fn tick(&mut self) -> Result<()> {
         let saved = self.save_if_due();
+        self.heed_damage();
         self.scrub();
         self.compact()?;
         saved
@@ -225,14 +241,35 @@ impl State {
             return;
         }
         let is_stopped = || self.is_stopped();
-        let scrubbed = self.index.scrub(self.scrub_next, SCRUB_BYTES, is_stopped);
-        self.scrub_next = scrubbed.next;
-        self.scrub_from = now
-            + if self.scrub_next == 0 {
-                SCRUB_EVERY
-            } else {
-                SCRUB_PAUSE
-            };
+        let next = match self.scrub_next {
+            Scrub::Records(slot) => match self.index.scrub(slot, SCRUB_BYTES, is_stopped).next {
+                0 => Some(Scrub::Headers(HeaderPlace::FIRST)),
+                slot => Some(Scrub::Records(slot)),
+            },
+            Scrub::Headers(at) => {
+                let next = self.index.scrub_headers(at, SCRUB_BYTES, is_stopped);
+                next.map(Scrub::Headers)
+            }
+        };
+        let pause = next.map_or(SCRUB_EVERY, |_| SCRUB_PAUSE);
+        self.scrub_next = next.unwrap_or(Scrub::Records(0));
+        self.scrub_from = now + pause;
+    }
+
+    /// Where what is known of damage has changed, a segment that could not be copied may be now, and
+    /// headers beside a damaged record are looked at soon.
+    fn heed_damage(&mut self) {
+        let changes = self.index.damage_changes();
+        if changes == self.damage_seen {
+            return;
+        }
+        self.damage_seen = changes;
+        self.spoilt.clear();
+        let is_at_rest = self.scrub_from > Instant::now() + SCRUB_PAUSE;
+        if is_at_rest && self.index.damage().is_some() {
+            self.scrub_next = Scrub::Headers(HeaderPlace::FIRST);
+            self.scrub_from = Instant::now();
+        }
     }
 
     fn is_snapshot_due(&mut self) -> bool {
@@ -268,7 +305,11 @@ impl State {
 
     /// Gives back the space of deleted points, if it pays.
     fn compact(&mut self) -> Result<()> {
-        let now = (self.index.changes(), self.writer.refused_deletes());
+        let now = (
+            self.index.changes(),
+            self.writer.refused_deletes(),
+            self.index.damage_changes(),
+        );
         if self.replacements.is_empty() && self.looked_at == Some(now) {
             return Ok(());
         }
@@ -286,10 +327,18 @@ impl State {
 
     /// Copies all that it pays to copy, and writes one snapshot before the old segments go: the one
     /// before holds points whose vectors go with them.
-    fn compact_at_once(&mut self, now: (u64, u64)) -> Result<()> {
+    fn compact_at_once(&mut self, now: Looked) -> Result<()> {
         if self.replacements.is_empty() {
             let spoilt = self.spoilt.clone();
-            let stretches = self.writer.run(move |store| store.stretches(&spoilt))?;
+            let rotten = &self.index.segments_with_damaged_headers() - &spoilt;
+            let stretches = self.writer.run(move |store| {
+                let mending = store.mending_stretches(&rotten);
+                if mending.is_empty() {
+                    store.stretches(&spoilt)
+                } else {
+                    mending
+                }
+            })?;
             if stretches.is_empty() {
                 self.looked_at = Some(now);
             }
@@ -306,7 +355,7 @@ impl State {
     }
 
     /// Does the same on a full disk.
-    fn make_room(&mut self, now: (u64, u64)) -> Result<()> {
+    fn make_room(&mut self, now: Looked) -> Result<()> {
         if !self.replacements.is_empty() {
             self.writer.run(Store::begin_making_room)??;
         }
@@ -322,7 +371,7 @@ impl State {
     /// segments go at once. No snapshot is written: what there are have points whose vectors go,
     /// which makes them worse, and not wrong. They go where there is not even room for a copy, or
     /// for deletes, and nothing else is left to give.
-    fn compact_one_by_one(&mut self, now: (u64, u64)) -> Result<()> {
+    fn compact_one_by_one(&mut self, now: Looked) -> Result<()> {
         loop {
             let compacted = match self.copy_tight() {
                 Ok(()) if self.replacements.is_empty() => {
@@ -372,7 +421,7 @@ impl State {
 
     fn copy_sound(&mut self, stretch: Stretch) -> Result<()> {
         match self.copy(stretch) {
-            Err(error @ Error::Damaged { .. }) => self.spare(&error),
+            Err(error @ Error::Damaged { .. }) => self.spare(error),
             copied => self.replacements.push(copied?),
         }
         Ok(())
@@ -410,28 +459,39 @@ impl State {
         self.counters.add_compactions(compacted);
         let epoch = self.index.epochs().advance();
         while !self.wait_until(ROUND, |index| index.epochs().has_passed(epoch))? {}
+        let dropped = going.clone();
         #[allow(unsafe_code, reason = "here it is known who reads the segments")]
         self.writer.run(move |store| {
             // SAFETY: no slot leads to the segments any more, and all who had found one that did
             // have gone: each holds a pin while it reads. The writer itself reads nothing of them,
             // and this is its thread; this one is done with them.
-            unsafe { store.drop_segments(&going) }
-        })?
+            unsafe { store.drop_segments(&dropped) }
+        })??;
+        self.index.forget_damage(&going);
+        Ok(())
     }
 
-    /// Leaves a segment as it is from now on, as a record in it cannot be copied; all others go on.
-    fn spare(&mut self, error: &Error) {
-        self.index.note_damage(error);
-        if let Error::Damaged { path, .. } = error
-            && let Some(number) = segment_number(path)
-        {
-            self.spoilt.insert(number);
+    /// Leaves a segment as it is, as a record in it cannot be copied; all others go on.
+    fn spare(&mut self, error: Error) {
+        let Error::Damaged { path, offset, .. } = &error else {
+            return;
+        };
+        let number = segment_number(path);
+        let point = number.and_then(|number| self.index.point_at(number, *offset));
+        self.spoilt.extend(number);
+        match point {
+            Some(id) => self.index.note_damage(&error.about(&id), point),
+            None => self.index.note_damage(&error, None),
         }
     }
 
     fn copy(&self, stretch: Stretch) -> Result<Replacement> {
         let is_live = |id: &_, location| self.index.is_at(id, location);
-        let compacted = stretch.copy(is_live, || self.is_stopped())?;
+        let live_in = |segment| {
+            let _pin = self.index.epochs().pin();
+            self.index.live_in(segment).collect()
+        };
+        let compacted = stretch.copy(is_live, live_in, || self.is_stopped())?;
         let index = Arc::clone(&self.index);
         self.writer.run(move |store| {
             store.take_in(compacted, |point| {

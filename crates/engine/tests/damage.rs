@@ -9,6 +9,7 @@ mod driver;
 
 use std::{
     fs,
+    os::unix::fs::FileExt,
     panic::catch_unwind,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
@@ -17,7 +18,11 @@ use std::{
 };
 
 use driver::*;
-use vectord_engine::{Engine, Error, Metric, PointId};
+use vectord_engine::{
+    Engine, Error, Metric, PointId,
+    store::{self, Event},
+    uuid,
+};
 
 const DIMENSION: u32 = 16;
 const POINTS: usize = 6_000;
@@ -65,7 +70,15 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
         let refused = nearest(&engine, &vectors[damaged]);
         assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
     }
-    assert!(engine.status().damage.unwrap().contains("00000001.log"));
+    let told = engine.status().damage.unwrap();
+    assert_eq!(told.places.len(), 2);
+    assert!(told.places[0].contains("00000001.log"), "{told:?}");
+    assert_eq!(told.points, [ids[vector], ids[content]]);
+    assert_eq!((told.damaged_points, told.damaged_headers), (2, 0));
+    for (place, id) in told.places.iter().zip(&told.points) {
+        let named = format!(": point {}", uuid(id));
+        assert!(place.ends_with(&named), "{place}");
+    }
     for (id, vector) in ids.iter().zip(&vectors).skip(100).take(100) {
         assert_eq!(nearest(&engine, vector).unwrap(), [*id]);
         assert_eq!(&engine.get(id).unwrap().unwrap().vector, vector);
@@ -75,6 +88,117 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
         "a damaged point can be deleted"
     );
     assert!(nearest(&engine, &vectors[vector]).is_ok());
+    assert_eq!(engine.status().damage.unwrap().points, [ids[content]]);
+    assert!(delete(&engine, ids[content]));
+    assert_eq!(engine.status().damage, None, "it is in no answer any more");
+}
+
+/// Flips a bit where these bytes are in a segment that may be mapped.
+fn flip_in_place(path: &Path, bytes: &[u8], within: usize) {
+    let log = fs::read(path).unwrap();
+    let at = log.windows(bytes.len()).position(|window| window == bytes);
+    let at = at.unwrap() + within;
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.write_all_at(&[log[at] ^ 4], at as u64).unwrap();
+}
+
+/// What a check and a backup of a folder say: places of damage, and notes.
+fn checked(folder: &Path) -> (u64, Vec<String>) {
+    let mut notes = Vec::new();
+    let mut tell = |event| {
+        if let Event::Note(note) = event {
+            notes.push(note);
+        }
+    };
+    let report = store::check(folder, &mut tell).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let made = store::backup(folder, target.path(), &mut |_| {});
+    assert_eq!(made.is_err(), report.damages > 0, "{made:?}, {report:?}");
+    (report.damages, notes)
+}
+
+#[test]
+fn a_delete_of_a_damaged_point_heals_and_compaction_removes_the_rest() {
+    let (folder, ids, vectors) = sealed();
+    flip(folder.path(), content_of(&vectors[40]).as_bytes());
+    assert_eq!(checked(folder.path()), (1, vec![]));
+    let engine = open(folder.path(), DIMENSION);
+    wait_until("the damage to be found", || {
+        engine.status().damage.is_some()
+    });
+    assert_eq!(engine.status().damage.unwrap().points, [ids[40]]);
+    assert!(delete(&engine, ids[40]));
+    assert_eq!(engine.status().damage, None);
+    engine.close().unwrap();
+    let (damages, notes) = checked(folder.path());
+    assert_eq!((damages, notes.len()), (0, 1));
+    assert!(notes[0].contains(&uuid(&ids[40])), "{notes:?}");
+    assert!(notes[0].contains("compaction drops it"), "{notes:?}");
+
+    let engine = open(folder.path(), DIMENSION);
+    for id in ids.iter().skip(1_000).step_by(2) {
+        assert!(delete(&engine, *id));
+    }
+    wait_until("compaction", || {
+        !folder.path().join("00000001.log").exists()
+    });
+    assert_eq!(engine.status().damage, None);
+    assert_eq!(engine.get(&ids[40]).unwrap(), None);
+    assert_eq!(engine.get(&ids[41]).unwrap().unwrap().vector, vectors[41]);
+    engine.close().unwrap();
+    assert_eq!(checked(folder.path()), (0, vec![]));
+}
+
+#[test]
+fn a_damaged_point_that_is_deleted_holds_its_segment_no_longer() {
+    let (folder, ids, vectors) = sealed();
+    flip(folder.path(), content_of(&vectors[40]).as_bytes());
+    let engine = open(folder.path(), DIMENSION);
+    let first = folder.path().join("00000001.log");
+    for id in ids.iter().skip(1_000) {
+        assert!(delete(&engine, *id));
+    }
+    let has_tried = || {
+        let damage = engine.status().damage;
+        damage.is_some_and(|damage| damage.points == [ids[40]])
+    };
+    wait_until("the damage to be met", has_tried);
+    assert!(engine.get(&ids[40]).is_err());
+    assert!(first.exists(), "a live point is lost");
+    assert!(delete(&engine, ids[40]));
+    wait_until("compaction", || !first.exists());
+    assert_eq!(engine.status().damage, None);
+    assert_eq!(engine.get(&ids[41]).unwrap().unwrap().vector, vectors[41]);
+}
+
+#[test]
+fn a_damaged_header_is_mended_once_its_point_is_deleted() {
+    let (folder, ids, vectors) = sealed();
+    let engine = open(folder.path(), DIMENSION);
+    let first = folder.path().join("00000001.log");
+    flip_in_place(&first, &ids[17], 15);
+    let refused = engine.get(&ids[17]).unwrap_err().to_string();
+    assert!(refused.contains(&uuid(&ids[17])), "{refused}");
+    let headers = || {
+        let damage = engine.status().damage;
+        damage.map(|damage| (damage.damaged_points, damage.damaged_headers))
+    };
+    wait_until("the header to be found", || headers() == Some((1, 1)));
+    assert!(first.exists());
+    let killed = copy_of(folder.path());
+    assert!(Engine::open(&options(killed.path(), None)).is_err());
+
+    assert!(delete(&engine, ids[17]));
+    wait_until("the file to be mended", || headers().is_none());
+    assert!(!first.exists());
+    for (id, vector) in ids.iter().zip(&vectors).skip(18).take(100) {
+        assert_eq!(&engine.get(id).unwrap().unwrap().vector, vector);
+    }
+    engine.close().unwrap();
+    assert_eq!(checked(folder.path()), (0, vec![]));
+    let engine = open(folder.path(), DIMENSION);
+    assert_eq!(engine.get(&ids[17]).unwrap(), None, "back again");
+    assert_eq!(engine.status().points, POINTS as u64 + 10 - 1);
 }
 
 #[test]

@@ -87,6 +87,30 @@ pub struct GraphStatus {
     pub failure: Option<String>,
 }
 
+/// Damage of a data folder that is open.
+#[napi(object)]
+pub struct EngineDamage {
+    /// A line for the log about each place, of which the first are named.
+    pub places: Vec<String>,
+    /// The points whose records are damaged: the first of them.
+    pub points: Vec<String>,
+    /// How many points that are.
+    pub damaged_points: f64,
+    /// How many places in headers, which cost no answer, and which a start would refuse.
+    pub damaged_headers: f64,
+}
+
+impl From<vectord_engine::Damage> for EngineDamage {
+    fn from(damage: vectord_engine::Damage) -> EngineDamage {
+        EngineDamage {
+            places: damage.places,
+            points: damage.points.iter().map(vectord_engine::uuid).collect(),
+            damaged_points: damage.damaged_points as f64,
+            damaged_headers: damage.damaged_headers as f64,
+        }
+    }
+}
+
 /// What the engine tells of itself.
 #[napi(object)]
 pub struct EngineStatus {
@@ -98,8 +122,8 @@ pub struct EngineStatus {
     pub failure: Option<String>,
     /// Whether an insert found the disk full within the last minute, and none found room since.
     pub is_full: bool,
-    /// The first damaged record that was found since the start, if there is one.
-    pub damage: Option<String>,
+    /// Damage that was found since the start and is there still, if there is any.
+    pub damage: Option<EngineDamage>,
     /// Why the last attempt to write a snapshot or to give space back failed, if it did.
     pub upkeep_failure: Option<String>,
     /// The graphs that exist or failed.
@@ -324,7 +348,7 @@ impl NativeEngine {
             dead: status.dead as f64,
             failure: status.failure,
             is_full: status.is_full,
-            damage: status.damage,
+            damage: status.damage.map(EngineDamage::from),
             upkeep_failure: status.upkeep_failure,
             graphs: status.graphs.into_iter().map(graph).collect(),
         }

@@ -4,6 +4,7 @@
 mod activity;
 mod arena;
 mod best;
+mod damage;
 mod ids;
 mod linked;
 mod linker;
@@ -26,6 +27,7 @@ mod verify;
 use std::sync::{Arc, PoisonError};
 
 pub use arena::Arena;
+pub use damage::Damage;
 pub use ids::PointId;
 pub use linker::Linker;
 pub use search::{Hit, Prepared, Request, View};
@@ -81,8 +83,7 @@ pub struct Index {
     settling: settle::Settling,
     /// Inserts and deletes since the index began.
     written: AtomicU64,
-    /// The first damaged record that was found.
-    damage: Mutex<Option<String>>,
+    damage: Mutex<damage::Known>,
     params: Params,
     dimension: usize,
 }
@@ -175,6 +176,15 @@ impl Index {
     pub fn is_at(&self, id: &PointId, location: Location) -> bool {
         let is_there = |slot| self.arena.location(slot) == location;
         self.ids.get(id, &self.arena, is_there) == Some(true)
+    }
+
+    /// The live points whose records are in a segment. A pin is held.
+    pub fn live_in(&self, segment: u32) -> impl Iterator<Item = (PointId, Location)> {
+        let slots = (0..self.arena.slots()).map(|slot| (slot, self.arena.location(slot)));
+        slots
+            .filter(move |(_, location)| location.segment == segment)
+            .map(|(slot, location)| (self.arena.id(slot), location))
+            .filter(|(id, location)| self.is_at(id, *location))
     }
 
     /// Has the live point `id` read from `to` if it is at `from`, and says whether it was. Only the

@@ -4,12 +4,10 @@
 //! But no point becomes part of an answer before all of its record is known to be what was written.
 //! That is found out once for each record; besides, all are gone through in the background.
 
-use std::sync::PoisonError;
-
-use super::Index;
+use super::{Index, PointId};
 use crate::{
     Error, Result,
-    store::{Location, StoredPoint},
+    store::{HeaderPlace, Location, StoredPoint},
 };
 
 /// Records whose headers and contents are let go together: those of a batch lie side by side.
@@ -41,7 +39,7 @@ impl Index {
             // One deleted meanwhile is not moved any more.
             self.compare_in_place(slot)
                 .unwrap_or_else(|| self.compare(slot))
-                .inspect_err(|error| self.note_damage(error))?;
+                .map_err(|error| self.name(self.arena.id(slot), error))?;
         }
         self.arena.set_verified(slot);
         Ok(())
@@ -91,7 +89,7 @@ impl Index {
         let (location, compared) = self.ids.get(&id, &self.arena, compare)?;
         match compared {
             Ok(()) => self.arena.set_verified(slot),
-            Err(error) => self.note_damage(&error),
+            Err(error) => drop(self.name(id, error)),
         }
         Some((location, self.arena.segments().bytes_of(location)))
     }
@@ -108,23 +106,36 @@ impl Index {
         self.ids.get(&id, &self.arena, |slot| self.compare(slot))
     }
 
-    /// Reads the record at `location` and notes damage that is found in it.
-    pub fn read<T>(&self, location: Location, take: impl FnOnce(StoredPoint) -> T) -> Result<T> {
-        let read = self.arena.segments().read(location);
-        read.map(take).inspect_err(|error| self.note_damage(error))
+    /// Compares the headers of the log from `from` on with their checksums, as
+    /// [`Segments::verify_headers`](crate::store::Segments::verify_headers) does.
+    pub fn scrub_headers(
+        &self,
+        from: HeaderPlace,
+        bytes: u64,
+        is_stopped: impl Fn() -> bool,
+    ) -> Option<HeaderPlace> {
+        let _pin = self.epochs.pin();
+        let note = |error: &Error| self.note_damage(error, None);
+        let segments = self.arena.segments();
+        segments.verify_headers(from, bytes, is_stopped, note)
     }
 
-    /// The first damage found since the start, if there was any.
-    #[must_use]
-    pub fn damage(&self) -> Option<String> {
-        let damage = self.damage.lock();
-        damage.unwrap_or_else(PoisonError::into_inner).clone()
+    /// Reads the record of the point `id` at `location` and notes damage that is found in it.
+    pub fn read<T>(
+        &self,
+        id: &PointId,
+        location: Location,
+        take: impl FnOnce(StoredPoint) -> T,
+    ) -> Result<T> {
+        let read = self.arena.segments().read(location).map(take);
+        read.map_err(|error| self.name(*id, error))
     }
 
-    /// Notes damage, of which the first is kept.
-    pub fn note_damage(&self, error: &Error) {
-        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
-        damage.get_or_insert_with(|| error.to_string());
+    /// Notes damage of the record of a point, and has the error name it.
+    fn name(&self, id: PointId, error: Error) -> Error {
+        let error = error.about(&id);
+        self.note_damage(&error, Some(id));
+        error
     }
 }
 

@@ -14,12 +14,13 @@ use std::{
 use super::{
     copy::{copy, if_there, path_in, snapshots},
     event::{Damage, Event},
+    flaws::Flaws,
     format::{Flaw, Kind},
     io::{self, Disk, Io, remove_if_there, write_all},
     manifest::{self, Entry, Manifest},
     names::refuse_no_files,
     recovery,
-    scan::Scan,
+    scan::{Extent, Scan},
     segment::{self, Segment},
     snapshot::{self, LogEnd},
     unfinished::{refuse_inside, refuse_unfinished},
@@ -76,16 +77,17 @@ pub(super) fn backup_on(
         report: BackupReport::default(),
         done: 0,
         total: 0,
+        flaws: Flaws::default(),
         damages: Vec::new(),
         buffer: Vec::new(),
     };
     let made = backup.run();
     if made.is_err() {
         backup.remove_all();
-        for damage in std::mem::take(&mut backup.damages) {
-            (backup.tell)(Event::Damage(damage));
-        }
     }
+    backup.judge();
+    let damages = std::mem::take(&mut backup.damages);
+    damages.into_iter().map(Event::Damage).for_each(backup.tell);
     made
 }
 
@@ -99,7 +101,8 @@ struct Backup<'a> {
     report: BackupReport,
     done: u64,
     total: u64,
-    /// What is wrong with the sealed segments.
+    /// What was found amiss so far, and what of it matters.
+    flaws: Flaws,
     damages: Vec<Damage>,
     /// The segment that is being verified.
     buffer: Vec<u8>,
@@ -256,9 +259,17 @@ impl Backup<'_> {
         }
         let end = self.take_active(log)?;
         snapshot::check_log(self.io, self.target, Some(&end))?;
+        self.judge();
         self.damages
             .first()
             .map_or(Ok(()), |damage| Err(damage.clone().into()))
+    }
+
+    /// Finds out what of the flaws matters, and tells of those that do not.
+    fn judge(&mut self) {
+        let (damages, notes) = std::mem::take(&mut self.flaws).into_parts();
+        self.damages.extend(damages);
+        notes.into_iter().map(Event::Note).for_each(&mut *self.tell);
     }
 
     fn take_snapshots(&mut self) -> Result<()> {
@@ -304,26 +315,36 @@ impl Backup<'_> {
 
     /// Reads and verifies all of a sealed segment.
     fn verify(&mut self, segment: &Segment, entry: &Entry) -> Result<()> {
-        let bytes = segment.load(&mut self.buffer, 0, entry.end)?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let bytes = segment.load(&mut buffer, 0, entry.end)?;
+        let extent = self.scan(segment, bytes, entry)?;
+        self.buffer = buffer;
+        let (last, expected) = (extent.next - 1, entry.last_sequence);
+        if last > expected || last < expected && entry.kind == Kind::Log {
+            let reason = format!("ends at sequence {last}, expected {expected}");
+            let flaw = Flaw::new(extent.end, reason);
+            let damage = Damage::of(flaw, &segment.path, Some(extent.next))?;
+            self.flaws.push(damage);
+        }
+        Ok(())
+    }
+
+    /// Verifies groups of a segment of which every byte is known to have been written.
+    fn scan(&mut self, segment: &Segment, bytes: &[u8], entry: &Entry) -> Result<Extent> {
         let scan = Scan {
             header: &segment.header,
             bytes,
             sealed: true,
             entry: Some(entry),
         };
-        let mut flaws = Vec::new();
-        let extent = scan.run(&mut |found| flaws.extend(found.flaw()));
+        let mut failure = None;
+        let extent = scan.run(&mut |found| {
+            if let Err(error) = self.flaws.heed(found, &segment.path, Some(entry)) {
+                failure.get_or_insert(error);
+            }
+        });
         let extent = extent.map_err(|flaw| flaw.refuse(&segment.path))?;
-        let (last, expected) = (extent.next - 1, entry.last_sequence);
-        if last > expected || last < expected && entry.kind == Kind::Log {
-            let reason = format!("ends at sequence {last}, expected {expected}");
-            flaws.push((Flaw::new(extent.end, reason), extent.next));
-        }
-        for (flaw, sequence) in flaws {
-            let damage = Damage::of(flaw, &segment.path, Some(sequence))?;
-            self.damages.push(damage);
-        }
-        Ok(())
+        failure.map_or(Ok(extent), Err)
     }
 
     /// Copies the whole groups of the segment that was being written, and says where they end.
@@ -331,6 +352,7 @@ impl Backup<'_> {
         let (active, entry) = &log.active;
         let mut buffer = Vec::new();
         let (end, last_sequence) = read_active(active, entry, &mut buffer)?;
+        self.scan(active, &buffer[..end as usize], entry)?;
         let to = segment::path(self.target, active.header.number);
         self.made.insert(to.clone());
         let file = self.io.create(&to)?;

@@ -9,6 +9,7 @@ use std::{
 use super::{
     copy::snapshots,
     event::{Damage, Event},
+    flaws::Flaws,
     format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
     io::{Disk, Io, IoFile},
     lock::Lock,
@@ -114,6 +115,7 @@ struct Check<'a> {
     /// Where the log ends: known once its last segment was read.
     log_end: Option<LogEnd>,
     buffer: Vec<u8>,
+    flaws: Flaws,
     checked: Checked,
 }
 
@@ -135,6 +137,7 @@ impl<'a> Check<'a> {
             live: HashSet::new(),
             log_end: None,
             buffer: Vec::new(),
+            flaws: Flaws::default(),
             checked: Checked {
                 report: Report::default(),
                 manifest: None,
@@ -143,11 +146,6 @@ impl<'a> Check<'a> {
             },
         };
         Ok((check, paths))
-    }
-
-    fn end(mut self) -> Checked {
-        self.checked.report.points = self.live.len() as u64;
-        self.checked
     }
 
     fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
@@ -340,15 +338,12 @@ impl<'a> Check<'a> {
             entry,
         };
         let mut failure = None;
-        let extent = scan.run(&mut |found| match found {
-            Found::Record(record, _) => self.record(record),
-            other => {
-                let Some((flaw, sequence)) = other.flaw() else {
-                    return;
-                };
-                if let Err(error) = self.damage(flaw, path, Some(sequence)) {
-                    failure.get_or_insert(error);
-                }
+        let extent = scan.run(&mut |found| {
+            if let Found::Record(record, _) = found {
+                self.record(record);
+            }
+            if let Err(error) = self.flaws.heed(found, path, entry) {
+                failure.get_or_insert(error);
             }
         });
         let extent = extent.map_err(|flaw| flaw.refuse(path))?;
@@ -389,11 +384,21 @@ impl<'a> Check<'a> {
     }
 
     fn damage(&mut self, flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<()> {
-        let damage = Damage::of(flaw, path, sequence)?;
-        self.checked.report.damages += 1;
-        let first = &mut self.checked.first_damage;
-        first.get_or_insert_with(|| damage.clone());
-        (self.tell)(Event::Damage(damage));
+        self.flaws.push(Damage::of(flaw, path, sequence)?);
         Ok(())
+    }
+
+    /// Tells what was found amiss: which of it matters is known in the end.
+    fn end(mut self) -> Checked {
+        let (damages, notes) = self.flaws.into_parts();
+        self.checked.report.points = self.live.len() as u64;
+        self.checked.report.damages = damages.len() as u64;
+        self.checked.first_damage = damages.first().cloned();
+        damages
+            .into_iter()
+            .map(Event::Damage)
+            .for_each(&mut *self.tell);
+        notes.into_iter().map(Event::Note).for_each(&mut *self.tell);
+        self.checked
     }
 }

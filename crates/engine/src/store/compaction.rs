@@ -6,7 +6,13 @@
 //! up to where deletes had been heeded when it was compacted: so it is known of every delete whether
 //! the insert that it undoes may still be on disk, and one that is not needed is dropped too.
 
-use std::{collections::HashSet, io, ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use super::{
     Location, Segments, Store, Write,
@@ -16,6 +22,7 @@ use super::{
     manifest::{Entry, Manifest},
     mapping::Mapping,
     random,
+    scan::{Found, Scan},
     segment::{self, Segment},
     usage::{Tombstone, record_bytes},
 };
@@ -32,6 +39,8 @@ pub struct Stretch {
     /// As it was when the stretch was chosen.
     manifest: Manifest,
     going: Vec<Entry>,
+    /// The deletes in them that are needed.
+    tombstones: Vec<Tombstone>,
     number: u32,
     /// Deletes up to this sequence are heeded.
     through: u64,
@@ -93,15 +102,34 @@ impl Store {
             .collect()
     }
 
+    /// The sealed ones of these segments, each as a stretch of its own: a copy has sound headers.
+    pub fn mending_stretches(&mut self, rotten: &HashSet<u32>) -> Vec<Stretch> {
+        if self.failure.is_some() {
+            return Vec::new();
+        }
+        let sealed = 0..self.manifest.segments.len().saturating_sub(1);
+        let is_rotten = |&at: &usize| rotten.contains(&self.manifest.segments[at].number);
+        let places: Vec<_> = sealed.filter(is_rotten).collect();
+        let stretches = places.into_iter().map(|at| self.stretch_of(at..at + 1));
+        stretches.collect()
+    }
+
     /// The stretch of the segments at some places in the manifest, of which the last is not one.
     pub(super) fn stretch_of(&mut self, places: Range<usize>) -> Stretch {
+        let going = self.manifest.segments[places].to_vec();
+        let tombstones = going
+            .iter()
+            .flat_map(|entry| self.usage.tombstones(entry.number));
+        let is_needed = |tombstone: &&Tombstone| self.manifest.needs(tombstone, &going);
+        let tombstones = tombstones.filter(is_needed).copied().collect();
         let number = self.manifest.next_number;
         self.manifest.next_number += 1;
         Stretch {
             io: Arc::clone(&self.io),
             folder: self.folder.clone(),
             segments: Arc::clone(&self.segments),
-            going: self.manifest.segments[places].to_vec(),
+            tombstones,
+            going,
             manifest: self.manifest.clone(),
             number,
             through: self.last_sequence,
@@ -177,14 +205,16 @@ impl Manifest {
 impl Stretch {
     /// Copies the needed records, each verified, into a new segment: points for which `is_live`
     /// holds, and deletes of points whose records stay elsewhere. Gives up, with an error, once
-    /// `is_stopped` does. Whatever fails, only the new file is touched.
+    /// `is_stopped` does. Whatever fails, only the new file is touched. `live_in` tells which points
+    /// live in a segment: it is asked where the headers of one are damaged.
     pub fn copy(
         self,
         is_live: impl Fn(&[u8; 16], Location) -> bool,
+        live_in: impl Fn(u32) -> Vec<([u8; 16], Location)>,
         is_stopped: impl Fn() -> bool,
     ) -> Result<Compacted> {
         let path = segment::path(&self.folder, self.number);
-        let copied = self.try_copy(is_live, is_stopped);
+        let copied = self.try_copy(is_live, live_in, is_stopped);
         if copied.is_err() {
             // Left behind, it is removed at the next start.
             drop(remove_if_there(&*self.io, &path));
@@ -195,9 +225,10 @@ impl Stretch {
     fn try_copy(
         &self,
         is_live: impl Fn(&[u8; 16], Location) -> bool,
+        live_in: impl Fn(u32) -> Vec<([u8; 16], Location)>,
         is_stopped: impl Fn() -> bool,
     ) -> Result<Compacted> {
-        let needed = self.needed(is_live)?;
+        let needed = self.needed(is_live, live_in)?;
         let dimension = self.segments.dimension();
         let sizes = needed.iter().map(|Needed { header, .. }| match header.op {
             Op::Insert => (record_bytes(dimension, 0), u64::from(header.payload_length)),
@@ -247,10 +278,7 @@ impl Stretch {
                         to,
                         bytes: record_bytes(dimension, needed.header.payload_length),
                     }),
-                    Op::Delete => tombstones.push(Tombstone {
-                        inserted: needed.header.inserted,
-                        deleted: needed.header.sequence,
-                    }),
+                    Op::Delete => tombstones.push(tombstone_of(&needed.header)),
                     Op::Noop => {}
                 }
             }
@@ -274,40 +302,108 @@ impl Stretch {
         })
     }
 
-    fn needed(&self, is_live: impl Fn(&[u8; 16], Location) -> bool) -> Result<Vec<Needed>> {
+    fn needed(
+        &self,
+        is_live: impl Fn(&[u8; 16], Location) -> bool,
+        live_in: impl Fn(u32) -> Vec<([u8; 16], Location)>,
+    ) -> Result<Vec<Needed>> {
+        let keep = |header: &RecordHeader, location| match header.op {
+            Op::Insert => is_live(&header.id, location),
+            Op::Delete => self.manifest.needs(&tombstone_of(header), &self.going),
+            Op::Noop => false,
+        };
         let mut needed = Vec::new();
-        let mut records = Vec::new();
         for entry in &self.going {
-            let (header, bytes, path) = self.segments.whole(entry.number)?;
-            let mut position = PAGE as u64;
-            while position < entry.end {
-                let group = group::decode(header, bytes, position, Depth::Headers, &mut records)
-                    .map_err(|flaw| flaw.refuse(path))?;
-                for (index, record) in records.drain(..).enumerate() {
-                    let offset = position + (index as u64 + 1) * BLOCK as u64;
-                    let location = record.location(entry.number, offset);
-                    let is_needed = match record.op {
-                        Op::Insert => is_live(&record.id, location),
-                        Op::Delete => {
-                            let tombstone = Tombstone {
-                                inserted: record.inserted,
-                                deleted: record.sequence,
-                            };
-                            self.manifest.needs(&tombstone, &self.going)
-                        }
-                        Op::Noop => false,
-                    };
-                    if is_needed {
-                        needed.push(Needed {
-                            location,
-                            header: record,
-                        });
-                    }
-                }
-                position += group.length;
+            let before = needed.len();
+            let Err(damage) = self.walk(entry, keep, &mut needed) else {
+                continue;
+            };
+            needed.truncate(before);
+            let mut missing: HashMap<Location, [u8; 16]> = live_in(entry.number)
+                .into_iter()
+                .map(|(id, location)| (location, id))
+                .collect();
+            let is_ours = self.salvage(entry, keep, &mut needed)?;
+            for found in &needed[before..] {
+                missing.remove(&found.location);
+            }
+            // Those that were deleted meanwhile are missed by nobody.
+            let is_whole = !missing.iter().any(|(at, id)| is_live(id, *at));
+            if !is_ours || !is_whole || !self.has_deletes(&needed, entry) {
+                return Err(damage);
             }
         }
         Ok(needed)
+    }
+
+    /// Adds the records of a segment to keep, by its headers.
+    fn walk(
+        &self,
+        entry: &Entry,
+        keep: impl Fn(&RecordHeader, Location) -> bool,
+        needed: &mut Vec<Needed>,
+    ) -> Result<()> {
+        let mut records = Vec::new();
+        let (header, bytes, path) = self.segments.whole(entry.number)?;
+        let mut position = PAGE as u64;
+        while position < entry.end {
+            let group = group::decode(header, bytes, position, Depth::Headers, &mut records)
+                .map_err(|flaw| flaw.refuse(path))?;
+            for (index, record) in records.drain(..).enumerate() {
+                let offset = position + (index as u64 + 1) * BLOCK as u64;
+                let location = record.location(entry.number, offset);
+                if keep(&record, location) {
+                    needed.push(Needed {
+                        location,
+                        header: record,
+                    });
+                }
+            }
+            position += group.length;
+        }
+        Ok(())
+    }
+
+    /// The same where a header is damaged: what is found of records that are sound. False if the
+    /// groups are not those that the manifest was written of.
+    fn salvage(
+        &self,
+        entry: &Entry,
+        keep: impl Fn(&RecordHeader, Location) -> bool,
+        needed: &mut Vec<Needed>,
+    ) -> Result<bool> {
+        let (header, bytes, path) = self.segments.whole(entry.number)?;
+        let scan = Scan {
+            header,
+            bytes: &bytes[..entry.end as usize],
+            sealed: true,
+            entry: Some(entry),
+        };
+        let scanned = scan.run(&mut |found| {
+            if let Found::Record(record, offset) | Found::Stray(record, offset) = found {
+                let location = record.location(entry.number, offset);
+                if keep(record, location) {
+                    needed.push(Needed {
+                        location,
+                        header: record.clone(),
+                    });
+                }
+            }
+        });
+        let extent = scanned.map_err(|flaw| flaw.refuse(path))?;
+        Ok(!extent.is_other)
+    }
+
+    /// Whether all deletes of a segment that are needed were found: without one, a point would be
+    /// back after the next start.
+    fn has_deletes(&self, needed: &[Needed], entry: &Entry) -> bool {
+        let deletes = needed.iter().filter(|one| one.header.op == Op::Delete);
+        let found: HashSet<u64> = deletes.map(|one| one.header.sequence).collect();
+        let stretch = entry.first_sequence..=entry.last_sequence;
+        let wanted = self.tombstones.iter().map(|delete| delete.deleted);
+        wanted
+            .filter(|deleted| stretch.contains(deleted))
+            .all(|deleted| found.contains(&deleted))
     }
 
     fn write(
@@ -347,6 +443,13 @@ impl Stretch {
             },
         };
         Ok(Record::new(&write, header.sequence))
+    }
+}
+
+fn tombstone_of(delete: &RecordHeader) -> Tombstone {
+    Tombstone {
+        inserted: delete.inserted,
+        deleted: delete.sequence,
     }
 }
 

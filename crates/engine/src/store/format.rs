@@ -58,6 +58,14 @@ impl Flaw {
         }
     }
 
+    /// The same, with more about it.
+    pub fn and(self, more: &str) -> Flaw {
+        match self {
+            Flaw::Broken { offset, reason } => Flaw::new(offset, format!("{reason}; {more}")),
+            newer @ Flaw::Newer { .. } => newer,
+        }
+    }
+
     /// The error that refuses the file.
     pub fn refuse(self, path: &Path) -> Error {
         match self {

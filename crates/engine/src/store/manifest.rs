@@ -13,7 +13,7 @@ use super::{
     },
     io::{Io, fatal, remove_if_there, write_all},
 };
-use crate::Result;
+use crate::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"VECDMANI";
 const START_BYTES: usize = 40;
@@ -87,6 +87,25 @@ impl Entry {
             && self.end >= PAGE as u64
             && self.first_sequence > 0
             && self.last_sequence >= self.first_sequence - 1
+    }
+
+    /// Has damage of the whole segment tell which records it may cost.
+    pub fn name_records(&self, error: Error) -> Error {
+        let (first, last) = (self.first_sequence, self.last_sequence);
+        match error {
+            Error::Damaged {
+                path,
+                offset,
+                reason,
+            } => Error::Damaged {
+                path,
+                offset,
+                reason: format!(
+                    "{reason}; it may cost the records with the sequences {first} to {last} at least"
+                ),
+            },
+            other => other,
+        }
     }
 
     /// Checks that a segment's header belongs to this entry.

@@ -8,8 +8,10 @@ mod check;
 mod compaction;
 mod copy;
 mod event;
+mod flaws;
 mod format;
 mod group;
+mod headers;
 mod io;
 mod lock;
 mod manifest;
@@ -39,6 +41,7 @@ pub use event::{Damage, Event};
 pub use format::BLOCK;
 use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
 use group::{Layout, Place, Record};
+pub use headers::HeaderPlace;
 use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
 use manifest::{Entry, Manifest};
@@ -112,7 +115,7 @@ pub struct Location {
 
 impl Location {
     /// Offset of the record's header in bytes.
-    fn offset(self) -> u64 {
+    pub(crate) fn offset(self) -> u64 {
         u64::from(self.record) * BLOCK as u64
     }
 }

@@ -49,10 +49,10 @@ pub struct StoredPoint<'s> {
     pub content: &'s [u8],
 }
 
-struct Mapped {
-    mapping: Mapping,
-    path: PathBuf,
-    header: SegmentHeader,
+pub(super) struct Mapped {
+    pub(super) mapping: Mapping,
+    pub(super) path: PathBuf,
+    pub(super) header: SegmentHeader,
 }
 
 /// A part of a record, or several next to each other.
@@ -234,6 +234,18 @@ impl Segments {
         Some(record.payload_length)
     }
 
+    /// The first segment of this number or a later one.
+    pub(super) fn first_from(&self, number: u32) -> Option<(u32, &Mapped)> {
+        let (first, _) = place(number.max(1))?;
+        let buckets = self.buckets.iter().enumerate().skip(first);
+        let numbers = buckets
+            .filter(|(_, entries)| entries.get().is_some())
+            .flat_map(|(bucket, _)| 1_u32 << bucket..=u32::MAX >> (31 - bucket));
+        numbers
+            .filter(|&found| found >= number)
+            .find_map(|found| Some((found, self.get(found)?)))
+    }
+
     fn mapped(&self, number: u32) -> Result<&Mapped> {
         self.get(number)
             .ok_or_else(|| Error::Internal(format!("there is no segment {number}")))
@@ -274,7 +286,7 @@ fn place(number: u32) -> Option<(usize, usize)> {
 
 impl Mapped {
     /// Published bytes, which may be on a disk that has lost them.
-    fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
+    pub(super) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
         let bytes = self.mapping.bytes(offset, length);
         let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;
         if !self.mapping.can_read(offset, length) {

@@ -13,6 +13,7 @@ use super::{
     manifest::{self, Entry, Manifest},
     mapping::Mapping,
     reserve,
+    scan::Scan,
     segment::{self, Segment},
     snapshot::{self, LogEnd},
     usage::Tombstone,
@@ -132,7 +133,8 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
 impl Found {
     fn read_segments(&mut self, io: &dyn Io, folder: &Path, manifest: &Manifest) -> Result<()> {
         for entry in &manifest.segments {
-            let segment = Segment::open(io, folder, entry.number)?;
+            let opened = Segment::open(io, folder, entry.number);
+            let segment = opened.map_err(|error| entry.name_records(error))?;
             entry
                 .check(manifest, &segment.header)
                 .map_err(|flaw| flaw.refuse(&segment.path))?;
@@ -235,7 +237,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     let bytes = mapping.bytes(0, entry.end);
     let bytes = bytes.expect("published above");
     let mut ready = PAGE as u64;
-    let (mut walked, flaw) = walk(&segment.header, entry, bytes, Depth::Headers, |from, to| {
+    let (mut walked, flaw) = walk(&segment.header, entry, bytes, |from, to| {
         if to <= ready {
             return Ok(());
         }
@@ -248,6 +250,19 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
         segment.load(&mut Vec::new(), from, ready).map(drop)
     })?;
     if let Some(flaw) = flaw {
+        let flaw = match segment.load(&mut Vec::new(), 0, entry.end) {
+            Ok(bytes) => {
+                let header = &segment.header;
+                let scan = Scan {
+                    header,
+                    bytes,
+                    sealed: true,
+                    entry: Some(entry),
+                };
+                explain(flaw, &scan)
+            }
+            Err(_) => flaw,
+        };
         return Err(damaged(flaw));
     }
     let (found, expected) = (walked.last_sequence, entry.last_sequence);
@@ -270,7 +285,7 @@ pub fn read_active(
     bytes: &[u8],
     entry: &Entry,
 ) -> Result<(Walked, Option<u64>), Flaw> {
-    let walk = walk(header, entry, bytes, Depth::Everything, |_, _| Ok(()));
+    let walk = walk(header, entry, bytes, |_, _| Ok(()));
     let (walked, flaw) = walk.expect("the bytes are in memory");
     let Some(flaw) = flaw else {
         return Ok((walked, None));
@@ -282,19 +297,47 @@ pub fn read_active(
     let (end, lost) = (walked.end, walked.last_sequence + 1);
     let dirty = dirty_end(bytes, end).unwrap_or(end);
     if let Some(proof) = proof(header, &bytes[..dirty as usize], end, lost, entry.end) {
-        return Err(Flaw::new(offset, format!("{reason}; {proof}")));
+        let scan = Scan {
+            header,
+            bytes,
+            sealed: false,
+            entry: Some(entry),
+        };
+        return Err(explain(Flaw::new(offset, reason), &scan).and(&proof));
     }
     Ok((walked, (dirty > end).then_some(dirty)))
 }
 
+/// Has a flaw tell what it may cost.
+fn explain(flaw: Flaw, scan: &Scan) -> Flaw {
+    let mut first = None;
+    let scanned = scan.run(&mut |found| {
+        let found = found.flaw().map(|(flaw, _)| flaw);
+        first = first.take().or(found);
+    });
+    match (scanned, flaw, first) {
+        (Ok(_), Flaw::Broken { offset, reason }, Some(Flaw::Broken { reason: told, .. })) => {
+            let is_more = !told.starts_with(&reason);
+            let before = if is_more {
+                reason + "; "
+            } else {
+                String::new()
+            };
+            Flaw::new(offset, before + &told)
+        }
+        (_, flaw, _) => flaw,
+    }
+}
+
 /// Reads groups from the start of a segment to the end of `bytes` or the first flaw, of which one is
-/// that the manifest was written of other groups. `bring_in` is told of each range before it is
+/// that the manifest was written of other groups. Up to the end that the manifest knows, every byte
+/// was durable: there headers are verified, and a record once somebody asks for it. Behind it a
+/// group is there when all of it is. `bring_in` is told of each range before it is
 /// read, vectors included: they will be wanted next.
 fn walk(
     header: &SegmentHeader,
     entry: &Entry,
     bytes: &[u8],
-    depth: Depth,
     mut bring_in: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<(Walked, Option<Flaw>)> {
     let mut walked = Walked {
@@ -317,6 +360,11 @@ fn walk(
             position,
             position.saturating_add(count * (BLOCK as u64 + vector_bytes)),
         )?;
+        let depth = if position < entry.end {
+            Depth::Headers
+        } else {
+            Depth::Everything
+        };
         let group = match group::decode(header, bytes, position, depth, &mut records) {
             Ok(group) => group,
             Err(flaw) => return Ok((walked, Some(flaw))),

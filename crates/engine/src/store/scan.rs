@@ -1,11 +1,12 @@
 //! Walks through a segment past its flaws, where recovery stops at the first.
 
 use super::{
-    format::{BLOCK, Flaw, GroupHeader, Kind, PAGE, RecordHeader, SegmentHeader},
+    format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, array_at},
     group::{self, Depth},
     manifest::Entry,
     recovery,
 };
+use crate::error::uuid;
 
 /// A segment to be walked through.
 pub struct Scan<'a> {
@@ -17,6 +18,9 @@ pub struct Scan<'a> {
     /// What the manifest says of it, if there is one.
     pub entry: Option<&'a Entry>,
 }
+
+/// So many points of a lost group are named at most.
+const MOST_NAMED: usize = 16;
 
 /// What a walk comes by, in the order of the file.
 pub enum Found<'a> {
@@ -102,9 +106,13 @@ impl Scan<'_> {
             }
             let Some(group) = group else {
                 groups = None;
-                tell_flaw(tell, flaw, next);
                 let behind = self.next_group(at, dirty);
-                self.tell_strays(at, behind.unwrap_or(dirty), next, tell);
+                let strays = self.strays(at, behind.unwrap_or(dirty), next);
+                let flaw = flaw.map(|flaw| flaw.and(&self.lost(behind, next, &strays)));
+                tell_flaw(tell, flaw, next);
+                for (record, offset) in &strays {
+                    tell(Found::Stray(record, *offset));
+                }
                 match behind {
                     Some(found) => at = found,
                     None => break,
@@ -152,10 +160,39 @@ impl Scan<'_> {
         })
     }
 
-    /// Tells the sound records between the header of a group that is none and `until`, whose
+    /// What may be lost from a group that is none up to the next one.
+    fn lost(&self, behind: Option<u64>, next: u64, strays: &[(RecordHeader, u64)]) -> String {
+        let follows =
+            behind.and_then(|at| GroupHeader::decode(self.rest(at), self.header.salt, at));
+        let end = follows.map(|group| group.first_sequence);
+        let last = end.or(self.entry.map(|entry| entry.last_sequence + 1));
+        let last = last.filter(|&end| end > next).map(|end| end - 1);
+        let sequences = match last {
+            Some(last) => format!("the records with the sequences {next} to {last}"),
+            None => format!("the records from sequence {next} on"),
+        };
+        let ids: Vec<String> = strays
+            .iter()
+            .filter(|(record, _)| record.op != Op::Noop)
+            .take(MOST_NAMED)
+            .map(|(record, _)| uuid(&record.id))
+            .collect();
+        let found = match strays.len() {
+            0 => String::new(),
+            count => format!(", of which {count} are sound: points {}", ids.join(", ")),
+        };
+        let more = if strays.len() > ids.len() {
+            ", ..."
+        } else {
+            ""
+        };
+        format!("it may cost {sequences}{found}{more}")
+    }
+
+    /// The sound records between the header of a group that is none and `until`, whose
     /// sequences are `next` and up. Where nothing of the log is behind, they are those that the
     /// manifest proves: others may never have been acknowledged.
-    fn tell_strays(&self, at: u64, until: u64, next: u64, tell: &mut dyn FnMut(Found)) {
+    fn strays(&self, at: u64, until: u64, next: u64) -> Vec<(RecordHeader, u64)> {
         let follows = GroupHeader::decode(self.rest(until), self.header.salt, until);
         let is_proven = self.sealed || follows.is_some();
         let until = if is_proven {
@@ -165,12 +202,14 @@ impl Scan<'_> {
         };
         let end = follows.map_or(u64::MAX, |group| group.first_sequence);
         let mut sequences = next..end;
+        let mut strays = Vec::new();
         for offset in (at..until).step_by(BLOCK).skip(1) {
             if let Some(record) = group::decode_stray(self.header, self.bytes, offset, &sequences) {
                 sequences.start = record.sequence + 1;
-                tell(Found::Stray(&record, offset));
+                strays.push((record, offset));
             }
         }
+        strays
     }
 
     fn rest(&self, at: u64) -> &[u8] {
@@ -209,14 +248,15 @@ impl Scan<'_> {
                 // A version is one only where the headers are what was written.
                 Err(Flaw::Newer { version, .. }) if headers.is_err() => {
                     let reason = format!("a record of the version {version}");
-                    Err(Flaw::new(offset, reason).into())
+                    Err(Flaw::new(offset, reason).and(&possibly(entry.1)).into())
                 }
                 Err(newer @ Flaw::Newer { .. }) => return Err(newer),
                 Err(flaw) if headers.is_ok() => Err(Unread {
                     flaw,
                     header: decode(entry, Depth::Headers).ok(),
                 }),
-                other => other.map_err(Unread::from),
+                Err(flaw) => Err(flaw.and(&possibly(entry.1)).into()),
+                Ok(record) => Ok(record),
             });
         }
         if let (Err(flaw), true) = (headers, records.iter().all(Result::is_ok)) {
@@ -260,6 +300,15 @@ impl Scan<'_> {
             GroupHeader::decode(bytes, self.header.salt, at).is_some()
         })
     }
+}
+
+/// Whose record it may be, by a header that is not what was written.
+fn possibly(header: &[u8; BLOCK]) -> String {
+    let id = array_at(header, 16);
+    if id == [0; 16] {
+        return "that of no point, as it seems".to_owned();
+    }
+    format!("possibly that of point {}", uuid(&id))
 }
 
 /// Where the headers of a group's records are.

@@ -82,6 +82,12 @@ impl Usage {
         self.segments.entry(segment).or_default()
     }
 
+    /// The deletes in a segment.
+    pub fn tombstones(&self, segment: u32) -> &[Tombstone] {
+        let usage = self.segments.get(&segment);
+        usage.map_or(&[], |usage| &usage.tombstones)
+    }
+
     /// Forgets a segment.
     pub fn remove(&mut self, segment: u32) {
         self.segments.remove(&segment);

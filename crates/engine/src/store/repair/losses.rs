@@ -10,6 +10,7 @@ use std::{
 use super::{plan::Plan, survey::Survey};
 use crate::{
     Error, Result,
+    error::uuid,
     store::io::{Io, fatal, write_all},
 };
 
@@ -122,18 +123,6 @@ fn name(path: &Path) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
-}
-
-/// An id as a UUID is written.
-fn uuid(id: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in id.iter().enumerate() {
-        if [4, 6, 8, 10].contains(&index) {
-            text.push('-');
-        }
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// A string of JSON.

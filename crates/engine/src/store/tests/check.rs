@@ -16,10 +16,11 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Damage, Event, Location, Report,
+        Damage, Event, HeaderPlace, Location, Report,
+        backup::backup_on,
         check::check_on,
         format::{BLOCK, PAGE},
-        io::Io,
+        io::{Disk, Io},
         manifest,
     },
 };
@@ -130,6 +131,68 @@ fn no_flipped_bit_that_costs_something_goes_unnoticed() {
             }
         }
         assert!(noticed > 500, "{end:?}: {noticed} noticed");
+    }
+}
+
+/// Whether a folder can be opened, serves every point that lives, and has sound headers.
+fn is_sound_to_a_start_and_a_scrub(folder: &Path) -> bool {
+    if !serves_all(folder) {
+        return false;
+    }
+    let segments = open(folder).unwrap().store.segments();
+    let mut is_sound = true;
+    let note = |_: &Error| is_sound = false;
+    let end = segments.verify_headers(HeaderPlace::FIRST, u64::MAX, || false, note);
+    assert_eq!(end, None);
+    is_sound
+}
+
+#[test]
+fn a_start_with_its_scrub_a_check_and_a_backup_agree_about_each_flipped_bit() {
+    let folder = written(End::Closed);
+    let sound = files(folder.path());
+    let (mut refused, mut noted) = (0, 0);
+    for (path, bytes) in &sound {
+        let last = bytes.iter().rposition(|&byte| byte != 0);
+        for at in 0..last.map_or(0, |last| last + 1) {
+            let is_run = at >= 8 && bytes[at - 8..=at].iter().all(|&byte| byte == bytes[at]);
+            if is_run && !at.is_multiple_of(61) {
+                continue;
+            }
+            overwrite(path, at as u64, &[bytes[at] ^ 1 << (at % 8)]);
+            let context = format!("{} byte {at}", path.display());
+            let told = check(folder.path());
+            let is_well = told.as_ref().is_ok_and(|told| told.damages.is_empty());
+            noted += told.map_or(0, |told| told.notes.len());
+            let target = new_folder();
+            let made = backup_on(&Disk, folder.path(), target.path(), &mut |_| {});
+            assert_eq!(made.is_ok(), is_well, "{context}: {made:?}");
+            if is_well {
+                assert!(serves_all(target.path()), "{context}: the backup");
+            }
+            let starts = is_sound_to_a_start_and_a_scrub(folder.path());
+            assert_eq!(starts, is_well, "{context}");
+            refused += usize::from(!is_well);
+            restore(folder.path(), &sound);
+        }
+    }
+    // Of the points that were deleted: their vectors, and the content of one.
+    assert!(refused > 500 && noted > 20, "{refused} and {noted}");
+}
+
+#[test]
+fn what_is_left_of_a_deleted_point_is_damage_only_where_a_start_would_compare_it() {
+    for (end, is_damage) in [(End::Closed, false), (End::Killed, true)] {
+        let folder = written(end);
+        // The content of 6, in the segment that was being written.
+        let path = log(folder.path(), 2);
+        let bytes = fs_err::read(&path).unwrap();
+        let at = bytes.windows(40).position(|window| window == [6; 40]);
+        overwrite(&path, at.unwrap() as u64, &[0xFF]);
+        let told = check(folder.path()).unwrap();
+        assert_eq!(told.damages.len(), usize::from(is_damage), "{end:?}");
+        assert_eq!(told.notes.len(), usize::from(!is_damage), "{end:?}");
+        assert_eq!(open(folder.path()).is_err(), is_damage, "{end:?}");
     }
 }
 

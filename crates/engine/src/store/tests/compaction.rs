@@ -10,17 +10,29 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::{Location, OpenOptions, Store, Stretch, format::PAGE},
+    store::{LivePoint, Location, OpenOptions, Store, Stretch, format::PAGE, segment},
 };
 
 /// Compacts a stretch of segments, with nobody reading meanwhile.
 pub fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
-    let at: HashSet<([u8; 16], Location)> = live(store)
+    let points = live(store);
+    compact_with(store, stretch, &points)
+}
+
+/// The same where it is known which points live.
+fn compact_with(store: &mut Store, stretch: Stretch, live: &[LivePoint]) -> Result<()> {
+    let at: HashSet<([u8; 16], Location)> = live
         .iter()
         .map(|point| (point.id, point.location))
         .collect();
     let is_live = |id: &[u8; 16], location| at.contains(&(*id, location));
-    let compacted = stretch.copy(is_live, || false)?;
+    let live_in = |segment| {
+        let there = at
+            .iter()
+            .filter(|(_, location)| location.segment == segment);
+        there.copied().collect()
+    };
+    let compacted = stretch.copy(is_live, live_in, || false)?;
     let replacement = store.take_in(compacted, |point| is_live(&point.id, point.from));
     store.replace(slice::from_ref(&replacement))?;
     let replaced: Vec<u32> = replacement.going().collect();
@@ -157,6 +169,92 @@ fn a_damaged_record_is_not_copied_as_if_it_were_sound() {
     };
     assert_eq!(named, path);
     assert_eq!(log_bytes(folder.path()), before, "nothing is left behind");
+}
+
+/// Ten points in the first segment, half of them deleted in the second, others in the third.
+fn deleted_later() -> (tempfile::TempDir, Store, Location) {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    commit(&mut store, &(0..10).map(insert).collect::<Vec<_>>()).unwrap();
+    commit(&mut store, &[Step::Insert(50, vec![5; 9000])]).unwrap();
+    let deletes: Vec<Step> = (0..5).map(Step::Delete).collect();
+    let deletes = commit(&mut store, &deletes).unwrap();
+    commit(&mut store, &[Step::Insert(60, vec![6; 9000])]).unwrap();
+    let delete = deletes[2];
+    let first = live(&store)[0].location.segment;
+    assert!(first < delete.segment);
+    (folder, store, delete)
+}
+
+/// Has one segment compacted.
+fn compact_one(store: &mut Store, segment: u32, live: &[LivePoint]) -> Result<()> {
+    let mut entries = store.manifest.segments.iter();
+    let at = entries.position(|entry| entry.number == segment).unwrap();
+    let stretch = store.stretch_of(at..at + 1);
+    compact_with(store, stretch, live)
+}
+
+#[test]
+fn a_damaged_delete_stays_as_long_as_it_is_needed_and_brings_no_point_back() {
+    // The header of the record, that of its group, and both.
+    for (is_lost, has_no_group) in [(true, false), (false, true), (true, true)] {
+        let (folder, mut store, delete) = deleted_later();
+        let before = state(&open(super::copy(folder.path()).path()).unwrap());
+        let points = live(&store);
+        let path = segment::path(folder.path(), delete.segment);
+        let sound = fs_err::read(&path).unwrap();
+        let flip = |at: u64| super::overwrite(&path, at, &[!sound[at as usize]]);
+        if is_lost {
+            flip(delete.offset() + 20);
+        }
+        if has_no_group {
+            flip(delete.offset() - 3 * 64 + 20);
+        }
+        let copied = compact_one(&mut store, delete.segment, &points);
+        if is_lost {
+            assert!(matches!(copied, Err(Error::Damaged { .. })), "{copied:?}");
+            // Once the points are gone for good, nobody needs it.
+            let first = store.manifest.segments[0].number;
+            compact_one(&mut store, first, &points).unwrap();
+            compact_one(&mut store, delete.segment, &points).unwrap();
+        } else {
+            copied.unwrap();
+        }
+        assert!(!path.exists());
+        drop(store);
+        assert_eq!(state(&open(folder.path()).unwrap()), before, "{is_lost}");
+    }
+}
+
+#[test]
+fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    commit(&mut store, &(0..10).map(insert).collect::<Vec<_>>()).unwrap();
+    commit(&mut store, &[Step::Insert(50, vec![5; 9000])]).unwrap();
+    let points = live(&store);
+    let point = points[3];
+    let path = segment::path(folder.path(), 1);
+    let sound = fs_err::read(&path).unwrap();
+    let flip = |at: u64| super::overwrite(&path, at, &[!sound[at as usize]]);
+    let mend = |at: u64| super::overwrite(&path, at, &[sound[at as usize]]);
+
+    // The headers of the record of a point that lives, and its content beside a damaged group.
+    let record = point.location.offset();
+    flip(record + 30);
+    assert!(compact_one(&mut store, 1, &points).is_err());
+    mend(record + 30);
+    flip(PAGE as u64 + 40);
+    flip(u64::from(point.location.vector) * 64);
+    assert!(compact_one(&mut store, 1, &points).is_err());
+    mend(u64::from(point.location.vector) * 64);
+    assert!(path.exists());
+
+    // With the header of its group alone it is as good as new.
+    compact_one(&mut store, 1, &points).unwrap();
+    assert!(!path.exists());
+    drop(store);
+    assert_eq!(state(&open(folder.path()).unwrap()).len(), 11);
 }
 
 #[derive(Clone, Debug)]
