@@ -244,8 +244,17 @@ export const STORE_MUTANTS = [
   mutant(
     'the names that a killed process left are not made durable',
     `${STORE}/recovery.rs`,
-    'io.sync_folder(folder)?;\n    if found.replay',
-    'if found.replay',
+    'io.sync_folder(folder)?;\n    remove_if_there(io, &manifest::temporary_path(folder))?;',
+    'remove_if_there(io, &manifest::temporary_path(folder))?;',
+  ),
+  mutant(
+    'a recovery removes segments before the names that it relies on are durable',
+    `${STORE}/recovery.rs`,
+    'io.sync_folder(folder)?;\n    remove_if_there(io, &manifest::temporary_path(folder))?;\n' +
+      '    for path in found.orphans.drain(..) {\n        io.remove(&path)?;',
+    'remove_if_there(io, &manifest::temporary_path(folder))?;\n' +
+      '    for path in found.orphans.drain(..) {\n        io.remove(&path)?;\n' +
+      '        io.sync_folder(folder)?;',
   ),
   mutant(
     'a segment with data that no manifest names is removed',

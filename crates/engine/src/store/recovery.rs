@@ -85,6 +85,10 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
 /// for the log about each thing done.
 pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<String>> {
     let mut notes = Vec::new();
+    // A killed process may have left names that only memory holds. They become durable before
+    // anything is removed because of them: a power cut could lose the renamed MANIFEST otherwise,
+    // and keep the removal of a segment that the MANIFEST before it names.
+    io.sync_folder(folder)?;
     remove_if_there(io, &manifest::temporary_path(folder))?;
     for path in found.orphans.drain(..) {
         io.remove(&path)?;
@@ -113,7 +117,6 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
     {
         last.rewrite(found.replay.last_group)?;
     }
-    io.sync_folder(folder)?;
     if found.replay.last_sequence == 0 {
         // The first insert was interrupted: nothing pins the dimension yet. The manifest goes
         // first, so that a crash in between leaves an orphan.

@@ -190,6 +190,31 @@ fn what_is_shown_after_a_kill_stays_when_the_power_goes() {
     }
 }
 
+/// The killed process may have left names that only memory holds. What a recovery does because of
+/// them may reach the disk before they do.
+#[test]
+fn a_power_cut_inside_the_recovery_from_a_kill_keeps_what_was_acknowledged() {
+    let folder = new_folder();
+    let run = run(folder.path());
+    for kill in 0..=run.calls.len() {
+        let killed = &run.calls[..kill];
+        restore(
+            folder.path(),
+            &after_power_cut(&Files::new(), killed, Loss::Nothing),
+        );
+        let disk = TestDisk::default();
+        drop(open_on(Arc::new(disk.clone()), folder.path()).unwrap());
+        let calls = [killed, &disk.calls()].concat();
+        for (cut, loss) in cases(kill..=calls.len()) {
+            let case = format!("kill {kill}, {}", case_of(cut, loss));
+            let left = after_power_cut(&Files::new(), &calls[..cut], loss);
+            restore(folder.path(), &left);
+            let opened = open(folder.path()).unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert!(run.allowed(kill).contains(&state(&opened)), "{case}");
+        }
+    }
+}
+
 /// Recovers from what the page cache holds after these calls, and cuts the power then.
 fn check_power_cut_after_recovery(folder: &Path, calls: &[Call], context: &str) {
     let disk = TestDisk::default();
