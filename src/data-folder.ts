@@ -1,15 +1,28 @@
-import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf, StartError } from './start-error.js';
+
+/** Whoever may write to the folder can replace the points and the keys in it. */
+const WRITABLE_BY_OTHERS = 0o002;
 
 /**
  * The data folder's absolute path; the folder is made, for its owner alone, if it is missing. One
  * in which no file can be made would take writes until its log needs the next: it is refused.
+ * A folder that was there before keeps its permissions: others may rely on them.
  */
 export function ensureDataFolder(dataPath: string): string {
   const path = resolve(dataPath);
   try {
-    const firstMade = mkdirSync(path, { recursive: true, mode: 0o700 });
+    const firstMade = makeFolders(path);
     if (firstMade !== undefined) syncParents(path, firstMade);
   } catch (error) {
     const reason = isTaken(error) ? 'it is a file, expected a folder' : messageOf(error);
@@ -23,6 +36,41 @@ export function ensureDataFolder(dataPath: string): string {
     );
   }
   return path;
+}
+
+/** A line for the log if users other than the owner and the group can write to the folder. */
+export function dataFolderWarning(path: string): string | undefined {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & WRITABLE_BY_OTHERS) === 0) return undefined;
+  return (
+    `every user of this machine can write to the data folder ${path} (mode ${mode.toString(8)}), ` +
+    `and so replace its points and keys: chmod o-w ${path}`
+  );
+}
+
+/**
+ * Makes a folder and the missing ones above it, and answers the outermost that it made. Node.js does
+ * the same, but never ends where the system answers ENOENT below a folder that exists, as in /proc.
+ */
+function makeFolders(path: string): string | undefined {
+  const missing = [path];
+  for (let above = dirname(path); !existsSync(above); above = dirname(above)) {
+    missing.unshift(above);
+  }
+  let firstMade: string | undefined;
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+      firstMade ??= folder;
+    } catch (error) {
+      if (!isFolder(folder)) throw error;
+    }
+  }
+  return firstMade;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** What to do about a file or folder that the system does not let us have. */

@@ -12,6 +12,7 @@ describe('the command line', () => {
     [['check', 'a folder'], { name: 'check', folder: 'a folder' }],
     [['backup', '../b'], { name: 'backup', folder: '../b' }],
     [['restore', '/b'], { name: 'restore', folder: '/b' }],
+    [['keys', 'create'], { name: 'keys create' }],
     [['repair', 'a', '--into', 'b'], { name: 'repair', folder: 'a', into: 'b' }],
   ])('%j asks for %j', (args, command) => {
     expect(parseArguments(args)).toEqual(command);
@@ -32,6 +33,9 @@ describe('the command line', () => {
     [['backup', 'a', 'b']],
     [['restore']],
     [['restore', 'a', '--force']],
+    [['keys']],
+    [['keys', 'delete']],
+    [['keys', 'create', 'a']],
     [['repair', 'a']],
     [['repair', 'a', 'b']],
     [['repair', 'a', '--into']],
@@ -41,6 +45,12 @@ describe('the command line', () => {
   ])('%j is refused', (args) => {
     expect(() => parseArguments(args)).toThrow(JSON.stringify(args.join(' ')));
   });
+});
+
+test.each(['backup', 'restore'])('%s without a folder says which one is missing', (name) => {
+  expect(() => parseArguments([name])).toThrow(
+    `the arguments "${name}" are wrong, expected ${name} and one folder: the one `,
+  );
 });
 
 test('the help page tells the exit codes', () => {

@@ -12,8 +12,14 @@ import { VERSION } from './version.js';
 
 const ALL_SETTINGS: readonly Setting<unknown>[] = Object.values(SETTINGS);
 
+/** What the folder of a command that needs one is. */
+const FOLDERS: ReadonlyMap<string | undefined, string> = new Map([
+  ['backup', 'the one to back DATA_PATH up into, missing or empty, as in backup ../backup'],
+  ['restore', 'the one that holds the backup to copy into DATA_PATH, as in restore ../backup'],
+]);
+
 export type Command =
-  | { readonly name: 'serve' | 'help' | 'version' }
+  | { readonly name: 'serve' | 'help' | 'version' | 'keys create' }
   /** A data folder; without one it is DATA_PATH. */
   | { readonly name: 'check'; readonly folder: string | undefined }
   /** The folder that is made, or that is read. */
@@ -32,15 +38,32 @@ export function parseArguments(args: readonly string[]): Command {
   }
   if (args.length === 2 && isPath(folder)) {
     if (name === 'check' || name === 'backup' || name === 'restore') return { name, folder };
+    if (name === 'keys' && folder === 'create') return { name: 'keys create' };
   }
   if (args.length === 4 && name === 'repair' && option === '--into') {
     if (isPath(folder) && isPath(into)) return { name, folder, into };
   }
-  throw new StartError(
-    `the arguments ${JSON.stringify(args.join(' '))} are unknown, ` +
-      'expected none, --help, --version, check [FOLDER], backup FOLDER, restore FOLDER or ' +
-      'repair FOLDER --into NEW: all settings are environment variables',
-    EXIT_BAD_USAGE,
+  throw new StartError(describeUsage(args), EXIT_BAD_USAGE);
+}
+
+/** What is wrong with the arguments of a command, or with the command. */
+function describeUsage(args: readonly string[]): string {
+  const [name] = args;
+  const line = JSON.stringify(args.join(' '));
+  const folder = FOLDERS.get(name);
+  if (folder !== undefined) {
+    return `the arguments ${line} are wrong, expected ${name} and one folder: ${folder}`;
+  }
+  if (name === 'repair') {
+    return `the arguments ${line} are wrong, expected repair FOLDER --into NEW`;
+  }
+  if (name === 'keys') {
+    return `the arguments ${line} are wrong, expected keys create, which makes a keys file`;
+  }
+  return (
+    `the arguments ${line} are unknown, expected none, --help, --version, check [FOLDER], ` +
+    'backup FOLDER, restore FOLDER, repair FOLDER --into NEW or keys create: ' +
+    'all settings are environment variables'
   );
 }
 
@@ -69,6 +92,8 @@ Usage:
   vectord repair FOLDER --into NEW
                           saves every sound point of the damaged folder FOLDER into NEW, missing or
                           empty, and lists what is lost in NEW.losses.json; only reads FOLDER
+  vectord keys create     makes a keys file with two fresh keys, one of each role, where there is
+                          none: at SERVICE_KEYS_FILE, or keys.json in DATA_PATH
   vectord --help          prints this page
   vectord --version       prints the version
 

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createKeysFile, parseKeysFile, readKeysFile } from './keys-file.js';
+import { createKeysFile, keysFileWarnings, parseKeysFile, readKeysFile } from './keys-file.js';
 import { StartError } from './start-error.js';
 
 const SECRET = 'correct-horse-battery-staple';
@@ -31,10 +31,12 @@ describe('parsing a keys file', () => {
       {
         sha256: createHash('sha256').update('one').digest(),
         holder: { name: 'admin', role: 'readwrite' },
+        isShort: true,
       },
       {
         sha256: Buffer.from(SECRET_HEX, 'hex'),
         holder: { name: '__proto__', role: 'readonly' },
+        isShort: false,
       },
     ]);
   });
@@ -120,6 +122,19 @@ describe('parsing a keys file', () => {
   });
 });
 
+test('a key shorter than 16 characters is warned about by its name alone', () => {
+  const keys = [
+    { name: 'short', role: 'readonly', key: 'fifteen-letters' },
+    { name: 'long', role: 'readonly', key: 'sixteen--letters' },
+    hashed('hashed', SECRET_HEX),
+  ];
+  const parsed = parseKeysFile('keys.json', JSON.stringify({ keys }));
+  expect(keysFileWarnings('keys.json', 0o600, parsed)).toEqual([
+    'the key "short" in keys.json has fewer than 16 characters and may be guessed: ' +
+      'replace it by a longer, random one',
+  ]);
+});
+
 describe('a keys file on disk', () => {
   let folder = '';
   let path = '';
@@ -148,10 +163,25 @@ describe('a keys file on disk', () => {
     expect(parseKeysFile(path, readKeysFile(path).text)).toHaveLength(2);
   });
 
-  test('closes the folder that it is created in to others', () => {
+  test('leaves the permissions of the folder that it is created in as they are', () => {
     chmodSync(folder, 0o755);
     createKeysFile(path);
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(folder).mode & 0o777).toBe(0o755);
+  });
+
+  test('is warned about where every user may read it', () => {
+    createKeysFile(path);
+    const warnings = () => {
+      const { text, mode } = readKeysFile(path);
+      return keysFileWarnings(path, mode, parseKeysFile(path, text));
+    };
+    expect(warnings()).toEqual([]);
+    chmodSync(path, 0o640);
+    expect(warnings()).toEqual([]);
+    chmodSync(path, 0o604);
+    expect(warnings()).toEqual([
+      `every user of this machine can read the keys file ${path} (mode 604): chmod o-r ${path}`,
+    ]);
   });
 
   test('is created once: whatever stands there stays', () => {

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
 import {
-  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -28,6 +27,8 @@ export interface KeyHolder {
 export interface Key {
   readonly sha256: Buffer;
   readonly holder: KeyHolder;
+  /** Whether the file gives the key itself, and it is short enough to be guessed. */
+  readonly isShort: boolean;
 }
 
 const ROLES: ReadonlyMap<unknown, Role> = new Map([
@@ -45,20 +46,34 @@ const SHA256_HEX = /^[0-9a-f]{64}$/i;
 /** 256 bits: beyond guessing, whatever the rate. */
 const KEY_BYTES = 32;
 
+/** 16 random letters and digits have 95 bits. */
+const LEAST_KEY_LENGTH = 16;
+
+const READABLE_BY_OTHERS = 0o004;
+
 const LONGEST_NAME_SHOWN = 40;
 
 export function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** The file's text, and which version of the file that was; see `fingerprint`. */
-export function readKeysFile(path: string): { text: string; version: string } {
+/** A keys file as it was read. */
+export interface KeysFile {
+  readonly text: string;
+  /** Which version of the file that was; see `fingerprint`. */
+  readonly version: string;
+  /** Its permissions. */
+  readonly mode: number;
+}
+
+export function readKeysFile(path: string): KeysFile {
   let file: number | undefined;
   try {
     file = openSync(path, 'r');
     // Taken before the text: a change between the two is seen as a change later on.
-    const version = fingerprint(fstatSync(file, { bigint: true }));
-    return { text: readFileSync(file, 'utf8'), version };
+    const stats = fstatSync(file, { bigint: true });
+    const text = readFileSync(file, 'utf8');
+    return { text, version: fingerprint(stats), mode: Number(stats.mode) & 0o777 };
   } catch (error) {
     throw refusal(path, `cannot be read: ${messageOf(error)}`);
   } finally {
@@ -69,6 +84,25 @@ export function readKeysFile(path: string): { text: string; version: string } {
 /** Differs between two versions of a file, be it written to or replaced by another. */
 export function fingerprint({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+/** Lines for the log about a keys file that is accepted and not as safe as it should be. */
+export function keysFileWarnings(path: string, mode: number, keys: readonly Key[]): string[] {
+  const warnings: string[] = [];
+  if ((mode & READABLE_BY_OTHERS) !== 0) {
+    warnings.push(
+      `every user of this machine can read the keys file ${path} ` +
+        `(mode ${mode.toString(8)}): chmod o-r ${path}`,
+    );
+  }
+  for (const { holder, isShort } of keys) {
+    if (!isShort) continue;
+    warnings.push(
+      `the key ${JSON.stringify(holder.name)} in ${path} has fewer than ${LEAST_KEY_LENGTH} ` +
+        'characters and may be guessed: replace it by a longer, random one',
+    );
+  }
+  return warnings;
 }
 
 /**
@@ -113,7 +147,9 @@ function parseEntry(entry: unknown, refuse: (reason: string) => StartError): Key
   if (typeof name !== 'string' || name === '') throw refuse('name is not a non-empty string');
   const role = ROLES.get(entry['role']);
   if (role === undefined) throw refuse('role is not "readonly" or "readwrite"');
-  return { sha256: parseSecret(entry, refuse), holder: Object.freeze({ name, role }) };
+  const { key } = entry;
+  const isShort = typeof key === 'string' && key.length < LEAST_KEY_LENGTH;
+  return { sha256: parseSecret(entry, refuse), holder: Object.freeze({ name, role }), isShort };
 }
 
 function parseSecret(
@@ -147,8 +183,6 @@ export function createKeysFile(path: string): boolean {
   try {
     rmSync(unfinished, { force: true });
     if (existsSync(path)) return false;
-    // The folder may have been there before, open to others.
-    chmodSync(dirname(path), 0o700);
     writeDurably(unfinished, freshKeys());
     // Unlike a rename, a link never replaces a file that somebody has put there meanwhile.
     linkSync(unfinished, path);
@@ -172,7 +206,8 @@ function freshKey(): string {
   return randomBytes(KEY_BYTES).toString('base64url');
 }
 
-function writeDurably(path: string, text: string): void {
+/** Creates a file for its owner alone. Its content is durable then, its name not yet. */
+export function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
     writeFileSync(file, text);

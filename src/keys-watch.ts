@@ -35,6 +35,7 @@ export class KeysWatch {
       this.#keys.reload();
       this.#handledVersion = this.#keys.version;
       this.#logger.info({ path, keys: this.#keys.count }, 'keys file read again');
+      for (const warning of this.#keys.warnings) this.#logger.warn(warning);
     } catch (error) {
       this.#logger.error(
         { path, reason: messageOf(error) },

@@ -1,5 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { parseKeysFile, readKeysFile, sha256, type Key, type KeyHolder } from './keys-file.js';
+import {
+  keysFileWarnings,
+  parseKeysFile,
+  readKeysFile,
+  sha256,
+  type Key,
+  type KeyHolder,
+} from './keys-file.js';
 
 export type { KeyHolder, Role } from './keys-file.js';
 
@@ -17,6 +24,7 @@ export class Keys {
   /** Those that were presented: to compare them again takes a tenth of the time of a hash. */
   #proven: readonly ProvenKey[] = [];
   #version = '';
+  #warnings: readonly string[] = [];
 
   private constructor(readonly path: string) {}
 
@@ -57,6 +65,11 @@ export class Keys {
     return holder;
   }
 
+  /** Lines for the log about the file that these keys come from. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
   /** The version of the file that these keys come from. */
   get version(): string {
     return this.#version;
@@ -64,9 +77,10 @@ export class Keys {
 
   /** Takes over what the file holds now; throws, and keeps what it had, if that is not right. */
   reload(): void {
-    const { text, version } = readKeysFile(this.path);
+    const { text, version, mode } = readKeysFile(this.path);
     this.#keys = parseKeysFile(this.path, text);
     this.#proven = [];
     this.#version = version;
+    this.#warnings = keysFileWarnings(this.path, mode, this.#keys);
   }
 }

@@ -5,7 +5,9 @@ import { VectordError } from './errors.js';
 import { collectRarely } from './heap.js';
 import { helpText, parseArguments } from './help.js';
 import { createLogger, type Logger } from './logger.js';
+import { createKeys } from './maintenance/create-keys.js';
 import { maintain } from './maintenance/maintain.js';
+import { misspelledSettings } from './misspelled.js';
 import { nodeVersionWarning } from './node-version.js';
 import { npmEnd } from './npm.js';
 import { exitOnDefect, ignoreClosedOutput, ignoreLostOutput, nextStopSignal } from './shutdown.js';
@@ -34,6 +36,9 @@ async function run(args: readonly string[]): Promise<void> {
     case 'serve':
       await serve();
       break;
+    case 'keys create':
+      createKeys(readConfig(process.env));
+      break;
     default:
       process.exitCode = await maintain(command, readConfig(process.env).dataPath);
   }
@@ -47,6 +52,7 @@ async function serve(): Promise<void> {
   exitOnDefect(logger);
   const warning = nodeVersionWarning(process.versions.node);
   if (warning !== undefined) logger.warn(warning);
+  for (const line of misspelledSettings(process.env)) logger.warn(line);
   const stopReason = Promise.race([
     nextStopSignal().then((signal) => ({ signal })),
     npmEnd().then(() => ({ reason: 'npm has ended' })),

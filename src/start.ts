@@ -1,16 +1,16 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import type { Config } from './config.js';
-import { ensureDataFolder, WHO_NEEDS_WHAT } from './data-folder.js';
+import { dataFolderWarning, ensureDataFolder, WHO_NEEDS_WHAT } from './data-folder.js';
 import { Decoder } from './decode/decoder.js';
 import { VectordError } from './errors.js';
 import { GraphLog } from './graph-log.js';
 import { startGrpc } from './grpc/server.js';
 import { startHttp } from './http/server.js';
 import { InflightBytes } from './inflight.js';
-import { createKeysFile } from './keys-file.js';
 import { KeysWatch } from './keys-watch.js';
+import { openOwnKeysFile } from './own-keys-file.js';
 import { Keys } from './keys.js';
 import type { Logger } from './logger.js';
 import { ConnectionStats } from './observe/connection-stats.js';
@@ -41,6 +41,8 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
+    const warnings = [dataFolderWarning(dataPath), ...keys.warnings];
+    for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
     const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
     const decoder = new Decoder(rules);
     const service = new Service(engine, rules);
@@ -124,9 +126,8 @@ function openKeys(config: Config, dataPath: string): { keys: Keys; keysOrigin: s
   if (config.serviceKeysFile !== undefined) {
     return { keys: Keys.load(resolve(config.serviceKeysFile)), keysOrigin: 'SERVICE_KEYS_FILE' };
   }
-  const path = join(dataPath, 'keys.json');
-  const created = createKeysFile(path);
-  return { keys: Keys.load(path), keysOrigin: created ? 'created' : 'created at an earlier start' };
+  const { path, isNew } = openOwnKeysFile(dataPath);
+  return { keys: Keys.load(path), keysOrigin: isNew ? 'created' : 'created at an earlier start' };
 }
 
 interface Server {
@@ -201,5 +202,8 @@ function describeFault(
   // A defect of ours would hide behind the message; this shows where it comes from.
   logger.debug({ err: error }, `${prefix} interface does not start`);
   const where = `${formatAddress(address)} (${prefix}_HOST, ${prefix}_PORT)`;
-  return `cannot listen on ${where}: ${messageOf(error)}`;
+  // Of a gRPC port only the text tells.
+  const isTaken = messageOf(error).includes('EADDRINUSE');
+  const advice = `; another process listens there: set ${prefix}_PORT to a free port, or to 0 to have one picked`;
+  return `cannot listen on ${where}: ${messageOf(error)}${isTaken ? advice : ''}`;
 }

@@ -40,6 +40,11 @@ describe('the command line', () => {
     const vectord = new Vectord({ DATA_PATH: dataPath }, ['--port', '80']);
     await expectRefusal(vectord, 2, '"--port 80"', '--help');
   });
+
+  test('backup without a folder is refused with 2, and says what is missing', async () => {
+    const vectord = new Vectord({ DATA_PATH: dataPath }, ['backup']);
+    await expectRefusal(vectord, 2, 'expected backup and one folder', 'to back DATA_PATH up into');
+  });
 });
 
 describe('a start is refused', () => {
@@ -96,6 +101,19 @@ describe('a start is refused', () => {
     await expectRefusal(below, 1, join(keysPath, 'data'), 'DATA_PATH', 'ENOTDIR: not a directory');
   });
 
+  test.runIf(process.platform === 'linux')(
+    'when DATA_PATH is where no folder can be made: it neither spins nor waits',
+    async () => {
+      await expectRefusal(
+        new Vectord({ DATA_PATH: '/proc/x/y' }),
+        1,
+        '/proc/x/y',
+        'DATA_PATH',
+        'ENOENT',
+      );
+    },
+  );
+
   test('when DIMENSION differs from that of the stored points: both are named', async () => {
     const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
     const first = await Vectord.start({ ...environment, DIMENSION: '4' });
@@ -128,7 +146,10 @@ describe('when a port is taken, the start is refused', () => {
   test.each(['HTTP', 'GRPC'])('with the variable %s_PORT and the address', async (prefix) => {
     const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
     const vectord = new Vectord({ ...environment, [`${prefix}_PORT`]: taken });
-    await expectRefusal(vectord, 1, `${prefix}_PORT`, `127.0.0.1:${taken}`, 'EADDRINUSE');
+    await expectRefusal(vectord, 1, `127.0.0.1:${taken}`, 'EADDRINUSE');
+    expect(vectord.stderr).toContain(
+      `another process listens there: set ${prefix}_PORT to a free port, or to 0`,
+    );
     await Vectord.start(environment);
   });
 

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord } from './vectord.js';
+import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
 
 let folder = '';
 let dataPath = '';
@@ -75,6 +75,87 @@ describe('without SERVICE_KEYS_FILE', () => {
     expect(readFileSync(keysPath, 'utf8')).toBe(text);
     expect(existsSync(`${keysPath}.new`)).toBe(false);
   });
+});
+
+describe('a data folder that was there before', () => {
+  test('keeps its permissions; who lets everybody write to it is warned', async () => {
+    mkdirSync(dataPath, { recursive: true });
+    chmodSync(dataPath, 0o775);
+    const first = await Vectord.start({ DATA_PATH: dataPath });
+    expect(statSync(dataPath).mode & 0o777).toBe(0o775);
+    await first.stop();
+    expect(first.stderr).not.toContain('chmod');
+    chmodSync(dataPath, 0o777);
+    const second = await Vectord.start({ DATA_PATH: dataPath });
+    expect(second.stderr).toContain(`data folder ${dataPath} (mode 777)`);
+    expect(second.stderr).toContain(`chmod o-w ${dataPath}`);
+  });
+});
+
+describe('keys that were lost', () => {
+  test('are not replaced by the next start, and are by `vectord keys create`', async () => {
+    const environment = { DATA_PATH: dataPath, DIMENSION: '4' };
+    const first = await Vectord.start(environment);
+    const lost = adminKey();
+    expect(await first.insert(lost)).toBe(201);
+    await first.stop();
+    rmSync(keysPath);
+
+    const refused = new Vectord(environment);
+    expect(await refused.exit).toEqual({ code: 1, signal: null });
+    expect(refused.stderr).toContain(`the keys file ${keysPath} is missing`);
+    expect(refused.stderr).toContain('vectord keys create');
+    expect(existsSync(keysPath)).toBe(false);
+
+    const created = new Vectord(environment, ['keys', 'create']);
+    expect(await created.exit).toEqual({ code: 0, signal: null });
+    expect(created.stdout).toContain(`created ${keysPath}`);
+    expect(statSync(keysPath).mode & 0o777).toBe(0o600);
+    const fresh = adminKey();
+    expect(fresh).not.toBe(lost);
+    for (const key of readKeys(readFileSync(keysPath, 'utf8'))) {
+      expect(created.stdout + created.stderr).not.toContain(key);
+    }
+    const last = await Vectord.start(environment);
+    expect(last.value('points')).toBe('1');
+    expect([await last.insert(lost), await last.insert(fresh)]).toEqual([401, 201]);
+  });
+
+  test('`vectord keys create` leaves a file that exists as it is', async () => {
+    const environment = { DATA_PATH: dataPath };
+    const [first, second] = [1, 2].map(() => new Vectord(environment, ['keys', 'create']));
+    expect((await first?.exit)?.code === 0 || (await second?.exit)?.code === 0).toBe(true);
+    const text = readFileSync(keysPath, 'utf8');
+    const third = new Vectord(environment, ['keys', 'create']);
+    expect(await third.exit).toEqual({ code: 1, signal: null });
+    expect(third.stderr).toContain(`the keys file ${keysPath} exists`);
+    expect(readFileSync(keysPath, 'utf8')).toBe(text);
+  });
+
+  test('`vectord keys create` makes the file that SERVICE_KEYS_FILE names', async () => {
+    const path = join(folder, 'other.json');
+    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: path, DIMENSION: '4' };
+    const created = new Vectord(environment, ['keys', 'create']);
+    expect(await created.exit).toEqual({ code: 0, signal: null });
+    expect(existsSync(dataPath)).toBe(false);
+    const [admin = ''] = readKeys(readFileSync(path, 'utf8'));
+    const vectord = await Vectord.start(environment);
+    expect(await vectord.insert(admin)).toBe(201);
+  });
+});
+
+test('a variable with nearly the name of a setting is warned about', async () => {
+  const vectord = await Vectord.start({ DATA_PATH: dataPath, DIMENSIONS: '4' });
+  expect(vectord.stderr).toContain('DIMENSIONS is not a setting and has no effect: is DIMENSION');
+});
+
+test('a keys file that everybody may read and that has a short key is warned about', async () => {
+  const path = join(folder, 'open.json');
+  writeKeys(path, { role: 'readwrite', key: 'short' });
+  chmodSync(path, 0o644);
+  const vectord = await Vectord.start({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: path });
+  expect(vectord.stderr).toContain(`read the keys file ${path} (mode 644)`);
+  expect(vectord.stderr).toContain('fewer than 16 characters');
 });
 
 describe('the dimension', () => {

@@ -14,7 +14,7 @@ use super::{
 use crate::{Error, Result};
 
 /// What may be in a folder before anything is restored into it.
-const KEPT: [&str; 2] = ["LOCK", "keys.json"];
+const KEPT: [&str; 3] = ["LOCK", "keys.json", "keys.json.made"];
 
 /// Verifies a backup, then copies it into a data folder that is missing or empty. Holds a segment
 /// in memory, and the ids of the live points. Damage is told whole and nothing is copied. A restore
