@@ -15,6 +15,9 @@ const CLIENT_FAULTS = ['Invalid grpc-timeout value', 'Error deserializing reques
 /** How it says that an answer cannot be sent, as `takeAnswer` refuses it. */
 const REFUSED_ANSWER = 'Error serializing response';
 
+/** How it says that a message is beyond MAX_REQUEST_BYTES. */
+const TOO_LARGE = /^Received message larger than max \((\d+) vs (\d+)\)$/;
+
 /** What only the service can be to blame for, whatever was asked of it. */
 const SERVICE_FAULTS: ReadonlySet<status> = new Set([
   status.INTERNAL,
@@ -27,6 +30,8 @@ const SERVICE_FAULTS: ReadonlySet<status> = new Set([
 export interface Allowance {
   /** The most that its messages may have in all. */
   readonly maxBytes: number;
+  /** The settings that it follows from. */
+  readonly settings: string;
   /** What takes nothing of the budget. */
   readonly freeBytes: number;
   /** The budget of all calls of this kind. */
@@ -81,12 +86,12 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   take(bytes: number): void {
-    const { maxBytes } = this.allowance;
+    const { maxBytes, settings } = this.allowance;
     this.#receivedBytes += bytes;
     if (this.#receivedBytes > maxBytes) {
       throw new VectordError(
         'TOO_LARGE',
-        `the call sends more than the ${maxBytes} bytes that its method takes at most`,
+        `the call sends more than the ${maxBytes} bytes that its method takes at most${settings}`,
       );
     }
     this.#reserve(bytes);
@@ -129,7 +134,10 @@ export class CallRecord implements CallHooks, EndedRequest {
   answer(given: CallStatus): CallStatus {
     const isRefused = given.details?.startsWith(REFUSED_ANSWER) === true;
     const answer = isRefused ? toStatus(this.#failure) : given;
-    const details = answer.details ?? '';
+    const details = (answer.details ?? '').replace(
+      TOO_LARGE,
+      'the message has $1 bytes, at most $2 are allowed (MAX_REQUEST_BYTES)',
+    );
     const isClientFault =
       answer.code === status.INTERNAL && CLIENT_FAULTS.some((start) => details.startsWith(start));
     const code = isClientFault ? status.INVALID_ARGUMENT : (answer.code ?? status.INTERNAL);

@@ -27,7 +27,10 @@ export async function decompress(
     for await (const piece of DECODERS[encoding]().end(bytes) as AsyncIterable<Buffer>) {
       length += piece.length;
       if (length > maxBytes) {
-        throw new VectordError('TOO_LARGE', `the message unpacks to more than ${maxBytes} bytes`);
+        throw new VectordError(
+          'TOO_LARGE',
+          `the message unpacks to more than ${maxBytes} bytes (MAX_REQUEST_BYTES)`,
+        );
       }
       take(piece.length);
       pieces.push(piece);

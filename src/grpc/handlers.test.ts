@@ -46,7 +46,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   });
   const method = 'vectordb.VectorDB/GetPoint';
   const inflight = new InflightBytes(1_000);
-  const allowance = { maxBytes: 1_000, freeBytes: 0, inflight, countsAnswers: true };
+  const allowance = { maxBytes: 1_000, settings: '', freeBytes: 0, inflight, countsAnswers: true };
   const record = new CallRecord(requests.addOperation({ method }), allowance, requests);
   const handlers = vectorDbHandlers(service, new Decoder(RULES), new Pace());
   const trailer = Metadata();

@@ -45,16 +45,23 @@ export function grpcMethods({
   requests,
 }: MethodsOptions): (path: string) => Method {
   const maxBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
-  const reading: Allowance = { maxBytes, freeBytes: 0, inflight, countsAnswers: true };
+  const settings = ' (by DIMENSION)';
+  const reading: Allowance = { maxBytes, settings, freeBytes: 0, inflight, countsAnswers: true };
   // What has been stored is not to be refused any more, and its request was larger than its answer.
   const writing: Allowance = { ...reading, countsAnswers: false };
-  const inserting: Allowance = { ...writing, maxBytes: maxBytes + rules.limits.maxContentBytes };
+  const inserting: Allowance = {
+    ...writing,
+    maxBytes: maxBytes + rules.limits.maxContentBytes,
+    settings: ' (by MAX_CONTENT_BYTES and DIMENSION)',
+  };
   const open: Allowance = {
     maxBytes: MAX_OPEN_CALL_BYTES,
+    settings: '',
     freeBytes: FREE_OPEN_CALL_BYTES,
     inflight: new InflightBytes(MAX_OPEN_BYTES),
     countsAnswers: true,
   };
+  const naming = { maxBytes: MAX_ID_MESSAGE_BYTES, settings: '' };
   // A batch is limited by grpc-js, with a text of its own.
   const readingBatch: Allowance = { ...reading, maxBytes: Infinity };
   const writingBatch: Allowance = { ...writing, maxBytes: Infinity };
@@ -73,8 +80,8 @@ export function grpcMethods({
   const { fullName: store, methods: its } = VectorDBDefinition;
   add(store, its.insertVector.name, 'readwrite', inserting);
   add(store, its.insertVectorsBatch.name, 'readwrite', writingBatch);
-  add(store, its.deletePoint.name, 'readwrite', { ...writing, maxBytes: MAX_ID_MESSAGE_BYTES });
-  add(store, its.getPoint.name, 'readonly', { ...reading, maxBytes: MAX_ID_MESSAGE_BYTES });
+  add(store, its.deletePoint.name, 'readwrite', { ...writing, ...naming });
+  add(store, its.getPoint.name, 'readonly', { ...reading, ...naming });
   add(store, its.searchPoints.name, 'readonly', reading);
   add(store, its.searchPointsBatch.name, 'readonly', readingBatch);
   const { check, watch } = HealthDefinition.methods;

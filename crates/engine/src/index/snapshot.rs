@@ -130,7 +130,11 @@ impl Saved {
                 ef_construction: ef_construction as usize,
             };
             if found != params {
-                let text = format!("its graphs have {found:?}, expected {params:?}");
+                let text = format!(
+                    "its graphs were built with HNSW_M {m} and HNSW_EF_CONSTRUCTION \
+                     {ef_construction}, now set to {} and {}: they are built anew",
+                    params.m, params.ef_construction
+                );
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
             let metric = u8::try_from(metric).ok().and_then(Metric::from_number);
