@@ -22,7 +22,7 @@ const SERVICES: ReadonlySet<string> = new Set(['', VectorDBDefinition.fullName])
 export class Health implements ServiceImplementation<typeof HealthDefinition> {
   readonly #closing = new AbortController();
 
-  constructor(private readonly service: Service) {}
+  constructor(private readonly service: Pick<Service, 'faults'>) {}
 
   /** Tells those who watch, and ends their calls. */
   close(): void {
@@ -38,15 +38,25 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
     { service }: HealthCheckRequest,
     { signal }: CallContext,
   ): AsyncGenerator<HealthCheckResponse> {
-    const ended = AbortSignal.any([signal, this.#closing.signal]);
-    let told: ServingStatus | undefined;
-    while (!signal.aborted) {
-      const status = SERVICES.has(service) ? this.#status() : ServingStatus.SERVICE_UNKNOWN;
-      if (status !== told) yield { status };
-      told = status;
-      if (ended.aborted) return;
-      // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-      await sleep(WATCH_INTERVAL_MS, undefined, { signal: ended, ref: false }).catch(() => {});
+    // Not AbortSignal.any: a signal that lives on keeps each that was made of it.
+    const wait = new AbortController();
+    const end = (): void => wait.abort();
+    const sources = [signal, this.#closing.signal];
+    for (const source of sources) source.addEventListener('abort', end);
+    if (this.#closing.signal.aborted) end();
+    try {
+      let told: ServingStatus | undefined;
+      while (!signal.aborted) {
+        const status = SERVICES.has(service) ? this.#status() : ServingStatus.SERVICE_UNKNOWN;
+        if (status !== told) yield { status };
+        told = status;
+        if (wait.signal.aborted) return;
+        const timer = { signal: wait.signal, ref: false };
+        // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
+        await sleep(WATCH_INTERVAL_MS, undefined, timer).catch(() => {});
+      }
+    } finally {
+      for (const source of sources) source.removeEventListener('abort', end);
     }
   }
 
