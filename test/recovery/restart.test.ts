@@ -63,9 +63,9 @@ describe('DIMENSION', () => {
       const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
       const refused = new Vectord({ ...environment, DIMENSION: dimension });
       expect(await refused.exit).toEqual({ code: 1, signal: null });
-      expect(refused.stderr).toContain(
-        `holds vectors of dimension 3, but DIMENSION is ${dimension}`,
-      );
+      expect(refused.stderr).toContain('had 3 dimensions');
+      const advice = 'unset DIMENSION, or set DATA_PATH to another folder';
+      expect(refused.stderr).toContain(`but DIMENSION is ${dimension}: ${advice}`);
     }
     await withServer(async ([client]) => {
       await client.insert({ vector: [1, 2, 3], contentType: 'Text', content: '' });

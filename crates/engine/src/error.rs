@@ -24,9 +24,11 @@ pub enum Error {
         value: f32,
     },
 
-    /// The data folder holds vectors of another dimension than the one asked for.
+    /// The points that the data folder holds or held have another dimension than the one asked for.
     #[error(
-        "{path} holds vectors of dimension {remembered}, but DIMENSION is {configured}",
+        "the first point stored in {path} had {remembered} dimensions, which it keeps even if no \
+         point is left, but DIMENSION is {configured}: unset DIMENSION, or set DATA_PATH to another \
+         folder",
         path = path.display()
     )]
     DimensionMismatch {
