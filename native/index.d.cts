@@ -11,8 +11,11 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** An opened data folder. */
 export declare class NativeEngine {
-  /** Opens a data folder. */
-  static open(options: EngineOptions): NativeEngine
+  /**
+   * Opens a data folder, on a thread of its own. A process that ends meanwhile leaves the folder
+   * as a crash would.
+   */
+  static open(options: EngineOptions): Promise<NativeEngine>
   /** Values in a vector. */
   get dimension(): number
   /** Where the dimension comes from: `Configured`, `Remembered` or `Default`. */

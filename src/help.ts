@@ -101,7 +101,8 @@ Environment variables:
 ${lines.join('\n')}
 
 Signals:
-  SIGTERM, SIGINT     finish what is under way and stop; a second one stops at once
+  SIGTERM, SIGINT     finish what is under way and stop; a second one stops at once,
+                      and so does the first one before the service is ready
   SIGHUP              reads the keys file again
 
 Exit codes:

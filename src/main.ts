@@ -59,10 +59,19 @@ async function serve(): Promise<void> {
   ]);
   let service: RunningService | undefined;
   process.on('SIGHUP', () => service?.reloadKeys());
-  service = await start(config, logger);
+  const opening = start(config, logger);
+  const early = await Promise.race([stopReason, opening.then(() => undefined)]);
+  if (early !== undefined) stopEarly(early, logger);
+  service = await opening;
   process.stdout.write(banner(service.summary));
   logger.info(await stopReason, 'stopping');
   process.exit(await stop(service, logger));
+}
+
+/** Nothing was acknowledged yet, and whatever an open does to the folder may be cut off. */
+function stopEarly(reason: object, logger: Logger): never {
+  logger.info(reason, 'stopped before the service was ready: the data folder is as safe as before');
+  process.exit(EXIT_OK);
 }
 
 /** Answers the exit code. A folder that could not be left in order is recovered by the next start. */

@@ -50,21 +50,17 @@ export class Engine {
   }
 
   /** Opens a data folder; what stands in the way is told in the message. */
-  static open({ path, dimension, ...settings }: EngineOptions): Engine {
-    return translate(() => {
-      const options = {
-        path,
-        m: settings.hnswM,
-        efConstruction: settings.hnswEfConstruction,
-        warmMetrics: [...settings.warmMetrics],
-        segmentBytes: settings.segmentBytes,
-        maxQueuedBytes: settings.maxInflightBytes,
-      };
-      const engine = native.NativeEngine.open(
-        dimension === undefined ? options : { ...options, dimension },
-      );
-      return new Engine(engine);
-    });
+  static async open({ path, dimension, ...settings }: EngineOptions): Promise<Engine> {
+    const options = {
+      path,
+      m: settings.hnswM,
+      efConstruction: settings.hnswEfConstruction,
+      warmMetrics: [...settings.warmMetrics],
+      segmentBytes: settings.segmentBytes,
+      maxQueuedBytes: settings.maxInflightBytes,
+    };
+    const all = dimension === undefined ? options : { ...options, dimension };
+    return new Engine(await translateAsync(() => native.NativeEngine.open(all)));
   }
 
   get dimensionSource(): DimensionSource {

@@ -37,7 +37,7 @@ export interface RunningService {
  */
 export async function start(config: Config, logger: Logger): Promise<RunningService> {
   const dataPath = ensureDataFolder(config.dataPath);
-  const engine = openEngine(config, dataPath);
+  const engine = await openEngine(config, dataPath, logger);
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
@@ -93,6 +93,9 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
   }
 }
 
+/** An open that takes long says this often for how long it has gone on. */
+const OPENING_LINE_EVERY_MS = 2_000;
+
 /** What to do about a folder that cannot be opened, by what the engine says of it. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   // How the system says that something is there for others only.
@@ -111,14 +114,21 @@ const DIMENSION_ORIGINS: Readonly<Record<DimensionSource, string>> = {
   Default: 'default: DIMENSION is not set',
 };
 
-function openEngine(config: Config, path: string): Engine {
+async function openEngine(config: Config, path: string, logger: Logger): Promise<Engine> {
+  const begunAtMs = performance.now();
+  const progress = setInterval(() => {
+    const seconds = Math.round((performance.now() - begunAtMs) / 1_000);
+    logger.info({ dataPath: path, seconds }, 'opening the data folder');
+  }, OPENING_LINE_EVERY_MS);
   try {
-    return Engine.open({ ...config, path });
+    return await Engine.open({ ...config, path });
   } catch (error) {
     if (!(error instanceof VectordError)) throw error;
     const [, advice] = ADVICE.find(([pattern]) => pattern.test(error.message)) ?? [];
     const reason = [error.message, advice].filter((part) => part !== undefined).join('\n');
     throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`);
+  } finally {
+    clearInterval(progress);
   }
 }
 

@@ -26,7 +26,7 @@ const RULES = {
 
 test('a fault of the service is INTERNAL: the client gets an id, the log the reason', async () => {
   const path = makeTemporaryFolder();
-  const engine = Engine.open({
+  const engine = await Engine.open({
     path,
     dimension: 4,
     hnswM: 16,

@@ -1,11 +1,6 @@
 //! Work on data folders that no engine has open, each on a thread of its own.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
-    sync::mpsc,
-    thread,
-};
+use std::{path::Path, sync::mpsc};
 
 use napi::{
     Env, Result, Status,
@@ -13,9 +8,7 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
-use vectord_engine::{Error, store, store::Event};
-
-use crate::promise;
+use vectord_engine::{store, store::Event};
 
 /// Something that is told while the work goes on: damage, a note, or how far it is.
 #[napi(object)]
@@ -90,7 +83,7 @@ pub fn check_folder(
     #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
 ) -> Result<Object<'_>> {
     let work = move |tell: &mut dyn FnMut(Event)| store::check(Path::new(&path), tell);
-    on_thread(env, on_event, work, FolderReport::from)
+    telling(env, on_event, work, FolderReport::from)
 }
 
 /// Backs up a data folder, whether a process has it open or not, into one that is missing or empty.
@@ -104,7 +97,7 @@ pub fn backup_folder(
     let work = move |tell: &mut dyn FnMut(Event)| {
         store::backup(Path::new(&source), Path::new(&target), tell)
     };
-    on_thread(env, on_event, work, BackupReport::from)
+    telling(env, on_event, work, BackupReport::from)
 }
 
 /// Verifies a backup and copies it into a data folder that is missing or empty.
@@ -118,7 +111,7 @@ pub fn restore_folder(
     let work = move |tell: &mut dyn FnMut(Event)| {
         store::restore(Path::new(&source), Path::new(&target), tell)
     };
-    on_thread(env, on_event, work, FolderReport::from)
+    telling(env, on_event, work, FolderReport::from)
 }
 
 /// Saves the points of a damaged data folder into one that is missing or empty.
@@ -132,11 +125,11 @@ pub fn repair_folder(
     let work = move |tell: &mut dyn FnMut(Event)| {
         store::repair(Path::new(&source), Path::new(&target), tell)
     };
-    on_thread(env, on_event, work, RepairReport::from)
+    telling(env, on_event, work, RepairReport::from)
 }
 
 /// Does the work on a thread of its own. Each event has been heard before the promise is settled.
-fn on_thread<T, J>(
+fn telling<T, J>(
     env: &Env,
     on_event: OnEvent,
     work: impl FnOnce(&mut dyn FnMut(Event)) -> vectord_engine::Result<T> + Send + 'static,
@@ -146,14 +139,9 @@ where
     T: Send + 'static,
     J: ToNapiValue + Send + 'static,
 {
-    let run = move || {
-        let tell = &mut |event| hear(&on_event, event);
-        catch_unwind(AssertUnwindSafe(|| work(tell)))
-            .unwrap_or_else(|_| Err(Error::Internal("the work panicked".to_owned())))
-    };
-    promise(
+    crate::on_thread(
         env,
-        |done| drop(thread::spawn(move || done(run()))),
+        move || work(&mut |event| hear(&on_event, event)),
         convert,
     )
 }

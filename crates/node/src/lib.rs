@@ -7,7 +7,12 @@ mod format;
 mod lift;
 pub mod socket;
 
-use std::{cell::RefCell, sync::Arc, thread};
+use std::{
+    cell::RefCell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+};
 
 use napi::{
     Env, JsDeferred, Result,
@@ -15,7 +20,8 @@ use napi::{
 };
 use napi_derive::napi;
 use vectord_engine::{
-    Batch, Distribution, Done, Engine, Hit, Metric, Options, PointId, Query, Ticket, graph::Params,
+    Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, PointId, Query, Ticket,
+    graph::Params,
 };
 
 use error::{fault, to_js};
@@ -183,27 +189,18 @@ pub struct NativeEngine {
 
 #[napi]
 impl NativeEngine {
-    /// Opens a data folder.
-    #[napi(factory, catch_unwind)]
-    pub fn open(options: EngineOptions) -> Result<NativeEngine> {
-        let warm_metrics = options.warm_metrics.into_iter().map(metric);
-        let engine = Engine::open(&Options {
-            path: options.path.into(),
-            dimension: options.dimension,
-            graph: Params {
-                m: options.m as usize,
-                ef_construction: options.ef_construction as usize,
+    /// Opens a data folder, on a thread of its own. A process that ends meanwhile leaves the folder
+    /// as a crash would.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeEngine>")]
+    pub fn open(env: &Env, options: EngineOptions) -> Result<Object<'_>> {
+        let options = engine_options(options)?;
+        on_thread(
+            env,
+            move || Engine::open(&options),
+            |engine| NativeEngine {
+                engine: Arc::new(engine),
             },
-            warm_metrics: warm_metrics.collect::<Result<_>>()?,
-            segment_bytes: options.segment_bytes.into(),
-            // A whole number within the range that a double holds exactly, and not negative.
-            #[allow(clippy::cast_sign_loss)]
-            max_queued_bytes: options.max_queued_bytes as usize,
-        })
-        .map_err(to_js)?;
-        Ok(NativeEngine {
-            engine: Arc::new(engine),
-        })
+        )
     }
 
     /// Values in a vector.
@@ -376,11 +373,7 @@ impl NativeEngine {
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let engine = Arc::clone(&self.engine);
-        promise(
-            env,
-            |done| drop(thread::spawn(move || done(engine.close()))),
-            |()| (),
-        )
+        on_thread(env, move || engine.close(), |()| ())
     }
 }
 
@@ -426,6 +419,27 @@ pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
     })
 }
 
+/// Does the work on a thread of its own.
+fn on_thread<T, J>(
+    env: &Env,
+    work: impl FnOnce() -> vectord_engine::Result<T> + Send + 'static,
+    convert: fn(T) -> J,
+) -> Result<Object<'_>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + Send + 'static,
+{
+    let run = || {
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|_| Err(Error::Internal("the work panicked".to_owned())))
+    };
+    promise(
+        env,
+        |done| drop(thread::spawn(move || done(run()))),
+        convert,
+    )
+}
+
 /// A promise that `start`'s callback settles, from whichever thread, with what `convert` makes of
 /// the outcome.
 fn promise<T, J>(
@@ -445,6 +459,23 @@ where
         deferred.resolve(Box::new(move |_| converted));
     }));
     Ok(promise)
+}
+
+fn engine_options(options: EngineOptions) -> Result<Options> {
+    let warm_metrics = options.warm_metrics.into_iter().map(metric);
+    Ok(Options {
+        path: options.path.into(),
+        dimension: options.dimension,
+        graph: Params {
+            m: options.m as usize,
+            ef_construction: options.ef_construction as usize,
+        },
+        warm_metrics: warm_metrics.collect::<Result<_>>()?,
+        segment_bytes: options.segment_bytes.into(),
+        // A whole number within the range that a double holds exactly, and not negative.
+        #[allow(clippy::cast_sign_loss)]
+        max_queued_bytes: options.max_queued_bytes as usize,
+    })
 }
 
 fn point_id(bytes: &[u8]) -> Result<PointId> {
