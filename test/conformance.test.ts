@@ -58,6 +58,6 @@ function isThere(reference: string): boolean {
   const quoted = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const pattern = path.endsWith('.rs')
     ? String.raw`#\[test\]\n(?:\s*#\[.*\]\n)*\s*fn ${quoted}\(`
-    : String.raw`(?:\b(?:test|it|describe|underAttack)|\))\(\s*(['"\`])${quoted}\1,`;
+    : String.raw`(?:\b(?:test|it|describe|underAttack)(?:\.concurrent)?|\))\(\s*(['"\`])${quoted}\1,`;
   return new RegExp(pattern).test(source);
 }

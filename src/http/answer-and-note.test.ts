@@ -53,10 +53,14 @@ it('an answer that asks for patience says for how long', async () => {
   }
 });
 
-it('a full disk is 507', async () => {
-  const { response } = await requestThatFails(new VectordError('STORAGE_FULL', 'disk is full'));
-  expect(response.status).toBe(507);
-  expect(await response.text()).toBe('disk is full');
+it.each([
+  ['a full disk', 507, 'STORAGE_FULL'],
+  ['a body that stops arriving', 408, 'TIMEOUT'],
+] as const)('%s is %d, in plain text', async (_, status, code) => {
+  const { response } = await requestThatFails(new VectordError(code, 'the reason'));
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect(await response.text()).toBe('the reason');
 });
 
 it('a fault of the client is one debug line', async () => {

@@ -389,6 +389,7 @@ describe.concurrent('a body that stops arriving is refused within seconds', () =
       socket.write(requestHead(1000, header));
       socket.write(piece);
       const [answer] = await once(socket, 'data');
+      expect(String(answer)).toContain('\r\nContent-Type: text/plain; charset=utf-8\r\n');
       expect(String(answer)).toMatch(/^HTTP\/1\.1 408 [^]*did not arrive in time$/);
       socket.destroy();
     },

@@ -35,6 +35,7 @@ describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
     const socket = connectTo(server.http, 'GET /health HTTP/1.1\r\nHo');
     let answer = '';
     for await (const piece of socket.setEncoding('latin1')) answer += piece;
+    expect(answer).toContain('\r\nContent-Type: text/plain; charset=utf-8\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*\r\n\r\nThe request took too long to arrive$/);
   });
 

@@ -1,26 +1,61 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HardPoints, inABatch, NARROW, oneByOne, WIDE } from '../support/hard-points.js';
 
-let points: HardPoints;
-
-beforeAll(async () => {
-  points = await HardPoints.start();
-}, 60_000);
-
-afterAll(async () => {
-  expect(await points.stop()).toBe(0);
-});
-
-describe.each([
+const INTERFACES = [
   ['HTTP', 0],
   ['gRPC', 1],
-] as const)('over %s', (_, index) => {
-  test.each([
-    ['one by one', oneByOne],
-    ['in a batch', inABatch],
-  ])('a narrow search misses what a wide one finds, %s', async (_name, by) => {
-    const answer = by(points.clients[index]);
-    expect(await points.recall(answer, NARROW.ef)).toBeLessThan(NARROW.mostRecall);
-    expect(await points.recall(answer, WIDE.ef)).toBeGreaterThan(WIDE.leastRecall);
+] as const;
+const LIMIT = 20;
+const WAYS = [
+  ['one by one', oneByOne],
+  ['in a batch', inABatch],
+] as const;
+
+describe.each([
+  ['100, where HNSW_EF is not set', {}, 100],
+  ['HNSW_EF', { HNSW_EF: '30' }, 30],
+])('by default a breadth of %s', (_, env, breadth) => {
+  let points: HardPoints;
+
+  beforeAll(async () => {
+    points = await HardPoints.start(env);
+  }, 60_000);
+
+  afterAll(async () => {
+    expect(await points.stop()).toBe(0);
+  });
+
+  describe.each(INTERFACES)('over %s', (_interface, index) => {
+    // A scan would miss nothing, however narrow the search is.
+    test.each(WAYS)('a narrow search misses what a wide one finds, %s', async (_way, by) => {
+      const answer = by(points.clients[index]);
+      expect(await points.recall(answer, NARROW.ef)).toBeLessThan(NARROW.mostRecall);
+      expect(await points.recall(answer, WIDE.ef)).toBeGreaterThan(WIDE.leastRecall);
+    });
+
+    test.each(WAYS)(
+      'a search without ef finds what one of that breadth does, %s',
+      async (_way, by) => {
+        const answer = by(points.clients[index]);
+        const found = await points.search(answer);
+        expect(found).toEqual(await points.search(answer, breadth));
+        expect(found).not.toEqual(await points.search(answer, NARROW.ef));
+      },
+    );
+
+    // Not so in a batch, which is scanned where that is cheaper than many walks.
+    test('nor less, nor more, one by one', async () => {
+      const answer = oneByOne(points.clients[index]);
+      const found = await points.search(answer);
+      expect(found).not.toEqual(await points.search(answer, breadth / 2));
+      expect(found).not.toEqual(await points.search(answer, breadth * 2));
+    });
+
+    test.each(WAYS)('an ef below limit finds what one of limit does, %s', async (_way, by) => {
+      const answer = by(points.clients[index]);
+      const found = await points.search(answer, 1, LIMIT);
+      expect(found).toEqual(await points.search(answer, LIMIT, LIMIT));
+      expect(found).not.toEqual(await points.search(answer, WIDE.ef, LIMIT));
+    });
   });
 });

@@ -61,12 +61,17 @@ export class HardPoints {
     return await this.server.stop();
   }
 
-  /** The share of the true neighbours that is found; without an `ef`, with that of the service. */
-  async recall(answer: Answer, ef?: number): Promise<number> {
+  /** What is found for each query; without an `ef`, with the breadth that the service has. */
+  async search(answer: Answer, ef?: number, limit = LIMIT): Promise<string[][]> {
     const breadth = ef === undefined ? {} : { ef };
-    const found = await answer(
-      queries.map((vector) => ({ vector, similarity: 'Euclidean', limit: LIMIT, ...breadth })),
+    return await answer(
+      queries.map((vector) => ({ vector, similarity: 'Euclidean', limit, ...breadth })),
     );
+  }
+
+  /** The share of the true neighbours that is found. */
+  async recall(answer: Answer, ef: number): Promise<number> {
+    const found = await this.search(answer, ef);
     const right = this.truths.map((truth, at) => found[at]?.filter((id) => truth.has(id)).length);
     return right.reduce<number>((sum, count) => sum + (count ?? 0), 0) / (queries.length * LIMIT);
   }
