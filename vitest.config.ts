@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.mjs'],
+    // Most of their time is spent waiting for the processes that they start.
+    maxWorkers: 2,
     // Black-box tests start servers and wait for disks.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -1,25 +1,87 @@
-// Runs every test of the project, Rust, TypeScript and the arithmetic of the benchmarks in Python,
-// and ends with one line that sums them up.
-// What the tests need beside Node and Rust (grpcurl, a Python client) is installed first, into
-// .cache/; where that cannot be done, the tests that need it are skipped by name.
+// Runs tests of the project and ends with one line that sums them up.
+//
+// Usage: node scripts/test.mjs           the quick tier: every room, without its long tests
+//        node scripts/test.mjs --all     all tests but the repetitions of `npm run test:long`
+//        node scripts/test.mjs PLACE ... one folder or file, such as test/http, src/grpc,
+//                                        crates/engine/src/store or crates/engine/tests/rot.rs
+//
+// Tests are Rust, TypeScript and the arithmetic of the benchmarks in Python. What they need beside
+// Node and Rust (grpcurl, a Python client) is installed first, into .cache/; where that cannot be
+// done, the tests that need it are skipped by name.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  LONG_FILES,
+  LONG_RUST_TARGETS,
+  LONG_RUST_TESTS,
+  QUICK_ENVIRONMENT,
+} from './test-tiers.mjs';
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
+const asked = process.argv.slice(2);
+const places = asked.filter((arg) => arg !== '--all');
 
 if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
 await run('node', ['test/support/install.mjs']);
-await cargoTests('cargo', ['test', '--workspace', '--locked', '--no-fail-fast']);
-// Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
-process.env.VECTORD_MODEL_SCHEDULES ??= '100';
-await cargoTests('node', ['scripts/test-model.mjs']);
-await vitestTests();
-for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
+if (places.length > 0) await testPlaces();
+else if (asked.includes('--all')) await testAll();
+else await testQuickly();
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
+
+async function testAll() {
+  await cargoTests('cargo', ['test', '--workspace', '--locked', '--no-fail-fast']);
+  // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
+  process.env.VECTORD_MODEL_SCHEDULES ??= '100';
+  await cargoTests('node', ['scripts/test-model.mjs']);
+  await vitestTests();
+  for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
+}
+
+async function testQuickly() {
+  Object.assign(process.env, { ...QUICK_ENVIRONMENT, ...process.env });
+  const targets = rustTargets().filter((name) => !LONG_RUST_TARGETS.includes(name));
+  const selected = ['--lib', ...targets.flatMap((name) => ['--test', name])];
+  const skipped = LONG_RUST_TESTS.flatMap((name) => ['--skip', name]);
+  const command = ['test', '--workspace', '--locked', '--no-fail-fast', ...selected];
+  await cargoTests('cargo', [...command, '--', ...skipped]);
+  await vitestTests(LONG_FILES.map((file) => `--exclude=${file}`));
+  for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
+}
+
+/** Rust files and folders by cargo, each for itself; everything else by one run of vitest. */
+async function testPlaces() {
+  for (const place of places.filter(isRust)) {
+    await cargoTests('cargo', ['test', '--locked', ...rustSelection(place)]);
+  }
+  const others = places.filter((place) => !isRust(place));
+  if (others.length > 0) await vitestTests(others);
+}
+
+function isRust(place) {
+  return place.startsWith('crates/');
+}
+
+/** What cargo calls the tests of a place below crates/. */
+function rustSelection(place) {
+  const [, crate, part, ...rest] = place.replace(/(?:\/mod)?\.rs$|\/$/, '').split('/');
+  const selection = ['--package', `vectord-${crate}`];
+  if (part === 'tests' && rest.length > 0) selection.push('--test', rest[0]);
+  if (part === 'src') selection.push('--lib');
+  if (part === 'src' && rest.length > 0) selection.push(`${rest.join('::')}::`);
+  return selection;
+}
+
+/** The engine's test programs, from the folder that cargo finds them in. */
+function rustTargets() {
+  const folder = 'crates/engine/tests';
+  const isProgram = (name) => name.endsWith('.rs') || existsSync(join(folder, name, 'main.rs'));
+  const names = readdirSync(folder).filter(isProgram);
+  return names.map((name) => name.replace(/\.rs$/, ''));
+}
 
 async function cargoTests(command, args) {
   const { code, output } = await run(command, args);
@@ -34,11 +96,11 @@ async function cargoTests(command, args) {
   totals.failed += code !== 0 && failed === 0 ? 1 : failed;
 }
 
-async function vitestTests() {
+async function vitestTests(selection = []) {
   const folder = mkdtempSync(join(tmpdir(), 'vectord-test-'));
   const report = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { code } = await run('npx', ['--no-install', 'vitest', 'run', ...reporters]);
+  const { code } = await run('npx', ['--no-install', 'vitest', 'run', ...selection, ...reporters]);
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
   rmSync(folder, { recursive: true });
   totals.passed += counts.numPassedTests ?? 0;

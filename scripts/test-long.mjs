@@ -1,0 +1,42 @@
+// The proofs that take hours: kills, power cuts, fuzzing, attacks on the oldest and the newest
+// Node.js, sanitizers, the model of the threads, and mistakes made on purpose. One after the other,
+// as they measure the machine, too; what failed is named at the end.
+//
+// Usage: node scripts/test-long.mjs [part of a name ...]
+import { spawnSync } from 'node:child_process';
+import process from 'node:process';
+
+/** The oldest and the newest supported version. */
+const NODES = [20, 26];
+
+const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
+
+const PROOFS = [
+  ...['model', 'miri', 'tsan', 'asan', 'kill', 'power', 'fuzz', 'schema', 'mutants'].map(
+    (name) => ({
+      name,
+      command: ['npm', 'run', `test:${name}`],
+    }),
+  ),
+  ...NODES.map((version) => ({
+    name: `attacks on Node.js ${version}`,
+    command: ['npx', '--yes', '--package', `node@${version}`, '--', 'node', ...ATTACKS],
+    environment: { VECTORD_ATTACK_SECONDS: '20' },
+  })),
+];
+
+const wanted = process.argv.slice(2);
+const isWanted = ({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part));
+const failed = [];
+let passed = 0;
+for (const { name, command, environment } of PROOFS.filter(isWanted)) {
+  const [program, ...args] = command;
+  console.log(`\n> ${name}: ${command.join(' ')}`);
+  const env = { ...process.env, ...environment };
+  const { status } = spawnSync(program, args, { stdio: 'inherit', env });
+  if (status === 0) passed += 1;
+  else failed.push(name);
+}
+for (const name of failed) console.log(`failed: ${name}`);
+console.log(`${passed} passed, ${failed.length} failed`);
+process.exitCode = passed > 0 && failed.length === 0 ? 0 : 1;

@@ -1,0 +1,36 @@
+// Which tests `npm test` leaves to `npm run test:all`, because they take long: most of their time is
+// repetition (every bit of a file, every call of a disk) or waiting for a time limit. Of each room
+// something stays in the quick tier.
+
+/** Test programs of the engine. */
+export const LONG_RUST_TARGETS = ['compaction', 'graph_recall', 'quality', 'reclaim'];
+
+/** Tests of the engine's library, by a part of their names. */
+export const LONG_RUST_TESTS = [
+  'store::tests::backup::what_was_acknowledged_before_a_backup_is_in_it',
+  'store::tests::check::no_flipped_bit',
+  'store::tests::crash::a_power_cut_at_any_call',
+  'store::tests::damage::no_flipped_bit',
+  'store::tests::failing',
+  'store::tests::repair::whatever_bit_is_flipped',
+  'store::tests::repair::whatever_happens_to_several_places',
+  'store::tests::restore::after_a_power_cut_at_any_call',
+  'store::tests::room::any_call_may_fail',
+  'store::tests::room::a_power_cut_at_any_call',
+  'store::tests::room::deletes_go_on_where_too_little',
+];
+
+/** Files of vitest. */
+export const LONG_FILES = [
+  'test/attacks/{http1,http2,keys,messages,strangers,turns}.test.ts',
+  'test/decode/worst-requests.test.ts',
+  'test/http/schemathesis.test.ts',
+  'test/process/time-limits.test.ts',
+  'test/recovery/{full-disk,permissions,kill,rot}.test.ts',
+];
+
+/** Fewer rounds of what is repeated. */
+export const QUICK_ENVIRONMENT = {
+  PROPTEST_CASES: '32',
+  VECTORD_POWER_ROUNDS: '3',
+};
