@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { REAL_CLOCK, type Clock } from './clock.js';
 import { fingerprint } from './keys-file.js';
 import type { Keys } from './keys.js';
 import type { Logger } from './logger.js';
@@ -15,17 +16,17 @@ export const LOOK_INTERVAL_MS = 250;
 export class KeysWatch {
   readonly #keys: Keys;
   readonly #logger: Logger;
-  readonly #timer: NodeJS.Timeout;
+  readonly #endLooking: () => void;
   #seenVersion: string;
   /** The version that was last taken over or refused: neither is done twice. */
   #handledVersion: string;
 
-  constructor(keys: Keys, logger: Logger) {
+  constructor(keys: Keys, logger: Logger, clock: Clock = REAL_CLOCK) {
     this.#keys = keys;
     this.#logger = logger;
     this.#seenVersion = keys.version;
     this.#handledVersion = keys.version;
-    this.#timer = setInterval(() => void this.#look(), LOOK_INTERVAL_MS).unref();
+    this.#endLooking = clock.every(LOOK_INTERVAL_MS, async () => await this.#look());
   }
 
   /** Reads the file now; a bad one is reported and changes nothing. */
@@ -45,7 +46,7 @@ export class KeysWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#endLooking();
   }
 
   async #look(): Promise<void> {

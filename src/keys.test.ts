@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../test/support/manual-clock.js';
 import { KeysWatch, LOOK_INTERVAL_MS } from './keys-watch.js';
 import { Keys } from './keys.js';
 import { createLogger } from './logger.js';
@@ -76,6 +76,7 @@ describe('a watched file', () => {
   let lines: { level: string; msg: string; reason?: string }[] = [];
   let keys: Keys;
   let watch: KeysWatch | undefined;
+  let clock: ManualClock;
 
   const start = () => {
     lines = [];
@@ -83,8 +84,12 @@ describe('a watched file', () => {
     const logger = createLogger('info', {
       write: (line: string) => void lines.push(JSON.parse(line)),
     });
-    watch = new KeysWatch(keys, logger);
+    watch = new KeysWatch(keys, logger, clock);
   };
+
+  beforeEach(() => {
+    clock = new ManualClock();
+  });
 
   afterEach(() => watch?.close());
 
@@ -122,25 +127,19 @@ describe('a watched file', () => {
     writeKeys(path, 'old');
     keys = Keys.load(path);
     writeKeys(path, 'new');
-    watch = new KeysWatch(keys, createLogger('silent'));
+    watch = new KeysWatch(keys, createLogger('silent'), clock);
     await expectTakeover('new');
   });
 
   test('is not read while it is being written', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    onTestFinished(() => void vi.useRealTimers());
     writeKeys(path, 'old');
     start();
     // It differs at each look, and is good only at the last.
     for (const half of ['{', '{"keys":[', '{"keys":[{"name":"k"']) {
       writeFileSync(path, half);
-      vi.advanceTimersByTime(LOOK_INTERVAL_MS);
-      await sleep(100);
+      await clock.advance(LOOK_INTERVAL_MS);
     }
     writeKeys(path, 'new');
-    vi.advanceTimersByTime(LOOK_INTERVAL_MS);
-    await sleep(100);
-    vi.advanceTimersByTime(LOOK_INTERVAL_MS);
     await expectTakeover('new');
     // The lines of level warn are about its permissions and its short key.
     const told = lines.filter(({ level }) => level !== 'warn');
@@ -151,12 +150,13 @@ describe('a watched file', () => {
     writeKeys(path, 'old');
     start();
     writeFileSync(path, '{"keys":[{"name":"x","role":"root","key":"hunter2hunter2"}]}');
-    await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 5000 });
+    await look(2);
+    expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({
       level: 'error',
       reason: expect.stringContaining('keys[0] ("x")'),
     });
-    await sleep(1000);
+    await look(4);
     expect(lines).toHaveLength(1);
     expect(JSON.stringify(lines)).not.toContain('hunter2');
     expect(keys.lookup('old')).toBeDefined();
@@ -168,7 +168,8 @@ describe('a watched file', () => {
     writeKeys(path, 'old');
     start();
     rmSync(path);
-    await vi.waitFor(() => expect(lines.at(-1)?.level).toBe('error'), { timeout: 5000 });
+    await look(2);
+    expect(lines.at(-1)?.level).toBe('error');
     expect(keys.lookup('old')).toBeDefined();
     writeKeys(path, 'new');
     await expectTakeover('new');
@@ -179,13 +180,20 @@ describe('a watched file', () => {
     start();
     watch?.close();
     writeKeys(path, 'new');
-    await sleep(1000);
+    await look(4);
     expect(keys.lookup('old')).toBeDefined();
     expect(lines).toHaveLength(0);
   });
 
   async function expectTakeover(key: string): Promise<void> {
-    await vi.waitFor(() => expect(keys.lookup(key)).toBeDefined(), { timeout: 5000 });
+    await look(1);
+    expect(keys.lookup(key)).toBeUndefined();
+    await look(1);
+    expect(keys.lookup(key)).toBeDefined();
+  }
+
+  async function look(times: number): Promise<void> {
+    await clock.advance(times * LOOK_INTERVAL_MS);
   }
 });
 
