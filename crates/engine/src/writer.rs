@@ -7,6 +7,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
@@ -95,15 +96,36 @@ impl Batch {
     }
 }
 
+/// Who waits for a request, and is answered once, whatever becomes of it.
+struct Waiting<T>(Option<Done<T>>);
+
+impl<T> Waiting<T> {
+    fn answer(mut self, result: Result<T>) {
+        if let Some(done) = self.0.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T> Drop for Waiting<T> {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.take() {
+            // A panic got in the way of the answer. Another one here would end the process.
+            let answer = || done(Err(again(&panicked())));
+            drop(catch_unwind(AssertUnwindSafe(answer)));
+        }
+    }
+}
+
 enum Request {
     Insert {
         batch: Batch,
-        done: Done<()>,
+        done: Waiting<()>,
         memory: Reservation,
     },
     Delete {
         id: PointId,
-        done: Done<bool>,
+        done: Waiting<bool>,
         memory: Reservation,
     },
     Run(Work),
@@ -124,8 +146,8 @@ enum Next {
 impl Request {
     fn refuse(self, error: &Error) {
         match self {
-            Request::Insert { done, .. } => done(Err(again(error))),
-            Request::Delete { done, .. } => done(Err(again(error))),
+            Request::Insert { done, .. } => done.answer(Err(again(error))),
+            Request::Delete { done, .. } => done.answer(Err(again(error))),
             // Whoever waits for the work learns from the end of its channel that it was not done.
             Request::Run(work) => drop(work),
             // Whoever closes has stopped waiting if the channel is gone.
@@ -182,22 +204,24 @@ impl Writer {
 
     /// Enqueues an insert, unless too much is waiting already.
     pub fn insert(&self, batch: Batch, done: Done<()>) {
+        let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
             Ok(memory) => self.send(Request::Insert {
                 batch,
                 done,
                 memory,
             }),
-            Err(error) => done(Err(error)),
+            Err(error) => done.answer(Err(error)),
         }
     }
 
     /// Enqueues a delete, unless too much is waiting already; `done` learns whether there was such
     /// a point.
     pub fn delete(&self, id: PointId, done: Done<bool>) {
+        let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES) {
             Ok(memory) => self.send(Request::Delete { id, done, memory }),
-            Err(error) => done(Err(error)),
+            Err(error) => done.answer(Err(error)),
         }
     }
 
@@ -277,28 +301,46 @@ struct State {
 
 impl State {
     fn run(mut self, queue: &Receiver<Request>) {
-        while let Some(first) = self.next(queue) {
-            let (group, next) = self.gather(first, queue);
-            self.answer(group);
-            self.note_groups_if_due();
-            match next {
-                None => {}
-                Some(Next::Run(work)) => {
-                    // A panic ends the channel of whoever waits.
-                    drop(catch_unwind(AssertUnwindSafe(|| work(&mut self.store))));
-                    self.answer_waiting();
+        let closing = loop {
+            match catch_unwind(AssertUnwindSafe(|| self.take_turn(queue))) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(closing)) => break closing,
+                Err(_) => self.note(&panicked()),
+            }
+        };
+        if let Some(done) = closing {
+            let closed = self.store.close();
+            let failed = lock(&self.failure).clone().map(Error::ReadOnly);
+            // Whoever closes has stopped waiting if the channel is gone.
+            drop(done.send(failed.map_or(closed, Err)));
+        }
+    }
+
+    /// Answers a group, and does what follows it. Breaks where no more can come, with whoever
+    /// closes, if anybody does.
+    fn take_turn(&mut self, queue: &Receiver<Request>) -> ControlFlow<Option<Sender<Result<()>>>> {
+        let Some(first) = self.next(queue) else {
+            self.finish();
+            return ControlFlow::Break(None);
+        };
+        let (group, next) = self.gather(first, queue);
+        self.answer(group);
+        self.note_groups_if_due();
+        match next {
+            None => {}
+            Some(Next::Run(work)) => {
+                // A panic ends the channel of whoever waits.
+                if catch_unwind(AssertUnwindSafe(|| work(&mut self.store))).is_err() {
+                    self.note(&panicked());
                 }
-                Some(Next::Close(done)) => {
-                    self.finish();
-                    let closed = self.store.close();
-                    let failed = lock(&self.failure).clone().map(Error::ReadOnly);
-                    // Whoever closes has stopped waiting if the channel is gone.
-                    drop(done.send(failed.map_or(closed, Err)));
-                    return;
-                }
+                self.answer_waiting();
+            }
+            Some(Next::Close(done)) => {
+                self.finish();
+                return ControlFlow::Break(Some(done));
             }
         }
-        self.finish();
+        ControlFlow::Continue(())
     }
 
     /// The request to begin the next group with: the oldest set aside once there is room, else what
@@ -382,6 +424,9 @@ impl State {
     }
 
     fn prove(&mut self) {
+        if lock(&self.failure).is_some() {
+            return;
+        }
         self.noted_at = Instant::now();
         if let Err(error) = self.store.note_end() {
             self.note(&error);
@@ -390,7 +435,7 @@ impl State {
 
     /// What is noted cannot be lost unseen, or put back by an older copy, however long writes go on.
     fn note_groups_if_due(&mut self) {
-        if self.noted_at.elapsed() < NOTE_EVERY {
+        if self.noted_at.elapsed() < NOTE_EVERY || lock(&self.failure).is_some() {
             return;
         }
         self.noted_at = Instant::now();
@@ -404,7 +449,7 @@ impl State {
             return;
         }
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
-            .unwrap_or_else(|_| Err(Error::Internal("the writer panicked".into())));
+            .unwrap_or_else(|_| Err(panicked()));
         if matches!(result, Err(Error::StorageFull)) {
             let is_insert = |request: &Request| matches!(request, Request::Insert { .. });
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
@@ -522,16 +567,20 @@ fn accept(group: Vec<Request>, found: Vec<bool>) {
             } => {
                 // Given back first: who has its answer may count on the room for its next request.
                 drop((batch, memory));
-                done(Ok(()));
+                done.answer(Ok(()));
             }
             Request::Delete { done, memory, .. } => {
                 drop(memory);
-                done(Ok(found.next() == Some(true)));
+                done.answer(Ok(found.next() == Some(true)));
             }
             // Neither is ever part of a group.
             Request::Run(_) | Request::Close { .. } => {}
         }
     }
+}
+
+fn panicked() -> Error {
+    Error::Internal("the writer panicked".into())
 }
 
 /// The same failure for another of those who wait for a group.

@@ -239,3 +239,42 @@ fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_a
     assert!(writing.writer.refused_deletes() > 0);
     writing.writer.close().unwrap();
 }
+
+#[test]
+fn a_panic_of_the_writer_is_an_error_to_all_who_wait_and_ends_writing_alone() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    let (before, behind) = writing.in_one_group(|| {
+        let before = writing.begin_insert(1);
+        let panics = Box::new(|_| panic!("an answer that panics on purpose"));
+        writing.writer.delete(id(9), panics);
+        (before, writing.begin_insert(2))
+    });
+    assert!(before.recv().unwrap().is_ok());
+    let is_told = |answer: Result<()>| match answer {
+        Err(Error::ReadOnly(reason)) => reason.contains("the writer panicked"),
+        _ => false,
+    };
+    assert!(is_told(behind.recv().unwrap()));
+    assert!(is_told(writing.insert(3)));
+    assert!(writing.writer.failure().unwrap().contains("panicked"));
+    writing.writer.run(|_| ()).unwrap();
+    assert!(is_told(writing.writer.close()));
+
+    let opened = Store::open(&options(folder.path())).unwrap();
+    let ids: Vec<_> = opened.points.iter().map(|point| point.id).collect();
+    assert_eq!(ids, [id(1), id(2)], "what was made durable is there");
+}
+
+#[test]
+fn a_panic_of_what_the_writer_does_for_others_ends_writing() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    writing.insert(1).unwrap();
+    let ran = writing
+        .writer
+        .run(|_| panic!("work that panics on purpose"));
+    assert!(matches!(ran, Err::<(), _>(Error::Closed)));
+    let refused = writing.insert(2);
+    assert!(matches!(refused, Err(Error::ReadOnly(_))), "{refused:?}");
+}
