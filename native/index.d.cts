@@ -198,7 +198,11 @@ export interface GraphStatus {
   slots: number
   /** Whether it has once been as good as complete. */
   caughtUp: boolean
-  /** Why there is no graph, if building it failed. */
+  /** Whether there is one: one that failed is built anew after a while. */
+  exists: boolean
+  /** How often it was given up because it failed. */
+  failures: number
+  /** Why the last time. */
   failure?: string
 }
 

@@ -24,7 +24,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const graph = { metric: Similarity.Cosine, slots: 9_000, linked: 100, caughtUp: false };
+const graph = {
+  metric: Similarity.Cosine,
+  slots: 9_000,
+  linked: 100,
+  caughtUp: false,
+  exists: true,
+  failures: 0,
+};
 
 function damaged(...places: string[]): EngineDamage {
   return { places, points: [], damagedPoints: places.length, damagedHeaders: 0 };
@@ -66,11 +73,24 @@ test('a graph is told of when it is begun, now and then, and when it is built', 
   expect(messages().slice(3)).toEqual(['the graph is built']);
 });
 
-test('a graph that fails is told of once', () => {
-  status = { ...status, graphs: [{ ...graph, failure: 'no memory' }] };
-  vi.advanceTimersByTime(30 * SECOND_MS);
-  expect(messages()).toEqual(['building a graph', 'no graph: every search scans all points']);
-  expect(lines[1]).toMatchObject({ level: 50, graph: 'Cosine', failure: 'no memory' });
+test('a graph that is given up is told of once each time, and so is the one built after it', () => {
+  const built = { ...graph, linked: 9_000, caughtUp: true };
+  const failed = { ...graph, exists: false, failures: 1, failure: 'no memory' };
+  // The last one was given up and built anew between two looks.
+  const again = { ...built, failures: 2, failure: 'a panic' };
+  for (const state of [built, failed, { ...built, failures: 1 }, again]) {
+    status = { ...status, graphs: [state] };
+    vi.advanceTimersByTime(5 * SECOND_MS);
+  }
+  const begun = 'building a graph';
+  const done = 'the graph is built';
+  const givenUp = 'a graph was given up: searches scan all points until it is built anew';
+  expect(messages()).toEqual([begun, done, givenUp, begun, done, givenUp, begun, done]);
+  const failures = lines.filter(({ msg }) => msg === givenUp);
+  expect(failures).toMatchObject([
+    { level: 50, graph: 'Cosine', failures: 1, failure: 'no memory' },
+    { level: 50, graph: 'Cosine', failures: 2, failure: 'a panic' },
+  ]);
 });
 
 test('nothing is told once it is closed', () => {

@@ -6,6 +6,8 @@ const LOOK_INTERVAL_MS = 1_000;
 /** A long build says this often how far it is. */
 const PROGRESS_INTERVAL_MS = 10_000;
 
+type GraphStatus = EngineStatus['graphs'][number];
+
 interface Parameters {
   readonly hnswM: number;
   readonly hnswEfConstruction: number;
@@ -13,8 +15,8 @@ interface Parameters {
 
 /**
  * Tells the log what the engine's threads do in the background: which graphs are built and with
- * which parameters, how far a long build is, and when it is done or has failed; and what is wrong
- * with the data folder.
+ * which parameters, how far a long build is, when it is done, and when a graph had to be given up;
+ * and what is wrong with the data folder.
  */
 export class GraphLog {
   readonly #engine: Pick<Engine, 'status'>;
@@ -23,7 +25,9 @@ export class GraphLog {
   readonly #timer: NodeJS.Timeout;
   /** When each graph that is being built was last written about. */
   readonly #toldAtMs = new Map<number, number>();
-  readonly #settled = new Set<number>();
+  readonly #built = new Set<number>();
+  /** How often each graph that has failed had done so at the last look. */
+  readonly #failures = new Map<number, number>();
   readonly #faults = new Map<string, string | undefined>();
   readonly #toldDamage = new Set<string>();
 
@@ -44,8 +48,9 @@ export class GraphLog {
     for (const place of damage?.places ?? []) this.#tellDamage(place);
     this.#tellFault('no snapshot, or no space given back: trying again', upkeepFailure);
     for (const graph of graphs) {
+      this.#tellFailure(graph);
       // A graph that is kept warm is there before the first point: there is nothing to build yet.
-      if (graph.slots > 0 && !this.#settled.has(graph.metric)) this.#tell(graph);
+      if (graph.exists && graph.slots > 0 && !this.#built.has(graph.metric)) this.#tell(graph);
     }
   }
 
@@ -55,6 +60,18 @@ export class GraphLog {
     this.#logger.error({ fault }, 'a stored record is damaged: `vectord check` tells of all');
   }
 
+  /** Each failure of a graph, after which it is built anew. */
+  #tellFailure({ metric, failures, failure }: GraphStatus): void {
+    if (failures === (this.#failures.get(metric) ?? 0)) return;
+    this.#logger.error(
+      { graph: similarityName(metric), failures, failure },
+      'a graph was given up: searches scan all points until it is built anew',
+    );
+    this.#failures.set(metric, failures);
+    this.#toldAtMs.delete(metric);
+    this.#built.delete(metric);
+  }
+
   /** Each fault once, and again when it has become another. */
   #tellFault(what: string, fault: string | undefined): void {
     if (fault !== undefined && this.#faults.get(what) !== fault)
@@ -62,7 +79,7 @@ export class GraphLog {
     this.#faults.set(what, fault);
   }
 
-  #tell({ metric, linked, slots, caughtUp, failure }: EngineStatus['graphs'][number]): void {
+  #tell({ metric, linked, slots, caughtUp }: GraphStatus): void {
     const { hnswM, hnswEfConstruction } = this.#parameters;
     const graph = similarityName(metric);
     const toldAtMs = this.#toldAtMs.get(metric);
@@ -71,12 +88,9 @@ export class GraphLog {
       this.#logger.info({ graph, points: slots, hnswM, hnswEfConstruction }, 'building a graph');
       this.#toldAtMs.set(metric, nowMs);
     }
-    if (failure !== undefined) {
-      this.#logger.error({ graph, failure }, 'no graph: every search scans all points');
-      this.#settled.add(metric);
-    } else if (caughtUp) {
+    if (caughtUp) {
       this.#logger.info({ graph, points: slots }, 'the graph is built');
-      this.#settled.add(metric);
+      this.#built.add(metric);
     } else if (toldAtMs !== undefined && nowMs - toldAtMs >= PROGRESS_INTERVAL_MS) {
       this.#logger.info({ graph, linked, points: slots }, 'building a graph');
       this.#toldAtMs.set(metric, nowMs);

@@ -11,9 +11,10 @@ import { Rust } from './rust.mjs';
 import { SEARCH_MUTANTS } from './search.mjs';
 import { SERVER_MUTANTS } from './server.mjs';
 import { STORE_MUTANTS } from './store.mjs';
+import { THREAD_MUTANTS } from './threads.mjs';
 import { TypeScript } from './typescript.mjs';
 
-const ALL = [...STORE_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
+const ALL = [...STORE_MUTANTS, ...THREAD_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
 
 const wanted = process.argv[2] ?? '';
 const mutants = ALL.filter(({ name, file }) => name.includes(wanted) || file.includes(wanted));

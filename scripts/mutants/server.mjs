@@ -519,7 +519,7 @@ export const SERVER_MUTANTS = [
   mutant(
     'a graph that is built is told of again and again',
     'src/graph-log.ts',
-    "'the graph is built');\n      this.#settled.add(metric);",
+    "'the graph is built');\n      this.#built.add(metric);",
     "'the graph is built');",
     LOG_TESTS,
   ),

@@ -157,8 +157,13 @@ function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): vo
   );
   to.gauge(
     'vectord_graph_failed',
-    'Whether there is no graph because building it failed.',
-    each((graph) => Number(graph.failure !== undefined)),
+    'Whether it was given up and is not begun anew yet: searches scan all points.',
+    each((graph) => Number(!graph.exists)),
+  );
+  to.counter(
+    'vectord_graph_failures_total',
+    'How often it was given up; the log says why.',
+    each((graph) => graph.failures),
   );
 }
 

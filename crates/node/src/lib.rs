@@ -89,7 +89,11 @@ pub struct GraphStatus {
     pub slots: u32,
     /// Whether it has once been as good as complete.
     pub caught_up: bool,
-    /// Why there is no graph, if building it failed.
+    /// Whether there is one: one that failed is built anew after a while.
+    pub exists: bool,
+    /// How often it was given up because it failed.
+    pub failures: u32,
+    /// Why the last time.
     pub failure: Option<String>,
 }
 
@@ -338,6 +342,8 @@ impl NativeEngine {
             linked: graph.linked,
             slots: graph.slots,
             caught_up: graph.caught_up,
+            exists: graph.exists,
+            failures: graph.failures,
             failure: graph.failure,
         };
         EngineStatus {

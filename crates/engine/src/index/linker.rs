@@ -4,7 +4,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -25,6 +25,9 @@ const WAIT: Duration = Duration::from_millis(200);
 /// While slots are being given back or points settle, a thread looks again after this time whether a
 /// search that that waits for has ended.
 const EPOCH_WAIT: Duration = Duration::from_millis(1);
+
+/// A thread that panicked, and may do so again at once, rests for this time.
+const REST: Duration = Duration::from_secs(1);
 
 /// Wakes the linking threads when there is work, and makes them pause.
 #[derive(Default)]
@@ -120,21 +123,31 @@ impl Signal {
     }
 
     /// Waits that long, or until the threads should end or pause: whoever has to leave the work to
-    /// others need not hear of each claim that they finish.
+    /// others need not hear of each claim that they finish. While they finish a round of giving
+    /// slots back, before a pause, it waits for less.
     fn rest(&self, time: Duration) {
         let state = self.state();
-        if !state.is_stopped && !state.is_pausing {
+        if !state.is_stopped {
+            let time = if state.is_pausing { EPOCH_WAIT } else { time };
             drop(self.called.wait_timeout(state, time));
         }
     }
+}
 
-    fn begin_thread(&self) {
-        self.state().running += 1;
+/// A linking thread, of which nobody waits for anything once this is dropped: whatever ends it.
+struct Thread(Arc<Index>);
+
+impl Thread {
+    fn begin(index: &Arc<Index>) -> Thread {
+        index.linker.state().running += 1;
+        Thread(Arc::clone(index))
     }
+}
 
-    fn end_thread(&self) {
-        self.state().running -= 1;
-        self.parked.notify_all();
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.0.linker.state().running -= 1;
+        self.0.linker.parked.notify_all();
     }
 }
 
@@ -191,12 +204,10 @@ impl Linker {
 
     fn start_threads(index: &Arc<Index>, turns: Vec<Turn>) -> Result<Linker> {
         let spawn = |(number, turn)| {
-            let linking = Arc::clone(index);
-            index.linker.begin_thread();
+            let thread = Thread::begin(index);
             thread::Builder::new()
                 .name(format!("link-{number}"))
-                .spawn(move || run(&linking, turn))
-                .inspect_err(|_| index.linker.end_thread())
+                .spawn(move || run(&thread.0, turn))
         };
         let threads = turns.into_iter().enumerate().map(spawn);
         Ok(Linker {
@@ -221,6 +232,17 @@ impl Index {
         self.linker.pause()
     }
 
+    /// Gives up all that is half done: nobody knows how far a thread had come with it.
+    fn start_over(&self, reason: &str) {
+        for graph in &self.graphs {
+            if let Some(linked) = graph.current() {
+                graph.fail(&linked, Error::Internal(reason.into()).to_string());
+            }
+        }
+        self.abandon_round();
+        self.abandon_settling();
+    }
+
     /// Whether no graph that had caught up has fallen too far behind to take more points.
     pub fn has_room(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
@@ -234,26 +256,34 @@ impl Index {
 fn run(index: &Index, turn: Turn) {
     let mut scratch = Scratch::new();
     while !index.linker.is_stopped() {
-        if index.linker.is_pausing() && !index.reclaim.is_under_way() {
-            index.linker.park();
-            continue;
-        }
-        if !turn.has_come(&index.activity) {
-            index.linker.rest(GRACE);
-            continue;
-        }
-        if !work(index, turn, &mut scratch) {
-            let waits_for_epoch = index.reclaim.is_under_way() || index.settling.is_under_way();
-            if !waits_for_epoch {
-                // It may be long before there is more to do.
-                scratch = Scratch::new();
-            }
-            index
-                .linker
-                .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
+        let turned = catch_unwind(AssertUnwindSafe(|| take_turn(index, turn, &mut scratch)));
+        if turned.is_err() {
+            scratch = Scratch::new();
+            index.start_over("a linking thread panicked");
+            index.linker.rest(REST);
         }
     }
-    index.linker.end_thread();
+}
+
+/// Does what there is to do, or waits a little while.
+fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
+    if index.linker.is_pausing() && !index.reclaim.is_under_way() {
+        return index.linker.park();
+    }
+    if !turn.has_come(&index.activity) {
+        return index.linker.rest(GRACE);
+    }
+    if work(index, turn, scratch) {
+        return;
+    }
+    let waits_for_epoch = index.reclaim.is_under_way() || index.settling.is_under_way();
+    if !waits_for_epoch {
+        // It may be long before there is more to do.
+        *scratch = Scratch::new();
+    }
+    index
+        .linker
+        .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
 }
 
 /// Links the slots of one claim, notes which points all searches see, and does one piece of giving
@@ -271,6 +301,7 @@ pub(super) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
 fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
     let len = index.arena.slots();
     index.graphs.iter().find_map(|graph| {
+        graph.retry(Instant::now);
         let linked = graph.current()?;
         let slots = linked.claim(len)?;
         Some((graph, linked, slots))
@@ -286,7 +317,7 @@ fn link(
     scratch: &mut Scratch,
 ) {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        insert_all(index, turn, linked, slots, scratch)
+        insert_all(index, turn, (graph, linked), slots, scratch)
     }));
     let failure = match result {
         Ok(Ok(())) => None,
@@ -294,7 +325,11 @@ fn link(
         Err(_) => Some(Error::Internal("linking a point panicked".into()).to_string()),
     };
     if let Some(reason) = failure {
-        graph.fail(reason);
+        graph.fail(linked, reason);
+    }
+    if !graph.is_current(linked) {
+        // To searches that are on the graph, what it lacks stays in its tail.
+        return;
     }
     linked.finish(slots, index.arena.slots());
     index.gather(slots.slots());
@@ -304,12 +339,15 @@ fn link(
 fn insert_all(
     index: &Index,
     turn: Turn,
-    linked: &LinkedGraph,
+    (graph, linked): (&MetricGraph, &LinkedGraph),
     slots: &Claim,
     scratch: &mut Scratch,
 ) -> Result<()> {
     // From before a point is found to live until it is linked: giving slots back waits for it.
     let _pin = index.epochs.pin();
+    if !graph.is_current(linked) {
+        return Ok(());
+    }
     for slot in slots.slots() {
         let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.is_odd(slot);
         if wanted && !index.linker.is_stopped() {
@@ -323,7 +361,15 @@ fn insert_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::testing::line;
+    use crate::{
+        Metric,
+        index::{
+            Request,
+            plan::Plan,
+            testing::{id, line, work_on},
+        },
+        store::Location,
+    };
 
     const POINTS: u32 = 50;
 
@@ -366,5 +412,94 @@ mod tests {
             wait_until_all_are_linked(&index);
             linker.stop();
         }
+    }
+
+    #[test]
+    fn a_thread_rests_while_others_finish_a_round_before_a_pause() {
+        let signal = Signal::default();
+        signal.state().is_pausing = true;
+        let begun = Instant::now();
+        for _ in 0..40 {
+            signal.rest(GRACE);
+        }
+        // Each rest takes longer, except for one in many that the system ends for no reason.
+        assert!(begun.elapsed() > 20 * EPOCH_WAIT);
+    }
+
+    #[test]
+    fn an_insertion_that_fails_takes_no_point_from_searches_and_the_graph_comes_back() {
+        let index = line(POINTS);
+        work_on(&index);
+        let copy = u64::from(POINTS) + 1;
+        let place = index.arena.location(0);
+        index.insert(id(copy as usize), place, copy).unwrap();
+        index.publish(copy);
+        let request = Request {
+            metric: Metric::Euclidean,
+            query: &[0.0],
+            limit: 3,
+            ef: 3,
+        };
+        let nearest = [id(1), id(copy as usize), id(2)];
+        let view = index.view();
+        let begun_before = view.prepare(request).by(Plan::Graph);
+        assert_eq!(begun_before.plan(), Plan::Graph);
+
+        let nowhere = Location {
+            segment: u32::MAX,
+            ..place
+        };
+        index.arena.relocate(POINTS, nowhere);
+        let scratch = &mut Scratch::new();
+        assert!(work(&index, Turn::Always, scratch), "linking the copy");
+        index.arena.relocate(POINTS, place);
+        let [status] = &index.graphs()[..] else {
+            panic!("there is one graph");
+        };
+        assert!(!status.exists);
+        assert_eq!(status.failures, 1);
+        assert!(status.failure.as_ref().unwrap().contains("panicked"));
+
+        let ids = |hits: Vec<crate::Hit>| hits.iter().map(|hit| hit.id).collect::<Vec<_>>();
+        assert_eq!(ids(begun_before.run(scratch).unwrap()), nearest);
+        assert_eq!(ids(index.search(request, scratch).unwrap()), nearest);
+        drop(begun_before);
+        drop(view);
+
+        let later = || Instant::now() + Duration::from_mins(1);
+        index.graph(Metric::Euclidean).retry(later);
+        work_on(&index);
+        assert_eq!(linked(&index), POINTS + 1);
+        let view = index.view();
+        let walk = view.prepare(request).by(Plan::Graph);
+        assert_eq!(walk.plan(), Plan::Graph);
+        assert_eq!(ids(walk.run(scratch).unwrap()), nearest);
+    }
+
+    #[test]
+    fn a_thread_that_panics_anywhere_lets_others_pause_and_goes_on() {
+        let index = line(POINTS);
+        work_on(&index);
+        // Nothing knows this slot: to ask whether its point is gone is a panic.
+        index.gather([u32::MAX - 1].into_iter());
+        let linker = Linker::start_threads(&index, vec![Turn::Always]).unwrap();
+        while index.graphs()[0].failures == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(index.pause_linking());
+        wait_until_all_are_linked(&index);
+        linker.stop();
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_a_panic_has_ended() {
+        let index = line(POINTS);
+        let thread = Thread::begin(&index);
+        let ended = thread::spawn(move || {
+            let _thread = thread;
+            panic!("a linking thread that panics on purpose");
+        });
+        assert!(ended.join().is_err());
+        drop(index.pause_linking());
     }
 }

@@ -1,10 +1,23 @@
 //! The life of the graph of a metric: begun when the metric is first asked for, kept up from then
 //! on.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
 
 use super::linked::LinkedGraph;
-use crate::{Metric, graph::Params, sync::RwLock};
+use crate::{
+    Metric,
+    graph::Params,
+    sync::{RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+/// A graph that failed is begun again after this time, then after twice as long with each failure.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The time is doubled so often at most: a graph that always fails costs a build each 17 minutes.
+const MOST_DOUBLINGS: u32 = 10;
 
 /// The graph that answers searches under a metric, or none yet.
 pub struct MetricGraph {
@@ -16,7 +29,18 @@ pub struct MetricGraph {
 #[derive(Default)]
 struct State {
     current: Option<Arc<LinkedGraph>>,
+    /// When to begin it again, while there is none because it failed.
+    retry_at: Option<Instant>,
+    failures: u32,
+    /// Why it failed last.
     failure: Option<String>,
+}
+
+impl State {
+    fn begin(&mut self, metric: Metric, params: Params) {
+        self.current = Some(Arc::new(LinkedGraph::new(metric, params)));
+        self.retry_at = None;
+    }
 }
 
 impl MetricGraph {
@@ -36,48 +60,112 @@ impl MetricGraph {
         self.metric
     }
 
-    /// The graph to search, if there is one.
+    /// The graph to search, if there is one. Whoever walks it holds a pin from before this call: it
+    /// may be given up at any time, and no slot that it holds gets another point until the pin ends.
     #[must_use]
     pub fn current(&self) -> Option<Arc<LinkedGraph>> {
-        self.state
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .current
-            .clone()
+        self.read().current.clone()
     }
 
-    /// Begins the graph if there is none; true if it did. One that failed is not begun again.
+    /// Whether this is the graph to search, and has not been given up.
+    #[must_use]
+    pub fn is_current(&self, linked: &LinkedGraph) -> bool {
+        let state = self.read();
+        let current = state.current.as_deref();
+        current.is_some_and(|current| std::ptr::eq(current, linked))
+    }
+
+    /// Begins the graph if there is none; true if it did. One that failed has to wait.
     pub fn want(&self) -> bool {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if state.current.is_some() || state.failure.is_some() {
+        let mut state = self.write();
+        if state.current.is_some() || state.retry_at.is_some() {
             return false;
         }
-        state.current = Some(Arc::new(LinkedGraph::new(self.metric, self.params)));
+        state.begin(self.metric, self.params);
         true
+    }
+
+    /// Begins a graph anew that failed, once it has waited.
+    pub fn retry(&self, now: impl Fn() -> Instant) {
+        let is_due = |state: &State| state.retry_at.is_some_and(|at| at <= now());
+        if is_due(&self.read()) {
+            let mut state = self.write();
+            if is_due(&state) {
+                state.begin(self.metric, self.params);
+            }
+        }
     }
 
     /// Takes over a graph from before, as the one to search and keep up.
     pub fn adopt(&self, linked: Arc<LinkedGraph>) {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        state.current = Some(linked);
+        self.write().current = Some(linked);
     }
 
-    /// Gives up the graph for good: searches scan from now on.
-    pub fn fail(&self, reason: String) {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        *state = State {
-            current: None,
-            failure: Some(reason),
-        };
+    /// Gives up a graph, unless that was done already: searches scan until another is built.
+    pub fn fail(&self, linked: &LinkedGraph, reason: String) {
+        let mut state = self.write();
+        let current = state.current.as_deref();
+        if current.is_some_and(|current| std::ptr::eq(current, linked)) {
+            let wait = RETRY * 2_u32.pow(state.failures.min(MOST_DOUBLINGS));
+            *state = State {
+                current: None,
+                retry_at: Some(Instant::now() + wait),
+                failures: state.failures + 1,
+                failure: Some(reason),
+            };
+        }
     }
 
-    /// Why there is no graph, if it failed.
+    /// How often the graph was given up, and why the last time.
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
-        self.state
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .failure
-            .clone()
+    pub fn failures(&self) -> (u32, Option<String>) {
+        let state = self.read();
+        (state.failures, state.failure.clone())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_that_fails_is_begun_again_and_waits_twice_as_long_each_time_up_to_a_bound() {
+        let graph = MetricGraph::new(Metric::Euclidean, Params::default());
+        assert!(graph.want());
+        let waits = (0..=MOST_DOUBLINGS).map(|doublings| RETRY * 2_u32.pow(doublings));
+        let longest = RETRY * 2_u32.pow(MOST_DOUBLINGS);
+        for (wait, failures) in waits.chain([longest; 2]).zip(1..) {
+            let before = Instant::now();
+            graph.fail(&graph.current().unwrap(), format!("failure {failures}"));
+            let after = Instant::now();
+            assert!(!graph.want(), "a search begins it no sooner");
+            graph.retry(|| before + wait * 9 / 10);
+            assert!(graph.current().is_none(), "after failure {failures}");
+            graph.retry(|| after + wait);
+            assert!(graph.current().is_some(), "after failure {failures}");
+            let reason = format!("failure {failures}");
+            assert_eq!(graph.failures(), (failures, Some(reason)));
+        }
+    }
+
+    #[test]
+    fn what_fails_on_a_graph_that_was_given_up_is_no_failure_of_the_next() {
+        let graph = MetricGraph::new(Metric::Euclidean, Params::default());
+        graph.want();
+        let given_up = graph.current().unwrap();
+        graph.fail(&given_up, "first".into());
+        graph.retry(|| Instant::now() + RETRY);
+        graph.fail(&given_up, "late".into());
+        assert!(graph.current().is_some());
+        assert_eq!(graph.failures(), (1, Some("first".into())));
     }
 }

@@ -63,7 +63,11 @@ pub struct GraphStatus {
     pub slots: u32,
     /// Whether it has once been as good as complete.
     pub caught_up: bool,
-    /// Why there is no graph, if building it failed.
+    /// Whether there is one: one that failed is built anew after a while.
+    pub exists: bool,
+    /// How often it was given up because it failed.
+    pub failures: u32,
+    /// Why the last time.
     pub failure: Option<String>,
 }
 
@@ -251,7 +255,8 @@ impl Index {
         self.linker.wake();
     }
 
-    /// Begins the graph that answers searches under `metric`, unless it is there or has failed.
+    /// Begins the graph that answers searches under `metric`, unless it is there or has failed: then
+    /// the linking threads begin it in its time.
     pub fn want_graph(&self, metric: Metric) {
         if self.graph(metric).want() {
             self.linker.wake();
@@ -278,14 +283,16 @@ impl Index {
         let slots = self.arena.slots();
         let status = |graph: &MetricGraph| {
             let current = graph.current();
-            let failure = graph.failure();
-            (current.is_some() || failure.is_some()).then(|| GraphStatus {
+            let (failures, failure) = graph.failures();
+            (current.is_some() || failures > 0).then(|| GraphStatus {
                 metric: graph.metric(),
                 linked: current
                     .as_ref()
                     .map_or(0, |linked| slots.saturating_sub(linked.tail_len(slots))),
-                caught_up: current.is_some_and(|linked| linked.caught_up()),
+                caught_up: current.as_ref().is_some_and(|linked| linked.caught_up()),
+                exists: current.is_some(),
                 slots,
+                failures,
                 failure,
             })
         };

@@ -63,6 +63,8 @@ struct Round {
     /// The slots to give back, in order.
     dead: Vec<u32>,
     repairs: Vec<Arc<Repair>>,
+    /// How many graphs had been given up when the last wait began.
+    given_up: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,6 +148,7 @@ impl Index {
             return false;
         }
         round.dead = dead;
+        round.given_up = self.given_up();
         round.step = Step::Withdraw {
             epoch: self.epochs.advance(),
         };
@@ -174,7 +177,7 @@ impl Index {
                 continue;
             };
             let withdraw = || linked.graph.withdraw(&round.dead);
-            let leaving = attempt(graph, withdraw).unwrap_or_default();
+            let leaving = attempt(graph, &linked, withdraw).unwrap_or_default();
             if !leaving.is_empty() {
                 round.repairs.push(Arc::new(Repair {
                     metric: graph.metric(),
@@ -205,16 +208,18 @@ impl Index {
         };
         let end = repair.leaving.len().min(next + HEAL_CHUNK);
         let graph = &repair.linked.graph;
-        let healed = attempt(self.graph(repair.metric), || {
+        let healed = attempt(self.graph(repair.metric), &repair.linked, || {
             graph.heal(&self.arena, &repair.leaving[next..end], scratch)
         });
-        if end < repair.leaving.len() && healed.is_some() {
-            return Step::Heal {
-                repair: number,
-                next: end,
-            };
+        if healed.is_some() {
+            if end < repair.leaving.len() {
+                return Step::Heal {
+                    repair: number,
+                    next: end,
+                };
+            }
+            graph.move_entries();
         }
-        graph.move_entries();
         Step::Heal {
             repair: number + 1,
             next: 0,
@@ -235,35 +240,58 @@ impl Index {
         };
         drop(round);
         let pin = self.epochs.pin();
-        attempt(self.graph(repair.metric), || {
+        attempt(self.graph(repair.metric), &repair.linked, || {
             repair.linked.graph.mend_rows(&self.arena, rows, scratch)
         });
         drop(pin);
         let mut round = self.reclaim.round();
         let repairs = round.repairs.len();
+        let is_same_round = round.repairs.iter().any(|one| Arc::ptr_eq(one, &repair));
         if let Step::Mend {
             repair, under_way, ..
         } = &mut round.step
+            && is_same_round
         {
             *under_way -= 1;
             if *under_way == 0 && *repair == repairs {
-                round.step = Step::Free {
-                    epoch: self.epochs.advance(),
-                };
+                self.wait_to_free(&mut round);
             }
         }
         true
     }
 
+    fn wait_to_free(&self, round: &mut Round) {
+        round.given_up = self.given_up();
+        round.step = Step::Free {
+            epoch: self.epochs.advance(),
+        };
+    }
+
+    /// How many graphs have been given up so far.
+    fn given_up(&self) -> u32 {
+        self.graphs.iter().map(|graph| graph.failures().0).sum()
+    }
+
+    /// Gives up the round under way. Its points stay dead, for another round.
+    pub(super) fn abandon_round(&self) {
+        *self.reclaim.round() = Round::default();
+        self.reclaim.is_under_way.store(false, Ordering::Relaxed);
+    }
+
     fn free(&self, round: &mut Round) -> bool {
-        for repair in &round.repairs {
-            repair.linked.graph.forget(&repair.leaving);
-        }
         let graphs: Vec<_> = self
             .graphs
             .iter()
             .filter_map(MetricGraph::current)
             .collect();
+        if self.given_up() != round.given_up {
+            // Somebody may still stand on a point of a graph that is not among these any more.
+            self.wait_to_free(round);
+            return true;
+        }
+        for repair in &round.repairs {
+            repair.linked.graph.forget(&repair.leaving);
+        }
         let mut freed = std::mem::take(&mut round.dead);
         let dead = freed.len();
         freed.retain(|&slot| !graphs.iter().any(|linked| linked.graph.contains(slot)));
@@ -302,14 +330,22 @@ fn claim_rows(round: &mut Round, number: usize, next: u32) -> Option<(Arc<Repair
     Some((repair, next..end))
 }
 
-/// Works on a graph, which is given up for good if that fails.
-fn attempt<T>(graph: &MetricGraph, work: impl FnOnce() -> Result<T>) -> Option<T> {
+/// Works on a graph, which is given up if that fails. To one that was given up nothing is done:
+/// those who walk it find their way only while it stays as it was.
+fn attempt<T>(
+    graph: &MetricGraph,
+    linked: &LinkedGraph,
+    work: impl FnOnce() -> Result<T>,
+) -> Option<T> {
+    if !graph.is_current(linked) {
+        return None;
+    }
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return Some(done),
         Ok(Err(error)) => error,
         Err(_) => Error::Internal("repairing a graph panicked".into()),
     };
-    graph.fail(failure.to_string());
+    graph.fail(linked, failure.to_string());
     None
 }
 
@@ -382,6 +418,48 @@ mod tests {
         assert!(!(0..100).any(|slot| linked.graph.contains(slot)));
         assert_eq!(index.arena.free_len(), 100);
         linked.graph.assert_sound();
+    }
+
+    #[test]
+    fn a_round_waits_once_more_where_a_graph_was_given_up_meanwhile() {
+        let index = linked(200, 1);
+        let graph = index.graph(Metric::Euclidean);
+        let linked = graph.current().unwrap();
+        delete(&index, 1..=100);
+        let first = index.epochs.pin();
+        go_on(&index);
+        let second = index.epochs.pin();
+        drop(first);
+        go_on(&index);
+        let third = index.epochs.pin();
+        drop(second);
+        go_on(&index);
+        assert!(matches!(index.reclaim.round().step, Step::Free { .. }));
+
+        let on_the_graph = index.epochs.pin();
+        graph.fail(&linked, "for a test".into());
+        drop(third);
+        assert!(go_on(&index));
+        assert_eq!(index.arena.free_len(), 0, "somebody may stand there");
+        drop(on_the_graph);
+        assert!(go_on(&index));
+        assert_eq!(index.arena.free_len(), 100);
+    }
+
+    #[test]
+    fn nothing_is_done_to_a_graph_that_was_given_up() {
+        let index = linked(200, 1);
+        let graph = index.graph(Metric::Euclidean);
+        let linked = graph.current().unwrap();
+        delete(&index, 1..=100);
+        let pin = index.epochs.pin();
+        go_on(&index);
+        graph.fail(&linked, "for a test".into());
+        drop(pin);
+        go_on(&index);
+        assert!((0..200).all(|slot| linked.graph.contains(slot)));
+        assert_eq!(linked.graph.len(), 200, "no point has been withdrawn");
+        assert_eq!(index.arena.free_len(), 100);
     }
 
     #[test]

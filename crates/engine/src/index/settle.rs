@@ -54,6 +54,13 @@ impl Index {
         self.settling.is_under_way.store(true, Ordering::Relaxed);
     }
 
+    /// Forgets the points on their way: searches look closer at them, as they do at first.
+    pub(super) fn abandon_settling(&self) {
+        let gathered = self.settling.gathered.lock();
+        *gathered.unwrap_or_else(PoisonError::into_inner) = Gathered::default();
+        self.settling.is_under_way.store(false, Ordering::Relaxed);
+    }
+
     /// Notes the points for which the wait is over, and begins the next wait. Says whether there
     /// was anything to do.
     pub(super) fn settle(&self) -> bool {

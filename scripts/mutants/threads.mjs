@@ -1,0 +1,117 @@
+// Mistakes in what threads share and in what becomes of them after a panic. Each replaces text that
+// is in a file exactly once, and names the arguments of `cargo test` that must notice it.
+
+const CRATE = 'crates/engine/src';
+const INDEX = 'crates/engine/src/index';
+
+const SNAPSHOT_TESTS = ['--test', 'snapshots'];
+const LINKER_TESTS = ['--lib', 'index::linker'];
+const GRAPH_TESTS = ['--lib', 'index::metric_graph'];
+const RECLAIM_TESTS = ['--lib', 'index::reclaim'];
+const PANIC_TESTS = ['--lib', 'a_panic_of'];
+const LIVES_TESTS = ['--lib', 'index::lives'];
+
+export const THREAD_MUTANTS = [
+  mutant(
+    'a thread that may not work spins before a pause',
+    `${INDEX}/linker.rs`,
+    'if state.is_pausing { EPOCH_WAIT } else { time }',
+    'if state.is_pausing { Duration::ZERO } else { time }',
+    LINKER_TESTS,
+  ),
+  mutant(
+    'a linking thread that panics ends',
+    `${INDEX}/linker.rs`,
+    'index.start_over("a linking thread panicked");',
+    'return;',
+    LINKER_TESTS,
+  ),
+  mutant(
+    'a linking thread that has ended is waited for',
+    `${INDEX}/linker.rs`,
+    'self.0.linker.state().running -= 1;',
+    '',
+    LINKER_TESTS,
+  ),
+  mutant(
+    'what a graph lacks that failed is not in its tail',
+    `${INDEX}/linker.rs`,
+    'if !graph.is_current(linked) {\n        // To',
+    'if false {\n        // To',
+    LINKER_TESTS,
+  ),
+  mutant(
+    'a graph that failed is never begun again',
+    `${INDEX}/metric_graph.rs`,
+    'if is_due(&self.read()) {',
+    'if is_due(&self.read()) && false {',
+    LINKER_TESTS,
+  ),
+  mutant(
+    'a graph that fails again waits no longer',
+    `${INDEX}/metric_graph.rs`,
+    'RETRY * 2_u32.pow(state.failures.min(MOST_DOUBLINGS))',
+    'RETRY',
+    GRAPH_TESTS,
+  ),
+  mutant(
+    'what fails late on a graph takes the next one',
+    `${INDEX}/metric_graph.rs`,
+    'if current.is_some_and(|current| std::ptr::eq(current, linked)) {',
+    'if current.is_some_and(|current| std::ptr::eq(current, linked) || true) {',
+    GRAPH_TESTS,
+  ),
+  mutant(
+    'slots are freed under those on a graph that was given up',
+    `${INDEX}/reclaim.rs`,
+    'if self.given_up() != round.given_up {',
+    'if self.given_up() != round.given_up && false {',
+    RECLAIM_TESTS,
+  ),
+  mutant(
+    'points are taken out of a graph that was given up',
+    `${INDEX}/reclaim.rs`,
+    'if !graph.is_current(linked) {\n        return None;',
+    'if false {\n        return None;',
+    RECLAIM_TESTS,
+  ),
+  mutant(
+    'a request that a panic of the writer passes over is not answered',
+    `${CRATE}/writer.rs`,
+    'drop(catch_unwind(AssertUnwindSafe(answer)));',
+    'drop(answer);',
+    PANIC_TESTS,
+  ),
+  mutant(
+    'writes go on after a panic of the writer',
+    `${CRATE}/writer.rs`,
+    'Err(_) => self.note(&panicked()),',
+    'Err(_) => {}',
+    PANIC_TESTS,
+  ),
+  mutant(
+    'writes go on after a panic of what the writer does for others',
+    `${CRATE}/writer.rs`,
+    'AssertUnwindSafe(|| work(&mut self.store))).is_err()',
+    'AssertUnwindSafe(|| work(&mut self.store))).is_err() && false',
+    PANIC_TESTS,
+  ),
+  mutant(
+    'a slot restored as free is one that was never deleted',
+    `${INDEX}/arena.rs`,
+    'self.lives.begin_free(slot);',
+    '',
+    SNAPSHOT_TESTS,
+  ),
+  mutant(
+    'a slot is free from the start on without a delete',
+    `${INDEX}/lives.rs`,
+    'self.end(slot, BEFORE_ALL);',
+    '',
+    LIVES_TESTS,
+  ),
+];
+
+function mutant(name, file, from, to, tests) {
+  return { name, file, from, to, tests };
+}
