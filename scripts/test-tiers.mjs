@@ -3,7 +3,7 @@
 // something stays in the quick tier.
 
 /** Test programs of the engine. */
-export const LONG_RUST_TARGETS = ['compaction', 'graph_recall', 'quality', 'reclaim'];
+export const LONG_RUST_TARGETS = ['compaction', 'graph_recall', 'itself', 'quality', 'reclaim'];
 
 /** Tests of the engine's library, by a part of their names. */
 export const LONG_RUST_TESTS = [

@@ -4,6 +4,9 @@
 const SEARCH = 'crates/engine/src/index/search.rs';
 const PLAN = 'crates/engine/src/index/plan.rs';
 const WALK = 'crates/engine/src/graph/search.rs';
+const FIRSTS = 'crates/engine/src/graph/firsts.rs';
+const REPAIR = 'crates/engine/src/graph/repair.rs';
+const SNAPSHOT = 'crates/engine/src/index/snapshot.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];
 const GRAPH_TESTS = ['--lib', 'graph::'];
@@ -13,6 +16,7 @@ const EXTREMES_TESTS = ['--test', 'quality', 'extremes::'];
 const ENGINE_TESTS = ['--test', 'engine'];
 const CHURN_TESTS = ['--test', 'churn'];
 const ROT_TESTS = ['--test', 'rot'];
+const ITSELF_TESTS = ['--test', 'itself'];
 
 export const SEARCH_MUTANTS = [
   mutant(
@@ -132,6 +136,34 @@ export const SEARCH_MUTANTS = [
     WALK,
     'for slot in self.links.twins(neighbor.slot) {',
     'for slot in self.links.twins(neighbor.slot).take(0) {',
+    GRAPH_TESTS,
+  ),
+  mutant(
+    'what equals a query is left to the walk',
+    SEARCH,
+    'graph.list_equal(arena, request.query, wanted, accept, &mut slots)?;',
+    'graph.list_equal(arena, request.query, 0, accept, &mut slots)?;',
+    ITSELF_TESTS,
+  ),
+  mutant(
+    'points of a snapshot are not found by their vectors',
+    SNAPSHOT,
+    'linked.graph.enter_firsts(&self.arena)?;',
+    '',
+    ITSELF_TESTS,
+  ),
+  mutant(
+    'a point that is gone is found by its vector for ever',
+    REPAIR,
+    'self.firsts.strike(points, slot);',
+    '',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'zeros of different signs have different hashes',
+    FIRSTS,
+    '(value + 0.0).to_bits()',
+    'value.to_bits()',
     GRAPH_TESTS,
   ),
 ];

@@ -36,6 +36,9 @@ impl Graph {
         };
         self.links.reserve(slot, new.level)?;
         let linked = self.link_somewhere(points, new, scratch)?;
+        if linked != Linked::AsTwin {
+            self.firsts.enter(points, slot)?;
+        }
         self.links.finish(slot, new.level, linked == Linked::AsTwin);
         self.len.fetch_add(1, AcqRel);
         Ok(())
@@ -52,6 +55,9 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let taking = Taking { points, takes };
+        if self.join_twins(&taking, new.slot) {
+            return Ok(Linked::AsTwin);
+        }
         let vectors = self.vectors(points);
         if let Some(codes) = self.codes(points) {
             let linked =
@@ -87,7 +93,6 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let mut target = Target::new(space.of(new.slot));
-        let own_rank = target.neighbor(new.slot).rank;
         let top = new.level.min(highest.level);
         self.approach(
             &mut target,
@@ -112,11 +117,6 @@ impl Graph {
             } = &mut *scratch;
             ranked.clear();
             ranked.extend(pool.neighbors());
-            if let Some(twin) = equal_vector(taking.points, new.slot, own_rank, ranked)
-                && self.append_twin(taking, twin, new.slot)
-            {
-                return Ok(Linked::AsTwin);
-            }
             if !space.can_tell_apart(new.slot, ranked) {
                 return Ok(Linked::Unsure);
             }
@@ -275,19 +275,4 @@ pub(super) fn scramble(number: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ (bits >> 31)
-}
-
-/// The candidate whose vector equals that of `slot`: its rank is then the one that the point has
-/// against itself, to the last bit.
-fn equal_vector(
-    points: &impl Points,
-    slot: u32,
-    own_rank: f32,
-    candidates: &[Neighbor],
-) -> Option<u32> {
-    let vector = points.vector(slot);
-    let twin = candidates.iter().find(|candidate| {
-        candidate.rank.to_bits() == own_rank.to_bits() && points.vector(candidate.slot) == vector
-    })?;
-    Some(twin.slot)
 }

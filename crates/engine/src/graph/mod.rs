@@ -10,7 +10,7 @@
 //! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `reach`).
 //! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
 //!   links: thousands of copies of one vector cost one place in the graph. In the pool of a search
-//!   each takes a place of its own.
+//!   each takes a place of its own. Points are found by their vectors (see `firsts`).
 //! - A full row is thinned out when a link is to be added, and then takes several.
 //! - Points that a search must not return are walked through without taking one of its places.
 //! - Deleted points are taken out in place, and their slots can be used again (see `repair`).
@@ -19,6 +19,7 @@ mod build;
 mod choose;
 mod doubt;
 mod entries;
+mod firsts;
 mod links;
 mod pool;
 mod ranks;
@@ -37,6 +38,7 @@ use crate::{
     sync::atomic::{AtomicU32, Ordering::Acquire},
 };
 use entries::{Entries, Entry};
+use firsts::Firsts;
 use links::Links;
 pub use pool::Neighbor;
 use pool::Pool;
@@ -67,6 +69,7 @@ pub struct Graph {
     params: Params,
     links: Links,
     entries: Entries,
+    firsts: Firsts,
     len: AtomicU32,
 }
 
@@ -87,6 +90,7 @@ impl Graph {
             params,
             links: Links::new(params.m),
             entries: Entries::new(),
+            firsts: Firsts::new(),
             len: AtomicU32::new(0),
         }
     }

@@ -96,7 +96,7 @@ impl Graph {
 
     /// Whether something new may be linked to a point. What is not deleted does not leave.
     #[inline]
-    fn takes_links<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
+    pub(super) fn takes_links<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
         taking.takes == Takes::Any
             || !taking.points.is_gone(slot)
             || !self.links.is_leaving(slot)
@@ -215,8 +215,9 @@ impl Graph {
         Ok(leaving)
     }
 
-    /// The second step, by one thread at a time: takes points that are leaving out of the tree.
-    /// All that leave must go through this, in as many calls as one likes.
+    /// The second step, by one thread at a time: takes points that are leaving out of the tree, and
+    /// out of what is found by its vector. All that leave must go through this, in as many calls as
+    /// one likes.
     ///
     /// Without such a point, what it was linked to for good is in several parts. Most are small, a
     /// point with its few children: these are joined by their shortest link to a point of any other
@@ -234,6 +235,9 @@ impl Graph {
     ) -> Result<()> {
         let mut orphans = Vec::new();
         for &slot in leaving {
+            if !self.links.is_twin(slot) {
+                self.firsts.strike(points, slot);
+            }
             let _whole = self.links.hold_tree();
             let space = self.vectors(points);
             let ranks = space.of(slot);

@@ -59,16 +59,6 @@ impl<R: Ranks> Target<R> {
         }
     }
 
-    /// The point in `slot` with its rank.
-    #[inline]
-    pub fn neighbor(&mut self, slot: u32) -> Neighbor {
-        self.evaluations += 1;
-        Neighbor {
-            rank: self.ranks.rank(slot),
-            slot,
-        }
-    }
-
     /// Ranks points of which the slots are known; what ranking reads should be on its way.
     #[inline]
     fn rank_all(&mut self, neighbors: &mut [Neighbor]) {

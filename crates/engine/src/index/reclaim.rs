@@ -416,6 +416,7 @@ mod tests {
         drop(third);
         assert!(go_on(&index));
         assert!(!(0..100).any(|slot| linked.graph.contains(slot)));
+        assert_eq!(linked.graph.firsts_len(), 100, "some are found for ever");
         assert_eq!(index.arena.free_len(), 100);
         linked.graph.assert_sound();
     }

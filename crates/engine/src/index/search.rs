@@ -128,6 +128,11 @@ impl View<'_> {
         prepared
     }
 
+    /// Whether the view contains the point in `slot`.
+    fn contains(&self, slot: u32) -> bool {
+        slot < self.slots && self.index.arena.is_visible(slot, self.sequence)
+    }
+
     fn scope(&self) -> Scope<'_> {
         Scope {
             arena: &self.index.arena,
@@ -385,7 +390,12 @@ impl<'v, 'q> Prepared<'v, 'q> {
         for &Neighbor { rank, slot } in found.filter(|found| !tail.contains(found.slot)) {
             best.offer(candidate(rank, slot));
         }
-        let hits = self.rank_candidates(&best.into_sorted())?;
+        let mut slots = slots_of(&best.into_sorted());
+        // A walk may miss what equals the query.
+        let accept = |slot| view.contains(slot);
+        let graph = &linked.graph;
+        graph.list_equal(arena, request.query, wanted, accept, &mut slots)?;
+        let hits = self.rank(self.with_odd(slots))?;
         self.measure_scan(start.elapsed());
         Ok(hits)
     }
@@ -397,7 +407,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);
-        let accept = |slot| slot < view.slots && arena.is_visible(slot, view.sequence);
+        let accept = |slot| view.contains(slot);
         let start = Instant::now();
         let limit = self.request.limit;
         let graph = &linked.graph;
@@ -445,17 +455,12 @@ impl<'v, 'q> Prepared<'v, 'q> {
         let reach = measure.upper_bound(last_sure);
         let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
         if covers || !may_have_missed {
-            return self.rank_candidates(&candidates);
+            return self.rank(self.with_odd(slots_of(&candidates)));
         }
         // More points than the margin holds are as near as single precision can tell: take them
         // all, or the exact answer would be a matter of rounding.
         let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
         self.rank(self.with_odd(near))
-    }
-
-    fn rank_candidates(&self, candidates: &[Candidate]) -> Result<Vec<Hit>> {
-        let slots = candidates.iter().map(|candidate| candidate.slot).collect();
-        self.rank(self.with_odd(slots))
     }
 
     /// Ranks every point in double precision.
@@ -467,10 +472,8 @@ impl<'v, 'q> Prepared<'v, 'q> {
 
     /// The candidates and all points that only double precision can rank, each once.
     fn with_odd(&self, mut slots: Vec<u32>) -> Vec<u32> {
-        let view = self.view;
-        let odd = view.index.odd();
-        let visible =
-            |&slot: &u32| slot < view.slots && view.index.arena.is_visible(slot, view.sequence);
+        let odd = self.view.index.odd();
+        let visible = |&slot: &u32| self.view.contains(slot);
         slots.extend(odd.iter().copied().filter(visible));
         slots.sort_unstable();
         slots.dedup();
@@ -552,6 +555,10 @@ fn scattered(turn: u32, end: u32) -> u32 {
     // The golden ratio of 2³²: its multiples fill the range evenly.
     let spread = (turn + 1).wrapping_mul(0x9e37_79b9);
     ((u64::from(spread) * u64::from(end)) >> 32) as u32
+}
+
+fn slots_of(candidates: &[Candidate]) -> Vec<u32> {
+    candidates.iter().map(|candidate| candidate.slot).collect()
 }
 
 fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
