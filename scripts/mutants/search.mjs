@@ -6,6 +6,7 @@ const PLAN = 'crates/engine/src/index/plan.rs';
 const WALK = 'crates/engine/src/graph/search.rs';
 const FIRSTS = 'crates/engine/src/graph/firsts.rs';
 const REPAIR = 'crates/engine/src/graph/repair.rs';
+const RECLAIM = 'crates/engine/src/index/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];
@@ -141,8 +142,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'what equals a query is left to the walk',
     SEARCH,
-    'graph.list_equal(arena, request.query, wanted, accept, &mut slots)?;',
-    'graph.list_equal(arena, request.query, 0, accept, &mut slots)?;',
+    'graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)?',
+    'graph.list_equal(arena, request.query, 0, patience, accept, &mut slots)?',
     ITSELF_TESTS,
   ),
   mutant(
@@ -156,6 +157,48 @@ export const SEARCH_MUTANTS = [
     'a point that is gone is found by its vector for ever',
     REPAIR,
     'self.firsts.strike(points, slot);',
+    '',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search on the loop goes through any number of deleted points',
+    WALK,
+    'self.patience(ef).min(scratch.patience())',
+    'self.patience(ef)',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search goes through any number of deleted copies',
+    WALK,
+    '} else if !pool.pass_leaf() {',
+    '} else if false {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search that gave up on the loop is scanned there',
+    SEARCH,
+    'Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))',
+    'if hits.len() >= self.request.limit { Ok(Some(hits)) } else { self.scan().map(Some) }',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'no round begins for the deleted points that searches meet',
+    RECLAIM,
+    '|| is_in_the_way && dead',
+    '|| false && is_in_the_way && dead',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'deleted points met in passing begin a round',
+    RECLAIM,
+    'if points > breadth {',
+    'if points > 0 {',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'the points that searches met before a round begin the next',
+    RECLAIM,
+    'self.reclaim.passed.store(0, Ordering::Relaxed);',
     '',
     INDEX_TESTS,
   ),

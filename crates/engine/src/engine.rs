@@ -243,12 +243,12 @@ impl Engine {
         })
     }
 
-    /// Answers a search on the calling thread, or `None` if it would take it too long: then
-    /// [`Engine::search_batch`] is the way.
+    /// Answers a search on the calling thread, or `None` if it would take it too long, or is found
+    /// to among many deleted points: then [`Engine::search_batch`] is the way.
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
         self.check_queries(vector, slice::from_ref(query))?;
         thread_local! {
-            static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
+            static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::impatient());
         }
         self.while_open(|| {
             let view = self.index.view();
@@ -256,7 +256,7 @@ impl Engine {
             if search.cost() > MAX_TIME_AT_ONCE {
                 return Ok(None);
             }
-            SCRATCH.with_borrow_mut(|scratch| search.run(scratch).map(Some))
+            SCRATCH.with_borrow_mut(|scratch| search.run_at_once(scratch))
         })
     }
 

@@ -146,30 +146,36 @@ fn fold(a: u64, b: u64) -> u64 {
 impl Graph {
     /// Adds those points to `slots` whose vectors equal `vector` and that `accept` lets pass, the
     /// oldest first and `limit` at most. Unlike a walk, this misses no point whose insertion is
-    /// finished.
+    /// finished. False if it gave up after `patience` points that did not pass.
     pub fn list_equal(
         &self,
         points: &impl Points,
         vector: &[f32],
         limit: usize,
+        mut patience: usize,
         accept: impl Fn(u32) -> bool,
         slots: &mut Vec<u32>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let end = slots.len() + limit;
-        let failed = self.firsts.find(points, vector, |first| {
-            let copies = std::iter::once(first).chain(self.links.twins(first));
-            for slot in copies.filter(|&slot| accept(slot)) {
+        let ended = self.firsts.find(points, vector, |first| {
+            for slot in std::iter::once(first).chain(self.links.twins(first)) {
                 if slots.len() == end {
                     break;
                 }
-                if slots.try_reserve(1).is_err() {
-                    return Some(Error::Overloaded("no memory for results".into()));
+                if accept(slot) {
+                    if slots.try_reserve(1).is_err() {
+                        return Some(Err(Error::Overloaded("no memory for results".into())));
+                    }
+                    slots.push(slot);
+                } else if patience == 0 {
+                    return Some(Ok(false));
+                } else {
+                    patience -= 1;
                 }
-                slots.push(slot);
             }
             None
         });
-        failed.map_or(Ok(()), Err)
+        ended.unwrap_or(Ok(true))
     }
 
     /// Makes a point the twin of the first of its kind, if there is one that takes it.

@@ -155,9 +155,15 @@ impl Graph {
     }
 }
 
+/// Points that it may not return and that a search goes through at most where it must not take long.
+/// What ranking their neighbours takes is about a millisecond.
+const SHORT_PATIENCE: usize = 1_000;
+
 /// What a thread reuses from one walk to the next. Keep one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    /// Whether its searches must not take long.
+    is_impatient: bool,
     visited: Visited,
     pool: Pool,
     /// Points just met, with their ranks.
@@ -181,6 +187,32 @@ impl Scratch {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same for searches that must not take long: they [give up](Scratch::gave_up) after a
+    /// thousand points that they may not return, whatever the size of the graph.
+    #[must_use]
+    pub fn impatient() -> Self {
+        Scratch {
+            is_impatient: true,
+            ..Scratch::new()
+        }
+    }
+
+    /// How many points that it may not return a search goes through before it gives up, at most.
+    #[must_use]
+    pub fn patience(&self) -> usize {
+        if self.is_impatient {
+            SHORT_PATIENCE
+        } else {
+            usize::MAX
+        }
+    }
+
+    /// The points that the last search went through and may not return.
+    #[must_use]
+    pub fn passed(&self) -> usize {
+        self.pool.passed()
     }
 
     /// The points found by the last search, closest first, ties by slot.

@@ -103,6 +103,8 @@ pub(super) struct Pool {
     /// Accepted points without which the walk does not give up.
     least: usize,
     gave_up: bool,
+    /// Rejected points that the walk went through.
+    passed: usize,
 }
 
 impl Default for Pool {
@@ -117,6 +119,7 @@ impl Default for Pool {
             patience: usize::MAX,
             least: 0,
             gave_up: false,
+            passed: 0,
         }
     }
 }
@@ -132,6 +135,7 @@ impl Pool {
         self.reach = Reach::ALL;
         self.patience = usize::MAX;
         self.gave_up = false;
+        self.passed = 0;
         self.accepted
             .try_reserve(self.ef + 1)
             .map_err(|error| out_of_memory(&error))
@@ -152,6 +156,26 @@ impl Pool {
     /// Whether the walk gave up on rejected points.
     pub fn gave_up(&self) -> bool {
         self.gave_up
+    }
+
+    /// The rejected points that the walk went through.
+    pub fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Goes past a rejected point that has no links to expand, unless the walk gives up.
+    pub fn pass_leaf(&mut self) -> bool {
+        if self.patience == 0 {
+            self.gave_up = true;
+            return false;
+        }
+        self.pass();
+        true
+    }
+
+    fn pass(&mut self) {
+        self.patience = self.patience.saturating_sub(1);
+        self.passed += 1;
     }
 
     /// Begins a walk of the next layer down from the candidates at hand.
@@ -288,7 +312,7 @@ impl Pool {
             return None;
         }
         self.rejected.pop();
-        self.patience = self.patience.saturating_sub(1);
+        self.pass();
         Some(closest.neighbor().slot)
     }
 

@@ -101,7 +101,7 @@ impl Graph {
             evaluations = walked?;
             let is_sure = scratch.rank_again(by_code, by_vector, reach.most, limit);
             scratch.code = code;
-            if is_sure {
+            if is_sure || scratch.gave_up() {
                 return Ok(evaluations);
             }
         }
@@ -131,7 +131,8 @@ impl Graph {
         scratch.visited.begin(self.links.capacity())?;
         scratch.pool.begin(reach.most, self.links.capacity())?;
         scratch.pool.bound_reach(reach);
-        scratch.pool.bound_rejected(self.patience(ef), 0);
+        let patience = self.patience(ef).min(scratch.patience());
+        scratch.pool.bound_rejected(patience, 0);
         for index in 0..scratch.starts.len() {
             let start = scratch.starts[index];
             if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
@@ -171,6 +172,8 @@ impl Graph {
             }
             if accept(slot) {
                 pool.accept_leaf(Neighbor { slot, ..neighbor });
+            } else if !pool.pass_leaf() {
+                break;
             }
         }
         Ok(())

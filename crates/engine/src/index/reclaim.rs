@@ -37,7 +37,9 @@ const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
 /// With nothing else to do, a round begins for half as large a share.
 const IDLE_DEAD_SHARE: u64 = 20;
 
-/// With nothing else to do, a round begins for so many.
+/// With nothing else to do, a round begins for so many. So does one between other work where
+/// searches have gone through as many dead points as there are points: where these lie together,
+/// their share says little.
 const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
 
 /// Points that are taken out of the tree in one piece: some milliseconds at most.
@@ -55,6 +57,8 @@ pub(super) struct Reclaim {
     is_hurried: AtomicBool,
     /// Deleted points that the last round had to leave where they are.
     held_back: AtomicU64,
+    /// Points that searches went through in vain since the last round began.
+    passed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -152,8 +156,19 @@ impl Index {
         round.step = Step::Withdraw {
             epoch: self.epochs.advance(),
         };
+        self.reclaim.passed.store(0, Ordering::Relaxed);
         self.reclaim.is_under_way.store(true, Ordering::Relaxed);
         true
+    }
+
+    /// Hears that a search of this breadth went through so many points that it may not return.
+    /// Fewer than its breadth it may meet where the deleted lie evenly among the others, and their
+    /// share decides.
+    pub(super) fn note_passed(&self, points: usize, breadth: usize) {
+        if points > breadth {
+            let passed = &self.reclaim.passed;
+            passed.fetch_add(points as u64, Ordering::Relaxed);
+        }
     }
 
     fn is_round_due(&self, is_idle: bool) -> bool {
@@ -168,7 +183,9 @@ impl Index {
             true => (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE),
             false => (DEAD_FLOOR, DEAD_SHARE),
         };
-        dead >= floor.max(self.live() / share)
+        // A round looks at the row of every point, once.
+        let is_in_the_way = self.reclaim.passed.load(Ordering::Relaxed) >= self.live();
+        dead >= floor.max(self.live() / share) || is_in_the_way && dead >= IDLE_DEAD_FLOOR
     }
 
     fn withdraw(&self, round: &mut Round) -> bool {
@@ -353,7 +370,11 @@ fn attempt<T>(
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::index::testing::{self, id};
+    use crate::index::{
+        Request,
+        plan::Plan,
+        testing::{self, id},
+    };
 
     /// An index of which all points are linked: each vector by so many points.
     fn linked(vectors: u16, copies: usize) -> Arc<Index> {
@@ -419,6 +440,49 @@ mod tests {
         assert_eq!(linked.graph.firsts_len(), 100, "some are found for ever");
         assert_eq!(index.arena.free_len(), 100);
         linked.graph.assert_sound();
+    }
+
+    /// Points that a search in the midst of the deleted ones goes through in vain.
+    fn pass(index: &Index, breadth: usize) -> usize {
+        let mut scratch = Scratch::new();
+        let request = Request {
+            metric: Metric::Euclidean,
+            query: &[2_000.0],
+            limit: 1,
+            ef: breadth,
+        };
+        let view = index.view();
+        let search = view.prepare(request).by(Plan::Graph);
+        assert_eq!(search.plan(), Plan::Graph);
+        search.run(&mut scratch).unwrap();
+        scratch.passed()
+    }
+
+    #[test]
+    fn a_round_begins_where_searches_go_through_dead_points_however_small_their_share() {
+        let index = linked(4_000, 1);
+        delete(&index, 1_900..2_050);
+        assert!(!go_on(&index), "too few for their share");
+        for _ in 0..1_000 {
+            assert!(
+                pass(&index, 200) > 100,
+                "no more than the breadth of the search"
+            );
+        }
+        assert!(!go_on(&index), "met in passing");
+        for _ in 0..3_999 / 150 {
+            let passed = pass(&index, 1);
+            assert!((2..=150).contains(&passed), "{passed}");
+        }
+        assert!(!go_on(&index), "a round takes longer");
+        for _ in 0..20 {
+            pass(&index, 1);
+        }
+        assert!(go_on(&index));
+        assert_eq!(index.dead(), 0);
+        assert_eq!(pass(&index, 1), 0);
+        delete(&index, 2_050..2_200);
+        assert!(!go_on(&index), "what was passed before counts no more");
     }
 
     #[test]

@@ -250,22 +250,28 @@ impl<'v, 'q> Prepared<'v, 'q> {
 
     /// Answers the search.
     pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        match self.run_at_once(scratch)? {
+            Some(hits) => Ok(hits),
+            // The graph could not reach enough points that are left, or too many lie in between
+            // that are not: only a scan is sure to.
+            None => self.scan(),
+        }
+    }
+
+    /// Answers the search in the way that it was prepared for, or not at all where a walk does not
+    /// find enough. What it takes is then bounded by the patience of the scratch.
+    pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Hit>>> {
         match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
                 let hits = self.walk(linked, scratch)?;
-                if hits.len() >= self.request.limit {
-                    return Ok(hits);
-                }
-                // The graph could not reach enough points that are left, or too many lie in between
-                // that are not: only a scan is sure to.
-                self.scan()
+                Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))
             }
-            (Plan::Exact, _) => self.rank_all(),
+            (Plan::Exact, _) => self.rank_all().map(Some),
             _ => {
                 let start = Instant::now();
                 let hits = self.scan()?;
                 self.measure_walk(start.elapsed(), scratch)?;
-                Ok(hits)
+                Ok(Some(hits))
             }
         }
     }
@@ -380,6 +386,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
             }
         }
         self.walk_graph(linked, &measure, scratch)?;
+        view.index.note_passed(scratch.passed(), request.ef);
         if scratch.gave_up() {
             return Ok(Vec::new());
         }
@@ -394,7 +401,10 @@ impl<'v, 'q> Prepared<'v, 'q> {
         // A walk may miss what equals the query.
         let accept = |slot| view.contains(slot);
         let graph = &linked.graph;
-        graph.list_equal(arena, request.query, wanted, accept, &mut slots)?;
+        let patience = scratch.patience();
+        if !graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)? {
+            return Ok(Vec::new());
+        }
         let hits = self.rank(self.with_odd(slots))?;
         self.measure_scan(start.elapsed());
         Ok(hits)
@@ -734,6 +744,55 @@ mod tests {
             let expected = all.run(&mut scratch).unwrap();
             assert_eq!(search.run(&mut scratch).unwrap(), expected);
         }
+    }
+
+    /// An index of which all points near the middle are deleted and none is reclaimed.
+    fn with_a_hole(vectors: &[Vec<f32>], deleted: usize) -> Arc<Index> {
+        let index = index(vectors);
+        link_all(&index);
+        let request = request(&[0.5; 4], deleted, vectors.len());
+        let nearest = index.search(request, &mut Scratch::new()).unwrap();
+        let sequence = vectors.len() as u64 + 1;
+        for hit in nearest {
+            assert!(index.delete(&hit.id, sequence));
+        }
+        index.publish(sequence);
+        index
+    }
+
+    #[test]
+    fn a_search_that_must_not_take_long_is_given_up_among_deleted_points() {
+        let vectors = vectors(20_000, 4);
+        for deleted in [100, 2_000] {
+            let index = with_a_hole(&vectors, deleted);
+            let view = index.view();
+            let search = view.prepare(request(&[0.5; 4], 10, 20)).by(Plan::Graph);
+            let mut impatient = Scratch::impatient();
+            let at_once = search.run_at_once(&mut impatient).unwrap();
+            let passed = impatient.passed();
+            assert!((deleted.min(1_000)..=1_000).contains(&passed), "{passed}");
+            assert_eq!(at_once.is_some(), deleted < 1_000);
+
+            let mut scratch = Scratch::new();
+            let answer = search.run(&mut scratch).unwrap();
+            let exact = view.prepare(request(&[0.5; 4], 10, 20)).by(Plan::Exact);
+            assert_eq!(answer, exact.run(&mut scratch).unwrap());
+            assert!(at_once.is_none_or(|hits| hits == answer));
+        }
+    }
+
+    #[test]
+    fn deleted_copies_are_not_gone_through_for_long() {
+        let mut vectors = vectors(20_000, 4);
+        vectors[..3_000].fill(vec![0.5; 4]);
+        let index = with_a_hole(&vectors, 2_999);
+        let view = index.view();
+        let search = view.prepare(request(&[0.5; 4], 1, 1)).by(Plan::Graph);
+        let mut impatient = Scratch::impatient();
+        assert_eq!(search.run_at_once(&mut impatient).unwrap(), None);
+        assert!(impatient.passed() <= 1_000);
+        let hits = search.run(&mut Scratch::new()).unwrap();
+        assert!(hits[0].rank <= 0.0, "one copy is left");
     }
 
     #[test]
