@@ -1,7 +1,7 @@
 // Makes the mistakes of the lists beside it, one at a time, in a copy of the repository, and runs
 // the tests that should notice. Fails if one goes unnoticed: then a test is missing.
 //
-// Usage: node scripts/mutants/main.mjs [part of a name or of a file]
+// Usage: node scripts/mutants/main.mjs [part of a name or of a file ...]
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,11 @@ import { TypeScript } from './typescript.mjs';
 
 const ALL = [...STORE_MUTANTS, ...THREAD_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
 
-const wanted = process.argv[2] ?? '';
-const mutants = ALL.filter(({ name, file }) => name.includes(wanted) || file.includes(wanted));
-if (mutants.length === 0) fail(`no mutant has ${JSON.stringify(wanted)} in its name or file`);
+const parts = process.argv.slice(2);
+const isWanted = ({ name, file }) =>
+  parts.length === 0 || parts.some((part) => name.includes(part) || file.includes(part));
+const mutants = ALL.filter(isWanted);
+if (mutants.length === 0) fail(`no mutant has ${JSON.stringify(parts)} in its name or file`);
 
 const copy = mkdtempSync(join(tmpdir(), 'vectord-mutants-'));
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
