@@ -418,12 +418,13 @@ mod tests {
     fn a_thread_rests_while_others_finish_a_round_before_a_pause() {
         let signal = Signal::default();
         signal.state().is_pausing = true;
-        let begun = Instant::now();
-        for _ in 0..40 {
+        let is_short = |_: &u32| {
+            let begun = Instant::now();
             signal.rest(GRACE);
-        }
-        // Each rest takes longer, except for one in many that the system ends for no reason.
-        assert!(begun.elapsed() > 20 * EPOCH_WAIT);
+            begun.elapsed() < EPOCH_WAIT
+        };
+        // The system may end one in many for no reason.
+        assert!((0..40).filter(is_short).count() < 10);
     }
 
     #[test]
