@@ -69,13 +69,6 @@ export const THREAD_MUTANTS = [
     RECLAIM_TESTS,
   ),
   mutant(
-    'points are taken out of a graph that was given up',
-    `${INDEX}/reclaim.rs`,
-    'if !graph.is_current(linked) {\n        return None;',
-    'if false {\n        return None;',
-    RECLAIM_TESTS,
-  ),
-  mutant(
     'a request that a panic of the writer passes over is not answered',
     `${CRATE}/writer.rs`,
     'drop(catch_unwind(AssertUnwindSafe(answer)));',
