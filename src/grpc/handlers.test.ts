@@ -2,7 +2,7 @@ import { Metadata as GrpcMetadata, status } from '@grpc/grpc-js';
 import { Metadata, type CallContext } from 'nice-grpc';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { makeTemporaryFolder } from '../../test/support/server.js';
+import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { Decoder } from '../decode/decoder.js';
 import { InflightBytes } from '../inflight.js';
 import { Engine } from '../native.js';

@@ -42,7 +42,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await server.stop();
 });
 
 async function refusal(answer: Promise<unknown>): Promise<string> {

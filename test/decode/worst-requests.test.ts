@@ -39,7 +39,6 @@ afterAll(async () => {
     const [, peakKib] = /^VmHWM:\s+(\d+) kB$/m.exec(text) ?? [];
     expect(Number(peakKib) * 1024).toBeLessThan(MAX_MEMORY_BYTES);
   }
-  expect(await server.stop()).toBe(0);
 });
 
 async function insert(body: Buffer): Promise<{ status: number; text: string }> {

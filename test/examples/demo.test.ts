@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
-import { makeTemporaryFolder } from '../support/server.js';
+import { makeTemporaryFolder } from '../support/folders.js';
 import { ROOT, run } from './run.js';
 
 const DEMO = 'examples/demo/main.mjs';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { findGrpcurl, VORTEXDB_PYTHON } from '../support/tools.mjs';
 import { idsIn, run } from './run.js';
@@ -9,8 +9,6 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ dimension: 4 });
 });
-
-afterAll(() => server.stop());
 
 const EXAMPLES = [
   { file: 'curl.sh', program: 'sh', isThere: true },

@@ -1,23 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { killAll, Vectord } from '../process/vectord.js';
-import { makeTemporaryFolder } from '../support/server.js';
+import { expect, test } from 'vitest';
 import { findGrpcurl } from '../support/tools.mjs';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { idsIn, ROOT, run } from './run.js';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const blocks = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
 const isNpm = (block: string): boolean => /^(?:[A-Z_]+=\S+ )?npm /m.test(block);
 
-afterAll(killAll);
-
 test.skipIf(findGrpcurl() === undefined)(
   'what the README has its readers paste stores points and finds them',
   async () => {
-    const folder = makeTemporaryFolder();
+    const { folder, dataPath } = ownFolder();
     const bin = makeCommand(folder);
-    const vectord = await Vectord.start({ DATA_PATH: join(folder, 'data'), DIMENSION: '4' });
+    const vectord = await Vectord.start({ DATA_PATH: dataPath, DIMENSION: '4' });
     const script = ['set -eu', ...blocks.filter((block) => !isNpm(block))]
       .join('\n')
       .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))

@@ -1,13 +1,13 @@
 import { status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
+import { METHODS } from './model.js';
 import { rawCall } from './raw-http2.js';
 
 const READ_METHODS = ['GetPoint', 'SearchPoints', 'SearchPointsBatch'];
 const WRITE_METHODS = ['InsertVector', 'InsertVectorsBatch', 'DeletePoint'];
-const METHODS = [...READ_METHODS, ...WRITE_METHODS];
 const EMPTY = Buffer.alloc(0);
 const BROKEN = Buffer.of(0xff, 0xff);
 const INSERT = wire.insertRequest([1, 2, 3, 4], 'x');
@@ -23,8 +23,6 @@ beforeAll(async () => {
   reader = new RawClient(server.grpc, server.keys.readonly);
   writer = new RawClient(server.grpc, server.keys.readwrite);
 });
-
-afterAll(() => server.stop());
 
 describe('without a valid key', () => {
   test.each(METHODS)('%s without a key is UNAUTHENTICATED', async (method) => {
@@ -109,22 +107,33 @@ describe('how a key is given', () => {
   );
 
   test('an authorization header given twice is UNAUTHENTICATED', async () => {
-    const key = ['authorization', server.keys.readonly] as const;
-    const fields = [
-      [':method', 'POST'],
-      [':scheme', 'http'],
-      [':path', '/vectordb.VectorDB/SearchPoints'],
-      [':authority', server.grpc],
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-    ] as const;
-    const request = wire.searchRequest([1, 2, 3, 4], 1);
-    const once = await rawCall(server.grpc, [...fields, key], request);
-    expect(once.data.length).toBeGreaterThan(0);
-    const twice = await rawCall(server.grpc, [...fields, key, key], request);
-    expect(twice.data).toEqual(EMPTY);
-    // The value of grpc-status, with its length before it.
-    expect(twice.headers.includes('\u000216')).toBe(true);
+    const { readwrite, readonly } = server.keys;
+    const call = async (...keys: string[]) =>
+      await rawCall(
+        server.grpc,
+        [
+          [':method', 'POST'],
+          [':scheme', 'http'],
+          [':path', '/vectordb.VectorDB/SearchPoints'],
+          [':authority', server.grpc],
+          ['content-type', 'application/grpc'],
+          ['te', 'trailers'],
+          ...keys.map((key) => ['authorization', key] as const),
+        ],
+        wire.searchRequest([1, 2, 3, 4], 1),
+      );
+    expect((await call(readonly)).data.length).toBeGreaterThan(0);
+    for (const second of [readonly, readwrite, 'x']) {
+      for (const keys of [
+        [readonly, second],
+        [second, readonly],
+      ]) {
+        const { data, headers } = await call(...keys);
+        expect(data).toEqual(EMPTY);
+        // The value of grpc-status, with its length before it.
+        expect(headers.includes('\u000216')).toBe(true);
+      }
+    }
   });
 });
 

@@ -54,7 +54,6 @@ beforeAll(async () => {
 afterAll(async () => {
   client.close();
   connection.close();
-  expect(await server.stop()).toBe(0);
 });
 
 /** An insert of exactly this size; an unknown field fills it up. */

@@ -41,6 +41,9 @@ const SCHEMAS = {
 
 export type Method = keyof typeof SCHEMAS;
 
+/** The methods of vectordb.VectorDB. */
+export const METHODS = Object.keys(SCHEMAS) as Method[];
+
 export interface Item {
   readonly vector?: { readonly values: readonly number[] };
   readonly payload?: { readonly contentType: number; readonly content: string };

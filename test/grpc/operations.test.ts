@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   ContentType,
   PointID,
@@ -18,8 +18,6 @@ beforeAll(async () => {
   server = await startServer({ dimension: 4 });
   client = connect(server.grpc, server.keys.readwrite);
 });
-
-afterAll(() => server.stop());
 
 function point(values: number[], content = 'x', contentType = ContentType.Text) {
   return { vector: { values }, payload: { contentType, content } };

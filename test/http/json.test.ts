@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client } from './client.js';
 
@@ -19,10 +19,6 @@ let client: Client;
 beforeAll(async () => {
   server = await startServer();
   client = new Client(server, server.keys.readwrite);
-});
-
-afterAll(async () => {
-  await server.stop();
 });
 
 describe.each(ROUTES)('POST %s', (path, good) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text } from './client.js';
 
@@ -23,10 +23,6 @@ let client: Client;
 beforeAll(async () => {
   server = await startServer({ env: LIMITS });
   client = new Client(server, server.keys.readwrite);
-});
-
-afterAll(async () => {
-  await server.stop();
 });
 
 const point = (content = ''): unknown => ({ vector: [1, 2, 3, 4], payload: text(content) });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text, type Answer } from './client.js';
@@ -49,10 +49,6 @@ beforeAll(async () => {
     env: { MAX_REQUEST_BYTES: '500', MAX_INFLIGHT_BYTES: '400' },
   });
   document = parse((await new Client(server, undefined).get('/docs/openapi.yaml')).text);
-});
-
-afterAll(async () => {
-  await server.stop();
 });
 
 /** Provokes one documented status. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text, type Payload } from './client.js';
@@ -19,10 +19,6 @@ let client: Client;
 beforeAll(async () => {
   server = await startServer();
   client = new Client(server, server.keys.readwrite);
-});
-
-afterAll(async () => {
-  await server.stop();
 });
 
 async function fetchPoint(id: string): Promise<Point> {

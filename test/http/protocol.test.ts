@@ -14,7 +14,6 @@ beforeAll(async () => {
 /** Nothing that a client sends ends the process. */
 afterAll(async () => {
   expect((await new Client(server, undefined).get('/health')).text).toBe('OK');
-  expect(await server.stop()).toBe(0);
 });
 
 /** The head of an insert, with these lines instead of the usual ones about its body. */
@@ -197,27 +196,5 @@ describe('connections', () => {
     }
     expect((await new Client(server, undefined).get('/health')).status).toBe(200);
     expect(server.log()).not.toMatch(/"level":"(warn|error|fatal)"/);
-  });
-});
-
-describe('stopping', () => {
-  it('finishes what is under way, lets idle connections go and exits with 0', async () => {
-    const stopping = await startServer();
-    const client = new Client(stopping, stopping.keys.readwrite);
-    await client.get('/health');
-    const { hostname, port } = new URL(stopping.http);
-    const socket = connect(Number(port), hostname);
-    const start =
-      `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${stopping.keys.readwrite}\r\n` +
-      `Content-Length: ${BODY.length}\r\n\r\n`;
-    socket.write(start + BODY.slice(0, 10));
-    // The request is under way once another one has been answered after it.
-    await client.get('/health');
-    const stopped = stopping.stop();
-    setTimeout(() => socket.write(BODY.slice(10)), 200);
-    let answer = '';
-    for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
-    expect(statusOf(answer)).toBe(201);
-    expect(await stopped).toBe(0);
   });
 });

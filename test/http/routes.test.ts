@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, sendRaw, statusOf } from './client.js';
 
@@ -15,26 +15,14 @@ beforeAll(async () => {
   writer = new Client(server, server.keys.readwrite);
 });
 
-afterAll(async () => {
-  await server.stop();
-});
-
 describe('the open routes', () => {
-  it('GET / says that the server is running, without a key', async () => {
-    const answer = await anyone.get('/');
-    expect([answer.status, answer.text]).toEqual([200, 'Vector Database server is running!']);
-    expect(answer.headers.get('content-type')).toBe(TEXT);
-  });
-
-  it('GET /health says OK, without a key', async () => {
-    const answer = await anyone.get('/health');
-    expect([answer.status, answer.text]).toEqual([200, 'OK']);
-    expect(answer.headers.get('content-type')).toBe(TEXT);
-  });
-
-  it('GET /ready says ready, without a key', async () => {
-    const answer = await anyone.get('/ready');
-    expect([answer.status, answer.text]).toEqual([200, 'ready']);
+  it.each([
+    ['/', 'Vector Database server is running!'],
+    ['/health', 'OK'],
+    ['/ready', 'ready'],
+  ])('GET %s says %s, without a key', async (path, text) => {
+    const answer = await anyone.get(path);
+    expect([answer.status, answer.text]).toEqual([200, text]);
     expect(answer.headers.get('content-type')).toBe(TEXT);
   });
 
@@ -75,7 +63,15 @@ describe('HEAD', () => {
 
 describe('routes that are not there', () => {
   it('unknown paths outside /points are 404 without a key', async () => {
-    for (const path of ['/x', '/pointsx', '/health/', '/docs', '/docs/', '/docs/../package.json']) {
+    for (const path of [
+      '/x',
+      '/pointsx',
+      '/health/',
+      '/docs',
+      '/docs/',
+      '/docs/../package.json',
+      '/__proto__',
+    ]) {
       const answer = await anyone.get(path);
       expect(answer.status, path).toBe(404);
       expect(answer.headers.get('content-type'), path).toBe(TEXT);

@@ -4,7 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { makeTemporaryFolder, startServer, type TestServer } from '../support/server.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { startServer, type TestServer } from '../support/server.js';
 import { SCHEMATHESIS } from '../support/tools.mjs';
 
 const CONFIG = fileURLToPath(new URL('schemathesis.toml', import.meta.url));

@@ -45,7 +45,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   caller.close();
-  await server.stop();
 });
 
 async function scrape(client = reader): Promise<Scrape> {

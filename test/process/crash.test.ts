@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ownFolder, POINT, Vectord } from './vectord.js';
+import { ownFolder, POINT, Vectord } from '../support/vectord.js';
 
 /** Runs before the service in each of its threads: those that are not the first crash, not answer. */
 const CRASH = `

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ownFolder, Vectord } from './vectord.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 /** A file to which nothing can be written, as if its disk were full. */
 const FULL = '/dev/full';
@@ -11,8 +11,8 @@ test.skipIf(!existsSync(FULL))('a service whose log cannot be written serves on'
     LOG_LEVEL: 'debug',
     SLOW_REQUEST_MS: '1',
   };
-  const vectord = new Vectord(environment, [], ['sh', '-c', `exec "$@" 2> ${FULL}`, 'sh']);
-  await vectord.until(() => /^ready$/m.test(vectord.stdout));
+  const wrapper = ['sh', '-c', `exec "$@" 2> ${FULL}`, 'sh'];
+  const vectord = await Vectord.start(environment, { wrapper });
   expect(await vectord.insert('the-key')).toBe(201);
   // Each of these is logged.
   expect(await vectord.insert('another-key')).toBe(401);

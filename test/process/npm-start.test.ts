@@ -1,35 +1,24 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, NPM_START, Vectord, writeKeys } from './vectord.js';
+import { NPM_START, ownFolder, Vectord } from '../support/vectord.js';
 
-let folder = '';
 let environment: Record<string, string> = {};
 let npm: Vectord;
 
 beforeEach(async () => {
-  folder = makeFolder();
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-  environment = {
-    DATA_PATH: join(folder, 'data'),
-    SERVICE_KEYS_FILE: keysPath,
-    DIMENSION: '4',
-  };
+  const own = ownFolder();
+  environment = own.environment;
   const { PATH = '' } = process.env;
-  const own = { PATH, HOME: folder, npm_config_update_notifier: 'false' };
-  npm = await Vectord.start({ ...environment, ...own }, NPM_START);
+  const ofNpm = { PATH, HOME: own.folder, npm_config_update_notifier: 'false' };
+  npm = await Vectord.start({ ...environment, ...ofNpm }, NPM_START);
 });
 
-afterEach(async () => {
+afterEach(() => {
   try {
     // Whatever of its group is left, when a test has failed.
     process.kill(-pid(), 'SIGKILL');
   } catch {
     // Nothing is.
   }
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 function pid(): number {

@@ -1,24 +1,17 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/settings.js';
-import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
+import { expectRefusal } from '../support/refusal.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 let folder = '';
 let dataPath = '';
 let keysPath = '';
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
-  keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
+  ({ folder, dataPath, keysPath } = ownFolder());
 });
 
 describe('the command line', () => {
@@ -113,22 +106,6 @@ describe('a start is refused', () => {
       );
     },
   );
-
-  test('when DIMENSION differs from that of the stored points: both are named', async () => {
-    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
-    const first = await Vectord.start({ ...environment, DIMENSION: '4' });
-    expect(await first.insert('the-key')).toBe(201);
-    await first.stop();
-    const second = new Vectord({ ...environment, DIMENSION: '8' });
-    await expectRefusal(second, 1, dataPath, 'DIMENSION', '4', '8');
-  });
-
-  test('when another process has the data folder, which goes on undisturbed', async () => {
-    const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath, DIMENSION: '4' };
-    const first = await Vectord.start(environment);
-    await expectRefusal(new Vectord(environment), 1, dataPath, 'another process');
-    expect(await first.insert('the-key')).toBe(201);
-  });
 });
 
 describe('when a port is taken, the start is refused', () => {
@@ -159,10 +136,3 @@ describe('when a port is taken, the start is refused', () => {
     await expectRefusal(vectord, 1, 'HTTP_PORT', 'GRPC_PORT');
   });
 });
-
-async function expectRefusal(vectord: Vectord, code: number, ...parts: string[]): Promise<void> {
-  expect(await vectord.exit).toEqual({ code, signal: null });
-  for (const part of parts) expect(vectord.stderr).toContain(part);
-  expect(vectord.stderr).not.toMatch(/^\s+at /m);
-  expect(vectord.stdout).toBe('');
-}

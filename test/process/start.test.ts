@@ -1,22 +1,18 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from './vectord.js';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { writeKeys } from '../support/folders.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 let folder = '';
 let dataPath = '';
 let keysPath = '';
 
 beforeEach(() => {
-  folder = makeFolder();
+  ({ folder } = ownFolder());
   dataPath = join(folder, 'data', 'of-vectord');
   keysPath = join(dataPath, 'keys.json');
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 test('the start block tells the addresses that answer, though the ports were picked', async () => {
@@ -66,14 +62,6 @@ describe('without SERVICE_KEYS_FILE', () => {
       expect(output).not.toContain(admin);
       expect(output).not.toContain(search);
     }
-  });
-
-  test('a second process on the folder makes no keys and spoils none', async () => {
-    await Vectord.start({ DATA_PATH: dataPath });
-    const text = readFileSync(keysPath, 'utf8');
-    expect(await new Vectord({ DATA_PATH: dataPath }).exit).toEqual({ code: 1, signal: null });
-    expect(readFileSync(keysPath, 'utf8')).toBe(text);
-    expect(existsSync(`${keysPath}.new`)).toBe(false);
   });
 });
 

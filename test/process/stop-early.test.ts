@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ownFolder, Vectord } from './vectord.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 const SOURCE = fileURLToPath(new URL('slow-open.c', import.meta.url));
 

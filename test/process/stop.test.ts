@@ -1,32 +1,22 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { SHUTDOWN_GRACE_MS } from '../../src/shutdown.js';
 import { Connection, framed } from '../grpc/http2-call.js';
+import { ownFolder, POINT, Vectord } from '../support/vectord.js';
 import * as wire from '../support/wire.js';
-import { killAll, makeFolder, POINT, Vectord, writeKeys } from './vectord.js';
 
 let folder = '';
 let environment: Record<string, string> = {};
 let vectord: Vectord;
 
 beforeEach(async () => {
-  folder = makeFolder();
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-  const dataPath = join(folder, 'data');
-  environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath, DIMENSION: '4' };
+  ({ folder, environment } = ownFolder());
   vectord = await Vectord.start(environment);
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends the process with 0', async (signal) => {

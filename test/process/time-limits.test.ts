@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { Connection, framed } from '../grpc/http2-call.js';
 import { BEGIN } from '../grpc/raw-http2.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -11,10 +11,6 @@ let server: TestServer;
 
 beforeAll(async () => {
   server = await startServer();
-});
-
-afterAll(async () => {
-  expect(await server.stop()).toBe(0);
 });
 
 /** Connects, and sends these bytes and nothing more. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ownFolder, Vectord } from './vectord.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 test('WARM_METRICS has graphs built without a search: from the first point on, and at a start', async () => {
   const environment = { ...ownFolder().environment, WARM_METRICS: 'cosine,manhattan' };

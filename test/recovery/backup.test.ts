@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { beforeEach, expect, test } from 'vitest';
 import { openClients, type TestPoint, type VectorClient } from '../support/clients.js';
 import { Random } from '../support/random.js';
+import { expectRefusal } from '../support/refusal.js';
 import { startServer } from '../support/server.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectLedger, readAll } from './check.js';
 import { runCommand } from './command.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, Load, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
+import { expectServed, serve, writeSome } from './serve.js';
 
 const ROUNDS = 2;
 const ROUND_TIMEOUT_MS = 40_000;
@@ -21,19 +23,14 @@ const random = new Random(12);
 
 let folder = '';
 let dataPath = '';
+let keysPath = '';
 let backupPath = '';
 let restoredPath = '';
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
+  ({ folder, dataPath, keysPath } = ownFolder());
   backupPath = join(folder, 'backups', 'one');
   restoredPath = join(folder, 'restored');
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 /** Remembers which points came as one batch. */
@@ -98,32 +95,32 @@ test(
 test.each(['stopped', 'killed'])(
   'a backup of a service that was %s comes back whole, without its keys',
   async (end) => {
-    const ledger = await writeSome(end === 'killed');
+    const ledger = await writeSome(dataPath, random, end === 'killed' ? 'kill' : 'stop');
     expect((await runCommand(dataPath, 'backup', backupPath)).code).toBe(0);
     expect(readdirSync(backupPath).toSorted()).toEqual(['00000001.log', 'MANIFEST']);
     expect(statSync(backupPath).mode & 0o777).toBe(0o700);
     expect((await runCommand(dataPath, 'check', backupPath)).code).toBe(0);
     expect((await runCommand(restoredPath, 'restore', backupPath)).code).toBe(0);
-    await expectServed(restoredPath, ledger);
+    await expectServed({ dataPath: restoredPath }, ledger);
     // Neither of the two shares anything with the other.
-    await expectServed(dataPath, ledger);
+    await expectServed({ dataPath }, ledger);
     expect((await runCommand(dataPath, 'check', backupPath)).code).toBe(0);
   },
 );
 
 test('a backup into a folder that holds something is refused with 1, and one of nothing too', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   const { code, stderr } = await runCommand(dataPath, 'backup', folder);
   expect(stderr).toMatch(`${folder} is not empty`);
   expect(code).toBe(1);
   const nothing = await runCommand(join(folder, 'missing'), 'backup', backupPath);
   expect(nothing.stderr).toMatch(join(folder, 'missing'));
   expect(nothing.code).toBe(1);
-  expect(readdirSync(folder)).toEqual(['data']);
+  expect(readdirSync(folder).toSorted()).toEqual(['data', 'keys.json']);
 });
 
 test('a backup into the data folder itself is refused with 1', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   const before = readdirSync(dataPath);
   const target = join(dataPath, 'backups', 'one');
   const { code, stderr } = await runCommand(dataPath, 'backup', target);
@@ -133,7 +130,7 @@ test('a backup into the data folder itself is refused with 1', async () => {
 });
 
 test('a backup of a damaged log fails with 3, naming file and offset, and leaves nothing', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   const log = LogFile.only(dataPath);
   log.flipBit(4096 + 20);
   const { code, stderr } = await runCommand(dataPath, 'backup', backupPath);
@@ -143,7 +140,7 @@ test('a backup of a damaged log fails with 3, naming file and offset, and leaves
 });
 
 test('a damaged backup is refused with 3, naming every place, and nothing is restored', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   await runCommand(dataPath, 'backup', backupPath);
   const log = LogFile.only(backupPath);
   log.flipBit(4096 + 64 + 20);
@@ -155,7 +152,7 @@ test('a damaged backup is refused with 3, naming every place, and nothing is res
 });
 
 test('an unfinished backup is none', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   await runCommand(dataPath, 'backup', backupPath);
   rmSync(join(backupPath, 'MANIFEST'));
   const { code, stderr } = await runCommand(restoredPath, 'restore', backupPath);
@@ -164,7 +161,7 @@ test('an unfinished backup is none', async () => {
 });
 
 test('a restore into a folder that is served is refused with 4, into one with points with 1', async () => {
-  const ledger = await writeSome();
+  const ledger = await writeSome(dataPath, random);
   await runCommand(dataPath, 'backup', backupPath);
   const used = await runCommand(dataPath, 'restore', backupPath);
   expect(used.stderr).toMatch(`${dataPath} is not empty`);
@@ -174,28 +171,25 @@ test('a restore into a folder that is served is refused with 4, into one with po
   expect(served.stderr).toMatch(`in use by another process (pid ${server.pid})`);
   expect(served.code).toBe(4);
   expect(await server.stop()).toBe(0);
-  await expectServed(dataPath, ledger);
+  await expectServed({ dataPath }, ledger);
 });
 
 test('no service starts on a restore that was interrupted, until it was run again', async () => {
-  const ledger = await writeSome();
+  const ledger = await writeSome(dataPath, random);
   await runCommand(dataPath, 'backup', backupPath);
   await runCommand(restoredPath, 'restore', backupPath);
   // As it is before the last step, and as it is in the middle of the log.
   renameSync(join(restoredPath, 'MANIFEST'), join(restoredPath, 'MANIFEST.restoring'));
   writeFileSync(join(restoredPath, '00000001.log'), new Uint8Array(300));
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   const refused = new Vectord({ DATA_PATH: restoredPath, SERVICE_KEYS_FILE: keysPath });
-  expect(await refused.exit).toEqual({ code: 1, signal: null });
-  expect(refused.stderr).toMatch('was begun and not finished: run it again');
+  await expectRefusal(refused, 1, 'was begun and not finished: run it again');
   expect((await runCommand(restoredPath, 'check')).code).toBe(3);
   expect((await runCommand(restoredPath, 'restore', backupPath)).code).toBe(0);
-  await expectServed(restoredPath, ledger);
+  await expectServed({ dataPath: restoredPath }, ledger);
 });
 
 test('the keys of the folder restored into stay as they are', async () => {
-  await writeSome();
+  await writeSome(dataPath, random);
   await runCommand(dataPath, 'backup', backupPath);
   const first = await Vectord.start({ DATA_PATH: restoredPath, DIMENSION: String(DIMENSION) });
   await first.stop();
@@ -212,38 +206,12 @@ async function insertLarge([client]: readonly VectorClient[], ledger: Ledger): P
   await ledger.insert(points, async (sent) => (await client?.insertBatch(sent)) ?? []);
 }
 
-/** Stores a few points in the data folder and ends the service. */
-async function writeSome(kill = false): Promise<Ledger> {
-  const ledger = new Ledger();
-  const server = await startServer({ dataPath, dimension: DIMENSION });
-  const clients = openClients(server);
-  for (const client of clients) {
-    const points = Array.from({ length: 20 }, () => randomPoint(random));
-    await ledger.insert(points, (sent) => client.insertBatch(sent));
-    await ledger.delete([...ledger.stored.keys()][0] ?? '', (id) => client.delete(id));
-    client.close();
-  }
-  await (kill ? server.kill() : server.stop());
-  return ledger;
-}
-
 /** Restores a backup beside the others and reads what a service on it has, on both interfaces. */
 async function restoreAndRead(source: string): Promise<Map<string, TestPoint>> {
   const target = `${source}-restored`;
   const { code, stderr } = await runCommand(target, 'restore', source);
   expect([code, stderr.replaceAll(/^verified or copied .*\n/gm, '')]).toEqual([0, '']);
-  const server = await startServer({ dataPath: target, dimension: DIMENSION });
-  const clients = openClients(server);
-  const found = await readAll(clients);
-  for (const client of clients) client.close();
-  expect(await server.stop()).toBe(0);
+  let found = new Map<string, TestPoint>();
+  await serve({ dataPath: target }, async (clients) => void (found = await readAll(clients)));
   return found;
-}
-
-async function expectServed(path: string, ledger: Ledger): Promise<void> {
-  const server = await startServer({ dataPath: path, dimension: DIMENSION });
-  const clients = openClients(server);
-  await expectLedger(clients, ledger);
-  for (const client of clients) client.close();
-  expect(await server.stop()).toBe(0);
 }

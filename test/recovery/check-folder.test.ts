@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder } from '../process/vectord.js';
+import { beforeEach, expect, test } from 'vitest';
 import { openClients } from '../support/clients.js';
 import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { ownFolder } from '../support/vectord.js';
 import { runCommand } from './command.js';
 import { DIMENSION, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
@@ -18,13 +18,7 @@ let folder = '';
 let dataPath = '';
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
+  ({ folder, dataPath } = ownFolder());
 });
 
 test('a sound folder is summed up with 0, and nothing in it changes', async () => {

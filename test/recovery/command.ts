@@ -1,4 +1,4 @@
-import { Vectord } from '../process/vectord.js';
+import { Vectord } from '../support/vectord.js';
 
 export interface Ended {
   readonly code: number | null;

@@ -1,38 +1,29 @@
-import {
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openClients } from '../support/clients.js';
+import { makeTemporaryFolder, writeKeys } from '../support/folders.js';
 import { Random } from '../support/random.js';
+import { expectRefusal } from '../support/refusal.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { expectLedger } from './check.js';
+import { Vectord } from '../support/vectord.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
+import { expectServed } from './serve.js';
 
 const random = new Random(1);
 
-let folder = '';
 let dataPath = '';
+let keysPath = '';
 let ledger: Ledger;
 
 function makeDataFolder(): void {
-  folder = makeFolder();
+  const folder = makeTemporaryFolder();
   dataPath = join(folder, 'data');
+  keysPath = join(folder, 'keys.json');
   ledger = new Ledger();
-  writeKeys(join(folder, 'keys.json'), { role: 'readwrite', key: 'the-key' });
-}
-
-async function removeDataFolder(): Promise<void> {
-  await killAll();
-  rmSync(folder, { recursive: true });
+  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
 }
 
 describe('in the folder of a service that was stopped', () => {
@@ -45,8 +36,6 @@ describe('in the folder of a service that was stopped', () => {
     await server.stop();
     log = LogFile.only(dataPath);
   });
-
-  afterAll(removeDataFolder);
 
   test.each([
     ['a content type', () => log.find(idBytes(firstId())) - 11],
@@ -102,10 +91,10 @@ describe('in the folder of a service that was stopped', () => {
 
   test.each(['the log', 'the manifest'])('the loss of %s refuses the start', async (lost) => {
     const path = lost === 'the log' ? log.path : join(dataPath, 'MANIFEST');
-    renameSync(path, join(folder, 'lost'));
+    renameSync(path, `${dataPath}.lost`);
     // What tells of the loss is the other file, or what remains of it.
     await expectDamage(log.path);
-    renameSync(join(folder, 'lost'), path);
+    renameSync(`${dataPath}.lost`, path);
   });
 
   test.each([
@@ -121,7 +110,7 @@ describe('in the folder of a service that was stopped', () => {
 
   test('every refusal has left the folder as it was: mended, it starts with all points', async () => {
     expect(readdirSync(dataPath)).not.toContain('lost');
-    await expectAllPoints();
+    await expectServed({ dataPath }, ledger);
   });
 });
 
@@ -133,8 +122,7 @@ test('in the folder of a service that was killed, a flipped bit refuses the star
   // No manifest was written since: the writes that followed prove that this one was on disk.
   const log = LogFile.only(dataPath);
   await expectFlipNoticed(log, log.find(idBytes(firstId())) + 15);
-  await expectAllPoints();
-  await removeDataFolder();
+  await expectServed({ dataPath }, ledger);
 });
 
 describe('a torn tail is cut, with a line in the log, and costs nothing acknowledged:', () => {
@@ -148,13 +136,11 @@ describe('a torn tail is cut, with a line in the log, and costs nothing acknowle
     log = LogFile.only(dataPath);
   });
 
-  afterEach(removeDataFolder);
-
   test('garbage behind the last group', async () => {
     await server.kill();
     const end = log.end();
     log.appendGarbage();
-    const started = await expectAllPoints();
+    const started = await expectServed({ dataPath }, ledger);
     expect(started).toMatch(`cut a torn tail of 1024 bytes at byte ${end} of ${log.path}`);
   });
 
@@ -169,14 +155,14 @@ describe('a torn tail is cut, with a line in the log, and costs nothing acknowle
     // It was still to be written: the manifest that is there knows nothing of that group.
     writeFileSync(join(dataPath, 'MANIFEST'), manifest);
     log.write(log.end() - 64, new Uint8Array(64));
-    expect(await expectAllPoints()).toMatch('cut a torn tail of 64 bytes at byte');
+    expect(await expectServed({ dataPath }, ledger)).toMatch('cut a torn tail of 64 bytes at byte');
   });
 
   test('a second start finds nothing left to cut', async () => {
     await server.kill();
     log.appendGarbage();
-    await expectAllPoints();
-    expect(await expectAllPoints()).not.toMatch('torn tail');
+    await expectServed({ dataPath }, ledger);
+    expect(await expectServed({ dataPath }, ledger)).not.toMatch('torn tail');
   });
 });
 
@@ -227,21 +213,5 @@ async function expectDamage(path: string): Promise<number> {
 
 /** What a start says that is refused. */
 async function refusal(): Promise<string> {
-  const vectord = new Vectord({
-    DATA_PATH: dataPath,
-    SERVICE_KEYS_FILE: join(folder, 'keys.json'),
-  });
-  expect(await vectord.exit).toEqual({ code: 1, signal: null });
-  expect(vectord.stdout).toBe('');
-  return vectord.stderr;
-}
-
-/** Starts, compares on both interfaces, stops, and returns what was written meanwhile. */
-async function expectAllPoints(): Promise<string> {
-  const server = await startServer({ dataPath, dimension: DIMENSION });
-  const clients = openClients(server);
-  await expectLedger(clients, ledger);
-  for (const client of clients) client.close();
-  expect(await server.stop()).toBe(0);
-  return server.log();
+  return await expectRefusal(new Vectord({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath }), 1);
 }

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
 import { openClients, type VectorClient, type TestPoint } from '../support/clients.js';
 import { forEachParallel } from '../support/parallel.js';
 import { Random } from '../support/random.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, randomPoint } from './load.js';
@@ -27,31 +26,32 @@ const SMALL_POINTS = 650;
 
 const random = new Random(6);
 
-let folder = '';
 let dataPath = '';
+let keysPath = '';
 let disk: SmallDisk;
 let ledger: Ledger;
 let vectord: Vectord;
 let clients: readonly [VectorClient, VectorClient];
 
+function prepare(): void {
+  ({ dataPath, keysPath } = ownFolder());
+  mkdirSync(dataPath);
+  ledger = new Ledger();
+}
+
+afterEach(() => {
+  for (const client of clients) client.close();
+  disk.release();
+});
+
 describe.skipIf(!canMount())('on a full disk (needs Linux that lets its users mount one)', () => {
   beforeEach(async () => {
-    folder = makeFolder();
-    dataPath = join(folder, 'data');
-    mkdirSync(dataPath);
+    prepare();
     disk = await SmallDisk.mount(dataPath, DISK_BYTES);
-    ledger = new Ledger();
     await start();
     const points = Array.from({ length: SMALL_POINTS }, () => randomPoint(random));
     await ledger.insert(points, (sent) => clients[0].insertBatch(sent));
     writeFileSync(disk.path('filler'), Buffer.alloc(FILLER_BYTES, 1));
-  });
-
-  afterEach(async () => {
-    for (const client of clients) client.close();
-    await killAll();
-    disk.release();
-    rmSync(folder, { recursive: true });
   });
 
   test('inserts are refused, 507 and RESOURCE_EXHAUSTED, reads go on, and inserts too once it has room', async () => {
@@ -104,19 +104,7 @@ const GONE = 38;
 const LARGE_BATCH = { count: 150, contentBytes: 10_000 };
 
 describe.skipIf(!canMount())('deletes alone (needs Linux that lets its users mount one)', () => {
-  beforeEach(async () => {
-    folder = makeFolder();
-    dataPath = join(folder, 'data');
-    mkdirSync(dataPath);
-    ledger = new Ledger();
-  });
-
-  afterEach(async () => {
-    for (const client of clients) client.close();
-    await killAll();
-    disk.release();
-    rmSync(folder, { recursive: true });
-  });
+  beforeEach(prepare);
 
   test('make room, one by one, more of them than their reserve holds, past kill -9 too', async () => {
     disk = await SmallDisk.mount(dataPath, CROWDED.bytes);
@@ -225,8 +213,6 @@ async function start(
   segmentBytes = SEGMENT_BYTES,
   more: Record<string, string> = {},
 ): Promise<void> {
-  const keysPath = join(folder, 'keys.json');
-  if (!existsSync(keysPath)) writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   const environment = {
     DATA_PATH: dataPath,
     SERVICE_KEYS_FILE: keysPath,
@@ -235,10 +221,8 @@ async function start(
     ...more,
     PATH: process.env['PATH'] ?? '',
   };
-  vectord = new Vectord(environment, [], disk.wrapper);
-  await vectord.until(() => /^ready$/m.test(vectord.stdout));
-  const keys = { readwrite: 'the-key', readonly: '' };
-  clients = openClients({ http: vectord.value('HTTP'), grpc: vectord.value('gRPC'), keys });
+  vectord = await Vectord.start(environment, { wrapper: disk.wrapper });
+  clients = openClients(vectord.addresses);
 }
 
 async function stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {

@@ -1,17 +1,14 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
-import { openClients, type VectorClient } from '../support/clients.js';
+import { beforeEach, expect, test } from 'vitest';
 import { Random } from '../support/random.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
-import { DIMENSION, Load, randomPoint } from './load.js';
+import { Load, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
 import { killAtMoment, SETTINGS, Tally } from './moments.js';
 import { countsOf, remainsIn } from './remains.js';
+import { expectServed, withServer, type Served } from './serve.js';
 
 /** Some by default; a long run sets more. */
 const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 50);
@@ -24,22 +21,15 @@ console.log(`VECTORD_SEED=${SEED}`);
 /** A snapshot is written in the background once so many points are linked. */
 const POINTS_OF_A_SNAPSHOT = 20_500;
 
-let folder = '';
 let dataPath = '';
 let keysPath = '';
 let ledger: Ledger;
+let served: Served;
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
-  keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
+  ({ dataPath, keysPath } = ownFolder());
+  served = { dataPath, env: SETTINGS };
   ledger = new Ledger();
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 test(
@@ -48,7 +38,7 @@ test(
     const random = new Random(SEED);
     const scene = { dataPath, keysPath, env: SETTINGS, random, tally: new Tally() };
     for (let round = 0; round < ROUNDS; round += 1) {
-      await withServer(async (server, clients) => {
+      await withServer(served, async (clients, server) => {
         await expectLedger(clients, ledger);
         const load = new Load(clients, ledger, random);
         await load.reaches(20 + random.below(120));
@@ -67,10 +57,10 @@ test(
   'kill -9 while a snapshot is written under load costs nothing',
   async () => {
     const random = new Random(SEED);
-    await withServer(async (server, clients) => {
+    await withServer(served, async (clients, server) => {
       for (let stored = 0; stored < POINTS_OF_A_SNAPSHOT; stored += 1_000) {
         const points = Array.from({ length: 1_000 }, () => randomPoint(random));
-        await ledger.insert(points, (sent) => (clients[0] as VectorClient).insertBatch(sent));
+        await ledger.insert(points, (sent) => clients[0].insertBatch(sent));
       }
       const load = new Load(clients, ledger, random);
       await load.until(() => remainsIn(dataPath).snapshot || countsOf(dataPath).snapshots > 0);
@@ -85,11 +75,11 @@ test(
   `kill -9 during a start, ${STARTS} times: recovery begins anew and ends in the same points`,
   async () => {
     const random = new Random(SEED);
-    await withServer(async (server, clients) => {
+    await withServer({ dataPath }, async (clients, server) => {
       const load = new Load(clients, ledger, random);
       await load.reaches(60);
       await Promise.all([load.end(), server.kill()]);
-    }, {});
+    });
     const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
 
     const startedAtMs = performance.now();
@@ -109,22 +99,6 @@ test(
 
 /** Starts once more, compares, and stops in order. */
 async function expectSoundStop(): Promise<void> {
-  await withServer(async (server, clients) => {
-    await expectLedger(clients, ledger);
-    expect(ledger.stored.size).toBeGreaterThan(0);
-    expect(await server.stop()).toBe(0);
-  });
-}
-
-async function withServer(
-  act: (server: TestServer, clients: readonly VectorClient[]) => Promise<void>,
-  env: Record<string, string> = SETTINGS,
-): Promise<void> {
-  const server = await startServer({ dataPath, dimension: DIMENSION, env });
-  const clients = openClients(server);
-  try {
-    await act(server, clients);
-  } finally {
-    for (const client of clients) client.close();
-  }
+  await expectServed(served, ledger);
+  expect(ledger.stored.size).toBeGreaterThan(0);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Vectord } from '../process/vectord.js';
+import { Vectord } from '../support/vectord.js';
 import type { Random } from '../support/random.js';
 import type { TestServer } from '../support/server.js';
 import type { Load } from './load.js';

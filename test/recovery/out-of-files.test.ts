@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { ownFolder, Vectord } from '../process/vectord.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 /** The process takes some 30 for itself. */
 const MOST_FILES = 128;
@@ -12,9 +12,8 @@ const SEGMENT_BYTES = 65_536;
 
 test('strangers who take all file descriptors have large writes refused, and nothing afterwards', async () => {
   const environment = { ...ownFolder().environment, SEGMENT_BYTES: String(SEGMENT_BYTES) };
-  const limited = ['sh', '-c', `ulimit -n ${MOST_FILES} && exec "$@"`, 'sh'];
-  const vectord = new Vectord(environment, [], limited);
-  await vectord.until(() => /^ready$/m.test(vectord.stdout));
+  const wrapper = ['sh', '-c', `ulimit -n ${MOST_FILES} && exec "$@"`, 'sh'];
+  const vectord = await Vectord.start(environment, { wrapper });
   let stored = 0;
   const insert = async (bytes: number): Promise<number> => {
     const status = await insertOf(vectord, bytes);

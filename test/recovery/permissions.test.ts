@@ -1,9 +1,11 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openClients, type VectorClient } from '../support/clients.js';
+import { writeKeys } from '../support/folders.js';
 import { Random } from '../support/random.js';
+import { expectNoTrace, expectRefusal } from '../support/refusal.js';
+import { ownFolder, Vectord, type Launch } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, randomPoint } from './load.js';
@@ -18,28 +20,22 @@ const SLOW = { timeout: 90_000 };
 const isSuperuser = process.getuid?.() === 0;
 const NOBODY = 65_534;
 const user = isSuperuser ? NOBODY : process.getuid?.();
-const AS_USER = isSuperuser
-  ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
-  : [];
+const AS_USER: Launch = isSuperuser
+  ? { wrapper: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] }
+  : {};
 
 const random = new Random(30);
 
 let folder = '';
 let dataPath = '';
+let keysPath = '';
 let ledger: Ledger;
 
 describe.skipIf(!(await canRun()))('without rights (as root needs setpriv)', SLOW, () => {
   beforeEach(async () => {
-    folder = makeFolder();
-    dataPath = join(folder, 'data');
-    if (isSuperuser) chownSync(folder, NOBODY, NOBODY);
+    ({ folder, dataPath, keysPath } = ownFolder());
+    if (isSuperuser) for (const path of [folder, keysPath]) chownSync(path, NOBODY, NOBODY);
     ledger = new Ledger();
-    writeKeys(join(folder, 'keys.json'), { role: 'readwrite', key: 'the-key' });
-  });
-
-  afterEach(async () => {
-    await killAll();
-    rmSync(folder, { recursive: true });
   });
 
   test('a folder that cannot be made is refused, naming it', async () => {
@@ -91,7 +87,7 @@ describe.skipIf(!(await canRun()))('without rights (as root needs setpriv)', SLO
     writeKeys(path, { role: 'readwrite', key: 'the-key' });
     chmodSync(path, 0o000);
     const vectord = run([], { SERVICE_KEYS_FILE: path });
-    await expectRefusal(vectord, `the keys file ${path} cannot be read: EACCES`);
+    await expectRefusal(vectord, 1, `the keys file ${path} cannot be read: EACCES`);
   });
 
   test('a snapshot that may not be read costs a rebuild', async () => {
@@ -117,7 +113,7 @@ describe.skipIf(!(await canRun()))('without rights (as root needs setpriv)', SLO
 
   test('a folder that becomes read-only while it is served: acknowledged stays, and the faults are told', async () => {
     const vectord = await start();
-    const clients = openClients(addressesOf(vectord));
+    const clients = openClients(vectord.addresses);
     await fill(clients[0]);
     chmodSync(dataPath, 0o555);
     // What is there of the log goes on; the space of deleted points cannot be given back.
@@ -156,32 +152,27 @@ async function canRun(): Promise<boolean> {
 }
 
 function run(args: readonly string[] = [], settings: Record<string, string> = {}): Vectord {
-  const environment = {
+  return new Vectord({ ...environment(), ...settings }, args, AS_USER);
+}
+
+async function start(): Promise<Vectord> {
+  return await Vectord.start(environment(), AS_USER);
+}
+
+function environment(): Record<string, string> {
+  return {
     DATA_PATH: dataPath,
-    SERVICE_KEYS_FILE: join(folder, 'keys.json'),
+    SERVICE_KEYS_FILE: keysPath,
     SEGMENT_BYTES: '65536',
     WARM_METRICS: 'euclidean',
     DIMENSION: String(DIMENSION),
     PATH: process.env['PATH'] ?? '',
-    ...settings,
   };
-  return new Vectord(environment, args, AS_USER);
 }
 
 function makeDataFolder(): void {
   mkdirSync(dataPath, { mode: 0o700 });
   if (isSuperuser) chownSync(dataPath, NOBODY, NOBODY);
-}
-
-async function start(): Promise<Vectord> {
-  const vectord = run();
-  await vectord.until(() => /^ready$/m.test(vectord.stdout));
-  return vectord;
-}
-
-function addressesOf(vectord: Vectord) {
-  const keys = { readwrite: 'the-key', readonly: '' };
-  return { http: vectord.value('HTTP'), grpc: vectord.value('gRPC'), keys };
 }
 
 async function fill(client: VectorClient): Promise<void> {
@@ -193,7 +184,7 @@ async function fill(client: VectorClient): Promise<void> {
 
 async function fillAndStop(): Promise<void> {
   const vectord = await start();
-  const [client, other] = openClients(addressesOf(vectord));
+  const [client, other] = openClients(vectord.addresses);
   await fill(client);
   await vectord.until(() => vectord.stderr.includes('"msg":"the graph is built"'));
   client.close();
@@ -204,7 +195,7 @@ async function fillAndStop(): Promise<void> {
 /** Starts on the folder, compares, stops in order, and returns the log. */
 async function expectWhole(): Promise<string> {
   const vectord = await start();
-  const clients = openClients(addressesOf(vectord));
+  const clients = openClients(vectord.addresses);
   await expectLedger(clients, ledger);
   for (const client of clients) client.close();
   expect(await vectord.stop()).toEqual({ code: 0, signal: null });
@@ -212,18 +203,7 @@ async function expectWhole(): Promise<string> {
 }
 
 async function expectRefused(...parts: string[]): Promise<void> {
-  await expectRefusal(run(), ...parts);
-}
-
-async function expectRefusal(vectord: Vectord, ...parts: string[]): Promise<void> {
-  expect(await vectord.exit).toEqual({ code: 1, signal: null });
-  for (const part of parts) expect(vectord.stderr).toContain(part);
-  expect(vectord.stdout).toBe('');
-  expectNoTrace(vectord);
-}
-
-function expectNoTrace({ stderr }: Vectord): void {
-  expect(stderr).not.toMatch(/^\s+at |"level":"fatal"/m);
+  await expectRefusal(run(), 1, ...parts);
 }
 
 /** A line of the log that says what the system refused, and where. */

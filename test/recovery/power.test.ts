@@ -1,16 +1,15 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, writeKeys } from '../process/vectord.js';
-import { openClients, type VectorClient } from '../support/clients.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Random } from '../support/random.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { ownFolder } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
-import { DIMENSION, Load } from './load.js';
+import { Load } from './load.js';
 import { killAtMoment, SETTINGS, Tally, type Scene } from './moments.js';
 import { canCutPower, PowerCut, type Dropped } from './power-cut.js';
 import { countsOf } from './remains.js';
+import { expectServed, withServer } from './serve.js';
 
 /** A few by default; a long run sets more. */
 const ROUNDS = Number(process.env['VECTORD_POWER_ROUNDS'] ?? 10);
@@ -22,7 +21,6 @@ const ROUNDS_FOR_ALL_MOMENTS = 50;
 
 console.log(`VECTORD_SEED=${SEED}`);
 
-let folder = '';
 let dataPath = '';
 let power: PowerCut;
 let ledger: Ledger;
@@ -30,21 +28,14 @@ let scene: Scene;
 
 beforeEach(() => {
   if (!canCutPower()) return;
-  folder = makeFolder();
+  const { folder, keysPath } = ownFolder();
   const [watched, workshop] = [join(folder, 'disk'), join(folder, 'workshop')];
   for (const path of [watched, workshop]) mkdirSync(path);
   power = new PowerCut(watched, workshop);
   dataPath = join(power.folder, 'data');
-  const keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
   ledger = new Ledger();
   const env = { ...SETTINGS, ...power.environment() };
   scene = { dataPath, keysPath, env, random: new Random(SEED), tally: new Tally() };
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.skipIf(!canCutPower())('when the power goes (needs Linux and cc)', () => {
@@ -55,10 +46,7 @@ describe.skipIf(!canCutPower())('when the power goes (needs Linux and cc)', () =
       for (let round = 0; round < ROUNDS; round += 1) {
         if ((await cutUnderLoad(round)) > 0) unsynced += 1;
       }
-      await withServer(async (server, clients) => {
-        await expectLedger(clients, ledger);
-        expect(await server.stop()).toBe(0);
-      });
+      await expectServed({ dataPath, env: scene.env }, ledger);
       const { tally } = scene;
       console.log(`cuts: ${tally.text()}; ${unsynced} while something was unsynced`);
       expect(unsynced).toBeGreaterThan(0);
@@ -83,23 +71,11 @@ describe.skipIf(!canCutPower())('when the power goes (needs Linux and cc)', () =
 
 /** Starts, compares, writes, and cuts the power. Returns how much had not been synced. */
 async function cutUnderLoad(round: number): Promise<number> {
-  await withServer(async (server, clients) => {
+  await withServer({ dataPath, env: scene.env }, async (clients, server) => {
     await expectLedger(clients, ledger);
     const load = new Load(clients, ledger, scene.random);
     await load.reaches(20 + scene.random.below(120));
     await killAtMoment(round, scene, server, load);
   });
   return power.cut(scene.random);
-}
-
-async function withServer(
-  act: (server: TestServer, clients: readonly VectorClient[]) => Promise<void>,
-): Promise<void> {
-  const server = await startServer({ dataPath, dimension: DIMENSION, env: scene.env });
-  const clients = openClients(server);
-  try {
-    await act(server, clients);
-  } finally {
-    for (const client of clients) client.close();
-  }
 }

@@ -1,39 +1,25 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { killAll, makeFolder, Vectord, writeKeys } from '../process/vectord.js';
-import {
-  openClients,
-  SIMILARITIES,
-  type VectorClient,
-  type TestQuery,
-} from '../support/clients.js';
+import { readdirSync } from 'node:fs';
+import { beforeEach, expect, test } from 'vitest';
+import { SIMILARITIES, type TestQuery, type VectorClient } from '../support/clients.js';
 import { forEachParallel } from '../support/parallel.js';
 import { Random } from '../support/random.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { expectRefusal } from '../support/refusal.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, Load, randomPoint } from './load.js';
+import { expectServed, serve } from './serve.js';
 
 const POINTS = 600;
 const DELETES = 200;
 
 const random = new Random(2);
 
-let folder = '';
 let dataPath = '';
-let keysPath = '';
+let environment: Record<string, string> = {};
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
-  keysPath = join(folder, 'keys.json');
-  writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-});
-
-afterEach(async () => {
-  await killAll();
-  rmSync(folder, { recursive: true });
+  ({ dataPath, environment } = ownFolder());
 });
 
 test('after SIGTERM and a start all points and all answers are as before, time and again', async () => {
@@ -41,7 +27,7 @@ test('after SIGTERM and a start all points and all answers are as before, time a
   const queries = randomQueries();
   let before: string[][] | undefined;
   for (let times = 0; times < 3; times += 1) {
-    await withServer(async (clients) => {
+    await serve({ dataPath }, async (clients) => {
       if (before === undefined) await fill(clients, ledger);
       await expectLedger(clients, ledger);
       const [http, grpc] = await Promise.all(clients.map((client) => client.searchBatch(queries)));
@@ -52,55 +38,40 @@ test('after SIGTERM and a start all points and all answers are as before, time a
   }
 });
 
-describe('DIMENSION', () => {
-  test('may change until a point is stored, and then never, even if none is left', async () => {
-    await withServer(async () => {}, 7);
-    await withServer(async ([client]) => {
-      const id = await client.insert({ vector: [1, 2, 3], contentType: 'Text', content: '' });
-      await client.delete(id);
-    }, 3);
-    for (const dimension of ['7', '2']) {
-      const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
-      const refused = new Vectord({ ...environment, DIMENSION: dimension });
-      expect(await refused.exit).toEqual({ code: 1, signal: null });
-      expect(refused.stderr).toContain('had 3 dimensions');
-      const advice = 'unset DIMENSION, or set DATA_PATH to another folder';
-      expect(refused.stderr).toContain(`but DIMENSION is ${dimension}: ${advice}`);
-    }
-    await withServer(async ([client]) => {
-      await client.insert({ vector: [1, 2, 3], contentType: 'Text', content: '' });
-    }, 3);
-  });
+test('DIMENSION may change until a point is stored, and then never, even if none is left', async () => {
+  let id = '';
+  const serveAs = (dimension: number, act: (client: VectorClient) => Promise<void>) =>
+    serve({ dataPath, dimension }, ([client]) => act(client));
+  const insert = async (client: VectorClient): Promise<void> => {
+    id = await client.insert({ vector: [1, 2, 3], contentType: 'Text', content: '' });
+  };
+  const expectRefused = async (dimension: number): Promise<void> => {
+    const vectord = new Vectord({ ...environment, DIMENSION: String(dimension) });
+    const advice = 'unset DIMENSION, or set DATA_PATH to another folder';
+    const fault = `but DIMENSION is ${dimension}: ${advice}`;
+    await expectRefusal(vectord, 1, dataPath, 'had 3 dimensions', fault);
+  };
+  await serveAs(7, async () => {});
+  await serveAs(3, insert);
+  await expectRefused(7);
+  await serveAs(3, (client) => client.delete(id));
+  for (const dimension of [7, 2]) await expectRefused(dimension);
+  await serveAs(3, insert);
 });
 
-test('a second process on the folder is refused and does the first, under load, no harm', async () => {
+test('a second process on the folder is refused, makes no keys and does the first, under load, no harm', async () => {
   const ledger = new Ledger();
-  await withServer(async (clients) => {
+  await serve({ dataPath }, async (clients, server) => {
     const load = new Load(clients, ledger, random);
-    const second = new Vectord({ DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath });
-    expect(await second.exit).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toContain('in use by another process');
+    const second = new Vectord({ DATA_PATH: dataPath });
+    await expectRefusal(second, 1, dataPath, `in use by another process (pid ${server.pid})`);
     await load.reaches(load.acknowledged + 20);
     await load.end();
     await expectLedger(clients, ledger);
   });
-  await withServer((clients) => expectLedger(clients, ledger));
+  expect(readdirSync(dataPath).filter((name) => name.includes('keys'))).toEqual([]);
+  await expectServed({ dataPath }, ledger);
 });
-
-/** Starts on the folder, does something through both interfaces, and stops in order. */
-async function withServer(
-  act: (clients: readonly [VectorClient, VectorClient], server: TestServer) => Promise<void>,
-  dimension = DIMENSION,
-): Promise<void> {
-  const server = await startServer({ dataPath, dimension });
-  const clients = openClients(server);
-  try {
-    await act(clients, server);
-  } finally {
-    for (const client of clients) client.close();
-    expect(await server.stop()).toBe(0);
-  }
-}
 
 /** Points that tie with each other, one by one and in batches, a third of them deleted again. */
 async function fill(

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createChannel, createClient } from 'nice-grpc';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -6,10 +6,10 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthDefinition,
 } from '../../src/gen/grpc/health/v1/health.js';
-import { killAll, makeFolder } from '../process/vectord.js';
 import { openClients, type TestPoint, type VectorClient } from '../support/clients.js';
 import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { ownFolder } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { runCommand } from './command.js';
 import { Ledger } from './ledger.js';
@@ -35,16 +35,12 @@ let server: TestServer;
 let clients: readonly [VectorClient, VectorClient];
 
 beforeEach(() => {
-  folder = makeFolder();
-  dataPath = join(folder, 'data');
+  ({ folder, dataPath } = ownFolder());
   ledger = new Ledger();
 });
 
-afterEach(async () => {
+afterEach(() => {
   for (const client of clients) client.close();
-  await server.kill();
-  await killAll();
-  rmSync(folder, { recursive: true });
 });
 
 /** A point in a sealed segment, and the record that is about to be damaged. */
@@ -71,11 +67,7 @@ test('rot in a sealed segment while it is served fails the gets of its points, a
 });
 
 test('rot that a restart finds in sealed segments is in no answer: searches fail that would hold it', async () => {
-  await start();
-  await fill();
-  await stop();
-  const victims = damage();
-  await start();
+  const victims = await startDamaged();
   for (const { id, point } of victims) {
     const query = nearestTo(point);
     await expectRefused((client) => client.search(query));
@@ -96,11 +88,7 @@ test('rot that a restart finds in sealed segments is in no answer: searches fail
 }, 60_000);
 
 test('a delete of the damaged points and compaction heal the folder', async () => {
-  await start();
-  await fill();
-  await stop();
-  const victims = damage();
-  await start();
+  const victims = await startDamaged();
   await vi.waitFor(() => expectFaultTold(victims), { timeout: 20_000, interval: 200 });
   // With them goes most of what was stored before: it pays to compact their files.
   const ids = [...ledger.stored.keys()].slice(0, BATCHES * BATCH_POINTS * 0.8);
@@ -122,11 +110,7 @@ test('a delete of the damaged points and compaction heal the folder', async () =
 });
 
 test('rot that nobody asks for is found in the background', async () => {
-  await start();
-  await fill();
-  await stop();
-  const victims = damage();
-  await start();
+  const victims = await startDamaged();
   await vi.waitFor(() => expectFaultTold(victims), { timeout: 20_000, interval: 200 });
   await expectNamedInLog(victims);
 });
@@ -134,6 +118,16 @@ test('rot that nobody asks for is found in the background', async () => {
 async function start(): Promise<void> {
   server = await startServer({ dataPath, dimension: DIMENSION, env: { SEGMENT_BYTES } });
   clients = openClients(server);
+}
+
+/** Starts on a folder that was damaged while nobody served it. */
+async function startDamaged(): Promise<readonly [Victim, Victim]> {
+  await start();
+  await fill();
+  await stop();
+  const victims = damage();
+  await start();
+  return victims;
 }
 
 async function stop(): Promise<void> {

@@ -1,8 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../process/vectord.js';
+import { makeTemporaryFolder } from '../support/folders.js';
 
 /**
  * A disk of a few megabytes, a file system in memory, at a folder where only those see it who are
@@ -46,11 +45,9 @@ export class SmallDisk {
 export function canMount(): boolean {
   if (process.platform !== 'linux' || spawnSync('nsenter', ['--version']).status !== 0)
     return false;
-  const folder = makeFolder();
+  const folder = makeTemporaryFolder();
   const [program, ...args] = inNamespace('mount -t tmpfs -o size=4096 vectord "$0"', folder);
-  const { status } = spawnSync(program, args);
-  rmSync(folder, { recursive: true });
-  return status === 0;
+  return spawnSync(program, args).status === 0;
 }
 
 function inNamespace(script: string, folder: string): [string, ...string[]] {

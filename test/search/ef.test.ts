@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { HardPoints, inABatch, NARROW, oneByOne, WIDE } from '../support/hard-points.js';
 
 const INTERFACES = [
@@ -20,10 +20,6 @@ describe.each([
   beforeAll(async () => {
     points = await HardPoints.start(env);
   }, 60_000);
-
-  afterAll(async () => {
-    expect(await points.stop()).toBe(0);
-  });
 
   describe.each(INTERFACES)('over %s', (_interface, index) => {
     // A scan would miss nothing, however narrow the search is.

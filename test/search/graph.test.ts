@@ -46,7 +46,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await server.stop();
 });
 
 describe.each(SIMILARITIES)('%s', (similarity) => {

@@ -40,7 +40,6 @@ describe.each([
 
   afterAll(async () => {
     for (const client of clients) client.close();
-    await server.stop();
   });
 
   /** What both interfaces answer, as places in `vectors`. */

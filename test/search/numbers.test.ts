@@ -29,7 +29,6 @@ afterEach(async () => {
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  expect(await server.stop()).toBe(0);
 });
 
 /** Stores the vectors and expects them in this order under one similarity. */

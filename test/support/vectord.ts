@@ -1,14 +1,17 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { makeTemporaryFolder, writeKeys } from './folders.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
+
+/** How long a busy machine may take for what a test waits for. */
+const PATIENCE_MS = 20_000;
 
 export interface Exit {
   readonly code: number | null;
@@ -17,13 +20,15 @@ export interface Exit {
 
 /** What starts the process, and how. */
 export interface Launch {
-  readonly command: readonly string[];
+  readonly command?: readonly string[];
+  /** A command that ends in starting the one that follows it. */
+  readonly wrapper?: readonly string[];
   readonly cwd?: string;
   /** Whether it leads a group of processes of its own. */
   readonly detached?: boolean;
 }
 
-const NODE: Launch = { command: [process.execPath, MAIN] };
+const NODE = [process.execPath, MAIN];
 export const NPM_START: Launch = { command: ['npm', 'start'], cwd: ROOT, detached: true };
 
 /** The process `vectord` as an operator sees it: arguments, environment, output and signals. */
@@ -34,15 +39,11 @@ export class Vectord {
   readonly exit: Promise<Exit>;
   readonly process: ChildProcessByStdio<null, Readable, Readable>;
 
-  /**
-   * Picks free ports unless `environment` says otherwise. `wrapper` is a command that ends in
-   * starting the one that follows it.
-   */
+  /** Picks free ports unless `environment` says otherwise. */
   constructor(
     environment: Record<string, string>,
     args: readonly string[] = [],
-    wrapper: readonly string[] = [],
-    { command, ...options }: Launch = NODE,
+    { command = NODE, wrapper = [], ...options }: Launch = {},
   ) {
     const [program = '', ...rest] = [...wrapper, ...command, ...args];
     this.process = spawn(program, rest, {
@@ -58,7 +59,7 @@ export class Vectord {
   }
 
   static async start(environment: Record<string, string>, launch?: Launch): Promise<Vectord> {
-    const vectord = new Vectord(environment, [], [], launch);
+    const vectord = new Vectord(environment, [], launch);
     await vectord.until(() => /^ready$/m.test(vectord.stdout));
     return vectord;
   }
@@ -66,10 +67,12 @@ export class Vectord {
   /** Waits until something has shown in the output; fails if the process ends before. */
   async until(condition: () => boolean): Promise<void> {
     const ended = this.exit.then(() => true);
+    const giveUpAtMs = performance.now() + PATIENCE_MS;
     while (!condition()) {
       const sleep = new Promise<false>((resolve) => setTimeout(resolve, 10, false));
-      if ((await Promise.race([ended, sleep])) && !condition()) {
-        throw new Error(`vectord has ended:\n${this.stdout}${this.stderr}`);
+      const isOver = (await Promise.race([ended, sleep])) || performance.now() > giveUpAtMs;
+      if (isOver && !condition()) {
+        throw new Error(`vectord did not come to that:\n${this.stdout}${this.stderr}`);
       }
     }
   }
@@ -79,6 +82,12 @@ export class Vectord {
     const value = new RegExp(`^ +${label} +(.+)$`, 'm').exec(this.stdout)?.[1];
     if (value === undefined) throw new Error(`no ${label} in:\n${this.stdout}`);
     return value;
+  }
+
+  /** What it takes to speak to a service in its own folder. */
+  get addresses() {
+    const keys = { readwrite: 'the-key', readonly: '' };
+    return { http: this.value('HTTP'), grpc: this.value('gRPC'), keys };
   }
 
   /** Stores a point of 4 dimensions and answers with the status. */
@@ -102,37 +111,27 @@ export const POINT = { vector: [1, 2, 3, 4], payload: { content_type: 'Text', co
 
 const started = new Set<Vectord>();
 
-/** Ends what a test has left running. */
-export async function killAll(): Promise<void> {
-  await Promise.all([...started].map((vectord) => vectord.stop('SIGKILL')));
-}
-
-/** A folder that the test removes. */
-export function makeFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'vectord-process-'));
-}
+// Whatever the tests did, no process outlives them.
+process.once('exit', () => {
+  for (const vectord of started) vectord.process.kill('SIGKILL');
+});
+// Vitest ends its workers with a signal, which alone would pass over what is done at an exit.
+process.once('SIGTERM', () => process.exit());
 
 /**
- * For the test that calls it: a folder, and the settings of a service in it that knows the key
- * `the-key`. What still runs at the end of the test is ended, and the folder goes.
+ * For the test that calls it, or that is about to begin: a folder, and the settings of a service in
+ * it that knows the key `the-key`. What still runs at the end of the test is ended, and the folder
+ * goes.
  */
 export function ownFolder() {
-  const folder = makeFolder();
+  const folder = makeTemporaryFolder();
   onTestFinished(async () => {
-    await killAll();
+    await Promise.all([...started].map((vectord) => vectord.stop('SIGKILL')));
     rmSync(folder, { recursive: true });
   });
+  const dataPath = join(folder, 'data');
   const keysPath = join(folder, 'keys.json');
   writeKeys(keysPath, { role: 'readwrite', key: 'the-key' });
-  const environment = {
-    DATA_PATH: join(folder, 'data'),
-    SERVICE_KEYS_FILE: keysPath,
-    DIMENSION: '4',
-  };
-  return { folder, environment };
-}
-
-export function writeKeys(path: string, ...keys: { role: string; key: string }[]): void {
-  const entries = keys.map(({ role, key }, index) => ({ name: `key ${index}`, role, key }));
-  writeFileSync(path, JSON.stringify({ keys: entries }));
+  const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath, DIMENSION: '4' };
+  return { folder, dataPath, keysPath, environment };
 }
