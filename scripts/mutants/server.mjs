@@ -6,6 +6,7 @@ const HTTP_LIMITS = ['test/http/limits.test.ts', '-t', 'MAX_'];
 const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
 const TIME_LIMITS = ['test/process/time-limits.test.ts'];
 const START_TESTS = ['test/process/start.test.ts'];
+const EARLY_TESTS = ['test/process/stop-early.test.ts'];
 const STOP_TESTS = ['test/process/stop.test.ts'];
 const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
@@ -280,6 +281,27 @@ export const SERVER_MUTANTS = [
     STOP_TESTS,
   ),
   mutant(
+    'a stop that has failed ends with 0',
+    'src/main.ts',
+    'return EXIT_REFUSED;',
+    'return EXIT_OK;',
+    ['test/recovery/permissions.test.ts', '-t', 'becomes read-only'],
+  ),
+  mutant(
+    'a signal waits for the data folder to be open',
+    'src/main.ts',
+    'if (early !== undefined) stopEarly(early, logger);',
+    '',
+    EARLY_TESTS,
+  ),
+  mutant(
+    'a stop before the service is ready is a failure',
+    'src/main.ts',
+    'process.exit(EXIT_OK);',
+    'process.exit(EXIT_REFUSED);',
+    EARLY_TESTS,
+  ),
+  mutant(
     'the one interface listens though the other cannot',
     'src/start.ts',
     "if (http.status === 'fulfilled') await http.value.close(0);",
@@ -308,6 +330,35 @@ export const SERVER_MUTANTS = [
     "ctx.set('Retry-After', RETRY_AFTER_S);",
     '',
     HTTP_LIMITS,
+  ),
+  ...[
+    ['INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
+    ['NOT_FINITE', 'INVALID_ARGUMENT'],
+    ['OVERLOADED', 'OVERLOADED'],
+    ['CLOSED', 'UNAVAILABLE'],
+    ['ABANDONED', 'CANCELLED'],
+  ].map(([engines, ours]) =>
+    mutant(
+      `${engines} of the engine is a fault`,
+      'src/native.ts',
+      `['${engines}', '${ours}'],`,
+      '',
+      ['src/native.test.ts'],
+    ),
+  ),
+  mutant(
+    'STORAGE_FULL of the engine is a fault',
+    'src/native.ts',
+    "['STORAGE_FULL', 'STORAGE_FULL'],",
+    '',
+    ['test/recovery/full-disk.test.ts', '-t', 'inserts are refused'],
+  ),
+  mutant(
+    'a fault of the engine is an overload',
+    'src/native.ts',
+    "CODES.get(code) ?? 'INTERNAL'",
+    "CODES.get(code) ?? 'OVERLOADED'",
+    ['src/native.test.ts'],
   ),
   mutant(
     'a client sees the reason of a fault',
@@ -433,6 +484,13 @@ export const SERVER_MUTANTS = [
     READY_TESTS,
   ),
   mutant(
+    'a watch is told the same with every look',
+    'src/grpc/health.ts',
+    'if (status !== told) yield { status };',
+    'yield { status };',
+    ['src/grpc/health.test.ts'],
+  ),
+  mutant(
     'damage leaves the service ready',
     'src/service.ts',
     'if (damage !== undefined) {',
@@ -545,6 +603,34 @@ export const SERVER_MUTANTS = [
     '  inflight.check(declaredBytes);\n',
     '',
     BODY_TESTS,
+  ),
+  mutant(
+    'each chunk of a body is kept by itself',
+    'src/http/body.ts',
+    'joinSmall(chunks);',
+    '',
+    BODY_TESTS,
+  ),
+  mutant(
+    'the thread that reads large requests never rests',
+    'src/decode/decoder.ts',
+    'this.#idle = setTimeout(() => this.#rest(), this.idleMs).unref();',
+    '',
+    DECODE_TESTS,
+  ),
+  mutant(
+    'the thread that reads large requests goes on when another takes its place',
+    'src/decode/decoder.ts',
+    'void worker?.terminate();',
+    '',
+    DECODE_TESTS,
+  ),
+  mutant(
+    'each large request is read by a thread of its own',
+    'src/decode/decoder.ts',
+    'this.#worker ??= this.#start();',
+    'this.#worker = this.#start();',
+    DECODE_TESTS,
   ),
   mutant(
     'the largest request is read first',

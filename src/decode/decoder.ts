@@ -57,6 +57,7 @@ export class Decoder {
   constructor(
     private readonly rules: Rules,
     private readonly program = new URL('./worker.js', import.meta.url),
+    private readonly idleMs = IDLE_MS,
   ) {}
 
   /** Large requests that the thread has not come to yet. */
@@ -127,7 +128,7 @@ export class Decoder {
     clearTimeout(this.#idle);
     const waiting = this.#takeNext();
     if (waiting === undefined) {
-      this.#idle = setTimeout(() => this.#rest(), IDLE_MS).unref();
+      this.#idle = setTimeout(() => this.#rest(), this.idleMs).unref();
       return;
     }
     this.#running = waiting;

@@ -1,6 +1,7 @@
 import { createServer, request, type ClientRequest, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { pino } from 'pino';
@@ -188,6 +189,21 @@ describe('the size of a body', () => {
     pending.destroy();
     expect(status).toBe(413);
   });
+
+  it.skipIf(queryObjects === undefined)(
+    'is kept in few pieces, of however many chunks',
+    async () => {
+      const chunks = 2_000;
+      const buffers = (): number => queryObjects(Buffer, { format: 'count' });
+      const before = buffers();
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write('1\r\n \r\n'.repeat(chunks));
+      await vi.waitFor(() => expect(inflight.usedBytes).toBe(chunks), PATIENCE);
+      expect(buffers() - before).toBeLessThan(chunks / 10);
+      socket.destroy();
+    },
+  );
 
   it('is refused with 413 while it arrives, and the client gets the answer', async () => {
     const parts = Array.from({ length: 40 }, () => Buffer.alloc(limit / 10, 0x20));

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Decoder } from '../../src/decode/decoder.js';
 import type { Answer, JobName } from '../../src/decode/jobs.js';
@@ -182,6 +184,23 @@ describe('the thread that reads large requests', () => {
     const batch = await decode(decoder, 'httpPoints', body(10_000), never);
     expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
     expect(batch.contentEnds.at(-1)).toBe(10_000);
+    await decoder.close();
+  });
+
+  it('serves one after the other, and ends when there has been none for a while', async () => {
+    const threads: Worker[] = [];
+    const note = (thread: Worker): number => threads.push(thread);
+    process.on('worker', note);
+    const decoder = new Decoder(rules, worker, 50);
+    for (const turn of [1, 2]) {
+      for (const count of [10_000, 20_000]) {
+        const { vectors } = await decode(decoder, 'httpPoints', body(count), never);
+        expect(vectors).toHaveLength(2 * count);
+      }
+      expect(threads).toHaveLength(turn);
+      await once(threads.at(-1) as Worker, 'exit');
+    }
+    process.off('worker', note);
     await decoder.close();
   });
 
