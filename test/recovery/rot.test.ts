@@ -64,7 +64,7 @@ test('rot in a sealed segment while it is served fails the gets of its points, a
   await expectWrites();
   await stop();
   await expectNamedByCheck(victims);
-});
+}, 60_000);
 
 test('rot that a restart finds in sealed segments is in no answer: searches fail that would hold it', async () => {
   const victims = await startDamaged();

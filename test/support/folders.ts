@@ -7,6 +7,8 @@ const folders = new Set<string>();
 process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
+// Vitest ends its workers with a signal, which alone would pass over what is done at an exit.
+process.once('SIGTERM', () => process.exit());
 
 /** A folder that is gone once the tests are. */
 export function makeTemporaryFolder(): string {

@@ -35,7 +35,6 @@ export function inABatch(client: VectorClient): Answer {
 
 export class HardPoints {
   private constructor(
-    readonly server: TestServer,
     readonly clients: readonly [VectorClient, VectorClient],
     private readonly truths: readonly ReadonlySet<string | undefined>[],
   ) {}
@@ -52,13 +51,7 @@ export class HardPoints {
       const nearest = rankAll('Euclidean', query, vectors).slice(0, LIMIT);
       return new Set(nearest.map(({ index }) => ids[index]));
     });
-    return new HardPoints(server, clients, truths);
-  }
-
-  /** Ends the service; resolves with its exit code. */
-  async stop(): Promise<number | null> {
-    for (const client of this.clients) client.close();
-    return await this.server.stop();
+    return new HardPoints(clients, truths);
   }
 
   /** What is found for each query; without an `ef`, with the breadth that the service has. */

@@ -111,12 +111,10 @@ export const POINT = { vector: [1, 2, 3, 4], payload: { content_type: 'Text', co
 
 const started = new Set<Vectord>();
 
-// Whatever the tests did, no process outlives them.
-process.once('exit', () => {
+// Whatever the tests did, no process outlives them, nor the folder that it writes to.
+process.prependOnceListener('exit', () => {
   for (const vectord of started) vectord.process.kill('SIGKILL');
 });
-// Vitest ends its workers with a signal, which alone would pass over what is done at an exit.
-process.once('SIGTERM', () => process.exit());
 
 /**
  * For the test that calls it, or that is about to begin: a folder, and the settings of a service in
