@@ -493,8 +493,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'damage leaves the service ready',
     'src/service.ts',
-    'if (damage !== undefined) {',
-    'if (damage !== undefined && this.#isStopping) {',
+    'if (damage !== undefined) faults',
+    'if (damage !== undefined && this.#isStopping) faults',
     READY_TESTS,
   ),
   mutant(
