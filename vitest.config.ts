@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.mjs'],
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', '{bench,scripts}/**/*.test.mjs'],
     // Most of their time is spent waiting for the processes that they start.
     maxWorkers: 2,
     // Black-box tests start servers and wait for disks.

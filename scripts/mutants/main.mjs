@@ -7,19 +7,14 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { MUTANTS } from './lists.mjs';
 import { Rust } from './rust.mjs';
-import { SEARCH_MUTANTS } from './search.mjs';
-import { SERVER_MUTANTS } from './server.mjs';
-import { STORE_MUTANTS } from './store.mjs';
-import { THREAD_MUTANTS } from './threads.mjs';
 import { TypeScript } from './typescript.mjs';
-
-const ALL = [...STORE_MUTANTS, ...THREAD_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
 
 const parts = process.argv.slice(2);
 const isWanted = ({ name, file }) =>
   parts.length === 0 || parts.some((part) => name.includes(part) || file.includes(part));
-const mutants = ALL.filter(isWanted);
+const mutants = MUTANTS.filter(isWanted);
 if (mutants.length === 0) fail(`no mutant has ${JSON.stringify(parts)} in its name or file`);
 
 const copy = mkdtempSync(join(tmpdir(), 'vectord-mutants-'));

@@ -72,15 +72,15 @@ export const SEARCH_MUTANTS = [
   mutant(
     'a walk that reaches too few points is the answer',
     SEARCH,
-    'if hits.len() >= self.request.limit {',
-    'if hits.len() >= self.request.limit || true {',
+    '.filter(|hits| hits.len() >= self.request.limit)',
+    '',
     CHURN_TESTS,
   ),
   mutant(
     'a walk returns points that the view does not contain',
     SEARCH,
-    'let accept = |slot| slot < view.slots && arena.is_visible(slot, view.sequence);',
-    'let accept = |slot| slot < view.slots;',
+    'slot < self.slots && self.index.arena.is_visible(slot, self.sequence)',
+    'slot < self.slots',
     HISTORY_TESTS,
   ),
   mutant(

@@ -277,8 +277,8 @@ export const STORE_MUTANTS = [
   mutant(
     'a backup does not look at the records of sealed segments',
     `${STORE}/backup.rs`,
-    'flaws.extend(found.flaw())',
-    'drop(found.flaw())',
+    'self.flaws.heed(found, &segment.path, Some(entry))',
+    'Ok::<(), Error>(drop(found))',
   ),
 
   mutant(
@@ -316,8 +316,8 @@ export const STORE_MUTANTS = [
   mutant(
     'compaction drops a delete that is needed',
     `${STORE}/compaction.rs`,
-    'self.manifest.needs(&tombstone, &self.going)',
-    'self.manifest.needs(&tombstone, &self.going) && false',
+    'self.manifest.needs(&tombstone_of(header), &self.going)',
+    'self.manifest.needs(&tombstone_of(header), &self.going) && false',
   ),
   mutant(
     'compaction claims to have heeded later deletes',
@@ -328,8 +328,8 @@ export const STORE_MUTANTS = [
   mutant(
     'compaction keeps deleted points',
     `${STORE}/compaction.rs`,
-    'Op::Insert => is_live(&record.id, location),',
-    'Op::Insert => is_live(&record.id, location) || true,',
+    'Op::Insert => is_live(&header.id, location),',
+    'Op::Insert => is_live(&header.id, location) || true,',
   ),
   mutant(
     'compaction removes the old segments before the manifest is durable',
@@ -426,7 +426,7 @@ export const STORE_MUTANTS = [
   mutant(
     'a damaged record ends all compaction',
     `${CRATE}/upkeep.rs`,
-    'Err(error @ Error::Damaged { .. }) => self.spare(&error),',
+    'Err(error @ Error::Damaged { .. }) => self.spare(error),',
     'Err(error @ Error::Damaged { .. }) => return Err(error),',
     DAMAGE_TESTS,
   ),
@@ -580,8 +580,8 @@ export const STORE_MUTANTS = [
   mutant(
     'a repair saves no record without the header of its group',
     `${STORE}/scan.rs`,
-    'tell(Found::Stray(&record, offset));',
-    'drop(record);',
+    'tell(Found::Stray(record, *offset));',
+    'let _ = (record, offset);',
     REPAIR_TESTS,
   ),
   mutant(

@@ -1,0 +1,6 @@
+import { SEARCH_MUTANTS } from './search.mjs';
+import { SERVER_MUTANTS } from './server.mjs';
+import { STORE_MUTANTS } from './store.mjs';
+import { THREAD_MUTANTS } from './threads.mjs';
+
+export const MUTANTS = [...STORE_MUTANTS, ...THREAD_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
