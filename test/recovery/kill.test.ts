@@ -68,7 +68,7 @@ test(
     });
     await expectSoundStop();
   },
-  ROUND_TIMEOUT_MS * 2,
+  6 * ROUND_TIMEOUT_MS,
 );
 
 test(
