@@ -3,7 +3,15 @@
 //
 // Usage: node scripts/mutants/main.mjs [part of a name or of a file ...]
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -18,6 +26,8 @@ const mutants = MUTANTS.filter(isWanted);
 if (mutants.length === 0) fail(`no mutant has ${JSON.stringify(parts)} in its name or file`);
 
 const copy = mkdtempSync(join(tmpdir(), 'vectord-mutants-'));
+// Tests of missing rights run the service as another user, or not at all.
+chmodSync(copy, 0o755);
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(1));
 copyRepository();
