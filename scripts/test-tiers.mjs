@@ -25,7 +25,7 @@ export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,messages,strangers,turns}.test.ts',
   'test/decode/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',
-  'test/process/time-limits.test.ts',
+  'test/process/{grace,time-limits}.test.ts',
   'test/recovery/{full-disk,permissions,kill,rot}.test.ts',
 ];
 

@@ -1,10 +1,11 @@
+import { REAL_CLOCK, type Clock } from './clock.js';
 import type { Logger } from './logger.js';
 import { similarityName } from './model.js';
 import type { Engine, EngineStatus } from './native.js';
 
-const LOOK_INTERVAL_MS = 1_000;
+export const LOOK_INTERVAL_MS = 1_000;
 /** A long build says this often how far it is. */
-const PROGRESS_INTERVAL_MS = 10_000;
+export const PROGRESS_INTERVAL_MS = 10_000;
 
 type GraphStatus = EngineStatus['graphs'][number];
 
@@ -22,7 +23,8 @@ export class GraphLog {
   readonly #engine: Pick<Engine, 'status'>;
   readonly #parameters: Parameters;
   readonly #logger: Logger;
-  readonly #timer: NodeJS.Timeout;
+  readonly #clock: Clock;
+  readonly #endLooking: () => void;
   /** When each graph that is being built was last written about. */
   readonly #toldAtMs = new Map<number, number>();
   readonly #built = new Set<number>();
@@ -31,15 +33,21 @@ export class GraphLog {
   readonly #faults = new Map<string, string | undefined>();
   readonly #toldDamage = new Set<string>();
 
-  constructor(engine: Pick<Engine, 'status'>, parameters: Parameters, logger: Logger) {
+  constructor(
+    engine: Pick<Engine, 'status'>,
+    parameters: Parameters,
+    logger: Logger,
+    clock: Clock = REAL_CLOCK,
+  ) {
     this.#engine = engine;
     this.#parameters = parameters;
     this.#logger = logger;
-    this.#timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
+    this.#clock = clock;
+    this.#endLooking = clock.every(LOOK_INTERVAL_MS, () => this.#look());
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#endLooking();
   }
 
   #look(): void {
@@ -83,7 +91,7 @@ export class GraphLog {
     const { hnswM, hnswEfConstruction } = this.#parameters;
     const graph = similarityName(metric);
     const toldAtMs = this.#toldAtMs.get(metric);
-    const nowMs = performance.now();
+    const nowMs = this.#clock.nowMs();
     if (toldAtMs === undefined) {
       this.#logger.info({ graph, points: slots, hnswM, hnswEfConstruction }, 'building a graph');
       this.#toldAtMs.set(metric, nowMs);

@@ -1,3 +1,5 @@
+import type { Clock } from './clock.js';
+
 /** How often a request that is not all there is looked at. */
 export const LOOK_MS = 10_000;
 /**
@@ -7,13 +9,15 @@ export const LOOK_MS = 10_000;
 export const LEAST_BYTES_PER_LOOK = 64 * 1024;
 
 /** Calls `fail` when less has come between two looks; gives what ends the looking. */
-export function whenStalled(receivedBytes: () => number, fail: () => void): () => void {
+export function whenStalled(
+  receivedBytes: () => number,
+  fail: () => void,
+  clock: Clock,
+): () => void {
   let bytesAtLook = receivedBytes();
-  const timer = setInterval(() => {
+  return clock.every(LOOK_MS, () => {
     const bytes = receivedBytes();
     if (bytes - bytesAtLook < LEAST_BYTES_PER_LOOK) fail();
     bytesAtLook = bytes;
-  }, LOOK_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  });
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
+import { REAL_CLOCK, type Clock } from './clock.js';
 import type { Config } from './config.js';
 import { dataFolderWarning, ensureDataFolder, WHO_NEEDS_WHAT } from './data-folder.js';
 import { Decoder } from './decode/decoder.js';
@@ -35,9 +36,13 @@ export interface RunningService {
  * Opens the store, the keys and the ports, in this order: nothing listens before it can answer,
  * and the folder is ours before anything is made in it. Whatever fails, all is closed again.
  */
-export async function start(config: Config, logger: Logger): Promise<RunningService> {
+export async function start(
+  config: Config,
+  logger: Logger,
+  clock: Clock = REAL_CLOCK,
+): Promise<RunningService> {
   const dataPath = ensureDataFolder(config.dataPath);
-  const engine = await openEngine(config, dataPath, logger);
+  const engine = await openEngine(config, dataPath, logger, clock);
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
@@ -52,10 +57,10 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
     const observed = { engine, service, decoder, inflight, maxConnections, dataPath };
     const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
     const pace = new Pace();
-    const shared = { service, decoder, keys, inflight, pace, logger };
+    const shared = { service, decoder, keys, inflight, pace, logger, clock };
     const servers = await startServers(config, shared, interfaces, metrics);
-    const watch = new KeysWatch(keys, logger);
-    const graphLog = new GraphLog(engine, config, logger);
+    const watch = new KeysWatch(keys, logger, clock);
+    const graphLog = new GraphLog(engine, config, logger, clock);
     return {
       summary: {
         http: { host: config.httpHost, port: servers.http.port },
@@ -73,14 +78,14 @@ export async function start(config: Config, logger: Logger): Promise<RunningServ
         watch.close();
         graphLog.close();
         // The largest takes seconds to be read: none is begun that might not end in time.
-        const refusal = setTimeout(() => decoder.refuseUnread(), SHUTDOWN_GRACE_MS / 2);
+        const cancelRefusal = clock.after(SHUTDOWN_GRACE_MS / 2, () => decoder.refuseUnread());
         try {
           await Promise.all([
             servers.http.close(SHUTDOWN_GRACE_MS),
             servers.grpc.close(SHUTDOWN_GRACE_MS),
           ]);
         } finally {
-          clearTimeout(refusal);
+          cancelRefusal();
           metrics.close();
           await decoder.close();
           await engine.close();
@@ -114,12 +119,17 @@ const DIMENSION_ORIGINS: Readonly<Record<DimensionSource, string>> = {
   Default: 'default: DIMENSION is not set',
 };
 
-async function openEngine(config: Config, path: string, logger: Logger): Promise<Engine> {
-  const begunAtMs = performance.now();
-  const progress = setInterval(() => {
-    const seconds = Math.round((performance.now() - begunAtMs) / 1_000);
+async function openEngine(
+  config: Config,
+  path: string,
+  logger: Logger,
+  clock: Clock,
+): Promise<Engine> {
+  const begunAtMs = clock.nowMs();
+  const endTelling = clock.every(OPENING_LINE_EVERY_MS, () => {
+    const seconds = Math.round((clock.nowMs() - begunAtMs) / 1_000);
     logger.info({ dataPath: path, seconds }, 'opening the data folder');
-  }, OPENING_LINE_EVERY_MS);
+  });
   try {
     return await Engine.open({ ...config, path });
   } catch (error) {
@@ -128,7 +138,7 @@ async function openEngine(config: Config, path: string, logger: Logger): Promise
     const reason = [error.message, advice].filter((part) => part !== undefined).join('\n');
     throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`);
   } finally {
-    clearInterval(progress);
+    endTelling();
   }
 }
 
@@ -153,6 +163,7 @@ interface Shared {
   readonly inflight: InflightBytes;
   readonly pace: Pace;
   readonly logger: Logger;
+  readonly clock: Clock;
 }
 
 /** Who notes what happens on each interface. */

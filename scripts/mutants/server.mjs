@@ -5,6 +5,8 @@ const EF_TESTS = ['test/search/ef.test.ts'];
 const HTTP_LIMITS = ['test/http/limits.test.ts', '-t', 'MAX_'];
 const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
 const TIME_LIMITS = ['test/process/time-limits.test.ts'];
+const HTTP_TIME_LIMITS = ['src/http/time-limits.test.ts'];
+const GRACE_TESTS = ['src/start.test.ts'];
 const START_TESTS = ['test/process/start.test.ts'];
 const EARLY_TESTS = ['test/process/stop-early.test.ts'];
 const STOP_TESTS = ['test/process/stop.test.ts'];
@@ -196,10 +198,31 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'headers have for ever to arrive',
-    'src/http/server.ts',
-    'headersTimeout: HEADERS_TIMEOUT_MS,',
+    'src/http/time-limits.ts',
+    'headersTimeout: 30_000,',
     'headersTimeout: 0,',
-    TIME_LIMITS,
+    HTTP_TIME_LIMITS,
+  ),
+  mutant(
+    'headers and bodies have as long as node gives them',
+    'src/http/time-limits.ts',
+    '    ...limits,\n',
+    '',
+    HTTP_TIME_LIMITS,
+  ),
+  mutant(
+    'an answer may wait for ever to be read',
+    'src/http/time-limits.ts',
+    'server.timeout = timeout;',
+    '',
+    HTTP_TIME_LIMITS,
+  ),
+  mutant(
+    'a body that stops arriving is waited for',
+    'src/http/body.ts',
+    '() => fail(stalled()),',
+    '() => {},',
+    ['src/http/body.test.ts'],
   ),
   mutant(
     'what arrives too slowly is never refused',
@@ -213,7 +236,7 @@ export const SERVER_MUTANTS = [
     'src/http/reply.ts',
     'if (!request.complete) request.destroy();',
     '',
-    ['test/http/protocol.test.ts', '-t', 'cut after a while'],
+    ['src/http/answer-and-note.test.ts'],
   ),
   mutant(
     'a deadline that has passed is none',
@@ -248,9 +271,23 @@ export const SERVER_MUTANTS = [
   mutant(
     'what is unread late in the time of grace is read',
     'src/start.ts',
-    'setTimeout(() => decoder.refuseUnread(), SHUTDOWN_GRACE_MS / 2)',
-    'setTimeout(() => {}, SHUTDOWN_GRACE_MS / 2)',
-    STOP_TESTS,
+    'clock.after(SHUTDOWN_GRACE_MS / 2, () => decoder.refuseUnread())',
+    'clock.after(SHUTDOWN_GRACE_MS / 2, () => {})',
+    GRACE_TESTS,
+  ),
+  mutant(
+    'HTTP requests are not cut at the end of the time of grace',
+    'src/http/server.ts',
+    'clock.after(graceMs, () => server.closeAllConnections())',
+    'clock.after(graceMs, () => {})',
+    GRACE_TESTS,
+  ),
+  mutant(
+    'gRPC calls are not cut at the end of the time of grace',
+    'src/grpc/server.ts',
+    '      server.forceShutdown();\n      resolve();\n',
+    '',
+    GRACE_TESTS,
   ),
   mutant(
     'a service that is stopping is ready',
@@ -315,7 +352,7 @@ export const SERVER_MUTANTS = [
     'src/errors.ts',
     'UNAVAILABLE: { http: 503, grpc: status.UNAVAILABLE },',
     'UNAVAILABLE: { http: 503, grpc: status.INTERNAL },',
-    STOP_TESTS,
+    GRACE_TESTS,
   ),
   mutant(
     'an overload is UNAVAILABLE over gRPC',
@@ -479,9 +516,9 @@ export const SERVER_MUTANTS = [
   mutant(
     'a watch hears of a fault after an hour',
     'src/grpc/health.ts',
-    'await sleep(WATCH_INTERVAL_MS,',
-    'await sleep(WATCH_INTERVAL_MS * 3_600,',
-    READY_TESTS,
+    'this.clock.every(WATCH_INTERVAL_MS, look)',
+    'this.clock.every(WATCH_INTERVAL_MS * 3_600, look)',
+    ['src/grpc/health.test.ts'],
   ),
   mutant(
     'a watch is told the same with every look',

@@ -1,31 +1,16 @@
 import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import type { CallContext } from 'nice-grpc';
+import { ManualClock } from '../../test/support/manual-clock.js';
+import { REAL_CLOCK } from '../clock.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/grpc/health/v1/health.js';
-import { Health } from './health.js';
+import { Health, WATCH_INTERVAL_MS } from './health.js';
 
 const WATCHES = 500;
 
-test('a watch is told of a status once, until it changes', async () => {
-  let looks = 0;
-  const faults = (): string[] => {
-    looks += 1;
-    return looks < 3 ? [] : ['damage'];
-  };
-  const call = new AbortController();
-  const { signal } = call;
-  const told: ServingStatus[] = [];
-  const watch = new Health({ faults }).watch({ service: '' }, { signal } as CallContext);
-  for await (const { status } of watch) {
-    told.push(status);
-    if (status !== ServingStatus.SERVING) call.abort();
-  }
-  expect(told).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
-});
-
 describe.skipIf(queryObjects === undefined)('a watch that ended', () => {
   test('leaves no abort signal behind while the service runs', async () => {
-    const health = new Health({ faults: () => [] });
+    const health = new Health({ faults: () => [] }, REAL_CLOCK);
     await watchAndLeave(health);
     const before = signals();
     for (let watch = 0; watch < WATCHES; watch += 1) {
@@ -34,6 +19,26 @@ describe.skipIf(queryObjects === undefined)('a watch that ended', () => {
     }
     expect(signals() - before).toBeLessThan(WATCHES / 10);
   });
+});
+
+test('a watch tells of a fault within a second', async () => {
+  const clock = new ManualClock();
+  const faults: string[] = [];
+  const health = new Health({ faults: () => faults }, clock);
+  const { signal } = new AbortController();
+  const watch = health.watch({ service: '' }, { signal } as CallContext);
+  const told: ServingStatus[] = [];
+  const watching = (async () => {
+    for await (const { status } of watch) told.push(status);
+  })();
+  for (const fault of [[], ['a failed write'], ['a failed write'], []]) {
+    faults.splice(0, 1, ...fault);
+    await clock.advance(WATCH_INTERVAL_MS);
+  }
+  health.close();
+  await watching;
+  const { SERVING, NOT_SERVING } = ServingStatus;
+  expect(told).toEqual([SERVING, NOT_SERVING, SERVING]);
 });
 
 /** Watches until the first answer is there, then cancels the call. */

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerError, Status, type CallContext, type ServiceImplementation } from 'nice-grpc';
+import type { Clock } from '../clock.js';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   type HealthCheckRequest,
@@ -10,7 +10,7 @@ import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import type { Service } from '../service.js';
 
 /** How late, at most, a watching client hears of a fault. */
-const WATCH_INTERVAL_MS = 1_000;
+export const WATCH_INTERVAL_MS = 1_000;
 
 /** Empty is the server as a whole. */
 const SERVICES: ReadonlySet<string> = new Set(['', VectorDBDefinition.fullName]);
@@ -22,7 +22,10 @@ const SERVICES: ReadonlySet<string> = new Set(['', VectorDBDefinition.fullName])
 export class Health implements ServiceImplementation<typeof HealthDefinition> {
   readonly #closing = new AbortController();
 
-  constructor(private readonly service: Pick<Service, 'faults'>) {}
+  constructor(
+    private readonly service: Pick<Service, 'faults'>,
+    private readonly clock: Clock,
+  ) {}
 
   /** Tells those who watch, and ends their calls. */
   close(): void {
@@ -38,25 +41,25 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
     { service }: HealthCheckRequest,
     { signal }: CallContext,
   ): AsyncGenerator<HealthCheckResponse> {
+    let lookAgain: (() => void) | undefined;
+    const look = (): void => lookAgain?.();
     // Not AbortSignal.any: a signal that lives on keeps each that was made of it.
-    const wait = new AbortController();
-    const end = (): void => wait.abort();
     const sources = [signal, this.#closing.signal];
-    for (const source of sources) source.addEventListener('abort', end);
-    if (this.#closing.signal.aborted) end();
+    for (const source of sources) source.addEventListener('abort', look);
+    const endLooking = this.clock.every(WATCH_INTERVAL_MS, look);
     try {
       let told: ServingStatus | undefined;
       while (!signal.aborted) {
         const status = SERVICES.has(service) ? this.#status() : ServingStatus.SERVICE_UNKNOWN;
         if (status !== told) yield { status };
         told = status;
-        if (wait.signal.aborted) return;
-        const timer = { signal: wait.signal, ref: false };
+        if (sources.some(({ aborted }) => aborted)) return;
         // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-        await sleep(WATCH_INTERVAL_MS, undefined, timer).catch(() => {});
+        await new Promise<void>((resolve) => (lookAgain = resolve));
       }
     } finally {
-      for (const source of sources) source.removeEventListener('abort', end);
+      endLooking();
+      for (const source of sources) source.removeEventListener('abort', look);
     }
   }
 

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createServer, type Server } from 'nice-grpc';
+import type { Clock } from '../clock.js';
 import type { Decoder } from '../decode/decoder.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import type { InflightBytes } from '../inflight.js';
@@ -31,6 +31,7 @@ export interface GrpcOptions extends ObservedInterface {
   readonly keys: Keys;
   readonly pace: Pace;
   readonly inflight: InflightBytes;
+  readonly clock: Clock;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;
 }
@@ -45,7 +46,7 @@ export interface GrpcServer {
 
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const { service, decoder, pace } = options;
+  const { service, decoder, pace, clock } = options;
   // What goes wrong is told by our own messages; grpc-js would print its own besides.
   setLogVerbosity(logVerbosity.NONE);
   makeCallContextsLazy();
@@ -59,7 +60,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const server = createServer(
     channelOptions(rules.limits.maxRequestBytes, gate, connections, pace),
   );
-  const health = new Health(service);
+  const health = new Health(service, clock);
   server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, pace));
   server.add(HealthDefinition, health);
   if (options.reflection) {
@@ -71,7 +72,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
     port,
     address: `${host}:${port}`,
     async close(graceMs) {
-      await close(server, health, connections, graceMs);
+      await close(server, health, connections, graceMs, clock);
       connections.close();
     },
   };
@@ -82,12 +83,15 @@ async function close(
   health: Health,
   connections: Connections,
   graceMs: number,
+  clock: Clock,
 ): Promise<void> {
   health.close();
-  const finished = new AbortController();
-  const forced = sleep(graceMs, undefined, { signal: finished.signal })
-    .then(() => server.forceShutdown())
-    .catch(() => {});
-  await Promise.race([server.shutdown(), connections.ended(), forced]);
-  finished.abort();
+  const ended = Promise.race([server.shutdown(), connections.ended()]);
+  await new Promise<void>((resolve, reject) => {
+    const endGrace = clock.after(graceMs, () => {
+      server.forceShutdown();
+      resolve();
+    });
+    ended.finally(endGrace).then(resolve, reject);
+  });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { Clock } from '../clock.js';
 import type { Requests } from '../observe/requests.js';
 import type { Context } from './context.js';
 import { HttpOperations } from './operations.js';
@@ -14,7 +15,7 @@ export type Next = () => Promise<void>;
  * how it ended. The name of a request is ours alone: one that a client chose could come twice, or
  * lie in the log.
  */
-export function answerAndNote(requests: Requests) {
+export function answerAndNote(requests: Requests, clock: Clock) {
   const operations = new HttpOperations(requests);
   return async (ctx: Context, next: Next): Promise<void> => {
     const startedAtMs = requests.begin(arrivedAtMs(ctx.req));
@@ -28,7 +29,7 @@ export function answerAndNote(requests: Requests) {
       await next();
     } catch (error) {
       failure = error;
-      answerError(ctx, error);
+      answerError(ctx, error, clock);
     }
     const { status } = ctx;
     const operation = operations.of(ctx.method, state.route);

@@ -14,13 +14,13 @@ import type { HttpOptions } from './options.js';
  * then what the route's handler checks: size and body.
  */
 export function createApp(options: HttpOptions): Koa<RequestState> {
-  const { keys, logger } = options;
+  const { keys, logger, clock } = options;
   const app = new Koa<RequestState>({ proxy: false });
   // Errors of a request are answered below: what arrives here is a connection that broke.
   app.on('error', (error: unknown) => {
     logger.debug({ reason: messageOf(error) }, 'http connection broke');
   });
-  app.use(answerAndNote(options.requests));
+  app.use(answerAndNote(options.requests, clock));
   app.use(requireHost);
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');

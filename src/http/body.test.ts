@@ -1,13 +1,24 @@
-import { createServer, request, type ClientRequest, type Server } from 'node:http';
+import { once } from 'node:events';
+import {
+  createServer,
+  request,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+} from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.js';
 import { InflightBytes } from '../inflight.js';
 import { Requests } from '../observe/requests.js';
+import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../stall.js';
 import { answerAndNote } from './answer-and-note.js';
 import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
@@ -25,21 +36,28 @@ const LIMITS = {
   maxInflightBytes: 4_000_000,
 };
 
+let clock: ManualClock;
 let inflight: InflightBytes;
 let server: Server;
+/** Requests whose bodies are being read, or were. */
+let reading = 0;
 
 /** Answers every request with the JSON that it brought, but never one of /unanswered. */
 beforeEach(async () => {
+  clock = new ManualClock();
+  reading = 0;
   // All of it is there for large requests.
   inflight = new InflightBytes(LIMITS.maxInflightBytes, LIMITS.maxInflightBytes);
   const logger = pino({ level: 'silent' });
   const app = new Koa<RequestState>();
   app.on('error', () => {});
   const options = { protocol: 'http', logger, slowRequestMs: 0, nameOf: String } as const;
-  app.use(answerAndNote(new Requests(options)));
+  app.use(answerAndNote(new Requests(options), clock));
   app.use(async (ctx: Context) => {
     if (ctx.path === '/unanswered') await new Promise(() => {});
-    const { value } = parseJson(await readBody(ctx, LIMITS, inflight), LIMITS);
+    const body = readBody(ctx, LIMITS, inflight, clock);
+    reading += 1;
+    const { value } = parseJson(await body, LIMITS);
     answerJson(ctx, 200, JSON.stringify(value));
   });
   server = createServer(app.callback());
@@ -75,9 +93,17 @@ function chunked(...parts: Buffer[]): ReadableStream {
 }
 
 /** A request that is under way: its headers and the first bytes of its body have been sent. */
-function begin(contentLength: number, start: string): ClientRequest {
-  const pending = request(url(), { method: 'POST', headers: { 'content-length': contentLength } });
+function begin(
+  contentLength: number,
+  start: string | Buffer,
+  headers: OutgoingHttpHeaders = {},
+): ClientRequest {
+  const pending = request(url(), {
+    method: 'POST',
+    headers: { 'content-length': contentLength, ...headers },
+  });
   pending.on('error', () => {});
+  pending.flushHeaders();
   pending.write(start);
   return pending;
 }
@@ -158,7 +184,7 @@ describe('a compressed body', () => {
   });
 
   it('counts at its decompressed size', async () => {
-    const bomb = gzipSync(Buffer.alloc(100 * LIMITS.maxRequestBytes, 0x20));
+    const bomb = gzipSync(Buffer.alloc(10 * LIMITS.maxRequestBytes, 0x20));
     expect(bomb.length).toBeLessThan(LIMITS.maxRequestBytes);
     const answer = await post(Uint8Array.from(bomb), { 'content-encoding': 'gzip' });
     expect(answer).toEqual({
@@ -208,6 +234,43 @@ describe('the size of a body', () => {
   it('is refused with 413 while it arrives, and the client gets the answer', async () => {
     const parts = Array.from({ length: 40 }, () => Buffer.alloc(limit / 10, 0x20));
     expect((await post(chunked(...parts))).status).toBe(413);
+  });
+});
+
+describe('a body that stops arriving', () => {
+  it.each([
+    ['before its first byte', {}, ''],
+    ['behind its first piece', {}, ' '.repeat(100)],
+    [
+      'before it unpacks to anything',
+      { 'content-encoding': 'gzip' },
+      gzipSync(' ').subarray(0, 10),
+    ],
+  ])('is refused with 408, %s', async (_, headers, start) => {
+    const pending = begin(1000, start, headers);
+    const answered = once(pending, 'response');
+    await vi.waitFor(() => expect(reading).toBe(1), PATIENCE);
+    await clock.advance(LOOK_MS);
+    const [response] = (await answered) as [IncomingMessage];
+    expect(response.statusCode).toBe(408);
+    expect(response.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(await readAll(response)).toBe('The body did not arrive in time');
+    pending.destroy();
+  });
+
+  it('is not one that brings enough between two looks', async () => {
+    const body = '"'.padEnd(5 * LEAST_BYTES_PER_LOOK, 'x') + '"';
+    const pending = begin(body.length, '');
+    const answered = once(pending, 'response');
+    for (let sent = 0; sent < body.length - 1; sent += LEAST_BYTES_PER_LOOK) {
+      pending.write(body.slice(sent, sent + LEAST_BYTES_PER_LOOK));
+      const arrived = sent + LEAST_BYTES_PER_LOOK;
+      await vi.waitFor(() => expect(inflight.usedBytes).toBe(arrived), PATIENCE);
+      await clock.advance(LOOK_MS);
+    }
+    pending.end('"');
+    const [response] = (await answered) as [IncomingMessage];
+    expect([response.statusCode, await readAll(response)]).toEqual([200, body]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Clock } from '../clock.js';
 import { VectordError, invalid } from '../errors.js';
 import type { InflightBytes } from '../inflight.js';
 import { joinSmall } from '../join-small.js';
@@ -26,6 +27,7 @@ export async function readBody(
   ctx: Context,
   limits: Limits,
   inflight: InflightBytes,
+  clock: Clock,
 ): Promise<Buffer> {
   const { req, res } = ctx;
   const reservation = reservationOf(ctx, inflight);
@@ -41,7 +43,7 @@ export async function readBody(
     reservation.take(bytes);
   };
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
-  return await collect(ctx, decoder?.(), take);
+  return await collect(ctx, decoder?.(), take, clock);
 }
 
 function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
@@ -92,6 +94,7 @@ function collect(
   { req: request, res: response }: Context,
   decoder: Transform | undefined,
   take: (bytes: number) => void,
+  clock: Clock,
 ): Promise<Buffer> {
   if (decoder !== undefined) boundPieces(request);
   const source = decoder === undefined ? request : request.pipe(decoder);
@@ -119,6 +122,7 @@ function collect(
     const endLooking = whenStalled(
       () => totalBytes,
       () => fail(stalled()),
+      clock,
     );
     const add = (chunk: Buffer): void => {
       totalBytes += chunk.length;

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import type { Decoder } from '../decode/decoder.js';
 import type { InflightBytes } from '../inflight.js';
 import type { Keys } from '../keys.js';
@@ -21,6 +22,7 @@ export interface HttpOptions extends ObservedInterface {
   readonly pace: Pace;
   readonly inflight: InflightBytes;
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly metrics: Metrics;
   /** Whether metrics are for everyone, not only for those with a key. */
   readonly metricsOpen: boolean;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../clock.js';
 import { VectordError } from '../errors.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';
@@ -13,7 +14,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const RETRY_AFTER_S = '1';
 
 /** How long the rest of a body is read and dropped after its request has been refused. */
-const DRAIN_MS = 5_000;
+export const DRAIN_MS = 5_000;
 
 export function answerText(ctx: Context, status: number, text: string): void {
   answer(ctx, status, TEXT, text);
@@ -43,7 +44,7 @@ async function* unhurried(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** Answers a failure as text; one that is not meant for the client only by the request's id. */
-export function answerError(ctx: Context, error: unknown): void {
+export function answerError(ctx: Context, error: unknown, clock: Clock): void {
   const known = error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined;
   if (known?.code === 'OVERLOADED' || known?.code === 'UNAVAILABLE') {
     ctx.set('Retry-After', RETRY_AFTER_S);
@@ -53,7 +54,7 @@ export function answerError(ctx: Context, error: unknown): void {
     known?.httpStatus ?? 500,
     known?.message ?? `Internal server error (request ${ctx.state.requestId})`,
   );
-  boundDrain(ctx.req);
+  boundDrain(ctx.req, clock);
 }
 
 /**
@@ -61,14 +62,13 @@ export function answerError(ctx: Context, error: unknown): void {
  * it: a connection that is closed while its client still sends is reset, and the client would lose
  * the answer that says why.
  */
-function boundDrain(request: IncomingMessage): void {
+function boundDrain(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   boundPieces(request);
-  const timer = setTimeout(() => {
+  const stopWaiting = clock.after(DRAIN_MS, () => {
     if (!request.complete) request.destroy();
-  }, DRAIN_MS);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
+  });
+  request.once('close', stopWaiting);
 }
 
 function answer(

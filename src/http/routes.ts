@@ -18,10 +18,10 @@ import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {
-  const { service, decoder, inflight, metrics, metricsOpen, pace } = options;
+  const { service, decoder, inflight, metrics, metricsOpen, pace, clock } = options;
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
-    const body = await readBody(ctx, service.rules.limits, inflight);
+    const body = await readBody(ctx, service.rules.limits, inflight, clock);
     ctx.state.bodyBytes = body.length;
     // Many bodies may end together.
     const turn = pace.turn(ctx.req.socket, () => !ctx.res.destroyed);

@@ -1,24 +1,14 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
+import type { Clock } from '../clock.js';
 import { createApp } from './app.js';
 import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
 import { stopReadingWhenCut } from './parser.js';
+import { createTimedServer } from './time-limits.js';
 import { Turns } from './turns.js';
 
-/** Headers are a few hundred bytes: a client that takes longer for them holds the connection. */
-const HEADERS_TIMEOUT_MS = 30_000;
-/** Long enough for the largest request over a slow line, and an end to a body that trickles. */
-const REQUEST_TIMEOUT_MS = 300_000;
-/** How late, at most, the two timeouts above take hold. */
-const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
-/** Longer than the 60 s after which common proxies let go, so that they are the ones to close. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A client that does not read its answer gives its memory back after this long. */
-const SOCKET_IDLE_TIMEOUT_MS = 300_000;
-/** A key, a path and the headers that proxies add fit many times over. */
-const MAX_HEADER_BYTES = 16 * 1024;
 /**
  * How long a closing server leaves idle connections open: whoever sends requests all the time is
  * told with an answer that it was the last, and does not find the connection cut.
@@ -37,16 +27,7 @@ export interface HttpServer {
 
 /** Starts the HTTP interface; resolves once it listens, rejects when it cannot. */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
-  const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // The app answers a missing Host itself, with a text that says so.
-    requireHostHeader: false,
-  });
-  server.timeout = SOCKET_IDLE_TIMEOUT_MS;
+  const server = createTimedServer();
   const connections = new Connections(
     options.maxConnections,
     options.strangers,
@@ -71,7 +52,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     address,
     port,
     async close(graceMs) {
-      await close(server, turns, connections, graceMs);
+      await close(server, turns, connections, graceMs, options.clock);
       connections.close();
     },
   };
@@ -94,18 +75,19 @@ async function close(
   turns: Turns,
   connections: Connections,
   graceMs: number,
+  clock: Clock,
 ): Promise<void> {
   if (!server.listening) return;
   turns.close();
-  const sweepFromMs = performance.now() + Math.min(LAST_ANSWERS_MS, graceMs);
-  const sweep = setInterval(() => {
-    if (performance.now() < sweepFromMs) return;
+  const sweepFromMs = clock.nowMs() + Math.min(LAST_ANSWERS_MS, graceMs);
+  const endSweeping = clock.every(CLOSE_INTERVAL_MS, () => {
+    if (clock.nowMs() < sweepFromMs) return;
     server.closeIdleConnections();
     connections.closeSilent();
-  }, CLOSE_INTERVAL_MS);
-  const force = setTimeout(() => server.closeAllConnections(), graceMs);
+  });
+  const endGrace = clock.after(graceMs, () => server.closeAllConnections());
   // That of node:http would cut idle connections at once.
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
-  clearInterval(sweep);
-  clearTimeout(force);
+  endSweeping();
+  endGrace();
 }

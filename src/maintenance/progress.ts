@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { REAL_CLOCK, type Clock } from '../clock.js';
 import { formatBytes } from './bytes.js';
 
 /** What takes no longer than this is done without a word, and one line follows the other so. */
@@ -11,14 +12,15 @@ export class Progress {
   constructor(
     private readonly done: string,
     private readonly output: Pick<Writable, 'write'>,
-    private readonly nowMs: () => number = () => performance.now(),
+    private readonly clock: Clock = REAL_CLOCK,
   ) {
-    this.#nextLineAtMs = nowMs() + LINE_EVERY_MS;
+    this.#nextLineAtMs = clock.nowMs() + LINE_EVERY_MS;
   }
 
   at(doneBytes: number, totalBytes: number): void {
-    if (this.nowMs() < this.#nextLineAtMs) return;
-    this.#nextLineAtMs = this.nowMs() + LINE_EVERY_MS;
+    const nowMs = this.clock.nowMs();
+    if (nowMs < this.#nextLineAtMs) return;
+    this.#nextLineAtMs = nowMs + LINE_EVERY_MS;
     this.output.write(`${this.done} ${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}\n`);
   }
 }

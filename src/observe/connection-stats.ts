@@ -1,3 +1,4 @@
+import { REAL_CLOCK, type Clock } from '../clock.js';
 import type { Logger } from '../logger.js';
 import { FewLines } from './few-lines.js';
 
@@ -13,12 +14,15 @@ export type CloseReason =
 export class ConnectionStats {
   open = 0;
   readonly closed = new Map<CloseReason, number>();
-  readonly #lines = new FewLines();
+  readonly #lines: FewLines;
 
   constructor(
     readonly protocol: 'http' | 'grpc',
     private readonly logger: Logger,
-  ) {}
+    clock: Clock = REAL_CLOCK,
+  ) {
+    this.#lines = new FewLines(clock);
+  }
 
   /** Notes that the service closes a connection from this address. */
   noteClosed(reason: CloseReason, address: string | undefined): void {

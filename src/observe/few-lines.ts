@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.js';
+
 /**
  * Lines of one kind in a second. There may be thousands of them, and to write one takes as long as
  * to answer another request.
@@ -10,9 +12,11 @@ export class FewLines {
   #linesInSecond = 0;
   #leftOut = 0;
 
+  constructor(private readonly clock: Clock) {}
+
   /** How many lines were left out since the last; undefined when this one is to be, too. */
   next(): { leftOut?: number } | undefined {
-    const nowMs = performance.now();
+    const nowMs = this.clock.nowMs();
     if (nowMs - this.#secondBeganAtMs >= 1_000) {
       this.#secondBeganAtMs = nowMs;
       this.#linesInSecond = 0;

@@ -1,17 +1,11 @@
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.js';
 import { VectordError } from '../errors.js';
 import { Requests } from './requests.js';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 interface Log {
+  readonly clock: ManualClock;
   readonly lines: string[];
   readonly requests: Requests;
   /** A request that takes so long and ends with this failure, a fault of the service, or without. */
@@ -22,25 +16,27 @@ function startLog(slowRequestMs: number): Log {
   const lines: string[] = [];
   const logger = pino({}, { write: (line) => lines.push(line) });
   const nameOf = (status: number): number => status;
-  const requests = new Requests({ protocol: 'http', logger, slowRequestMs, nameOf });
+  const clock = new ManualClock();
+  const requests = new Requests({ protocol: 'http', logger, slowRequestMs, nameOf, clock });
   const operation = requests.addOperation({ method: 'POST' });
   return {
+    clock,
     lines,
     requests,
     end(durationMs, failure) {
-      const startedAtMs = requests.begin(performance.now() - durationMs);
+      const startedAtMs = requests.begin(clock.nowMs() - durationMs);
       const ended = { operation, startedAtMs, requestId: 'x', asked: undefined, bytes: 0, failure };
       requests.end(ended, failure === undefined ? 200 : 503, failure !== undefined);
     },
   };
 }
 
-test('of requests that meet an overload ten lines a second say so, and how many had none', () => {
-  const { lines, requests, end } = startLog(0);
+test('of requests that meet an overload ten lines a second say so, and how many had none', async () => {
+  const { clock, lines, requests, end } = startLog(0);
   const overload = new VectordError('OVERLOADED', 'too much');
   for (let request = 0; request < 1_000; request += 1) end(0, overload);
   expect(lines).toHaveLength(10);
-  vi.advanceTimersByTime(1_000);
+  await clock.advance(1_000);
   end(0, overload);
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ reason: 'too much', leftOut: 990 });
   // A defect is always told of.
@@ -49,14 +45,14 @@ test('of requests that meet an overload ten lines a second say so, and how many 
   expect(requests.operations[0]?.statuses.get(503)).toBe(1_021);
 });
 
-test('of slow requests ten lines a second say so, besides those of failures', () => {
-  const { lines, end } = startLog(5);
+test('of slow requests ten lines a second say so, besides those of failures', async () => {
+  const { clock, lines, end } = startLog(5);
   const overload = new VectordError('OVERLOADED', 'too much');
   for (let request = 0; request < 1_000; request += 1) end(6);
   expect(lines).toHaveLength(10);
   end(0, overload);
   expect(lines).toHaveLength(11);
-  vi.advanceTimersByTime(1_000);
+  await clock.advance(1_000);
   end(5);
   end(6);
   expect(lines).toHaveLength(12);

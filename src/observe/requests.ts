@@ -1,3 +1,4 @@
+import { REAL_CLOCK, type Clock } from '../clock.js';
 import { VectordError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { FewLines } from './few-lines.js';
@@ -51,6 +52,7 @@ export interface RequestsOptions {
   readonly slowRequestMs: number;
   /** How a status is called. */
   readonly nameOf: (status: number) => string | number;
+  readonly clock?: Clock;
 }
 
 /**
@@ -60,15 +62,20 @@ export interface RequestsOptions {
 export class Requests {
   readonly operations: Operation[] = [];
   readonly #options: RequestsOptions;
+  readonly #clock: Clock;
   /** The level of a log never changes: nobody asks for it again with each request. */
   readonly #isEachLogged: boolean;
   #underWay = 0;
   /** Requests that met an overload or a full disk, and slow ones: clients can make many of both. */
-  readonly #foreseen = new FewLines();
-  readonly #slow = new FewLines();
+  readonly #foreseen: FewLines;
+  readonly #slow: FewLines;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
+    const clock = options.clock ?? REAL_CLOCK;
+    this.#clock = clock;
+    this.#foreseen = new FewLines(clock);
+    this.#slow = new FewLines(clock);
     this.#isEachLogged = options.logger.isLevelEnabled('debug');
   }
 
@@ -92,7 +99,7 @@ export class Requests {
   }
 
   /** Notes that a request has arrived, maybe some time ago; answers when. */
-  begin(arrivedAtMs = performance.now()): number {
+  begin(arrivedAtMs = this.#clock.nowMs()): number {
     this.#underWay += 1;
     return arrivedAtMs;
   }
@@ -100,7 +107,7 @@ export class Requests {
   /** Notes how a request ended; `isFault` says whether the service is to blame. */
   end(request: EndedRequest, status: number, isFault: boolean): void {
     const { operation, startedAtMs } = request;
-    const durationMs = performance.now() - startedAtMs;
+    const durationMs = this.#clock.nowMs() - startedAtMs;
     this.#underWay -= 1;
     operation.statuses.set(status, (operation.statuses.get(status) ?? 0) + 1);
     operation.durations.add(durationMs / 1000);

@@ -7,6 +7,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SearchPointsBatchResponse } from '../../src/gen/vectordb/vectordb.js';
+import { untilInflight } from '../support/inflight.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
@@ -444,21 +445,16 @@ describe('calls that are reset', () => {
 
 describe('MAX_INFLIGHT_BYTES', () => {
   const insert = wire.insertRequest(VALUES, 'x');
-  /** Waits until what was sent has been received, and unpacked. */
-  const settled = async (): Promise<void> => {
-    await connection.settled();
-    await sleep(200);
-  };
 
   test('requests of more in all, half-sent ones too, are RESOURCE_EXHAUSTED', async () => {
     const calls = [1, 2, 3].map(() => connection.open('InsertVector', headers));
     for (const { stream } of calls) stream.write(framed(sized(9_990)).subarray(0, -1));
-    await settled();
+    await untilInflight(server, 3 * 9_989);
     const answer = await client.call('InsertVector', insert);
     expect(answer.code).toBe(status.RESOURCE_EXHAUSTED);
     expect(answer.details).toContain('MAX_INFLIGHT_BYTES');
     for (const { stream } of calls) stream.close();
-    await settled();
+    await untilInflight(server, 0);
     expect((await client.call('InsertVector', insert)).code).toBe(status.OK);
   });
 
@@ -467,10 +463,10 @@ describe('MAX_INFLIGHT_BYTES', () => {
     // Whole messages on calls that go on: they stay in memory, at their decompressed size.
     const calls = [1, 2, 3].map(() => connection.open('InsertVector', encoded));
     for (const { stream } of calls) stream.write(framed(gzipSync(sized(9_000)), true));
-    await settled();
+    await untilInflight(server, 3 * 9_000);
     expect((await client.call('InsertVector', sized(5_000))).code).toBe(status.RESOURCE_EXHAUSTED);
     for (const { stream } of calls) stream.close();
-    await settled();
+    await untilInflight(server, 0);
     expect((await client.call('InsertVector', sized(5_000))).code).toBe(status.OK);
   });
 
@@ -526,8 +522,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
     expect(refused.requestId).toBeDefined();
     expect((await reader.call('SearchPoints', wire.searchRequest(VALUES, 100))).code).toBe(0);
     for (const { stream } of unread) stream.close();
-    await other.settled();
-    await sleep(200);
+    await untilInflight(small, 0);
     const answer = await reader.call('SearchPointsBatch', queries);
     expect(answer.code).toBe(status.OK);
     const { results } = SearchPointsBatchResponse.decode(answer.message ?? Buffer.alloc(0));

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeKeys } from '../support/folders.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 
@@ -169,7 +169,11 @@ test('a reader of the output that goes away does not stop the service', async ()
   const vectord = new Vectord({ DATA_PATH: dataPath, DIMENSION: '4', HTTP_PORT: '0' });
   vectord.process.stdout.destroy();
   await vectord.until(() => existsSync(keysPath));
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  // It has tried to write the start block once it takes this signal.
+  await vi.waitFor(() => {
+    vectord.process.kill('SIGHUP');
+    expect(vectord.stderr).toContain('keys file read again');
+  }, 20_000);
   vectord.process.stderr.destroy();
   expect(await vectord.stop()).toEqual({ code: 0, signal: null });
 });

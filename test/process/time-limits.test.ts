@@ -35,6 +35,14 @@ describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*\r\n\r\nThe request took too long to arrive$/);
   });
 
+  test('a body that stops arriving is refused', async () => {
+    const head = `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readwrite}\r\n`;
+    const socket = connectTo(server.http, `${head}Content-Length: 1000\r\n\r\n{`);
+    const [answer] = await once(socket.setEncoding('latin1'), 'data');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*did not arrive in time$/);
+    socket.destroy();
+  });
+
   test('a gRPC message that stops arriving is refused', async () => {
     const connection = new Connection(server.grpc);
     const headers = { authorization: server.keys.readwrite };

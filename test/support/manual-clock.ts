@@ -1,30 +1,45 @@
 import type { Clock } from '../../src/clock.js';
 
 interface Task {
-  readonly intervalMs: number;
   readonly act: () => unknown;
-  dueInMs: number;
+  /** Undefined for what is done once. */
+  readonly intervalMs?: number;
+  dueAtMs: number;
 }
 
 /** A clock that stands still until a test moves it on. */
 export class ManualClock implements Clock {
   readonly #tasks = new Set<Task>();
+  #nowMs = 0;
 
-  every(intervalMs: number, act: () => unknown): () => void {
-    const task = { intervalMs, act, dueInMs: intervalMs };
-    this.#tasks.add(task);
-    return () => void this.#tasks.delete(task);
+  nowMs(): number {
+    return this.#nowMs;
   }
 
-  /** Moves on, and waits for what is done meanwhile. */
+  after(delayMs: number, act: () => unknown): () => void {
+    return this.#add({ act, dueAtMs: this.#nowMs + delayMs });
+  }
+
+  every(intervalMs: number, act: () => unknown): () => void {
+    return this.#add({ act, intervalMs, dueAtMs: this.#nowMs + intervalMs });
+  }
+
+  /** Moves on, and waits for what is done meanwhile: one after the other, as it is due. */
   async advance(byMs: number): Promise<void> {
-    for (const task of this.#tasks) {
-      task.dueInMs -= byMs;
-      while (task.dueInMs <= 0 && this.#tasks.has(task)) {
-        task.dueInMs += task.intervalMs;
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await task.act();
-      }
+    const untilMs = this.#nowMs + byMs;
+    for (;;) {
+      const [next] = [...this.#tasks].toSorted((one, other) => one.dueAtMs - other.dueAtMs);
+      if (next === undefined || next.dueAtMs > untilMs) break;
+      this.#nowMs = next.dueAtMs;
+      if (next.intervalMs === undefined) this.#tasks.delete(next);
+      else next.dueAtMs += next.intervalMs;
+      await next.act();
     }
+    this.#nowMs = untilMs;
+  }
+
+  #add(task: Task): () => void {
+    this.#tasks.add(task);
+    return () => void this.#tasks.delete(task);
   }
 }
