@@ -21,7 +21,7 @@ describe.skipIf(queryObjects === undefined)('a watch that ended', () => {
   });
 });
 
-test('a watch tells of a fault within a second', async () => {
+test('a watch tells of a fault within a second, and of its end', async () => {
   const clock = new ManualClock();
   const faults: string[] = [];
   const health = new Health({ faults: () => faults }, clock);
@@ -38,7 +38,7 @@ test('a watch tells of a fault within a second', async () => {
   health.close();
   await watching;
   const { SERVING, NOT_SERVING } = ServingStatus;
-  expect(told).toEqual([SERVING, NOT_SERVING, SERVING]);
+  expect(told).toEqual([SERVING, NOT_SERVING, SERVING, NOT_SERVING]);
 });
 
 /** Watches until the first answer is there, then cancels the call. */

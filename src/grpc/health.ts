@@ -50,10 +50,12 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
     try {
       let told: ServingStatus | undefined;
       while (!signal.aborted) {
+        const isLast = this.#closing.signal.aborted;
         const status = SERVICES.has(service) ? this.#status() : ServingStatus.SERVICE_UNKNOWN;
         if (status !== told) yield { status };
         told = status;
-        if (sources.some(({ aborted }) => aborted)) return;
+        if (isLast) return;
+        if (sources.some(({ aborted }) => aborted)) continue;
         // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
         await new Promise<void>((resolve) => (lookAgain = resolve));
       }
