@@ -9,6 +9,7 @@ export const LONG_RUST_TARGETS = ['compaction', 'graph_recall', 'itself', 'quali
 export const LONG_RUST_TESTS = [
   'store::tests::backup::what_was_acknowledged_before_a_backup_is_in_it',
   'store::tests::check::no_flipped_bit',
+  'store::tests::copy_on_write',
   'store::tests::crash::a_power_cut_at_any_call',
   'store::tests::damage::no_flipped_bit',
   'store::tests::failing',
@@ -26,7 +27,7 @@ export const LONG_FILES = [
   'test/decode/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',
   'test/process/{grace,time-limits}.test.ts',
-  'test/recovery/{full-disk,permissions,kill,rot}.test.ts',
+  'test/recovery/{btrfs,full-disk,permissions,kill,rot}.test.ts',
 ];
 
 /** Fewer rounds of what is repeated. */

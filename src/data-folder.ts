@@ -6,6 +6,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  statfsSync,
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -45,6 +46,33 @@ export function dataFolderWarning(path: string): string | undefined {
   return (
     `every user of this machine can write to the data folder ${path} (mode ${mode.toString(8)}), ` +
     `and so replace its points and keys: chmod o-w ${path}`
+  );
+}
+
+/** File systems that write what is overwritten to another place, by their magic number on Linux. */
+const COPY_ON_WRITE: ReadonlyMap<number, string> = new Map([
+  [0x9123683e, 'btrfs'],
+  [0x2fc12fc1, 'ZFS'],
+  [0xca451a4e, 'bcachefs'],
+  [0xf2f52010, 'F2FS'],
+  [0x3434, 'NILFS2'],
+]);
+
+/** A line for the log if less is promised of a full disk under this folder. */
+export function fileSystemWarning(path: string): string | undefined {
+  // The numbers of other systems mean other things.
+  if (process.platform !== 'linux') return undefined;
+  return copyOnWriteWarning(path, statfsSync(path).type);
+}
+
+export function copyOnWriteWarning(path: string, fileSystem: number): string | undefined {
+  // Numbers above 2^31 are negative on some processors.
+  const name = COPY_ON_WRITE.get(fileSystem >>> 0);
+  if (name === undefined) return undefined;
+  return (
+    `the data folder ${path} is on ${name}, where overwriting and deleting need free space: on a ` +
+    'full disk deletes may be refused, too, and the service may turn read-only or not start until ' +
+    'there is space; no acknowledged write is lost. Keep some space free, or use ext4 or XFS'
   );
 }
 

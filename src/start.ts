@@ -3,7 +3,12 @@ import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import { REAL_CLOCK, type Clock } from './clock.js';
 import type { Config } from './config.js';
-import { dataFolderWarning, ensureDataFolder, WHO_NEEDS_WHAT } from './data-folder.js';
+import {
+  dataFolderWarning,
+  ensureDataFolder,
+  fileSystemWarning,
+  WHO_NEEDS_WHAT,
+} from './data-folder.js';
 import { Decoder } from './decode/decoder.js';
 import { VectordError } from './errors.js';
 import { GraphLog } from './graph-log.js';
@@ -46,7 +51,8 @@ export async function start(
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
-    const warnings = [dataFolderWarning(dataPath), ...keys.warnings];
+    const folderWarnings = [dataFolderWarning(dataPath), fileSystemWarning(dataPath)];
+    const warnings = [...folderWarnings, ...keys.warnings];
     for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
     const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
     const decoder = new Decoder(rules);
@@ -105,6 +111,11 @@ const OPENING_LINE_EVERY_MS = 2_000;
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   // How the system says that something is there for others only.
   [/\((?:os error (?:1|13|30))\)/, WHO_NEEDS_WHAT],
+  [
+    // The same for a full disk and for a quota that is used up.
+    /\((?:os error (?:28|122|69))\)/,
+    'A start may need some space. Free some on that disk, and start again: nothing is lost.',
+  ],
   [
     / is damaged at byte /,
     'Nothing was changed. `vectord check` names all that is damaged; `vectord restore SRC` brings ' +

@@ -145,6 +145,20 @@ export const STORE_MUTANTS = [
     'self.erase(self.end, self.end + written).map_err(fatal)?;',
     '',
   ),
+  mutant(
+    'an undo that finds no space is passed over',
+    `${STORE}/segment.rs`,
+    'self.erase(self.end, self.end + written).map_err(fatal)?;',
+    'drop(self.erase(self.end, self.end + written));',
+    ['--lib', 'store::tests::copy_on_write'],
+  ),
+  mutant(
+    'a manifest whose name finds no space is taken for one that was not written',
+    `${STORE}/manifest.rs`,
+    'names.sync().map_err(fatal)',
+    'names.sync()',
+    ['--lib', 'store::tests::copy_on_write'],
+  ),
 
   // What is verified.
   mutant(

@@ -52,10 +52,27 @@ struct Watch {
     is_without_links: bool,
     /// How many bytes of new space are left, if that is limited.
     space: Option<u64>,
+    /// From which call on changes want space that is not there, and which of them do.
+    want: Option<(usize, Want)>,
+    /// How many did.
+    wanted: u64,
     /// Up to where each file has been written: what lies before takes no new space.
     written: HashMap<PathBuf, u64>,
     /// What the next sync of content says when it is asked for, and what it waits for then.
     gate: Option<(Sender<()>, Receiver<()>)>,
+}
+
+/// Which changes find no space, whatever they change.
+#[derive(Clone, Copy, Debug)]
+pub enum Want {
+    /// The first.
+    Once,
+    /// So many, one after the other.
+    Some(u64),
+    /// About half of them, chosen by this seed.
+    Often(u64),
+    /// All.
+    Always,
 }
 
 /// A sync that takes as long as a test wants.
@@ -134,13 +151,24 @@ impl TestDisk {
         Ok(())
     }
 
+    /// Has changes find no space from now on, after so many other calls.
+    pub fn want_space(&self, after: usize, want: Want) {
+        let mut watch = self.0.lock().unwrap();
+        watch.want = Some((watch.made + after, want));
+    }
+
+    /// Whether any change has found no space for that reason.
+    pub fn has_wanted_space(&self) -> bool {
+        self.0.lock().unwrap().wanted > 0
+    }
+
     pub fn set_space(&self, bytes: Option<u64>) {
         self.0.lock().unwrap().space = bytes;
     }
 
     fn note(&self, call: Call) -> io::Result<()> {
         let mut watch = self.0.lock().unwrap();
-        if let Err(error) = watch.make(&call) {
+        if let Err(error) = watch.find_space().and_then(|()| watch.make(&call)) {
             if let Call::Sync(path) = call {
                 watch.calls.push(Call::LostSync(path));
             }
@@ -191,6 +219,25 @@ impl TestDisk {
 }
 
 impl Watch {
+    fn find_space(&mut self) -> io::Result<()> {
+        let Some((from, want)) = self.want else {
+            return Ok(());
+        };
+        let finds_none = self.made >= from
+            && match want {
+                Want::Once => self.wanted == 0,
+                Want::Some(count) => self.wanted < count,
+                Want::Often(seed) => !next(&mut (seed + self.made as u64)).is_multiple_of(2),
+                Want::Always => true,
+            };
+        if finds_none {
+            self.made += 1;
+            self.wanted += 1;
+            return Err(ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+
     fn make(&mut self, call: &dyn Debug) -> io::Result<()> {
         let fails = self.failing_call == Some(self.made);
         self.made += 1;

@@ -4,6 +4,7 @@ mod backup;
 mod busy;
 mod check;
 mod compaction;
+mod copy_on_write;
 mod crash;
 mod damage;
 mod disk;

@@ -1,0 +1,102 @@
+//! A full disk where every change needs space: a file system that copies what it overwrites has none
+//! for zeros over a refused group either, nor for removing a file or for a sync.
+
+use std::sync::Arc;
+
+use super::{
+    State, Step, apply, commit,
+    compaction::compact_all,
+    disk::{Files, Loss, TestDisk, Want, after_power_cut},
+    new_folder, open, open_on, restore, state, workload,
+};
+use crate::{Error, store::Opened};
+
+/// What a folder may hold: what was acknowledged, and with it what was answered by an error that
+/// leaves this open.
+struct Allowed(Vec<State>);
+
+impl Allowed {
+    fn assert(&self, opened: &Opened, context: &str) {
+        assert!(self.0.contains(&state(opened)), "{context}");
+    }
+}
+
+/// Commits the workload, with compaction in between, on a disk without space from some call on.
+fn fill(opened: &mut Opened) -> Allowed {
+    let mut acknowledged = State::new();
+    for (number, group) in workload().into_iter().enumerate() {
+        match commit(&mut opened.store, &group) {
+            Ok(_) => apply(&group, &mut acknowledged),
+            Err(Error::StorageFull) => {}
+            // With the first inserts refused, deletes find an empty store.
+            Err(Error::InvalidArgument(_)) if acknowledged.is_empty() => {}
+            Err(Error::ReadOnly(_)) => {
+                let mut with_last = acknowledged.clone();
+                apply(&group, &mut with_last);
+                let again = commit(&mut opened.store, &group);
+                assert!(matches!(again, Err(Error::ReadOnly(_))), "{again:?}");
+                return Allowed(vec![acknowledged, with_last]);
+            }
+            Err(other) => panic!("group {number}: {other}"),
+        }
+        match if number % 4 == 3 {
+            compact_all(&mut opened.store)
+        } else {
+            Ok(0)
+        } {
+            Ok(_) | Err(Error::StorageFull | Error::ReadOnly(_) | Error::Io(_)) => {}
+            Err(other) => panic!("compaction after group {number}: {other}"),
+        }
+    }
+    Allowed(vec![acknowledged])
+}
+
+#[test]
+fn where_undoing_finds_no_space_no_refused_write_comes_back_and_no_acknowledged_one_goes() {
+    let mut read_only = 0;
+    for from in 0.. {
+        let mut is_over = true;
+        for want in [
+            Want::Once,
+            Want::Some(3),
+            Want::Some(20),
+            Want::Often(from as u64),
+        ] {
+            let context = format!("call {from}, {want:?}");
+            let folder = new_folder();
+            let disk = TestDisk::default();
+            let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
+            disk.want_space(from, want);
+            let allowed = fill(&mut opened);
+            read_only += usize::from(allowed.0.len() > 1);
+            is_over &= !disk.has_wanted_space();
+            drop(opened);
+            for loss in [Loss::Nothing, Loss::Some(from as u64)] {
+                let left = after_power_cut(&Files::new(), &disk.calls(), loss);
+                restore(folder.path(), &left);
+                // Without any space a start shows all or says what it lacks.
+                let full = TestDisk::default();
+                full.want_space(0, Want::Always);
+                match open_on(Arc::new(full), folder.path()) {
+                    Ok(opened) => allowed.assert(&opened, &context),
+                    Err(error) => assert!(
+                        error.to_string().contains("no storage space"),
+                        "{context}: {error}"
+                    ),
+                }
+                let mut opened = open(folder.path())
+                    .unwrap_or_else(|error| panic!("{context}, {loss:?}: {error}"));
+                allowed.assert(&opened, &context);
+                commit(&mut opened.store, &[Step::Insert(900, vec![9; 900])]).unwrap();
+            }
+        }
+        if is_over {
+            assert!(from > 100, "{from} calls");
+            break;
+        }
+    }
+    assert!(
+        read_only > 50,
+        "{read_only} runs met an error that could not be undone"
+    );
+}
