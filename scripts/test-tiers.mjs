@@ -28,6 +28,7 @@ export const LONG_FILES = [
   'test/http/schemathesis.test.ts',
   'test/process/{grace,time-limits}.test.ts',
   'test/recovery/{btrfs,full-disk,permissions,kill,rot}.test.ts',
+  'test/search/graph.test.ts',
 ];
 
 /** Fewer rounds of what is repeated. */

@@ -184,7 +184,7 @@ describe('MAX_INFLIGHT_BYTES', () => {
       return statuses;
     };
     const searching = Promise.all([batches(), batches()]);
-    for (let count = 0; count < 100; count += 1) {
+    for (let count = 0; count < 30; count += 1) {
       // oxlint-disable-next-line no-await-in-loop -- it takes as long as some batches
       expect((await user.post('/points', point())).status).toBe(201);
     }

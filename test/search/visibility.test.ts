@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 test('an answered insert is there at once for get and search of the other interface', async () => {
-  await forEachParallel(randomPoints(200), LANES, async (point, index) => {
+  await forEachParallel(randomPoints(100), LANES, async (point, index) => {
     const [writer, reader] = pair(index);
     const id = await writer.insert(point);
     const [results, found] = await Promise.all([
@@ -37,7 +37,7 @@ test('an answered insert is there at once for get and search of the other interf
 });
 
 test('an answered delete is gone at once for get and search of the other interface', async () => {
-  const points = randomPoints(200);
+  const points = randomPoints(100);
   const ids = await clients[0].insertBatch(points);
   await forEachParallel(points, LANES, async ({ vector }, index) => {
     const [writer, reader] = pair(index);
