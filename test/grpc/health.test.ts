@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { createChannel, createClient } from 'nice-grpc';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthDefinition,
@@ -14,13 +14,13 @@ import { Connection, framed } from './http2-call.js';
 
 let server: TestServer;
 
-beforeEach(async () => {
-  server = await startServer({ dimension: 4 });
-});
-
-afterEach(() => server.kill());
-
 describe('grpc.health.v1.Health', () => {
+  beforeAll(async () => {
+    server = await startServer();
+  });
+
+  afterAll(() => server.kill());
+
   test.each(['', 'vectordb.VectorDB'])('Check answers SERVING for %j', async (service) => {
     const health = createClient(HealthDefinition, createChannel(server.grpc));
     expect(await health.check({ service })).toEqual({ status: ServingStatus.SERVING });
@@ -38,6 +38,14 @@ describe('grpc.health.v1.Health', () => {
       break;
     }
   });
+});
+
+describe('when the service is told to stop', () => {
+  beforeEach(async () => {
+    server = await startServer();
+  });
+
+  afterEach(() => server.kill());
 
   test('Watch tells at once that the service serves, and then that it stops', async () => {
     const health = createClient(HealthDefinition, createChannel(server.grpc));
@@ -48,9 +56,7 @@ describe('grpc.health.v1.Health', () => {
     }
     expect(seen).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
   });
-});
 
-describe('when the service is told to stop', () => {
   test('calls under way are answered', async () => {
     const client = new RawClient(server.grpc, server.keys.readwrite);
     const insert = wire.insertRequest([1, 2, 3, 4], 'x');

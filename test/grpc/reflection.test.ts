@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { expect, onTestFinished, test } from 'vitest';
-import { startServer } from '../support/server.js';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { Connection, framed } from './http2-call.js';
 
@@ -11,18 +11,24 @@ const PATHS = ['v1', 'v1alpha'].map(
 const FILE_OF_SERVICE = wire.delimited(4, 'vectordb.VectorDB');
 const LIST_SERVICES = wire.delimited(7, '');
 
-async function open(env: Record<string, string> = {}): Promise<Connection> {
-  const server = await startServer({ env });
-  const connection = new Connection(server.grpc);
-  onTestFinished(async () => {
-    connection.close();
-    await server.stop();
-  });
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+});
+
+function open({ grpc } = server): Connection {
+  const connection = new Connection(grpc);
+  onTestFinished(() => connection.close());
   return connection;
 }
 
 test.each(PATHS)('%s tells the services and their files, without a key', async (path) => {
-  const { stream, status: ended } = (await open()).open(path);
+  const { stream, status: ended } = open().open(path);
   const received: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => received.push(chunk));
   stream.end(Buffer.concat([framed(LIST_SERVICES), framed(FILE_OF_SERVICE)]));
@@ -34,7 +40,7 @@ test.each(PATHS)('%s tells the services and their files, without a key', async (
 });
 
 test.each(PATHS)('a broken message to %s is INVALID_ARGUMENT', async (path) => {
-  const { stream, status: ended } = (await open()).open(path);
+  const { stream, status: ended } = open().open(path);
   stream.end(framed(Buffer.alloc(10, 0xff)));
   expect(await ended).toBe(status.INVALID_ARGUMENT);
 });
@@ -42,7 +48,7 @@ test.each(PATHS)('a broken message to %s is INVALID_ARGUMENT', async (path) => {
 test.each(PATHS)(
   '%s refuses texts that claim to be 4 GiB long, and holds nobody up',
   async (path) => {
-    const connection = await open();
+    const connection = open();
     const claim = Buffer.concat([wire.tag(4, wire.LENGTH_DELIMITED), wire.varint(0xffff_ffff)]);
     const calls = Array.from({ length: 20 }, () => connection.call(path, {}, framed(claim)));
     const codes = await Promise.all(calls);
@@ -51,8 +57,10 @@ test.each(PATHS)(
 );
 
 test('GRPC_REFLECTION turns it off: UNIMPLEMENTED', async () => {
-  const connection = await open({ GRPC_REFLECTION: 'false' });
+  const own = await startServer({ env: { GRPC_REFLECTION: 'false' } });
+  const connection = open(own);
   for (const path of PATHS) {
     expect(await connection.call(path, {}, framed(LIST_SERVICES))).toBe(status.UNIMPLEMENTED);
   }
+  expect(await own.stop()).toBe(0);
 });
