@@ -44,6 +44,16 @@ test('a watch tells of a fault within a second, and of its end', async () => {
   expect(told).toEqual([SERVING, NOT_SERVING, SERVING, NOT_SERVING]);
 });
 
+test('a watch hears that the service stops while it is told that it serves', async () => {
+  const health = new Health({ faults: () => [] }, new ManualClock());
+  const { signal } = new AbortController();
+  const watch = health.watch({ service: '' }, { signal } as CallContext);
+  expect((await watch.next()).value).toEqual({ status: ServingStatus.SERVING });
+  health.close();
+  expect((await watch.next()).value).toEqual({ status: ServingStatus.NOT_SERVING });
+  expect((await watch.next()).done).toBe(true);
+});
+
 /** Watches until the first answer is there, then cancels the call. */
 async function watchAndLeave(health: Health): Promise<void> {
   const call = new AbortController();
