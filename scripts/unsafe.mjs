@@ -14,8 +14,8 @@ const LEVELS = {
 };
 
 /**
- * Interleavings that miri tries of each test of several threads; those in `soundness` have "while"
- * in the name.
+ * Interleavings that miri tries of each test of several threads, which in `soundness` have "while"
+ * in their names.
  */
 const SEEDS = '-Zmiri-many-seeds=0..4';
 
@@ -34,6 +34,7 @@ function miri() {
     const threads = { ...environment, MIRIFLAGS: SEEDS };
     cargo(['miri', 'test', '--test', 'soundness', 'while'], threads);
     cargo(['miri', 'test', '--lib', 'index::lives'], threads);
+    cargo(['miri', 'test', '--lib', 'sync::table::tests::rows_are_read'], threads);
   }
 }
 

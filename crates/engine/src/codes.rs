@@ -17,7 +17,7 @@ use crate::{
     Metric, Result, distance,
     distance::{CodeProducts, code_products},
     graph::Neighbor,
-    table::Table,
+    sync::table::Table,
 };
 
 /// Bytes in a word of a row.

@@ -25,7 +25,6 @@ use vectord_engine::{
     graph::{Graph, Params, Scratch},
     measure::Measure,
     points::Points,
-    table::Table,
 };
 
 /// Numbers that look random and are the same in every run.
@@ -137,42 +136,6 @@ fn codes_of_any_dimension_are_ranked_within_their_rows() {
             );
         }
     }
-}
-
-/// Rows on both sides of where one bucket of a table ends and the next begins.
-#[test]
-fn rows_are_read_while_other_threads_make_room_for_more() {
-    const ROWS: [u32; 8] = [0, 1, 1022, 1023, 1024, 3071, 3072, 4000];
-    let table = Table::<AtomicU32>::new(3);
-    let ready = AtomicU32::new(0);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                for row in ROWS {
-                    table.ensure(row as usize + 1).unwrap();
-                    table.row(row)[2].fetch_add(row + 1, Relaxed);
-                    ready.fetch_max(row + 1, Release);
-                }
-            });
-        }
-        scope.spawn(|| {
-            while ready.load(Acquire) <= 4000 {
-                let seen = ready.load(Acquire);
-                for row in ROWS.into_iter().filter(|&row| row < seen) {
-                    let [first, _, last] = table.row(row) else {
-                        panic!("a row holds three values");
-                    };
-                    assert_eq!(first.load(Relaxed), 0);
-                    assert_eq!(last.load(Relaxed) % (row + 1), 0);
-                }
-                thread::yield_now();
-            }
-        });
-    });
-    assert!(
-        ROWS.iter()
-            .all(|&row| table.row(row)[2].load(Relaxed) == 2 * (row + 1))
-    );
 }
 
 /// Vectors whose codes are stored one after the other, while others are linked and searched.

@@ -12,7 +12,11 @@ use std::{
 use hashbrown::{HashTable, TryReserveError};
 
 use super::{Graph, search::Taking};
-use crate::{Error, Result, parallel, points::Points, sync::RwLock};
+use crate::{
+    Error, Result,
+    points::Points,
+    sync::{RwLock, parallel},
+};
 
 /// Tables of their own, by a part of the hash. One that grows reads the vectors of all that is in
 /// it, while who looks something up in it waits.

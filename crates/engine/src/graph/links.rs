@@ -10,8 +10,8 @@ use crate::{
             AtomicU8, AtomicU32,
             Ordering::{Acquire, Relaxed, Release},
         },
+        table::Table,
     },
-    table::Table,
 };
 
 /// Locks shared by all points; two writers rarely meet at one of them. Under the model they do.

@@ -15,8 +15,8 @@ use crate::{
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicU32, AtomicU64, Ordering},
+        table::{Table, bit_of},
     },
-    table::{Table, bit_of},
 };
 
 /// Words in an id.
@@ -536,8 +536,8 @@ fn unpack(word: u64) -> (u32, u32) {
 mod tests {
     use super::*;
     use crate::{
-        memory::resident,
         store::{OpenOptions, Store, Write},
+        sync::memory::resident,
     };
 
     const DIMENSION: usize = 128;

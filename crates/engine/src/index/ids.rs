@@ -5,7 +5,10 @@ use std::{sync::PoisonError, thread};
 use hashbrown::{HashTable, TryReserveError};
 
 use super::Arena;
-use crate::{Error, Result, parallel, sync::RwLock};
+use crate::{
+    Error, Result,
+    sync::{RwLock, parallel},
+};
 
 /// The 16 bytes of a UUID.
 pub type PointId = [u8; 16];

@@ -13,8 +13,8 @@ use crate::{
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        table::{Table, bit_of},
     },
-    table::{Table, bit_of},
 };
 
 /// Slots that a thread takes at a time: few, so that the tail behind a running insert stays short.

@@ -2,8 +2,10 @@
 
 use crate::{
     Result, distance,
-    sync::atomic::{AtomicU64, Ordering},
-    table::Table,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        table::Table,
+    },
 };
 
 /// Words of a slot's life.

@@ -35,13 +35,13 @@ pub use snapshot::Saved;
 
 use crate::{
     Error, Metric, Result,
-    epoch::Epochs,
     graph::Params,
     points::Points,
     store::{Location, Segments},
     sync::{
         Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
+        epoch::Epochs,
     },
 };
 use activity::{Activity, Running};

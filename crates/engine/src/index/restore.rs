@@ -5,8 +5,9 @@ use std::{io, path::Path, sync::PoisonError};
 
 use super::{Index, Saved, arena::Slot};
 use crate::{
-    Error, Result, parallel,
+    Error, Result,
     store::{LivePoint, Snapshots},
+    sync::parallel,
 };
 
 /// Slots that a thread restores at a time.

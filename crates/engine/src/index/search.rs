@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     Error, Metric, Result, distance,
-    epoch::Pin,
     graph::{Neighbor, Scratch},
     index::PointId,
     measure::Measure,
     points::Points,
+    sync::epoch::Pin,
 };
 
 /// One neighbour of a query.

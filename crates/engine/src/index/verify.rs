@@ -149,8 +149,8 @@ mod tests {
             Index,
             testing::{self, id},
         },
-        memory::resident,
         store::Location,
+        sync::memory::resident,
     };
 
     const POINTS: usize = 1_000;

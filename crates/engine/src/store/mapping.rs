@@ -180,7 +180,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn resident(mapped: &[u8]) -> usize {
         let start = mapped.as_ptr().addr();
-        crate::memory::resident(&(start..start + mapped.len()))
+        crate::sync::memory::resident(&(start..start + mapped.len()))
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{
     snapshot::{self, LogEnd},
     usage::Tombstone,
 };
-use crate::{Result, parallel};
+use crate::{Result, sync::parallel};
 
 /// A sealed segment is brought into memory in pieces of at least so many bytes.
 const AHEAD_BYTES: u64 = 1 << 20;

@@ -20,7 +20,10 @@ use std::{
     },
 };
 
-use crate::{Error, Result, memory::Memory, sync::Zeroed};
+use crate::{
+    Error, Result,
+    sync::{Zeroed, memory::Memory},
+};
 
 /// Rows in the first bucket: few under the model, whose tables shall grow.
 const FIRST_ROWS: usize = if cfg!(vectord_shuttle) { 4 } else { 1024 };
@@ -209,7 +212,13 @@ fn out_of_memory(bucket: usize) -> Error {
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::{
+        sync::atomic::{
+            AtomicU32,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+        thread,
+    };
 
     use super::*;
 
@@ -247,7 +256,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn resident(table: &Table<AtomicU32>) -> usize {
         let start = table.buckets[0].load(Ordering::Acquire).addr();
-        crate::memory::resident(&(start..start + FIRST_ROWS * WIDE * size_of::<AtomicU32>()))
+        crate::sync::memory::resident(&(start..start + FIRST_ROWS * WIDE * size_of::<AtomicU32>()))
     }
 
     #[test]
@@ -299,5 +308,41 @@ mod tests {
     fn a_row_too_large_for_memory_is_an_error() {
         let table = Table::<AtomicU32>::new(usize::MAX / 2);
         assert!(matches!(table.ensure(1), Err(Error::Internal(_))));
+    }
+
+    /// Rows on both sides of where one bucket of a table ends and the next begins.
+    #[test]
+    fn rows_are_read_while_other_threads_make_room_for_more() {
+        const ROWS: [u32; 8] = [0, 1, 1022, 1023, 1024, 3071, 3072, 4000];
+        let table = Table::<AtomicU32>::new(3);
+        let ready = AtomicU32::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for row in ROWS {
+                        table.ensure(row as usize + 1).unwrap();
+                        table.row(row)[2].fetch_add(row + 1, Relaxed);
+                        ready.fetch_max(row + 1, Release);
+                    }
+                });
+            }
+            scope.spawn(|| {
+                while ready.load(Acquire) <= 4000 {
+                    let seen = ready.load(Acquire);
+                    for row in ROWS.into_iter().filter(|&row| row < seen) {
+                        let [first, _, last] = table.row(row) else {
+                            panic!("a row holds three values");
+                        };
+                        assert_eq!(first.load(Relaxed), 0);
+                        assert_eq!(last.load(Relaxed) % (row + 1), 0);
+                    }
+                    thread::yield_now();
+                }
+            });
+        });
+        assert!(
+            ROWS.iter()
+                .all(|&row| table.row(row)[2].load(Relaxed) == 2 * (row + 1))
+        );
     }
 }

@@ -2,6 +2,11 @@
 //! or, compiled with `--cfg vectord_shuttle`, the model checker that runs such modules under
 //! thousands of schedules (`npm run test:model`).
 
+pub mod epoch;
+pub mod memory;
+pub mod parallel;
+pub mod table;
+
 #[cfg(not(vectord_shuttle))]
 pub use std::{
     sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic},
@@ -21,11 +26,11 @@ pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What a [`crate::table::Table`] can hold: values of which zeroed memory is one.
+/// What a [`crate::sync::table::Table`] can hold: values of which zeroed memory is one.
 #[cfg(not(vectord_shuttle))]
 pub use bytemuck::Zeroable as Zeroed;
 
-/// What a [`crate::table::Table`] can hold. The model's atomics are not made of plain memory.
+/// What a [`crate::sync::table::Table`] can hold. The model's atomics are not made of plain memory.
 #[cfg(vectord_shuttle)]
 pub trait Zeroed: Default {}
 
