@@ -10,10 +10,11 @@ use std::{
 };
 
 use crate::{
-    Metric, Result, distance,
+    Metric, Result,
     engine::Query,
     graph::Scratch,
     index::{Hit, Index, PointId, Prepared},
+    vectors::kernels,
     workers::{Job, Turn},
     writer::Done,
 };
@@ -85,7 +86,7 @@ impl BatchSearch {
     /// can rank are all points.
     fn work(&self, member: usize) -> u64 {
         let query = &self.queries[member];
-        let least = if distance::is_ordinary(self.vector(member)) {
+        let least = if kernels::is_ordinary(self.vector(member)) {
             query.limit.min(self.points)
         } else {
             self.points

@@ -1,25 +1,22 @@
 //! The engine of vectord: a durable log of points and the indexes that answer nearest-neighbour
 //! searches over them. Plain Rust: it knows nothing of N-API, JSON or protobuf.
 //!
-//! Bottom up: [`distance`] holds the SIMD kernels, [`measure`] turns a metric into ranks,
-//! [`graph`] is the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`]
-//! ties them together with the threads that write and search.
+//! Bottom up: [`vectors`] holds the vectors' codes, their metrics and the SIMD kernels, [`graph`] is
+//! the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`] ties them
+//! together with the threads that write and search.
 
 mod batch;
 mod budget;
-pub mod codes;
-pub mod distance;
 mod engine;
 mod error;
 pub mod graph;
 pub mod index;
-pub mod measure;
 mod metric;
 mod metrics;
-pub mod points;
 pub mod store;
 mod sync;
 mod upkeep;
+pub mod vectors;
 mod workers;
 mod writer;
 

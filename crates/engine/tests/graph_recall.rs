@@ -14,8 +14,7 @@ use support::{
 use vectord_engine::{
     Metric,
     graph::{Graph, Params, Scratch},
-    measure::Measure,
-    points::Points,
+    vectors::{measure::Measure, points::Points},
 };
 
 const PARAMS: Params = Params {

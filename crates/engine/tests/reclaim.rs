@@ -6,11 +6,8 @@
 
 use vectord_engine::{
     Metric,
-    codes::Codes,
-    distance,
     graph::{Graph, Params, Scratch},
-    measure::Measure,
-    points::Points,
+    vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
 };
 
 const DIMENSION: usize = 32;
@@ -55,14 +52,14 @@ impl Slots {
         }
         Slots {
             codes,
-            inverse_norms: vectors.iter().map(|v| distance::inverse_norm(v)).collect(),
+            inverse_norms: vectors.iter().map(|v| kernels::inverse_norm(v)).collect(),
             gone: vec![false; vectors.len()],
             vectors,
         }
     }
 
     fn put(&mut self, slot: u32, vector: Vec<f32>) {
-        self.inverse_norms[slot as usize] = distance::inverse_norm(&vector);
+        self.inverse_norms[slot as usize] = kernels::inverse_norm(&vector);
         self.codes.store(slot, &vector).unwrap();
         self.vectors[slot as usize] = vector;
         self.gone[slot as usize] = false;

@@ -20,11 +20,13 @@ use std::{
 
 use vectord_engine::{
     Metric,
-    codes::Codes,
-    distance::{self, Kernels, Level, Sum, code_products},
     graph::{Graph, Params, Scratch},
-    measure::Measure,
-    points::Points,
+    vectors::{
+        kernels::{self, Kernels, Level, Sum, code_products},
+        measure::Measure,
+        points::Points,
+        quantize::Codes,
+    },
 };
 
 /// Numbers that look random and are the same in every run.
@@ -151,7 +153,7 @@ impl Points for Growing {
     }
 
     fn inverse_norm(&self, slot: u32) -> f32 {
-        distance::inverse_norm(self.vector(slot))
+        kernels::inverse_norm(self.vector(slot))
     }
 
     fn codes(&self) -> Option<&Codes> {

@@ -22,8 +22,8 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, distance::exact,
-    graph::Params,
+    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, graph::Params,
+    vectors::kernels::exact,
 };
 
 /// Enough that walks go by codes.

@@ -36,9 +36,8 @@ use vectord_engine::{
     Metric,
     graph::{Graph, Params, Scratch},
     index::{Index, Linker, Request},
-    measure::Measure,
-    points::Points,
     store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
+    vectors::{measure::Measure, points::Points},
 };
 
 const SETS: [(&str, &str, Metric); 4] = [

@@ -20,10 +20,8 @@ use reference::Reference;
 use support::{Result, fill::fill, recall::K, vectors::Vectors};
 use vectord_engine::{
     Metric,
-    codes::Codes,
     graph::{Graph, Params, Scratch},
-    measure::Measure,
-    points::Points,
+    vectors::{measure::Measure, points::Points, quantize::Codes},
 };
 
 /// What takes part.

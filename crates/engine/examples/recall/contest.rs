@@ -2,7 +2,10 @@
 
 use std::{ops::Range, time::Instant};
 
-use vectord_engine::{Metric, measure::Measure, points::Points};
+use vectord_engine::{
+    Metric,
+    vectors::{measure::Measure, points::Points},
+};
 
 use crate::{
     sets::Set,

@@ -27,7 +27,7 @@ use support::{Result, fill::fill, recall::K};
 use vectord_engine::{
     Metric,
     graph::{Graph, Params, Scratch},
-    measure::Measure,
+    vectors::measure::Measure,
 };
 
 const BUILD_THREADS: u32 = 2;

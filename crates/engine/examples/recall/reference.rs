@@ -8,9 +8,11 @@ use std::{borrow::Cow, cell::Cell, ops::Range};
 use hnsw_rs::prelude::{Distance, Hnsw};
 use vectord_engine::{
     Metric, Result,
-    distance::{self, Kernel},
     graph::Params,
-    points::Points,
+    vectors::{
+        kernels::{self, Kernel},
+        points::Points,
+    },
 };
 
 use crate::support::{fill, recall::K, vectors::Vectors};
@@ -59,7 +61,7 @@ impl<'a> Reference<'a> {
         if self.metric != Metric::Cosine {
             return vector.into();
         }
-        let inverse_norm = distance::inverse_norm(vector);
+        let inverse_norm = kernels::inverse_norm(vector);
         vector.iter().map(|value| value * inverse_norm).collect()
     }
 }
@@ -78,7 +80,7 @@ struct Counted {
 
 impl Counted {
     fn new(metric: Metric) -> Self {
-        let kernels = distance::kernels();
+        let kernels = kernels::kernels();
         let sum = match metric {
             Metric::Euclidean => kernels.squared_euclidean,
             Metric::Manhattan => kernels.manhattan,

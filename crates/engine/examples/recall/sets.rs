@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use vectord_engine::{Metric, measure::Measure, points::Points};
+use vectord_engine::{
+    Metric,
+    vectors::{measure::Measure, points::Points},
+};
 
 use crate::{
     cases::Case,

@@ -2,8 +2,7 @@
 
 use vectord_engine::{
     graph::{Graph, Scratch},
-    measure::Measure,
-    points::Points,
+    vectors::{measure::Measure, points::Points},
 };
 
 use crate::{

@@ -38,8 +38,7 @@ use synthetic::Family;
 use vectord_engine::{
     Metric,
     graph::{Graph, Params},
-    measure::Measure,
-    points::Points,
+    vectors::{measure::Measure, points::Points},
 };
 
 const SIZES: [usize; 4] = [10_000, 30_000, 100_000, 200_000];

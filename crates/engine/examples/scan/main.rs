@@ -27,7 +27,7 @@ use vectord_engine::{
     Error, Metric, Result,
     graph::Scratch,
     index::{Index, Prepared, Request},
-    points::Points,
+    vectors::points::Points,
 };
 
 const DIMENSIONS: [u32; 3] = [128, 384, 1536];

@@ -8,7 +8,11 @@ use super::{
     ranks::{InCodes, Ranks, Space, Vectors},
     search::{INSERT_APPROACH, Takes, Taking, Target},
 };
-use crate::{Error, Result, codes::Codes, points::Points, sync::atomic::Ordering::AcqRel};
+use crate::{
+    Error, Result,
+    sync::atomic::Ordering::AcqRel,
+    vectors::{points::Points, quantize::Codes},
+};
 
 /// No point rises above this layer; with `m` = 16 one in 10^22 would.
 const MAX_LEVEL: u8 = 15;

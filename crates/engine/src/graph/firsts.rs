@@ -14,8 +14,8 @@ use hashbrown::{HashTable, TryReserveError};
 use super::{Graph, search::Taking};
 use crate::{
     Error, Result,
-    points::Points,
     sync::{RwLock, parallel},
+    vectors::points::Points,
 };
 
 /// Tables of their own, by a part of the hash. One that grows reads the vectors of all that is in

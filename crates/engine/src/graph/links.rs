@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use crate::{
-    Result, distance,
+    Result,
     sync::{
         Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{
@@ -12,6 +12,7 @@ use crate::{
         },
         table::Table,
     },
+    vectors::kernels,
 };
 
 /// Locks shared by all points; two writers rarely meet at one of them. Under the model they do.
@@ -208,7 +209,7 @@ impl Links {
     /// Starts to bring a point's links in layer 0 into the cache.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        distance::prefetch(self.ground.row(slot));
+        kernels::prefetch(self.ground.row(slot));
     }
 
     /// The points that a point in layer 0 is linked to for good.

@@ -34,8 +34,8 @@ mod visited;
 
 use crate::{
     Metric,
-    codes::Code,
     sync::atomic::{AtomicU32, Ordering::Acquire},
+    vectors::quantize::Code,
 };
 use entries::{Entries, Entry};
 use firsts::Firsts;

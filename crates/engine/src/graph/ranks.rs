@@ -6,9 +6,11 @@ use super::{
 };
 use crate::{
     Metric,
-    codes::{ByCode, Codes},
-    measure::Measure,
-    points::Points,
+    vectors::{
+        measure::Measure,
+        points::Points,
+        quantize::{ByCode, Codes},
+    },
 };
 
 /// Ranks of stored points against one query.

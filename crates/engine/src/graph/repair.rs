@@ -30,11 +30,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    points::Points,
     sync::{
         atomic::{AtomicU32, Ordering::AcqRel},
         yield_now,
     },
+    vectors::points::Points,
 };
 
 /// Times that a point looks for its place anew before that is taken for a fault: each time, another

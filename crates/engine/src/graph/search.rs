@@ -9,9 +9,11 @@ use super::{
 };
 use crate::{
     Result,
-    codes::{ByCode, Codes},
-    measure::Measure,
-    points::Points,
+    vectors::{
+        measure::Measure,
+        points::Points,
+        quantize::{ByCode, Codes},
+    },
 };
 
 /// Candidates with which a search goes through the layers above the ground.

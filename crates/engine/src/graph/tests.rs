@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
-use crate::{codes::Codes, distance, measure::Measure, points::Points};
+use crate::vectors::{kernels, measure::Measure, points::Points, quantize::Codes};
 
 /// Vectors in memory, a slot for each.
 struct Vectors {
@@ -12,7 +12,7 @@ struct Vectors {
 
 impl Vectors {
     fn new(vectors: Vec<Vec<f32>>) -> Self {
-        let inverse_norms = vectors.iter().map(|v| distance::inverse_norm(v)).collect();
+        let inverse_norms = vectors.iter().map(|v| kernels::inverse_norm(v)).collect();
         Vectors {
             values: vectors,
             inverse_norms,

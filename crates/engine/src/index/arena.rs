@@ -8,15 +8,13 @@ use super::{
 };
 use crate::{
     Error, Result,
-    codes::Codes,
-    distance,
-    points::Points,
     store::{BLOCK, LivePoint, Location, Segments},
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicU32, AtomicU64, Ordering},
         table::{Table, bit_of},
     },
+    vectors::{kernels, points::Points, quantize::Codes},
 };
 
 /// Words in an id.
@@ -444,7 +442,7 @@ impl Arena {
     #[inline]
     pub fn prefetch_hit(&self, slot: u32) {
         self.lives.prefetch(slot);
-        distance::prefetch(self.ids.row(slot));
+        kernels::prefetch(self.ids.row(slot));
     }
 
     /// The sequence number that inserted the point in `slot`.
@@ -485,7 +483,7 @@ impl Points for Arena {
 
     #[inline]
     fn prefetch(&self, slot: u32) {
-        distance::prefetch(self.vector(slot));
+        kernels::prefetch(self.vector(slot));
     }
 
     #[inline]
@@ -511,8 +509,8 @@ fn end_of(location: Location, vector: &[f32]) -> u64 {
 
 /// What the tables say of where a point lies, and of its norm.
 fn words_of(location: Location, vector: &[f32]) -> [u64; 2] {
-    let norm = if distance::is_ordinary(vector) {
-        distance::inverse_norm(vector)
+    let norm = if kernels::is_ordinary(vector) {
+        kernels::inverse_norm(vector)
     } else {
         ODD
     };

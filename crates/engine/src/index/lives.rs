@@ -1,11 +1,12 @@
 //! When the point of each slot came and went, by sequence numbers.
 
 use crate::{
-    Result, distance,
+    Result,
     sync::{
         atomic::{AtomicU64, Ordering},
         table::Table,
     },
+    vectors::kernels,
 };
 
 /// Words of a slot's life.
@@ -122,7 +123,7 @@ impl Lives {
     /// Starts to bring the life of the point in `slot` into the cache.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        distance::prefetch(self.of(slot));
+        kernels::prefetch(self.of(slot));
     }
 
     #[inline]
@@ -137,7 +138,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::{Metric, codes::Codes};
+    use crate::{Metric, vectors::quantize::Codes};
 
     const DIMENSION: usize = 32;
     const SLOTS: u32 = 8;

@@ -36,13 +36,13 @@ pub use snapshot::Saved;
 use crate::{
     Error, Metric, Result,
     graph::Params,
-    points::Points,
     store::{Location, Segments},
     sync::{
         Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
         epoch::Epochs,
     },
+    vectors::points::Points,
 };
 use activity::{Activity, Running};
 use ids::IdTable;

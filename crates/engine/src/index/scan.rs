@@ -8,8 +8,11 @@
 
 use std::{mem, ops::Range};
 
-use super::{arena::Arena, best::Best, best::Candidate};
-use crate::{Result, measure::Measure};
+use super::{
+    arena::Arena,
+    best::{Best, Candidate},
+};
+use crate::{Result, vectors::measure::Measure};
 
 /// Vectors in a block at most.
 const MAX_BLOCK: usize = 64;

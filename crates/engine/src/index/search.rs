@@ -16,12 +16,11 @@ use super::{
     scan::{self, Scan, Scope},
 };
 use crate::{
-    Error, Metric, Result, distance,
+    Error, Metric, Result,
     graph::{Neighbor, Scratch},
     index::PointId,
-    measure::Measure,
-    points::Points,
     sync::epoch::Pin,
+    vectors::{kernels, measure::Measure, points::Points},
 };
 
 /// One neighbour of a query.
@@ -105,7 +104,7 @@ impl View<'_> {
         request.limit = request.limit.min(self.slots as usize).max(1);
         request.ef = request.ef.max(request.limit);
         let costs = index.costs.of(request.metric);
-        let is_ordinary = distance::is_ordinary(request.query);
+        let is_ordinary = kernels::is_ordinary(request.query);
         if costs.is_unknown() {
             self.measure_first(&request);
         }
@@ -572,7 +571,7 @@ fn slots_of(candidates: &[Candidate]) -> Vec<u32> {
 }
 
 fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
-    distance::exact::distance(request.metric, request.query, vector)
+    kernels::exact::distance(request.metric, request.query, vector)
 }
 
 /// Candidates to keep for `limit` results: some more, because the order in double precision can

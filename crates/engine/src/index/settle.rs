@@ -7,11 +7,11 @@ use std::sync::PoisonError;
 
 use super::Index;
 use crate::{
-    points::Points,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    vectors::points::Points,
 };
 
 /// The points on their way.

@@ -2,9 +2,8 @@
 
 use vectord_engine::{
     Metric,
-    distance::exact,
     graph::{Graph, Params, Scratch},
-    measure::Measure,
+    vectors::{kernels::exact, measure::Measure},
 };
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What the right answers are, by ranking everything in double precision.
 
-use vectord_engine::{Metric, distance::exact};
+use vectord_engine::{Metric, vectors::kernels::exact};
 
 /// The indexes of the `limit` nearest rows to a query, closest first, ties by index.
 pub fn nearest<'r>(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectord_engine::{codes::Codes, distance, points::Points};
+use vectord_engine::vectors::{kernels, points::Points, quantize::Codes};
 
 use super::{Result, npy::Npy};
 
@@ -17,7 +17,7 @@ impl Vectors {
     pub fn new(dimension: usize, values: Vec<f32>) -> Self {
         let inverse_norms = values
             .chunks_exact(dimension)
-            .map(distance::inverse_norm)
+            .map(kernels::inverse_norm)
             .collect();
         Vectors {
             dimension,
@@ -76,6 +76,6 @@ impl Points for Vectors {
     }
 
     fn prefetch(&self, slot: u32) {
-        distance::prefetch(self.vector(slot));
+        kernels::prefetch(self.vector(slot));
     }
 }

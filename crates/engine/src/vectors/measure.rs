@@ -1,7 +1,10 @@
 //! A metric applied: ranks of stored points against a query or against each other. A rank orders
 //! like the distance of its metric and is what the indexes compare; smaller is closer.
 
-use crate::{Metric, distance, points::Points};
+use crate::{
+    Metric,
+    vectors::{kernels, points::Points},
+};
 
 /// Below this, `1 - cos` in single precision has lost so many digits that it is computed anew.
 const NEARLY_PARALLEL: f32 = 1e-3;
@@ -10,7 +13,7 @@ const NEARLY_PARALLEL: f32 = 1e-3;
 #[derive(Clone, Copy, Debug)]
 pub struct Measure<'q> {
     metric: Metric,
-    sum: distance::Sum,
+    sum: kernels::Sum,
     query: &'q [f32],
     inverse_norm: f32,
 }
@@ -20,7 +23,7 @@ impl<'q> Measure<'q> {
     #[must_use]
     pub fn new(metric: Metric, query: &'q [f32]) -> Self {
         let inverse_norm = if metric == Metric::Cosine {
-            distance::inverse_norm(query)
+            kernels::inverse_norm(query)
         } else {
             0.0
         };
@@ -148,8 +151,8 @@ impl<'q> Measure<'q> {
     }
 }
 
-fn sum(metric: Metric) -> distance::Sum {
-    let kernels = distance::kernels();
+fn sum(metric: Metric) -> kernels::Sum {
+    let kernels = kernels::kernels();
     match metric {
         Metric::Euclidean => kernels.squared_euclidean,
         Metric::Manhattan => kernels.manhattan,
@@ -162,7 +165,7 @@ fn sum(metric: Metric) -> distance::Sum {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::distance::exact;
+    use crate::vectors::kernels::exact;
 
     #[test]
     fn small_angles_keep_their_digits_under_cosine() {
@@ -172,7 +175,7 @@ mod tests {
                 let mut vector = query.clone();
                 vector[0] += turn;
                 let measure = Measure::new(Metric::Cosine, &query);
-                let found = f64::from(measure.rank_of(&vector, distance::inverse_norm(&vector)));
+                let found = f64::from(measure.rank_of(&vector, kernels::inverse_norm(&vector)));
                 let expected = exact::distance(Metric::Cosine, &query, &vector);
                 let error = (found - expected).abs() / expected;
                 assert!(error < 0.05, "turned by {turn}: {found}, not {expected}");

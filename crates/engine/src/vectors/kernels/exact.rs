@@ -120,7 +120,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::distance::{Kernels, Level};
+    use crate::vectors::kernels::{Kernels, Level};
 
     /// Two vectors of one length, of any finite values at all.
     fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {

@@ -1,6 +1,6 @@
 //! What an index needs to know of the points it ranks.
 
-use crate::codes::Codes;
+use crate::vectors::quantize::Codes;
 
 /// Read access to stored vectors by slot. A slot is a dense number that stands for a point inside
 /// this process; it never reaches a client.

@@ -14,10 +14,13 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
-    Metric, Result, distance,
-    distance::{CodeProducts, code_products},
+    Metric, Result,
     graph::Neighbor,
     sync::table::Table,
+    vectors::{
+        kernels,
+        kernels::{CodeProducts, code_products},
+    },
 };
 
 /// Bytes in a word of a row.
@@ -153,7 +156,7 @@ impl Codes {
     /// Starts to bring the code in `slot` into the cache: it will be ranked soon.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        distance::prefetch(self.rows.row(slot));
+        kernels::prefetch(self.rows.row(slot));
     }
 }
 
@@ -322,7 +325,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::distance::exact;
+    use crate::vectors::kernels::exact;
 
     /// The rank of `b` against `a`, which is the query.
     fn rank(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
