@@ -3,14 +3,14 @@
 
 const SEARCH = 'crates/engine/src/index/search.rs';
 const PLAN = 'crates/engine/src/index/plan.rs';
-const WALK = 'crates/engine/src/graph/search.rs';
-const FIRSTS = 'crates/engine/src/graph/firsts.rs';
-const REPAIR = 'crates/engine/src/graph/repair.rs';
+const WALK = 'crates/engine/src/hnsw/search.rs';
+const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
+const REPAIR = 'crates/engine/src/hnsw/repair.rs';
 const RECLAIM = 'crates/engine/src/index/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];
-const GRAPH_TESTS = ['--lib', 'graph::'];
+const GRAPH_TESTS = ['--lib', 'hnsw::'];
 const BREADTH_TESTS = ['--test', 'quality', 'ef::'];
 const HISTORY_TESTS = ['--test', 'quality', 'history::'];
 const EXTREMES_TESTS = ['--test', 'quality', 'extremes::'];

@@ -3,7 +3,7 @@
 
 const STORE = 'crates/engine/src/store';
 const INDEX = 'crates/engine/src/index';
-const GRAPH = 'crates/engine/src/graph';
+const GRAPH = 'crates/engine/src/hnsw';
 
 const CRATE = 'crates/engine/src';
 

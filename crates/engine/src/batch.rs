@@ -12,7 +12,7 @@ use std::{
 use crate::{
     Metric, Result,
     engine::Query,
-    graph::Scratch,
+    hnsw::Scratch,
     index::{Hit, Index, PointId, Prepared},
     vectors::kernels,
     workers::{Job, Turn},

@@ -13,7 +13,7 @@ use crate::{
     Error, Metric, Result,
     batch::BatchSearch,
     budget::Budget,
-    graph::{Params, Scratch},
+    hnsw::{Params, Scratch},
     index::{Damage, GraphStatus, Hit, Index, Linker, PointId, Request},
     metrics::{Counters, Histogram, Metrics},
     store::{OpenOptions, Store, StoredPoint},

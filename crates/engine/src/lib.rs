@@ -1,7 +1,7 @@
 //! The engine of vectord: a durable log of points and the indexes that answer nearest-neighbour
 //! searches over them. Plain Rust: it knows nothing of N-API, JSON or protobuf.
 //!
-//! Bottom up: [`vectors`] holds the vectors' codes, their metrics and the SIMD kernels, [`graph`] is
+//! Bottom up: [`vectors`] holds the vectors' codes, their metrics and the SIMD kernels, [`hnsw`] is
 //! the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`] ties them
 //! together with the threads that write and search.
 
@@ -9,7 +9,7 @@ mod batch;
 mod budget;
 mod engine;
 mod error;
-pub mod graph;
+pub mod hnsw;
 pub mod index;
 mod metric;
 mod metrics;

@@ -16,7 +16,7 @@ use std::{
 use crate::{
     Error, Result,
     budget::{Budget, Reservation},
-    graph::Scratch,
+    hnsw::Scratch,
 };
 
 /// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vectord_engine::{Batch, Engine, Metric, Options, PointId, Query, graph::Params};
+use vectord_engine::{Batch, Engine, Metric, Options, PointId, Query, hnsw::Params};
 
 const DIMENSION: usize = 8;
 

@@ -13,7 +13,7 @@ use support::{
 };
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::{measure::Measure, points::Points},
 };
 

@@ -6,7 +6,7 @@
 
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
 };
 

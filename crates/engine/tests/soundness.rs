@@ -20,7 +20,7 @@ use std::{
 
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::{
         kernels::{self, Kernels, Level, Sum, code_products},
         measure::Measure,

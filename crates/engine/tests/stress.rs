@@ -22,7 +22,7 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, graph::Params,
+    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, hnsw::Params,
     vectors::kernels::exact,
 };
 

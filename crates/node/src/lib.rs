@@ -21,7 +21,7 @@ use napi::{
 use napi_derive::napi;
 use vectord_engine::{
     Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, PointId, Query, Ticket,
-    graph::Params,
+    hnsw::Params,
 };
 
 use error::{fault, to_js};

@@ -34,7 +34,7 @@ use rounds::Samples;
 use support::{Result, fill::fill, vectors::Vectors};
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     index::{Index, Linker, Request},
     store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
     vectors::{measure::Measure, points::Points},

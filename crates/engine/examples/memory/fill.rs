@@ -8,7 +8,7 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Metric, Options, Query, Result as EngineResult, graph::Params,
+    Batch, Done, Engine, Metric, Options, Query, Result as EngineResult, hnsw::Params,
     store::DEFAULT_SEGMENT_BYTES,
 };
 

@@ -23,7 +23,7 @@ use std::{env, fmt, path::PathBuf, process::ExitCode, thread};
 use bytes::CONTENT_BYTES;
 use report::Report;
 use support::Result;
-use vectord_engine::graph::Params;
+use vectord_engine::hnsw::Params;
 
 /// Points and dimensions of the sets whose targets are known.
 const SETS: [Set; 2] = [

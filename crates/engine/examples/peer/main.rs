@@ -20,7 +20,7 @@ use reference::Reference;
 use support::{Result, fill::fill, recall::K, vectors::Vectors};
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::{measure::Measure, points::Points, quantize::Codes},
 };
 

@@ -26,7 +26,7 @@ use sets::Set;
 use support::{Result, fill::fill, recall::K};
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::measure::Measure,
 };
 

@@ -8,7 +8,7 @@ use std::{borrow::Cow, cell::Cell, ops::Range};
 use hnsw_rs::prelude::{Distance, Hnsw};
 use vectord_engine::{
     Metric, Result,
-    graph::Params,
+    hnsw::Params,
     vectors::{
         kernels::{self, Kernel},
         points::Points,

@@ -28,7 +28,7 @@ use std::{
 use report::{Bound, Cell, Report, Row, Table, Verdict};
 use rounds::Samples;
 use synthetic::Family;
-use vectord_engine::{Batch, Engine, Metric, Options, Query, graph::Params, store};
+use vectord_engine::{Batch, Engine, Metric, Options, Query, hnsw::Params, store};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

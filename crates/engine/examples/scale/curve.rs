@@ -1,7 +1,7 @@
 //! What a search costs at a given recall.
 
 use vectord_engine::{
-    graph::{Graph, Scratch},
+    hnsw::{Graph, Scratch},
     vectors::{measure::Measure, points::Points},
 };
 

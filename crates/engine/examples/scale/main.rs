@@ -37,7 +37,7 @@ use support::{Result, fill::fill, npy::Npy, recall, vectors::Vectors};
 use synthetic::Family;
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params},
+    hnsw::{Graph, Params},
     vectors::{measure::Measure, points::Points},
 };
 

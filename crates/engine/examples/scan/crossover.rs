@@ -1,7 +1,12 @@
 //! From how many points on a walk through the graph beats a scan, at recall 0.99 and at the default
 //! breadth, and which way the index takes there by its own measurements.
 
-use std::{collections::HashSet, hint::black_box, thread, time::Duration, time::Instant};
+use std::{
+    collections::HashSet,
+    hint::black_box,
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::{
     LIMIT,
@@ -11,9 +16,8 @@ use crate::{
 };
 use vectord_engine::{
     Metric, Result,
-    graph::Scratch,
-    index::plan::Plan,
-    index::{Index, PointId, Request},
+    hnsw::Scratch,
+    index::{Index, PointId, Request, plan::Plan},
 };
 
 const DIMENSIONS: [u32; 2] = [128, 384];

@@ -25,7 +25,7 @@ use reads::Reads;
 use report::{Report, Table};
 use vectord_engine::{
     Error, Metric, Result,
-    graph::Scratch,
+    hnsw::Scratch,
     index::{Index, Prepared, Request},
     vectors::points::Points,
 };

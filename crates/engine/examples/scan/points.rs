@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use vectord_engine::{
     Result,
-    graph::Params,
+    hnsw::Params,
     index::{Index, Linker},
     store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
 };

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Metric, Result,
-    graph::{Graph, Params},
+    hnsw::{Graph, Params},
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},

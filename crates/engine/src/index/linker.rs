@@ -13,7 +13,7 @@ use super::{
     linked::{Claim, LinkedGraph},
     metric_graph::MetricGraph,
 };
-use crate::{Error, Result, graph::Scratch};
+use crate::{Error, Result, hnsw::Scratch};
 
 /// Inserts wait once a graph that had caught up is this many slots behind: every search ranks
 /// them one by one.

@@ -9,7 +9,7 @@ use std::{
 use super::linked::LinkedGraph;
 use crate::{
     Metric,
-    graph::Params,
+    hnsw::Params,
     sync::{RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 

@@ -35,7 +35,7 @@ pub use snapshot::Saved;
 
 use crate::{
     Error, Metric, Result,
-    graph::Params,
+    hnsw::Params,
     store::{Location, Segments},
     sync::{
         Mutex, RwLock, RwLockReadGuard,

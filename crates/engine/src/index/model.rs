@@ -13,7 +13,7 @@ use shuttle::thread;
 use super::{Hit, Index, Request, linker, testing};
 use crate::{
     Metric, PointId,
-    graph::{Params, Scratch},
+    hnsw::{Params, Scratch},
     store::{Location, Segments},
 };
 

@@ -1,5 +1,5 @@
 //! Giving the slots of deleted points to new ones: the linking threads go round after round through
-//! the steps of [`graph::repair`](crate::graph), all graphs together, a piece at a time between
+//! the steps of [`graph::repair`](crate::hnsw), all graphs together, a piece at a time between
 //! the points that they link.
 //!
 //! A round has three waits. What it waits for is that every search, look-up and claim of the linking
@@ -18,7 +18,7 @@ use std::{
 use super::{Index, linked::LinkedGraph, metric_graph::MetricGraph};
 use crate::{
     Error, Metric, Result,
-    graph::Scratch,
+    hnsw::Scratch,
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Error, Metric, Result,
-    graph::{Neighbor, Scratch},
+    hnsw::{Neighbor, Scratch},
     index::PointId,
     sync::epoch::Pin,
     vectors::{kernels, measure::Measure, points::Points},

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Metric, Result,
     error::invalid_data,
-    graph::{Graph, Params},
+    hnsw::{Graph, Params},
     store::{LivePoint, Snapshots},
 };
 

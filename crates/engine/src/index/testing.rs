@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Metric,
-    graph::{Params, Scratch},
+    hnsw::{Params, Scratch},
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
-    graph::Neighbor,
+    hnsw::Neighbor,
     sync::table::Table,
     vectors::{
         kernels,

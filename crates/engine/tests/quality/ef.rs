@@ -1,6 +1,6 @@
 //! What `ef` and `limit` promise.
 
-use vectord_engine::{Metric, graph::Scratch};
+use vectord_engine::{Metric, hnsw::Scratch};
 
 use crate::{
     engines::Modelled,

@@ -14,7 +14,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use vectord_engine::{Batch, Engine, Hit, Metric, Options, PointId, Query, graph::Params};
+use vectord_engine::{Batch, Engine, Hit, Metric, Options, PointId, Query, hnsw::Params};
 
 use crate::{sets::Rows, truth};
 

@@ -2,7 +2,7 @@
 
 use vectord_engine::{
     Metric,
-    graph::{Graph, Params, Scratch},
+    hnsw::{Graph, Params, Scratch},
     vectors::{kernels::exact, measure::Measure},
 };
 

@@ -9,7 +9,7 @@ use std::{
 
 use vectord_engine::{
     Result,
-    graph::{Graph, Scratch},
+    hnsw::{Graph, Scratch},
 };
 
 use super::vectors::Vectors;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Error, Metric, Result,
-    graph::Params,
+    hnsw::Params,
     index::{Index, Linker},
     store::{Event, Opened, Store, check::check_on, segment},
 };

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Error, Metric, Result,
     budget::Budget,
-    graph::{Params, Scratch},
+    hnsw::{Params, Scratch},
     index::{Index, Request},
     metrics::Counters,
     store::{OpenOptions, Store},
