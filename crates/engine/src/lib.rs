@@ -5,25 +5,21 @@
 //! the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`] ties them
 //! together with the threads that write and search.
 
-mod batch;
-mod budget;
 mod engine;
 mod error;
 pub mod hnsw;
 pub mod index;
 mod metric;
-mod metrics;
 pub mod store;
 mod sync;
-mod upkeep;
 pub mod vectors;
-mod workers;
-mod writer;
 
-pub use engine::{DimensionSource, Engine, Options, Point, Query, Status};
+pub use engine::{
+    DimensionSource, Engine, Options, Point, Query, Status,
+    stats::{Distribution, Metrics},
+    workers::Ticket,
+    writer::{Batch, Done},
+};
 pub use error::{Error, Result, uuid};
 pub use index::{Damage, GraphStatus, Hit, PointId};
 pub use metric::Metric;
-pub use metrics::{Distribution, Metrics};
-pub use workers::Ticket;
-pub use writer::{Batch, Done};

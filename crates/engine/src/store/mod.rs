@@ -33,7 +33,7 @@ mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{Error, Result, metrics::Histogram};
+use crate::{Error, Result, engine::stats::Histogram};
 pub use backup::{BackupReport, backup};
 pub use check::{Report, check};
 pub use compaction::{Move, Replacement, Stretch};

@@ -8,10 +8,9 @@ use std::{
 use super::{id, new_folder, writer::Writing};
 use crate::{
     Result,
+    engine::{stats::Counters, upkeep::Upkeep},
     index::Linker,
-    metrics::Counters,
     store::{Store, segment},
-    upkeep::Upkeep,
 };
 
 const POINTS: u32 = 1_000;

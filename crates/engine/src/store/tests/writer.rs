@@ -17,12 +17,14 @@ use super::{
 };
 use crate::{
     Error, Metric, Result,
-    budget::Budget,
+    engine::{
+        budget::Budget,
+        stats::Counters,
+        writer::{Batch, Writer},
+    },
     hnsw::{Params, Scratch},
     index::{Index, Request},
-    metrics::Counters,
     store::{OpenOptions, Store},
-    writer::{Batch, Writer},
 };
 
 pub struct Writing {

@@ -11,12 +11,14 @@ use std::{
 
 use crate::{
     Metric, Result,
-    engine::Query,
+    engine::{
+        Query,
+        workers::{Job, Turn},
+        writer::Done,
+    },
     hnsw::Scratch,
     index::{Hit, Index, PointId, Prepared},
     vectors::kernels,
-    workers::{Job, Turn},
-    writer::Done,
 };
 
 /// Queries in a group at most. More would gain little: a vector is then read once for 32 ranks.
@@ -215,7 +217,10 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::{budget::Budget, index::testing::index, workers::Workers};
+    use crate::{
+        engine::{budget::Budget, workers::Workers},
+        index::testing::index,
+    };
 
     fn queries(metrics: &[Metric], limit: usize) -> Vec<Query> {
         let query = |&metric| Query {

@@ -15,7 +15,7 @@ use std::{
 
 use crate::{
     Error, Result,
-    budget::{Budget, Reservation},
+    engine::budget::{Budget, Reservation},
     hnsw::Scratch,
 };
 

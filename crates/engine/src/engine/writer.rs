@@ -20,9 +20,11 @@ use std::{
 
 use crate::{
     Error, Result,
-    budget::{Budget, Reservation},
+    engine::{
+        budget::{Budget, Reservation},
+        stats::Counters,
+    },
     index::{Index, PointId},
-    metrics::Counters,
     store::{Location, Store, Write},
     sync::lock,
 };

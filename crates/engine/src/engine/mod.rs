@@ -1,5 +1,12 @@
 //! The engine as one thing: open a data folder, insert, delete, get, search, close.
 
+pub mod batch;
+pub mod budget;
+pub mod stats;
+pub mod upkeep;
+pub mod workers;
+pub mod writer;
+
 use std::{
     cell::RefCell,
     path::PathBuf,
@@ -11,16 +18,18 @@ use std::{
 
 use crate::{
     Error, Metric, Result,
-    batch::BatchSearch,
-    budget::Budget,
+    engine::{
+        batch::BatchSearch,
+        budget::Budget,
+        stats::{Counters, Histogram, Metrics},
+        upkeep::Upkeep,
+        workers::{Ticket, Workers},
+        writer::{Batch, Done, Writer},
+    },
     hnsw::{Params, Scratch},
     index::{Damage, GraphStatus, Hit, Index, Linker, PointId, Request},
-    metrics::{Counters, Histogram, Metrics},
     store::{OpenOptions, Store, StoredPoint},
     sync::lock,
-    upkeep::Upkeep,
-    workers::{Ticket, Workers},
-    writer::{Batch, Done, Writer},
 };
 
 /// The dimension of a fresh folder for which none is configured.

@@ -16,11 +16,10 @@ use std::{
 
 use crate::{
     Error, Result,
+    engine::{stats::Counters, writer::Writer},
     index::Index,
-    metrics::Counters,
     store::{HeaderPlace, Replacement, Snapshots, Store, Stretch, segment_number},
     sync::lock,
-    writer::Writer,
 };
 
 /// How often the thread looks whether there is something to do.
