@@ -15,17 +15,21 @@ use super::{
     copy::{copy, if_there, path_in, snapshots},
     event::{Damage, Event},
     flaws::Flaws,
-    format::{Flaw, Kind},
     io::{self, Disk, Io, remove_if_there, write_all},
-    manifest::{self, Entry, Manifest},
     names::refuse_no_files,
     recovery,
-    scan::{Extent, Scan},
-    segment::{self, Segment},
     snapshot::{self, LogEnd},
     unfinished::{refuse_inside, refuse_unfinished},
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{
+        format::{Flaw, Kind},
+        manifest::{self, Entry, Manifest},
+        segment::{self, Segment},
+        walk::{Extent, Scan},
+    },
+};
 
 /// How often the files of a log are looked for: one may go between the reading of the manifest and
 /// its opening, when compaction has just replaced it.

@@ -10,17 +10,21 @@ use super::{
     copy::snapshots,
     event::{Damage, Event},
     flaws::Flaws,
-    format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
     io::{Disk, Io, IoFile},
     lock::Lock,
-    manifest::{self, Entry, Manifest},
     names::{refuse_foreign, refuse_no_files},
-    scan::{Extent, Found, Scan},
-    segment,
     snapshot::{self, LogEnd},
     unfinished::{marker_path, refuse_unfinished},
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{
+        format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
+        manifest::{self, Entry, Manifest},
+        segment,
+        walk::{Extent, Found, Scan},
+    },
+};
 
 /// What a check has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

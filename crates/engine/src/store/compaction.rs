@@ -16,17 +16,21 @@ use std::{
 
 use super::{
     Location, Segments, Store, Write,
-    format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
-    group::{self, Depth, Layout, Place, Record},
     io::{Io, fatal, is_full, remove_if_there},
-    manifest::{Entry, Manifest},
-    mapping::Mapping,
     random,
-    scan::{Found, Scan},
-    segment::{self, Segment},
-    usage::{Tombstone, record_bytes},
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{
+        format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
+        group::{self, Depth, Layout, Place, Record},
+        manifest::{Entry, Manifest},
+        mapping::Mapping,
+        segment::{self, Segment},
+        usage::{Tombstone, record_bytes},
+        walk::{Found, Scan},
+    },
+};
 
 /// A group takes in records up to this size.
 const GROUP_BYTES: u64 = 1 << 20;

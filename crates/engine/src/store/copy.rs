@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    format::PAGE,
     io::{Io, IoFile, fatal, read_exact, write_all},
     snapshot,
 };
+use crate::store::log::format::PAGE;
 
 /// How much of a file is in memory at once.
 const PIECE_BYTES: usize = 256 * PAGE;

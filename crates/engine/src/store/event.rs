@@ -5,8 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::format::Flaw;
-use crate::{Error, Result};
+use crate::{Error, Result, store::log::format::Flaw};
 
 /// Something to be told at once. What hears of it may take its time: the work waits.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,13 +7,16 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{
-    event::Damage,
-    format::{Op, RecordHeader},
-    manifest::Entry,
-    scan::Found,
+use super::event::Damage;
+use crate::{
+    Result,
+    error::uuid,
+    store::log::{
+        format::{Op, RecordHeader},
+        manifest::Entry,
+        walk::Found,
+    },
 };
-use crate::{Result, error::uuid};
 
 /// Flaws in the order in which they were found.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use std::{
 
 use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use super::mapping::Mapping;
+use crate::store::log::mapping::Mapping;
 
 /// The calls on names in a folder.
 pub trait Io: Send + Sync {

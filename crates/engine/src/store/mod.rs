@@ -9,27 +9,19 @@ mod compaction;
 mod copy;
 mod event;
 mod flaws;
-mod format;
-mod group;
-mod headers;
 mod io;
 mod lock;
-mod manifest;
-mod mapping;
+mod log;
 mod names;
-mod reader;
 mod recovery;
 mod repair;
 mod reserve;
 mod restore;
 mod room;
-mod scan;
-mod segment;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod unfinished;
-mod usage;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -38,22 +30,26 @@ pub use backup::{BackupReport, backup};
 pub use check::{Report, check};
 pub use compaction::{Move, Replacement, Stretch};
 pub use event::{Damage, Event};
-pub use format::BLOCK;
-use format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader};
-use group::{Layout, Place, Record};
-pub use headers::HeaderPlace;
 use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
-use manifest::{Entry, Manifest};
-pub use reader::{Segments, StoredPoint};
+pub use log::{
+    format::BLOCK,
+    headers::HeaderPlace,
+    reader::{Segments, StoredPoint},
+    segment::number as segment_number,
+};
+use log::{
+    format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader},
+    group::{self, Layout, Place, Record},
+    manifest::{self, Entry, Manifest},
+    segment::{self, Segment},
+    usage::{Tombstone, Usage, record_bytes},
+};
 use recovery::Found;
 pub use repair::{RepairReport, repair};
 pub use restore::restore;
 use room::Room;
-use segment::Segment;
-pub use segment::number as segment_number;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
-use usage::{Tombstone, Usage, record_bytes};
 
 /// How to open a store.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use std::{
 
 use super::{
     io::{Io, refuse_no_file},
-    segment, snapshot,
+    snapshot,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, store::log::segment};
 
 /// The files of a data folder, those that are numbered aside.
 const OURS: [&str; 7] = [

@@ -7,18 +7,23 @@ use std::path::{Path, PathBuf};
 
 use super::{
     LivePoint,
-    format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align},
-    group::{self, Depth},
     io::{self, Io, remove_if_there},
-    manifest::{self, Entry, Manifest},
-    mapping::Mapping,
     reserve,
-    scan::Scan,
-    segment::{self, Segment},
     snapshot::{self, LogEnd},
-    usage::Tombstone,
 };
-use crate::{Result, sync::parallel};
+use crate::{
+    Result,
+    store::log::{
+        format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align},
+        group::{self, Depth},
+        manifest::{self, Entry, Manifest},
+        mapping::Mapping,
+        segment::{self, Segment},
+        usage::Tombstone,
+        walk::Scan,
+    },
+    sync::parallel,
+};
 
 /// A sealed segment is brought into memory in pieces of at least so many bytes.
 const AHEAD_BYTES: u64 = 1 << 20;

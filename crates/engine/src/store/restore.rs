@@ -6,12 +6,14 @@ use super::{
     check::{self, CheckedSegment, Report},
     copy::{copy, path_in, snapshots},
     event::Event,
-    format::Flaw,
     io::{self, Disk, Io},
     lock::Lock,
-    manifest, random, segment, snapshot, unfinished,
+    random, snapshot, unfinished,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{format::Flaw, manifest, segment},
+};
 
 /// What may be in a folder before anything is restored into it.
 const KEPT: [&str; 3] = ["LOCK", "keys.json", "keys.json.made"];

@@ -5,12 +5,13 @@ use std::{collections::HashSet, io, path::Path};
 
 use super::{
     Store, Stretch,
-    format::PAGE,
     io::Io,
     reserve::{self, Reserve},
-    usage::Terms,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{format::PAGE, usage::Terms},
+};
 
 /// A new segment takes at most one in so many bytes of the log, so that there is room for its copy
 /// where there was room for the log.

@@ -11,12 +11,18 @@ use std::{
 };
 
 use super::{
-    format::{self, Flaw, array_at, check_start, put, u32_at, u64_at},
     io::{Io, IoFile, is_full, read_exact, remove_if_there, write_all},
     lock::Lock,
-    manifest, random,
+    random,
 };
-use crate::{Error, Result, error::invalid_data};
+use crate::{
+    Error, Result,
+    error::invalid_data,
+    store::log::{
+        format::{self, Flaw, array_at, check_start, put, u32_at, u64_at},
+        manifest,
+    },
+};
 
 const MAGIC: [u8; 8] = *b"VECDSNAP";
 const HEADER_BYTES: usize = 64;

@@ -9,10 +9,15 @@ use std::{
 
 use super::{
     io::{self as disk, Io, fatal, remove_if_there},
-    manifest::{self, Manifest},
-    segment, snapshot,
+    snapshot,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::log::{
+        manifest::{self, Manifest},
+        segment,
+    },
+};
 
 /// Where the manifest is until everything that it names is there.
 pub fn marker_path(folder: &Path) -> PathBuf {

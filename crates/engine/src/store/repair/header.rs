@@ -1,7 +1,7 @@
 //! The first page of a segment where it is not what was written: all else in the file is read by
 //! what it says.
 
-use crate::store::{
+use crate::store::log::{
     format::{BLOCK, GroupHeader, PAGE, Salt, SegmentHeader, array_at, put, u32_at},
     group,
     manifest::{Entry, Manifest},
@@ -122,7 +122,7 @@ fn leads_to_groups(header: &SegmentHeader, bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::Kind;
+    use crate::store::log::format::Kind;
 
     fn header() -> SegmentHeader {
         SegmentHeader {

@@ -16,10 +16,9 @@ use super::{
     event::Event,
     io::{Disk, Io, create_folder, remove_if_there},
     lock::Lock,
-    manifest::Manifest,
     random, unfinished,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, store::log::manifest::Manifest};
 
 /// What may be in a folder that a repair is made into.
 const KEPT: [&str; 1] = ["LOCK"];

@@ -104,7 +104,7 @@ fn left_out(files: &[Surveyed], file: usize, sequence: u64) -> bool {
 
 impl Surveyed {
     fn is_compacted(&self) -> bool {
-        self.header.kind != crate::store::format::Kind::Log
+        self.header.kind != crate::store::log::format::Kind::Log
     }
 
     /// Whether no point was stored by this sequence, as far as the file tells.

@@ -7,12 +7,14 @@ use crate::{
     Error, Result,
     store::{
         event::{Damage, Event},
-        format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
         io::{Io, is_out_of_files},
-        manifest::{self, Entry, Manifest},
-        recovery,
-        scan::{Extent, Found, Scan},
-        segment, snapshot,
+        log::{
+            format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
+            manifest::{self, Entry, Manifest},
+            segment,
+            walk::{Extent, Found, Scan},
+        },
+        recovery, snapshot,
     },
 };
 

@@ -12,13 +12,15 @@ use crate::{
         DEFAULT_SEGMENT_BYTES, Write,
         compaction::group_sizes,
         event::Event,
-        format::{BLOCK, Flaw, Kind, PAGE, Salt, SegmentHeader},
-        group::{self, Layout, Place, Record},
         io::{Io, fatal},
-        manifest::{Entry, Manifest},
+        log::{
+            format::{BLOCK, Flaw, Kind, PAGE, Salt, SegmentHeader},
+            group::{self, Layout, Place, Record},
+            manifest::{Entry, Manifest},
+            segment::{self, Segment},
+            usage::record_bytes,
+        },
         random,
-        segment::{self, Segment},
-        usage::record_bytes,
     },
 };
 

@@ -19,7 +19,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::{BackupReport, Event, Store, backup::backup_on, io::Io, manifest, restore::restore_on},
+    store::{
+        BackupReport, Event, Store, backup::backup_on, io::Io, log::manifest, restore::restore_on,
+    },
 };
 
 fn backup(io: &dyn Io, source: &Path, target: &Path) -> Result<BackupReport> {

@@ -9,7 +9,7 @@ use std::{
 use super::overwrite;
 use crate::store::{
     io::{Disk, Io, IoFile, IoFolder},
-    mapping::Mapping,
+    log::mapping::Mapping,
 };
 
 /// The real disk, for one who reads: before each call something else happens, or the call fails.

@@ -19,9 +19,11 @@ use crate::{
         Damage, Event, HeaderPlace, Location, Report,
         backup::backup_on,
         check::check_on,
-        format::{BLOCK, PAGE},
         io::{Disk, Io},
-        manifest,
+        log::{
+            format::{BLOCK, PAGE},
+            manifest,
+        },
     },
 };
 

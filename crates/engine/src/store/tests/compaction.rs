@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::{LivePoint, Location, OpenOptions, Store, Stretch, format::PAGE, segment},
+    store::{
+        LivePoint, Location, OpenOptions, Store, Stretch,
+        log::{format::PAGE, segment},
+    },
 };
 
 /// Compacts a stretch of segments, with nobody reading meanwhile.
@@ -159,7 +162,7 @@ fn a_damaged_record_is_not_copied_as_if_it_were_sound() {
         commit(&mut opened.store, &[insert(number)]).unwrap();
     }
     let point = live(&opened.store)[3];
-    let path = super::super::segment::path(folder.path(), point.location.segment);
+    let path = crate::store::log::segment::path(folder.path(), point.location.segment);
     let at = u64::from(point.location.vector) * 64;
     super::overwrite(&path, at, &[0x55; 4]);
     let before = log_bytes(folder.path());

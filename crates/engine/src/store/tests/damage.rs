@@ -10,11 +10,14 @@ use crate::{
     Error,
     store::{
         Write,
-        format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
-        group::{self, Layout, Place, Record},
         io::Disk,
-        manifest::{self, Manifest},
-        recovery, segment,
+        log::{
+            format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
+            group::{self, Layout, Place, Record},
+            manifest::{self, Manifest},
+            segment,
+        },
+        recovery,
     },
 };
 

@@ -13,9 +13,8 @@ use std::{
 };
 
 use crate::store::{
-    format::BLOCK,
     io::{Disk, Io, IoFile, IoFolder},
-    mapping::Mapping,
+    log::{format::BLOCK, mapping::Mapping},
 };
 
 /// A call that changes the disk.

@@ -15,9 +15,9 @@ use crate::{
     Error, Result,
     store::{
         Event, Opened, backup, check,
-        format::PAGE,
         io::{Disk, Io},
-        manifest, restore,
+        log::{format::PAGE, manifest},
+        restore,
     },
 };
 

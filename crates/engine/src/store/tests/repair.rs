@@ -24,13 +24,15 @@ use crate::{
     Error, Result,
     store::{
         Event, RepairReport,
-        format::{BLOCK, Op, PAGE, RecordHeader, SegmentHeader},
         io::{Disk, Io},
         lock::Lock,
-        manifest::{self, Manifest},
+        log::{
+            format::{BLOCK, Op, PAGE, RecordHeader, SegmentHeader},
+            manifest::{self, Manifest},
+            segment,
+            walk::{Found, Scan},
+        },
         repair::repair_on,
-        scan::{Found, Scan},
-        segment,
         unfinished::marker_path,
     },
 };

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, Report, backup::backup_on, io::Io, lock::Lock, manifest, restore::restore_on,
+        Event, Report, backup::backup_on, io::Io, lock::Lock, log::manifest, restore::restore_on,
         unfinished::marker_path,
     },
 };

@@ -10,7 +10,7 @@ use crate::{
     Result,
     engine::{stats::Counters, upkeep::Upkeep},
     index::Linker,
-    store::{Store, segment},
+    store::{Store, log::segment},
 };
 
 const POINTS: u32 = 1_000;

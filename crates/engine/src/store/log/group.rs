@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-use super::{
-    Location, Write,
-    format::{
-        BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
-    },
+use super::format::{
+    BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::{Location, Write},
+};
 
 /// A record to be written.
 #[derive(Clone, Copy, Debug)]
@@ -380,7 +380,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::store::format::Salt;
+    use crate::store::log::format::Salt;
 
     const POSITION: u64 = 4096;
 

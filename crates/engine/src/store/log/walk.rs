@@ -4,9 +4,8 @@ use super::{
     format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, array_at},
     group::{self, Depth},
     manifest::Entry,
-    recovery,
 };
-use crate::error::uuid;
+use crate::{error::uuid, store::recovery};
 
 /// A segment to be walked through.
 pub struct Scan<'a> {

@@ -9,11 +9,13 @@ use std::{
 
 use super::{
     format::{self, Flaw, GroupHeader, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
-    io::{Io, IoFile, fatal, is_full, read_exact, write_all},
     manifest::{self, Manifest},
     mapping::Mapping,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::io::{Io, IoFile, fatal, is_full, read_exact, write_all},
+};
 
 /// Of the first segment, which may be there before there is a manifest.
 pub const FIRST_NUMBER: u32 = 1;

@@ -17,13 +17,12 @@ use std::{
 };
 
 use super::{
-    Location,
     format::{BLOCK, Flaw, Op, PAGE, RecordHeader, SegmentHeader},
     mapping::Mapping,
     segment::Segment,
     usage::record_bytes,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, store::Location};
 
 /// Every segment of a store, mapped. The writer adds segments, publishes groups and removes
 /// segments that compaction has replaced, while readers read; a reader waits for nothing.
@@ -49,10 +48,10 @@ pub struct StoredPoint<'s> {
     pub content: &'s [u8],
 }
 
-pub(super) struct Mapped {
-    pub(super) mapping: Mapping,
-    pub(super) path: PathBuf,
-    pub(super) header: SegmentHeader,
+pub(crate) struct Mapped {
+    pub(crate) mapping: Mapping,
+    pub(crate) path: PathBuf,
+    pub(crate) header: SegmentHeader,
 }
 
 /// A part of a record, or several next to each other.
@@ -75,7 +74,7 @@ impl Part {
 }
 
 impl Segments {
-    pub(super) fn new(dimension: u32) -> Segments {
+    pub(crate) fn new(dimension: u32) -> Segments {
         Segments {
             dimension,
             buckets: [const { OnceLock::new() }; 32],
@@ -83,7 +82,7 @@ impl Segments {
     }
 
     /// Adds a segment with what it holds so far.
-    pub(super) fn add(&self, segment: &Segment, mapping: Mapping) {
+    pub(crate) fn add(&self, segment: &Segment, mapping: Mapping) {
         let (bucket, index) = place(segment.header.number).expect("segments count from 1");
         let entries = self.buckets[bucket].get_or_init(|| {
             (0..1_usize << bucket)
@@ -103,7 +102,7 @@ impl Segments {
     ///
     /// # Safety
     /// Nobody has, or can get any more, a reference to it or to its bytes.
-    pub(super) unsafe fn remove(&self, segment: u32) {
+    pub(crate) unsafe fn remove(&self, segment: u32) {
         let Some((bucket, index)) = place(segment) else {
             return;
         };
@@ -119,7 +118,7 @@ impl Segments {
     }
 
     /// Makes a segment's bytes before `end` visible; they must be durable.
-    pub(super) fn publish(&self, segment: u32, end: u64) {
+    pub(crate) fn publish(&self, segment: u32, end: u64) {
         self.get(segment)
             .expect("a segment is added first")
             .mapping
@@ -219,7 +218,7 @@ impl Segments {
     }
 
     /// The header of a segment, all that is published of it, and its path.
-    pub(super) fn whole(&self, segment: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
+    pub(crate) fn whole(&self, segment: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
         let mapped = self.mapped(segment)?;
         let length = mapped.mapping.published().len() as u64;
         let bytes = mapped.bytes(0, length);
@@ -228,14 +227,14 @@ impl Segments {
     }
 
     /// Length of the payload of a record, as its header says.
-    pub(super) fn payload_bytes(&self, location: Location) -> Option<u32> {
+    pub(crate) fn payload_bytes(&self, location: Location) -> Option<u32> {
         let header = self.get(location.segment)?.record(location).ok()?;
         let record = RecordHeader::decode(header, location.offset()).ok()?;
         Some(record.payload_length)
     }
 
     /// The first segment of this number or a later one.
-    pub(super) fn first_from(&self, number: u32) -> Option<(u32, &Mapped)> {
+    pub(crate) fn first_from(&self, number: u32) -> Option<(u32, &Mapped)> {
         let (first, _) = place(number.max(1))?;
         let buckets = self.buckets.iter().enumerate().skip(first);
         let numbers = buckets
@@ -286,7 +285,7 @@ fn place(number: u32) -> Option<(usize, usize)> {
 
 impl Mapped {
     /// Published bytes, which may be on a disk that has lost them.
-    pub(super) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
+    pub(crate) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
         let bytes = self.mapping.bytes(offset, length);
         let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;
         if !self.mapping.can_read(offset, length) {

@@ -18,7 +18,7 @@ pub const VERSION: u32 = 1;
 pub const PAGE: usize = 4096;
 /// Groups, record headers and vectors start at multiples of this.
 pub const BLOCK: usize = 64;
-/// The largest segment: a [`super::Location`] counts blocks in 32 bits.
+/// The largest segment: a [`crate::store::Location`] counts blocks in 32 bits.
 pub const MAX_SEGMENT_BYTES: u64 = (1 << 32) * BLOCK as u64;
 /// The largest dimension, which bounds every size computed from one.
 pub const MAX_DIMENSION: u32 = 65_536;

@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    format::{
-        Flaw, GroupHeader, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension,
-        check_start, u32_at, u64_at,
-    },
-    io::{Io, fatal, remove_if_there, write_all},
+use super::format::{
+    Flaw, GroupHeader, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start,
+    u32_at, u64_at,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::io::{Io, fatal, remove_if_there, write_all},
+};
 
 const MAGIC: [u8; 8] = *b"VECDMANI";
 const START_BYTES: usize = 40;

@@ -1,0 +1,12 @@
+//! The log: how records, groups, segments and the manifest are laid out, written, mapped, read and
+//! walked through. docs/FORMAT.md has every byte.
+
+pub mod format;
+pub mod group;
+pub mod headers;
+pub mod manifest;
+pub mod mapping;
+pub mod reader;
+pub mod segment;
+pub mod usage;
+pub mod walk;
