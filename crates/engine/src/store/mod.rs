@@ -5,7 +5,6 @@
 
 mod backup;
 mod check;
-mod compaction;
 mod copy;
 mod event;
 mod flaws;
@@ -15,10 +14,9 @@ mod log;
 mod names;
 mod recovery;
 mod repair;
-mod reserve;
 mod restore;
-mod room;
 mod snapshot;
+mod space;
 #[cfg(test)]
 mod tests;
 mod unfinished;
@@ -28,7 +26,6 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{Error, Result, engine::stats::Histogram};
 pub use backup::{BackupReport, backup};
 pub use check::{Report, check};
-pub use compaction::{Move, Replacement, Stretch};
 pub use event::{Damage, Event};
 use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
@@ -48,8 +45,9 @@ use log::{
 use recovery::Found;
 pub use repair::{RepairReport, repair};
 pub use restore::restore;
-use room::Room;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
+pub use space::compaction::{Move, Replacement, Stretch};
+use space::room::Room;
 
 /// How to open a store.
 #[derive(Clone, Debug)]

@@ -8,19 +8,23 @@ use std::path::{Path, PathBuf};
 use super::{
     LivePoint,
     io::{self, Io, remove_if_there},
-    reserve,
     snapshot::{self, LogEnd},
 };
 use crate::{
     Result,
-    store::log::{
-        format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align},
-        group::{self, Depth},
-        manifest::{self, Entry, Manifest},
-        mapping::Mapping,
-        segment::{self, Segment},
-        usage::Tombstone,
-        walk::Scan,
+    store::{
+        log::{
+            format::{
+                BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align,
+            },
+            group::{self, Depth},
+            manifest::{self, Entry, Manifest},
+            mapping::Mapping,
+            segment::{self, Segment},
+            usage::Tombstone,
+            walk::Scan,
+        },
+        space::reserve,
     },
     sync::parallel,
 };

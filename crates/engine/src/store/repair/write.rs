@@ -10,7 +10,6 @@ use crate::{
     Result,
     store::{
         DEFAULT_SEGMENT_BYTES, Write,
-        compaction::group_sizes,
         event::Event,
         io::{Io, fatal},
         log::{
@@ -21,6 +20,7 @@ use crate::{
             usage::record_bytes,
         },
         random,
+        space::compaction::group_sizes,
     },
 };
 

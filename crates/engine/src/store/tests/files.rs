@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::reserve::{Reserve, path_for_compaction, path_for_deletes},
+    store::space::reserve::{Reserve, path_for_compaction, path_for_deletes},
 };
 
 /// Whether something was done; if not, it may be soon.

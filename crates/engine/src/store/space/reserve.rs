@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
+use crate::store::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
 
 /// The most that is kept for deletes. A delete takes 128 bytes at most, and less where several are
 /// committed together.

@@ -14,21 +14,21 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    Location, Segments, Store, Write,
-    io::{Io, fatal, is_full, remove_if_there},
-    random,
-};
 use crate::{
     Error, Result,
-    store::log::{
-        format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
-        group::{self, Depth, Layout, Place, Record},
-        manifest::{Entry, Manifest},
-        mapping::Mapping,
-        segment::{self, Segment},
-        usage::{Tombstone, record_bytes},
-        walk::{Found, Scan},
+    store::{
+        Location, Segments, Store, Write,
+        io::{Io, fatal, is_full, remove_if_there},
+        log::{
+            format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
+            group::{self, Depth, Layout, Place, Record},
+            manifest::{Entry, Manifest},
+            mapping::Mapping,
+            segment::{self, Segment},
+            usage::{Tombstone, record_bytes},
+            walk::{Found, Scan},
+        },
+        random,
     },
 };
 
@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// The stretch of the segments at some places in the manifest, of which the last is not one.
-    pub(super) fn stretch_of(&mut self, places: Range<usize>) -> Stretch {
+    pub(crate) fn stretch_of(&mut self, places: Range<usize>) -> Stretch {
         let going = self.manifest.segments[places].to_vec();
         let tombstones = going
             .iter()

@@ -3,14 +3,14 @@
 
 use std::{collections::HashSet, io, path::Path};
 
-use super::{
-    Store, Stretch,
-    io::Io,
-    reserve::{self, Reserve},
-};
+use super::reserve::{self, Reserve};
 use crate::{
     Error, Result,
-    store::log::{format::PAGE, usage::Terms},
+    store::{
+        Store, Stretch,
+        io::Io,
+        log::{format::PAGE, usage::Terms},
+    },
 };
 
 /// A new segment takes at most one in so many bytes of the log, so that there is room for its copy
@@ -226,24 +226,24 @@ impl Store {
 
     /// The size of a new segment, unless a group needs a larger one: a power of two, where the
     /// largest size allows, so that the reserve for compaction seldom changes with it.
-    pub(super) fn usual_segment_bytes(&self) -> u64 {
+    pub(crate) fn usual_segment_bytes(&self) -> u64 {
         let active = self.active.as_ref().map_or(0, |active| active.end);
         let share = (self.manifest.sealed_bytes() + active) / SEGMENTS_PER_LOG;
         let power = share.checked_ilog2().map_or(0, |power| 1 << power);
         power.max(LEAST_SEGMENT_BYTES).min(self.segment_bytes)
     }
 
-    pub(super) fn keep_room(&mut self) -> io::Result<()> {
+    pub(crate) fn keep_room(&mut self) -> io::Result<()> {
         let usual = self.usual_segment_bytes();
         self.room.keep(&*self.io, self.segment_bytes, usual)
     }
 
-    pub(super) fn check_room_for_inserts(&mut self) -> Result<()> {
+    pub(crate) fn check_room_for_inserts(&mut self) -> Result<()> {
         let is_room = self.room.is_for_inserts(&*self.io);
         self.check_room(is_room, false)
     }
 
-    pub(super) fn check_room_for_deletes(&mut self, group_length: u64) -> Result<()> {
+    pub(crate) fn check_room_for_deletes(&mut self, group_length: u64) -> Result<()> {
         let bytes = self.bytes_for(group_length);
         let is_room = self.room.is_for_deletes(&*self.io, bytes);
         self.check_room(is_room, true)
