@@ -3,30 +3,21 @@
 //! A commit is one group, appended by one write and made durable by one sync before anything of
 //! it can be seen. docs/FORMAT.md describes the files byte by byte.
 
-mod backup;
-mod check;
-mod copy;
-mod event;
-mod flaws;
 mod io;
 mod lock;
 mod log;
 mod names;
 mod recovery;
-mod repair;
-mod restore;
 mod snapshot;
 mod space;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod unfinished;
 
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result, engine::stats::Histogram};
-pub use backup::{BackupReport, backup};
-pub use check::{Report, check};
-pub use event::{Damage, Event};
 use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
 pub use log::{
@@ -43,11 +34,16 @@ use log::{
     usage::{Tombstone, Usage, record_bytes},
 };
 use recovery::Found;
-pub use repair::{RepairReport, repair};
-pub use restore::restore;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
 pub use space::compaction::{Move, Replacement, Stretch};
 use space::room::Room;
+pub use tools::{
+    backup::{BackupReport, backup},
+    check::{Report, check},
+    event::{Damage, Event},
+    repair::{RepairReport, repair},
+    restore::restore,
+};
 
 /// How to open a store.
 #[derive(Clone, Debug)]

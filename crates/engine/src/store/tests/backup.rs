@@ -20,7 +20,10 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        BackupReport, Event, Store, backup::backup_on, io::Io, log::manifest, restore::restore_on,
+        BackupReport, Event, Store,
+        io::Io,
+        log::manifest,
+        tools::{backup::backup_on, restore::restore_on},
     },
 };
 

@@ -17,13 +17,12 @@ use crate::{
     Error, Result,
     store::{
         Damage, Event, HeaderPlace, Location, Report,
-        backup::backup_on,
-        check::check_on,
         io::{Disk, Io},
         log::{
             format::{BLOCK, PAGE},
             manifest,
         },
+        tools::{backup::backup_on, check::check_on},
     },
 };
 

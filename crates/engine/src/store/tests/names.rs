@@ -14,10 +14,10 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, Opened, backup, check,
+        Event, Opened,
         io::{Disk, Io},
         log::{format::PAGE, manifest},
-        restore,
+        tools::{backup, check, restore},
     },
 };
 

@@ -32,7 +32,7 @@ use crate::{
             segment,
             walk::{Found, Scan},
         },
-        repair::repair_on,
+        tools::repair::repair_on,
         unfinished::marker_path,
     },
 };

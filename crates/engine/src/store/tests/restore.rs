@@ -14,7 +14,11 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, Report, backup::backup_on, io::Io, lock::Lock, log::manifest, restore::restore_on,
+        Event, Report,
+        io::Io,
+        lock::Lock,
+        log::manifest,
+        tools::{backup::backup_on, restore::restore_on},
         unfinished::marker_path,
     },
 };

@@ -10,7 +10,7 @@ use super::{
     damage::{End, log, written},
     files, new_folder, open, state,
 };
-use crate::store::{backup::backup_on, io::Disk, log::manifest::Manifest};
+use crate::store::{io::Disk, log::manifest::Manifest, tools::backup::backup_on};
 
 /// Two stores with the same past, each of which went on by one of the two courses.
 fn twins(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
+use crate::store::{
     io::{Io, IoFile, fatal, read_exact, write_all},
+    log::format::PAGE,
     snapshot,
 };
-use crate::store::log::format::PAGE;
 
 /// How much of a file is in memory at once.
 const PIECE_BYTES: usize = 256 * PAGE;

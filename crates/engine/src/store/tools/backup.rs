@@ -15,19 +15,21 @@ use super::{
     copy::{copy, if_there, path_in, snapshots},
     event::{Damage, Event},
     flaws::Flaws,
-    io::{self, Disk, Io, remove_if_there, write_all},
-    names::refuse_no_files,
-    recovery,
-    snapshot::{self, LogEnd},
-    unfinished::{refuse_inside, refuse_unfinished},
 };
 use crate::{
     Error, Result,
-    store::log::{
-        format::{Flaw, Kind},
-        manifest::{self, Entry, Manifest},
-        segment::{self, Segment},
-        walk::{Extent, Scan},
+    store::{
+        io::{self, Disk, Io, remove_if_there, write_all},
+        log::{
+            format::{Flaw, Kind},
+            manifest::{self, Entry, Manifest},
+            segment::{self, Segment},
+            walk::{Extent, Scan},
+        },
+        names::refuse_no_files,
+        recovery,
+        snapshot::{self, LogEnd},
+        unfinished::{refuse_inside, refuse_unfinished},
     },
 };
 
@@ -56,7 +58,7 @@ pub fn backup(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Resu
     backup_on(&Disk, source, target, tell)
 }
 
-pub(super) fn backup_on(
+pub(crate) fn backup_on(
     io: &dyn Io,
     source: &Path,
     target: &Path,

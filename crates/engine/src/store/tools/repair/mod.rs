@@ -11,14 +11,16 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use self::{plan::plan, survey::survey, write::write};
-use super::{
-    check,
-    event::Event,
-    io::{Disk, Io, create_folder, remove_if_there},
-    lock::Lock,
-    random, unfinished,
+use super::{check, event::Event};
+use crate::{
+    Error, Result,
+    store::{
+        io::{Disk, Io, create_folder, remove_if_there},
+        lock::Lock,
+        log::manifest::Manifest,
+        random, unfinished,
+    },
 };
-use crate::{Error, Result, store::log::manifest::Manifest};
 
 /// What may be in a folder that a repair is made into.
 const KEPT: [&str; 1] = ["LOCK"];
@@ -51,7 +53,7 @@ pub fn repair(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Resu
     repair_on(&Disk, source, target, tell)
 }
 
-pub(super) fn repair_on(
+pub(crate) fn repair_on(
     io: &dyn Io,
     source: &Path,
     target: &Path,

@@ -6,13 +6,15 @@ use super::{
     check::{self, CheckedSegment, Report},
     copy::{copy, path_in, snapshots},
     event::Event,
-    io::{self, Disk, Io},
-    lock::Lock,
-    random, snapshot, unfinished,
 };
 use crate::{
     Error, Result,
-    store::log::{format::Flaw, manifest, segment},
+    store::{
+        io::{self, Disk, Io},
+        lock::Lock,
+        log::{format::Flaw, manifest, segment},
+        random, snapshot, unfinished,
+    },
 };
 
 /// What may be in a folder before anything is restored into it.
@@ -25,7 +27,7 @@ pub fn restore(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Res
     restore_on(&Disk, source, target, tell)
 }
 
-pub(super) fn restore_on(
+pub(crate) fn restore_on(
     io: &dyn Io,
     source: &Path,
     target: &Path,

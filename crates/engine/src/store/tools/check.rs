@@ -10,19 +10,21 @@ use super::{
     copy::snapshots,
     event::{Damage, Event},
     flaws::Flaws,
-    io::{Disk, Io, IoFile},
-    lock::Lock,
-    names::{refuse_foreign, refuse_no_files},
-    snapshot::{self, LogEnd},
-    unfinished::{marker_path, refuse_unfinished},
 };
 use crate::{
     Error, Result,
-    store::log::{
-        format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
-        manifest::{self, Entry, Manifest},
-        segment,
-        walk::{Extent, Found, Scan},
+    store::{
+        io::{Disk, Io, IoFile},
+        lock::Lock,
+        log::{
+            format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
+            manifest::{self, Entry, Manifest},
+            segment,
+            walk::{Extent, Found, Scan},
+        },
+        names::{refuse_foreign, refuse_no_files},
+        snapshot::{self, LogEnd},
+        unfinished::{marker_path, refuse_unfinished},
     },
 };
 

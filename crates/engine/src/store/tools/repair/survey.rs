@@ -6,7 +6,6 @@ use super::{header, ranges::Ranges};
 use crate::{
     Error, Result,
     store::{
-        event::{Damage, Event},
         io::{Io, is_out_of_files},
         log::{
             format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
@@ -15,6 +14,7 @@ use crate::{
             walk::{Extent, Found, Scan},
         },
         recovery, snapshot,
+        tools::event::{Damage, Event},
     },
 };
 

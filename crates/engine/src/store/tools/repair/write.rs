@@ -10,7 +10,6 @@ use crate::{
     Result,
     store::{
         DEFAULT_SEGMENT_BYTES, Write,
-        event::Event,
         io::{Io, fatal},
         log::{
             format::{BLOCK, Flaw, Kind, PAGE, Salt, SegmentHeader},
@@ -21,6 +20,7 @@ use crate::{
         },
         random,
         space::compaction::group_sizes,
+        tools::event::Event,
     },
 };
 

@@ -38,7 +38,7 @@ pub struct Damage {
 
 impl Damage {
     /// A flaw of a file as damage. The error is a version that is not known.
-    pub(super) fn of(flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<Damage> {
+    pub(crate) fn of(flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<Damage> {
         match flaw {
             Flaw::Broken { offset, reason } => Ok(Damage {
                 path: path.to_owned(),
