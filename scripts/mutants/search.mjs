@@ -1,8 +1,8 @@
 // Mistakes in the search of the engine: its plan, its walk, its final order. Each replaces text that
 // is in a file exactly once, and names the arguments of `cargo test` that must notice it.
 
-const SEARCH = 'crates/engine/src/index/search.rs';
-const PLAN = 'crates/engine/src/index/plan.rs';
+const SEARCH = 'crates/engine/src/index/search/mod.rs';
+const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
 const REPAIR = 'crates/engine/src/hnsw/repair.rs';

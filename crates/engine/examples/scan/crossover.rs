@@ -17,7 +17,7 @@ use crate::{
 use vectord_engine::{
     Metric, Result,
     hnsw::Scratch,
-    index::{Index, PointId, Request, plan::Plan},
+    index::{Index, Plan, PointId, Request},
 };
 
 const DIMENSIONS: [u32; 2] = [128, 384];

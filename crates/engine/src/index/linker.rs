@@ -365,7 +365,7 @@ mod tests {
         Metric,
         index::{
             Request,
-            plan::Plan,
+            search::plan::Plan,
             testing::{id, line, work_on},
         },
         store::Location,

@@ -3,7 +3,6 @@
 
 mod activity;
 mod arena;
-mod best;
 mod damage;
 mod ids;
 mod linked;
@@ -13,10 +12,8 @@ mod metric_graph;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]
 mod model;
-pub mod plan;
 mod reclaim;
 mod restore;
-mod scan;
 mod search;
 mod settle;
 mod snapshot;
@@ -30,7 +27,8 @@ pub use arena::Arena;
 pub use damage::Damage;
 pub use ids::PointId;
 pub use linker::Linker;
-pub use search::{Hit, Prepared, Request, View};
+use search::plan::Costs;
+pub use search::{Hit, Prepared, Request, View, plan::Plan};
 pub use snapshot::Saved;
 
 use crate::{
@@ -47,7 +45,6 @@ use crate::{
 use activity::{Activity, Running};
 use ids::IdTable;
 use metric_graph::MetricGraph;
-use plan::Costs;
 
 /// Threads that read at one time without waiting for each other, with room to spare.
 const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };

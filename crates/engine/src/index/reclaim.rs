@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use crate::index::{
         Request,
-        plan::Plan,
+        search::plan::Plan,
         testing::{self, id},
     };
 

@@ -1,24 +1,24 @@
 //! A search from query to ranked ids: candidates in single precision by the cheaper of two ways,
 //! then the final order in double precision, ties by insertion.
 
+pub mod best;
+pub mod plan;
+pub mod scan;
+
 use std::{
     slice,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::{
-    Arena, Index,
-    activity::Running,
-    best::Candidate,
-    linked::LinkedGraph,
-    plan::{MetricCosts, Plan},
-    scan::{self, Scan, Scope},
-};
+use best::Candidate;
+use plan::{MetricCosts, Plan};
+use scan::{Scan, Scope};
+
+use super::{Arena, Index, PointId, activity::Running, linked::LinkedGraph};
 use crate::{
     Error, Metric, Result,
     hnsw::{Neighbor, Scratch},
-    index::PointId,
     sync::epoch::Pin,
     vectors::{kernels, measure::Measure, points::Points},
 };

@@ -8,11 +8,8 @@
 
 use std::{mem, ops::Range};
 
-use super::{
-    arena::Arena,
-    best::{Best, Candidate},
-};
-use crate::{Result, vectors::measure::Measure};
+use super::best::{Best, Candidate};
+use crate::{Result, index::arena::Arena, vectors::measure::Measure};
 
 /// Vectors in a block at most.
 const MAX_BLOCK: usize = 64;
@@ -83,7 +80,7 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) ->
     let mut outcome = Ok(());
     let take = |rank, slot| {
         if rank <= reach && outcome.is_ok() {
-            outcome = super::search::reserve(&mut near, 1);
+            outcome = crate::index::search::reserve(&mut near, 1);
             if outcome.is_ok() {
                 near.push(slot);
             }
