@@ -6,7 +6,7 @@ const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
 const REPAIR = 'crates/engine/src/hnsw/repair.rs';
-const RECLAIM = 'crates/engine/src/index/reclaim.rs';
+const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];

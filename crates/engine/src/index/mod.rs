@@ -1,21 +1,16 @@
 //! The index: every point by slot, found by id, by scan or by graph. One writer appends and
 //! deletes; any number of threads search meanwhile, each in the view of one sequence number.
 
-mod activity;
 mod arena;
 mod damage;
 mod ids;
-mod linked;
-mod linker;
+mod linking;
 mod lives;
-mod metric_graph;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]
 mod model;
-mod reclaim;
 mod restore;
 mod search;
-mod settle;
 mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -26,7 +21,7 @@ use std::sync::{Arc, PoisonError};
 pub use arena::Arena;
 pub use damage::Damage;
 pub use ids::PointId;
-pub use linker::Linker;
+pub use linking::linker::Linker;
 use search::plan::Costs;
 pub use search::{Hit, Prepared, Request, View, plan::Plan};
 pub use snapshot::Saved;
@@ -42,9 +37,13 @@ use crate::{
     },
     vectors::points::Points,
 };
-use activity::{Activity, Running};
 use ids::IdTable;
-use metric_graph::MetricGraph;
+use linking::{
+    activity::{Activity, Running},
+    linker,
+    metric_graph::MetricGraph,
+    reclaim, settle,
+};
 
 /// Threads that read at one time without waiting for each other, with room to spare.
 const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };

@@ -10,10 +10,11 @@ use std::{
 
 use shuttle::thread;
 
-use super::{Hit, Index, Request, linker, testing};
+use super::{Hit, Index, Request, testing};
 use crate::{
     Metric, PointId,
     hnsw::{Params, Scratch},
+    index::linking::linker,
     store::{Location, Segments},
 };
 

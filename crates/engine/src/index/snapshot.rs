@@ -6,18 +6,16 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    Index,
-    arena::Slot,
-    ids::PointId,
-    linked::{LinkedGraph, Progressed},
-    linker::MAX_TAIL_SLOTS,
-    metric_graph::MetricGraph,
-};
+use super::{Index, arena::Slot, ids::PointId};
 use crate::{
     Metric, Result,
     error::invalid_data,
     hnsw::{Graph, Params},
+    index::linking::{
+        linked::{LinkedGraph, Progressed},
+        linker::MAX_TAIL_SLOTS,
+        metric_graph::MetricGraph,
+    },
     store::{LivePoint, Snapshots},
 };
 

@@ -6,13 +6,11 @@
 
 use std::sync::Arc;
 
-use super::{
-    Index, PointId,
-    linker::{Turn, work},
-};
+use super::{Index, PointId};
 use crate::{
     Metric,
     hnsw::{Params, Scratch},
+    index::linking::linker::{Turn, work},
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 

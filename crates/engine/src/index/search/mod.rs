@@ -15,10 +15,11 @@ use best::Candidate;
 use plan::{MetricCosts, Plan};
 use scan::{Scan, Scope};
 
-use super::{Arena, Index, PointId, activity::Running, linked::LinkedGraph};
+use super::{Arena, Index, PointId};
 use crate::{
     Error, Metric, Result,
     hnsw::{Neighbor, Scratch},
+    index::linking::{activity::Running, linked::LinkedGraph},
     sync::epoch::Pin,
     vectors::{kernels, measure::Measure, points::Points},
 };

@@ -8,16 +8,15 @@ use std::{
 };
 
 use super::{
-    Index,
     activity::{Activity, GRACE},
     linked::{Claim, LinkedGraph},
     metric_graph::MetricGraph,
 };
-use crate::{Error, Result, hnsw::Scratch};
+use crate::{Error, Result, hnsw::Scratch, index::Index};
 
 /// Inserts wait once a graph that had caught up is this many slots behind: every search ranks
 /// them one by one.
-pub(super) const MAX_TAIL_SLOTS: u32 = 20_000;
+pub(crate) const MAX_TAIL_SLOTS: u32 = 20_000;
 
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);
@@ -31,7 +30,7 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Wakes the linking threads when there is work, and makes them pause.
 #[derive(Default)]
-pub(super) struct Signal {
+pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
     /// The threads shall end or pause, or need not pause any more.
@@ -61,7 +60,7 @@ impl Drop for Pause<'_> {
 }
 
 impl Signal {
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.changed.notify_all();
     }
 
@@ -80,7 +79,7 @@ impl Signal {
     }
 
     /// Whether a pause is wanted: then no round of giving slots back begins.
-    pub(super) fn is_pausing(&self) -> bool {
+    pub(crate) fn is_pausing(&self) -> bool {
         self.state().is_pausing
     }
 
@@ -154,7 +153,7 @@ impl Drop for Thread {
 /// When a linking thread works: bulk work may take all cores, but leaves one to searches while there
 /// are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// Whenever there is work.
     Always,
     /// While it is quiet. What it has claimed it finishes all the same: a claim that waits would
@@ -288,7 +287,7 @@ fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
 
 /// Links the slots of one claim, notes which points all searches see, and does one piece of giving
 /// slots back. Says whether there was anything to do: none waits until the others are through.
-pub(super) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
+pub(crate) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
     if let Some((graph, linked, slots)) = claim {

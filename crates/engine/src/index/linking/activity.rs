@@ -8,14 +8,14 @@ use std::{
 /// A stream of searches with pauses up to this long counts as one that goes on. Longer, and work
 /// in the background would stand still for a client that asks now and then; shorter, and each
 /// search of one that asks ten times a second would find all cores taken.
-pub(super) const GRACE: Duration = Duration::from_millis(100);
+pub(crate) const GRACE: Duration = Duration::from_millis(100);
 
 /// Threads that search are few: with as many lanes hardly any two of them share one.
 const LANES: usize = 64;
 
 /// The searches and gets that run, and when the last one ended. All of it is advice: nothing but
 /// the choice of who works when rests on it, so no order between threads is asked for.
-pub(super) struct Activity {
+pub(crate) struct Activity {
     started: Instant,
     lanes: [Lane; LANES],
 }
@@ -36,7 +36,7 @@ pub(crate) struct Running<'a> {
 }
 
 impl Activity {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Activity {
             started: Instant::now(),
             lanes: std::array::from_fn(|_| Lane::default()),
@@ -44,7 +44,7 @@ impl Activity {
     }
 
     /// Notes that a search begins on this thread.
-    pub(super) fn enter(&self) -> Running<'_> {
+    pub(crate) fn enter(&self) -> Running<'_> {
         let lane = &self.lanes[lane_of_this_thread()];
         lane.running.fetch_add(1, Ordering::Relaxed);
         Running {
@@ -54,12 +54,12 @@ impl Activity {
     }
 
     /// Whether a search runs at this moment.
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.lanes.iter().any(Lane::is_running)
     }
 
     /// Whether no search runs and none has for the time of grace.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet_at(self.now_ms())
     }
 

@@ -1,5 +1,5 @@
 //! Giving the slots of deleted points to new ones: the linking threads go round after round through
-//! the steps of [`graph::repair`](crate::hnsw), all graphs together, a piece at a time between
+//! the steps of [`hnsw::repair`](crate::hnsw), all graphs together, a piece at a time between
 //! the points that they link.
 //!
 //! A round has three waits. What it waits for is that every search, look-up and claim of the linking
@@ -15,10 +15,11 @@ use std::{
     sync::{Arc, PoisonError, TryLockError},
 };
 
-use super::{Index, linked::LinkedGraph, metric_graph::MetricGraph};
+use super::{linked::LinkedGraph, metric_graph::MetricGraph};
 use crate::{
     Error, Metric, Result,
     hnsw::Scratch,
+    index::Index,
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -50,7 +51,7 @@ const MEND_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
 
 /// The round under way, if there is one.
 #[derive(Default)]
-pub(super) struct Reclaim {
+pub(crate) struct Reclaim {
     round: Mutex<Round>,
     is_under_way: AtomicBool,
     /// Whether a round is due as soon as there is one dead point.
@@ -100,12 +101,12 @@ struct Repair {
 
 impl Reclaim {
     /// Whether a round is under way: some of its steps wait for no signal.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
     }
 
     /// Has rounds begin for a single dead point from now on, or only where they pay again.
-    pub(super) fn hurry(&self, is_hurried: bool) {
+    pub(crate) fn hurry(&self, is_hurried: bool) {
         self.is_hurried.store(is_hurried, Ordering::Relaxed);
     }
 
@@ -117,7 +118,7 @@ impl Reclaim {
 impl Index {
     /// Does a piece of a round, where there is one to do, and says whether it did. `is_idle` says
     /// that there is nothing to link.
-    pub(super) fn reclaim(&self, is_idle: bool, scratch: &mut Scratch) -> bool {
+    pub(crate) fn reclaim(&self, is_idle: bool, scratch: &mut Scratch) -> bool {
         let mut round = match self.reclaim.round.try_lock() {
             Ok(round) => round,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -164,7 +165,7 @@ impl Index {
     /// Hears that a search of this breadth went through so many points that it may not return.
     /// Fewer than its breadth it may meet where the deleted lie evenly among the others, and their
     /// share decides.
-    pub(super) fn note_passed(&self, points: usize, breadth: usize) {
+    pub(crate) fn note_passed(&self, points: usize, breadth: usize) {
         if points > breadth {
             let passed = &self.reclaim.passed;
             passed.fetch_add(points as u64, Ordering::Relaxed);
@@ -290,7 +291,7 @@ impl Index {
     }
 
     /// Gives up the round under way. Its points stay dead, for another round.
-    pub(super) fn abandon_round(&self) {
+    pub(crate) fn abandon_round(&self) {
         *self.reclaim.round() = Round::default();
         self.reclaim.is_under_way.store(false, Ordering::Relaxed);
     }

@@ -5,8 +5,8 @@
 
 use std::sync::PoisonError;
 
-use super::Index;
 use crate::{
+    index::Index,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -16,7 +16,7 @@ use crate::{
 
 /// The points on their way.
 #[derive(Default)]
-pub(super) struct Settling {
+pub(crate) struct Settling {
     gathered: Mutex<Gathered>,
     is_under_way: AtomicBool,
 }
@@ -34,14 +34,14 @@ struct Gathered {
 
 impl Settling {
     /// Whether points wait for an epoch: no signal says when it has passed.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
     }
 }
 
 impl Index {
     /// Hears which slots were linked.
-    pub(super) fn gather(&self, slots: impl Iterator<Item = u32>) {
+    pub(crate) fn gather(&self, slots: impl Iterator<Item = u32>) {
         let gathered = self.settling.gathered.lock();
         let fresh = &mut gathered.unwrap_or_else(PoisonError::into_inner).fresh;
         for slot in slots {
@@ -55,7 +55,7 @@ impl Index {
     }
 
     /// Forgets the points on their way: searches look closer at them, as they do at first.
-    pub(super) fn abandon_settling(&self) {
+    pub(crate) fn abandon_settling(&self) {
         let gathered = self.settling.gathered.lock();
         *gathered.unwrap_or_else(PoisonError::into_inner) = Gathered::default();
         self.settling.is_under_way.store(false, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Index {
 
     /// Notes the points for which the wait is over, and begins the next wait. Says whether there
     /// was anything to do.
-    pub(super) fn settle(&self) -> bool {
+    pub(crate) fn settle(&self) -> bool {
         if !self.settling.is_under_way() {
             return false;
         }
