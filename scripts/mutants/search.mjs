@@ -7,7 +7,7 @@ const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
 const REPAIR = 'crates/engine/src/hnsw/repair.rs';
 const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
-const SNAPSHOT = 'crates/engine/src/index/snapshot.rs';
+const SNAPSHOT = 'crates/engine/src/index/snapshot/mod.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];
 const GRAPH_TESTS = ['--lib', 'hnsw::'];

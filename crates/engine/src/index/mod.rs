@@ -9,7 +9,6 @@ mod lives;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]
 mod model;
-mod restore;
 mod search;
 mod snapshot;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What a snapshot holds: which point has which slot, and the graphs. Everything else is read from
 //! the log, or computed from it, each time.
 
+pub mod restore;
+
 use std::{
     io::{self, Read, Write},
     sync::Arc,

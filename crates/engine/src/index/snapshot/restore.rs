@@ -3,9 +3,9 @@
 
 use std::{io, path::Path, sync::PoisonError};
 
-use super::{Index, Saved, arena::Slot};
 use crate::{
     Error, Result,
+    index::{Index, Saved, arena::Slot},
     store::{LivePoint, Snapshots},
     sync::parallel,
 };
