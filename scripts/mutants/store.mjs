@@ -239,13 +239,13 @@ export const STORE_MUTANTS = [
   mutant('a torn tail is not cut', `${STORE}/recovery.rs`, 'last.erase(last.end, torn)?;', ''),
   mutant(
     'what a later group proves is ignored',
-    `${STORE}/recovery.rs`,
+    `${STORE}/log/tail.rs`,
     '.find(|group| group.durable >= sequence)',
     '.find(|group| group.durable >= sequence && false)',
   ),
   mutant(
     'what the manifest proves is ignored',
-    `${STORE}/recovery.rs`,
+    `${STORE}/log/tail.rs`,
     'if end < known_end {',
     'if end < known_end && false {',
   ),

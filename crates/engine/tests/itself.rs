@@ -10,7 +10,7 @@ mod driver;
 use std::{path::Path, sync::mpsc::channel};
 
 use driver::*;
-use vectord_engine::{Engine, Metric, Query, vectors::kernels::exact};
+use vectord_engine::{Engine, Metric, Query, vectors::kernels};
 
 const POINTS: usize = 4_000;
 const DIMENSION: usize = 8;
@@ -90,7 +90,7 @@ fn assert_found(engine: &Engine, model: &Model, step: usize, what: &str) {
             );
             let answers = receiver.recv().unwrap().unwrap();
             for ((_, vector), hits) in sought.iter().zip(answers) {
-                let own = exact::distance(metric, vector, vector);
+                let own = kernels::distance(metric, vector, vector);
                 assert!(
                     hits[0].rank <= own,
                     "{what}, {metric:?}, ef {ef}: {} instead of {own} for {vector:?}",

@@ -23,7 +23,7 @@ use std::{
 
 use vectord_engine::{
     Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, hnsw::Params,
-    vectors::kernels::exact,
+    vectors::kernels,
 };
 
 /// Enough that walks go by codes.
@@ -254,7 +254,7 @@ impl Scene {
         for hit in &hits {
             // A hit may have been deleted since.
             if let Some(point) = self.engine.get(&hit.id).unwrap() {
-                let expected = exact::distance(metric, kept_vector, &point.vector);
+                let expected = kernels::distance(metric, kept_vector, &point.vector);
                 assert!((hit.rank - expected).abs() <= 1e-9 * expected.max(1.0));
             }
         }

@@ -21,7 +21,7 @@ use crate::{
     engine::{
         batch::BatchSearch,
         budget::Budget,
-        stats::{Counters, Histogram, Metrics},
+        stats::{Counters, Metrics},
         upkeep::Upkeep,
         workers::{Ticket, Workers},
         writer::{Batch, Done, Writer},
@@ -29,7 +29,7 @@ use crate::{
     hnsw::{Params, Scratch},
     index::{Damage, GraphStatus, Hit, Index, Linker, PointId, Request},
     store::{OpenOptions, Store, StoredPoint},
-    sync::lock,
+    sync::{histogram::Histogram, lock},
 };
 
 /// The dimension of a fresh folder for which none is configured.

@@ -8,77 +8,18 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of times, in microseconds: from a sync that a cache answers to a disk that hangs.
-const TIMES_US: &[u64] = &[
-    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
-    1_000_000, 2_500_000, 10_000_000,
-];
+pub use crate::sync::histogram::Distribution;
+use crate::sync::histogram::Histogram;
 
 /// Upper bounds of the numbers of records in a group.
 const SIZES: &[u64] = &[
     1, 2, 4, 8, 16, 32, 64, 128, 256, 1_024, 4_096, 16_384, 65_536,
 ];
 
-/// How often a value fell between which bounds. Counting is two additions, by any thread; the parts
-/// of a reading may be one value apart.
-pub struct Histogram {
-    bounds: &'static [u64],
-    /// One for each bound, and one for what is beyond the last.
-    counts: Box<[AtomicU64]>,
-    sum: AtomicU64,
-}
-
-impl Histogram {
-    /// Of times.
-    pub fn of_times() -> Arc<Histogram> {
-        Arc::new(Histogram::new(TIMES_US))
-    }
-
-    fn new(bounds: &'static [u64]) -> Histogram {
-        Histogram {
-            bounds,
-            counts: (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect(),
-            sum: AtomicU64::new(0),
-        }
-    }
-
-    /// Counts a time.
-    pub fn add_time(&self, time: Duration) {
-        self.add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-    }
-
-    fn add(&self, value: u64) {
-        let bucket = self.bounds.partition_point(|&bound| bound < value);
-        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        self.sum.fetch_add(value, Ordering::Relaxed);
-    }
-
-    /// What has been counted so far.
-    pub fn read(&self) -> Distribution {
-        let counts = self.counts.iter();
-        Distribution {
-            bounds: self.bounds.to_vec(),
-            counts: counts.map(|count| count.load(Ordering::Relaxed)).collect(),
-            sum: self.sum.load(Ordering::Relaxed),
-        }
-    }
-}
-
-/// How often a value fell between which bounds, since the start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distribution {
-    /// The greatest value of each bucket but the last, which has no bound.
-    pub bounds: Vec<u64>,
-    /// The number of values in each bucket.
-    pub counts: Vec<u64>,
-    /// The sum of all values.
-    pub sum: u64,
-}
-
 /// What the writer and the upkeep count.
 pub struct Counters {
     /// From the first byte of a group to where it can be seen, syncs included.
-    commits: Histogram,
+    commits: Arc<Histogram>,
     records: Histogram,
     snapshots: AtomicU64,
     compactions: AtomicU64,
@@ -88,7 +29,7 @@ impl Counters {
     /// All at 0.
     pub fn new() -> Arc<Counters> {
         Arc::new(Counters {
-            commits: Histogram::new(TIMES_US),
+            commits: Histogram::of_times(),
             records: Histogram::new(SIZES),
             snapshots: AtomicU64::new(0),
             compactions: AtomicU64::new(0),
@@ -154,32 +95,4 @@ pub struct Metrics {
     pub queued_bytes: usize,
     /// How much of it they may take.
     pub max_queued_bytes: usize,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_counted_at_the_first_bound_that_is_not_below_it() {
-        let histogram = Histogram::new(&[10, 20]);
-        for value in [0, 10, 11, 20, 21, 1_000] {
-            histogram.add(value);
-        }
-        assert_eq!(
-            histogram.read(),
-            Distribution {
-                bounds: vec![10, 20],
-                counts: vec![2, 2, 2],
-                sum: 1_062
-            }
-        );
-    }
-
-    #[test]
-    fn bounds_grow() {
-        for bounds in [TIMES_US, SIZES] {
-            assert!(bounds.is_sorted_by(|a, b| a < b));
-        }
-    }
 }

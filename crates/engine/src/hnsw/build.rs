@@ -3,19 +3,17 @@
 use super::{
     Entry, Graph, Neighbor, Scratch,
     choose::{choose, choose_further},
-    entries::drawn,
+    levels::draw_level,
     links::{Link, SLOTS},
-    ranks::{InCodes, Ranks, Space, Vectors},
+    ranks::Ranks,
     search::{INSERT_APPROACH, Takes, Taking, Target},
+    space::{InCodes, Space, Vectors},
 };
 use crate::{
     Error, Result,
     sync::atomic::Ordering::AcqRel,
     vectors::{points::Points, quantize::Codes},
 };
-
-/// No point rises above this layer; with `m` = 16 one in 10^22 would.
-const MAX_LEVEL: u8 = 15;
 
 /// One in so many places of a full row is freed when a link is to be added. Measured against
 /// giving up one link at a time, an eighth takes 15 % less CPU to build and as many ranks to search
@@ -256,27 +254,4 @@ pub(super) enum Linked {
     Nowhere,
     /// The space cannot tell its neighbours apart.
     Unsure,
-}
-
-/// The layer up to which a point is linked: one point in `2 * m` rises above each layer, as many as
-/// a point has links in layer 0. One in `m`, as in the paper, takes as many ranks from so many entries
-/// and twice the memory.
-pub(super) fn draw_level(slot: u32, m: usize) -> u8 {
-    let drawn = drawn(slot);
-    let mut rising = u64::MAX;
-    for level in 0..MAX_LEVEL {
-        rising /= 2 * m as u64;
-        if drawn >= rising {
-            return level;
-        }
-    }
-    MAX_LEVEL
-}
-
-/// Turns successive numbers into independent ones (`SplitMix64`).
-pub(super) fn scramble(number: u64) -> u64 {
-    let bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }

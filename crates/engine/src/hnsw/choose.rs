@@ -1,9 +1,6 @@
 //! Which links a point should have: the neighbour selection of the paper.
 
-use super::{
-    Neighbor,
-    ranks::{Ranks, Space},
-};
+use super::{Neighbor, ranks::Ranks, space::Space};
 use crate::Metric;
 
 /// How much longer, in ranks, the way by a closer link may be before it counts as a detour: a link

@@ -7,7 +7,7 @@
 
 use std::sync::PoisonError;
 
-use super::build::scramble;
+use super::levels::drawn;
 use crate::sync::{
     Mutex, MutexGuard,
     atomic::{
@@ -159,12 +159,6 @@ impl Entries {
         // There is no state behind the lock that a panic could have left half-changed.
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The number that decides how high a point rises: the lower, the higher. Drawn from the slot, so
-/// that building again gives the same graph.
-pub(super) fn drawn(slot: u32) -> u64 {
-    scramble(u64::from(slot))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod choose;
 mod doubt;
 mod entries;
 mod firsts;
+mod levels;
 mod links;
 mod pool;
 mod ranks;
@@ -27,11 +28,13 @@ mod reach;
 mod repair;
 mod save;
 mod search;
+mod space;
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests;
 mod visited;
 
+pub use crate::vectors::neighbor::Neighbor;
 use crate::{
     Metric,
     sync::atomic::{AtomicU32, Ordering::Acquire},
@@ -40,7 +43,6 @@ use crate::{
 use entries::{Entries, Entry};
 use firsts::Firsts;
 use links::Links;
-pub use pool::Neighbor;
 use pool::Pool;
 use visited::Visited;
 

@@ -1,51 +1,12 @@
 //! The candidate pool of a walk: the closest points found so far and those still to be expanded.
 
 use std::{
-    cmp::{Ordering, Reverse},
+    cmp::Reverse,
     collections::{BinaryHeap, TryReserveError},
 };
 
 use super::reach::Reach;
-use crate::{Error, Result};
-
-/// A point found, with its rank under the metric of the search.
-#[derive(Clone, Copy, Debug)]
-pub struct Neighbor {
-    /// The rank: smaller is closer.
-    pub rank: f32,
-    /// The point's slot.
-    pub slot: u32,
-}
-
-impl Neighbor {
-    /// A point whose rank is still to be found.
-    #[inline]
-    pub(super) fn unranked(slot: u32) -> Self {
-        Neighbor { rank: 0.0, slot }
-    }
-}
-
-impl Ord for Neighbor {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank
-            .total_cmp(&other.rank)
-            .then(self.slot.cmp(&other.slot))
-    }
-}
-
-impl PartialOrd for Neighbor {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Neighbor {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Neighbor {}
+use crate::{Error, Result, vectors::neighbor::Neighbor};
 
 /// A neighbour packed into one number that orders like it: the rank, the slot and, in the lowest
 /// bit, whether the candidate is expanded already.

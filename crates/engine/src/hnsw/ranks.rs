@@ -1,17 +1,7 @@
 //! Where the ranks of a walk come from: the vectors themselves, or their codes.
 
-use super::{
-    Neighbor,
-    doubt::{Error, SAMPLE},
-};
-use crate::{
-    Metric,
-    vectors::{
-        measure::Measure,
-        points::Points,
-        quantize::{ByCode, Codes},
-    },
-};
+use super::Neighbor;
+use crate::vectors::{measure::Measure, points::Points, quantize::ByCode};
 
 /// Ranks of stored points against one query.
 pub(super) trait Ranks: Copy {
@@ -50,61 +40,6 @@ pub(super) trait Ranks: Copy {
     }
 }
 
-/// Ranks of stored points against each other.
-pub(super) trait Space: Copy {
-    /// Ranks against one of the points.
-    type Of<'a>: Ranks
-    where
-        Self: 'a;
-
-    /// Ranks against the point in `slot`.
-    fn of(&self, slot: u32) -> Self::Of<'_>;
-
-    /// The metric of the ranks.
-    fn metric(&self) -> Metric;
-
-    /// Whether the order of candidates, closest to the point in `slot` first, can be trusted.
-    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool;
-}
-
-/// By vectors.
-#[derive(Debug)]
-pub(super) struct Vectors<'p, P> {
-    pub points: &'p P,
-    pub metric: Metric,
-}
-
-impl<P> Clone for Vectors<'_, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P> Copy for Vectors<'_, P> {}
-
-impl<P: Points> Space for Vectors<'_, P> {
-    type Of<'a>
-        = ByVector<'a, P>
-    where
-        Self: 'a;
-
-    #[inline]
-    fn of(&self, slot: u32) -> ByVector<'_, P> {
-        ByVector {
-            points: self.points,
-            measure: Measure::of_slot(self.metric, self.points, slot),
-        }
-    }
-
-    fn metric(&self) -> Metric {
-        self.metric
-    }
-
-    fn can_tell_apart(&self, _: u32, _: &[Neighbor]) -> bool {
-        true
-    }
-}
-
 /// Ranks by vectors against one of them.
 #[derive(Debug)]
 pub(super) struct ByVector<'a, P> {
@@ -131,47 +66,6 @@ impl<P: Points> Ranks for ByVector<'_, P> {
     #[inline]
     fn prefetch(&self, slot: u32) {
         self.points.prefetch(slot);
-    }
-}
-
-/// By codes.
-#[derive(Debug)]
-pub(super) struct InCodes<'c, P> {
-    pub codes: &'c Codes,
-    pub vectors: Vectors<'c, P>,
-}
-
-impl<P> Clone for InCodes<'_, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P> Copy for InCodes<'_, P> {}
-
-impl<P: Points> Space for InCodes<'_, P> {
-    type Of<'a>
-        = ByCode<'a>
-    where
-        Self: 'a;
-
-    #[inline]
-    fn of(&self, slot: u32) -> ByCode<'_> {
-        self.codes.by_slot(self.vectors.metric, slot)
-    }
-
-    fn metric(&self) -> Metric {
-        self.vectors.metric
-    }
-
-    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
-        let mut sample = [Neighbor::unranked(0); SAMPLE];
-        let some = &candidates[..SAMPLE.min(candidates.len())];
-        let sample = &mut sample[..some.len()];
-        sample.copy_from_slice(some);
-        // As many as get links, about. Those farther away may be of another cluster.
-        let nearest = candidates.iter().take(4 * SAMPLE).copied();
-        Error::of(sample, self.vectors.of(slot)).is_small_for(nearest)
     }
 }
 

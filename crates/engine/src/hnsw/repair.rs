@@ -21,12 +21,14 @@ use std::ops::Range;
 
 use super::{
     Entry, Graph, Neighbor, Scratch,
-    build::{Linked, scramble},
+    build::Linked,
     choose::choose_further,
+    levels::scramble,
     links::Link,
     pool::Pool,
-    ranks::{InCodes, Ranks, Space},
+    ranks::Ranks,
     search::{Takes, Taking},
+    space::{InCodes, Space},
 };
 use crate::{
     Error, Result,

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::{
     Entry, Graph, Params,
-    build::draw_level,
+    levels::draw_level,
     links::{Links, SLOTS},
 };
 use crate::{

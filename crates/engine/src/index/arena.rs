@@ -3,8 +3,8 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{
-    ids::{PointId, halves},
     lives::Lives,
+    point_id::{PointId, halves},
 };
 use crate::{
     Error, Result,

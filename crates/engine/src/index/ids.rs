@@ -4,14 +4,14 @@ use std::{sync::PoisonError, thread};
 
 use hashbrown::{HashTable, TryReserveError};
 
-use super::Arena;
+use super::{
+    Arena,
+    point_id::{PointId, halves},
+};
 use crate::{
     Error, Result,
     sync::{RwLock, parallel},
 };
-
-/// The 16 bytes of a UUID.
-pub type PointId = [u8; 16];
 
 /// Tables of their own, by a part of the hash. One that grows moves all that is in it while nobody
 /// can read it: as one table, two million ids were out of reach for almost a second.
@@ -137,11 +137,6 @@ fn no_memory(_: TryReserveError) -> Error {
 fn hash(id: &PointId) -> u64 {
     let [first, second] = halves(id);
     first ^ second
-}
-
-/// An id as two words.
-pub(super) fn halves(id: &PointId) -> [u64; 2] {
-    bytemuck::cast(*id)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod lives;
 #[cfg(test)]
 #[cfg(vectord_shuttle)]
 mod model;
+mod point_id;
 mod search;
 mod snapshot;
 #[cfg(test)]
@@ -19,8 +20,8 @@ use std::sync::{Arc, PoisonError};
 
 pub use arena::Arena;
 pub use damage::Damage;
-pub use ids::PointId;
 pub use linking::linker::Linker;
+pub use point_id::PointId;
 use search::plan::Costs;
 pub use search::{Hit, Prepared, Request, View, plan::Plan};
 pub use snapshot::Saved;

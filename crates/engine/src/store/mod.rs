@@ -17,7 +17,7 @@ mod unfinished;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{Error, Result, engine::stats::Histogram};
+use crate::{Error, Result, sync::histogram::Histogram};
 use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
 use lock::Lock;
 pub use log::{

@@ -3,6 +3,7 @@
 //! thousands of schedules (`npm run test:model`).
 
 pub mod epoch;
+pub mod histogram;
 pub mod memory;
 pub mod parallel;
 pub mod table;

@@ -165,7 +165,7 @@ fn sum(metric: Metric) -> kernels::Sum {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::vectors::kernels::exact;
+    use crate::vectors::kernels;
 
     #[test]
     fn small_angles_keep_their_digits_under_cosine() {
@@ -176,7 +176,7 @@ mod tests {
                 vector[0] += turn;
                 let measure = Measure::new(Metric::Cosine, &query);
                 let found = f64::from(measure.rank_of(&vector, kernels::inverse_norm(&vector)));
-                let expected = exact::distance(Metric::Cosine, &query, &vector);
+                let expected = kernels::distance(Metric::Cosine, &query, &vector);
                 let error = (found - expected).abs() / expected;
                 assert!(error < 0.05, "turned by {turn}: {found}, not {expected}");
             }

@@ -3,5 +3,6 @@
 
 pub mod kernels;
 pub mod measure;
+pub mod neighbor;
 pub mod points;
 pub mod quantize;

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
-    hnsw::Neighbor,
     sync::table::Table,
     vectors::{
         kernels,
         kernels::{CodeProducts, code_products},
+        neighbor::Neighbor,
     },
 };
 
@@ -325,7 +325,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::vectors::kernels::exact;
+    use crate::vectors::kernels;
 
     /// The rank of `b` against `a`, which is the query.
     fn rank(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
@@ -368,7 +368,7 @@ mod tests {
         #[test]
         fn a_euclidean_rank_is_off_by_no_more_than_both_codes_are((a, b) in pair()) {
             let found = f64::from(rank(Metric::Euclidean, &a, &b).max(0.0)).sqrt();
-            let expected = exact::distance(Metric::Euclidean, &a, &b).sqrt();
+            let expected = kernels::distance(Metric::Euclidean, &a, &b).sqrt();
             let error = most_error(&a) + most_error(&b) + 1e-2;
             prop_assert!((found - expected).abs() <= error, "{found}, not {expected}");
         }
@@ -378,7 +378,7 @@ mod tests {
             let norm = |v: &[f32]| v.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
             prop_assume!(norm(&a) > 0.1 && norm(&b) > 0.1);
             let found = f64::from(rank(Metric::Cosine, &a, &b));
-            let expected = exact::distance(Metric::Cosine, &a, &b);
+            let expected = kernels::distance(Metric::Cosine, &a, &b);
             let error = 2.0 * (most_error(&a) / norm(&a) + most_error(&b) / norm(&b)) + 1e-4;
             prop_assert!((found - expected).abs() <= error, "{found}, not {expected}");
         }
@@ -391,7 +391,7 @@ mod tests {
                 .map(|i| 1e4 + ((i * 7 + shift) % 16) as f32 / 16.0)
                 .collect()
         };
-        let expected = exact::distance(Metric::Euclidean, &wave(0), &wave(3)) as f32;
+        let expected = kernels::distance(Metric::Euclidean, &wave(0), &wave(3)) as f32;
         let found = rank(Metric::Euclidean, &wave(0), &wave(3));
         assert!(
             (found - expected).abs() < 0.05 * expected,

@@ -3,7 +3,7 @@
 use vectord_engine::{
     Metric,
     hnsw::{Graph, Params, Scratch},
-    vectors::{kernels::exact, measure::Measure},
+    vectors::{kernels, measure::Measure},
 };
 
 use crate::{
@@ -70,7 +70,7 @@ impl Indexed {
         let mut scratch = Scratch::new();
         let mut right = vec![0; efs.len()];
         for query in queries {
-            let rank = |slot: u32| exact::distance(metric, query, &self.rows[slot as usize]);
+            let rank = |slot: u32| kernels::distance(metric, query, &self.rows[slot as usize]);
             let mut ranks: Vec<f64> = (0..self.vectors.len())
                 .filter(|&slot| accept(slot))
                 .map(rank)

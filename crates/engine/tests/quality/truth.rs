@@ -1,6 +1,6 @@
 //! What the right answers are, by ranking everything in double precision.
 
-use vectord_engine::{Metric, vectors::kernels::exact};
+use vectord_engine::{Metric, vectors::kernels};
 
 /// The indexes of the `limit` nearest rows to a query, closest first, ties by index.
 pub fn nearest<'r>(
@@ -12,7 +12,7 @@ pub fn nearest<'r>(
     let mut ranked: Vec<(f64, usize)> = rows
         .into_iter()
         .enumerate()
-        .map(|(index, row)| (exact::distance(metric, query, row), index))
+        .map(|(index, row)| (kernels::distance(metric, query, row), index))
         .collect();
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ranked.truncate(limit);

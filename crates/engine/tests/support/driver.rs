@@ -133,7 +133,7 @@ pub fn brute_force(model: &Model, metric: Metric, query: &[f32], limit: usize) -
     let mut ranked: Vec<(f64, usize)> = model
         .iter()
         .enumerate()
-        .map(|(index, (_, vector))| (kernels::exact::distance(metric, query, vector), index))
+        .map(|(index, (_, vector))| (kernels::distance(metric, query, vector), index))
         .collect();
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ranked

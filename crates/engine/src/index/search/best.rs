@@ -95,6 +95,12 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
+/// Makes room for so many more results.
+pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
+    list.try_reserve(count)
+        .map_err(|_| Error::Overloaded(format!("no memory for {count} results")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use best::Candidate;
+use best::{Candidate, reserve};
 use plan::{MetricCosts, Plan};
 use scan::{Scan, Scope};
 
 use super::{Arena, Index, PointId};
 use crate::{
-    Error, Metric, Result,
+    Metric, Result,
     hnsw::{Neighbor, Scratch},
     index::linking::{activity::Running, linked::LinkedGraph},
     sync::epoch::Pin,
@@ -572,18 +572,13 @@ fn slots_of(candidates: &[Candidate]) -> Vec<u32> {
 }
 
 fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
-    kernels::exact::distance(request.metric, request.query, vector)
+    kernels::distance(request.metric, request.query, vector)
 }
 
 /// Candidates to keep for `limit` results: some more, because the order in double precision can
 /// differ from the one in single precision where distances are nearly equal.
 fn with_margin(limit: usize) -> usize {
     limit + limit / 8 + 16
-}
-
-pub(super) fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
-    list.try_reserve(count)
-        .map_err(|_| Error::Overloaded(format!("no memory for {count} results")))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use std::{mem, ops::Range};
 
-use super::best::{Best, Candidate};
+use super::best::{Best, Candidate, reserve};
 use crate::{Result, index::arena::Arena, vectors::measure::Measure};
 
 /// Vectors in a block at most.
@@ -80,7 +80,7 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) ->
     let mut outcome = Ok(());
     let take = |rank, slot| {
         if rank <= reach && outcome.is_ok() {
-            outcome = crate::index::search::reserve(&mut near, 1);
+            outcome = reserve(&mut near, 1);
             if outcome.is_ok() {
                 near.push(slot);
             }

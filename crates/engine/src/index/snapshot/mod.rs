@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Index, arena::Slot, ids::PointId};
+use super::{Index, arena::Slot, point_id::PointId};
 use crate::{
     Metric, Result,
     error::invalid_data,

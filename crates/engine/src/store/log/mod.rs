@@ -8,5 +8,6 @@ pub mod manifest;
 pub mod mapping;
 pub mod reader;
 pub mod segment;
+pub mod tail;
 pub mod usage;
 pub mod walk;

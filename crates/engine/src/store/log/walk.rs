@@ -4,8 +4,9 @@ use super::{
     format::{BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, array_at},
     group::{self, Depth},
     manifest::Entry,
+    tail,
 };
-use crate::{error::uuid, store::recovery};
+use crate::error::uuid;
 
 /// A segment to be walked through.
 pub struct Scan<'a> {
@@ -224,7 +225,7 @@ impl Scan<'_> {
         if self.sealed {
             return self.bytes.len() as u64;
         }
-        recovery::dirty_end(self.bytes, PAGE as u64).unwrap_or(PAGE as u64)
+        tail::dirty_end(self.bytes, PAGE as u64).unwrap_or(PAGE as u64)
     }
 
     /// Reads a group with all its records; the inner error is that of a header that leads nowhere.
@@ -267,7 +268,7 @@ impl Scan<'_> {
     /// Whether the record `lost`, which is missing from `at` on, is known to have been on disk.
     fn was_on_disk(&self, at: u64, lost: u64, dirty: u64) -> bool {
         let bytes = &self.bytes[..(dirty as usize).min(self.bytes.len())];
-        self.sealed || recovery::proof(self.header, bytes, at, lost, self.known_end()).is_some()
+        self.sealed || tail::proof(self.header, bytes, at, lost, self.known_end()).is_some()
     }
 
     /// Whether a group is what may come where the record `next` is the next.

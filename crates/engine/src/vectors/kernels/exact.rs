@@ -10,10 +10,9 @@
     reason = "what is not inlined is not compiled for the processor feature"
 )]
 
-use super::kernels;
 use crate::Metric;
 
-/// A kernel of [`distance`]: every level gives the same, bit for bit.
+/// A kernel of [`super::distance`]: every level gives the same, bit for bit.
 pub type ExactKernel = fn(Metric, &[f32], &[f32]) -> f64;
 
 /// Independent running sums: enough for the compiler to use the vector unit.
@@ -21,15 +20,6 @@ const LANES: usize = 8;
 
 /// Above this cosine, `1 - cos` has lost a digit to cancellation, and more with every step to 1.
 const NEARLY_PARALLEL: f64 = 0.9;
-
-/// The rank of `b` from `a`, both `[dimension]` of equal length: it orders as the metric does.
-///
-/// Euclidean: the squared L2 distance. Manhattan: the L1 distance. Hamming: the number of
-/// positions that differ. Cosine: `1 - cos`, between 0 and 2, and 1 where a vector is zero.
-#[must_use]
-pub fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
-    (kernels().exact)(metric, a, b)
-}
 
 /// What every level computes; the wider its lanes, the fewer the steps.
 #[inline(always)]
@@ -120,7 +110,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::vectors::kernels::{Kernels, Level};
+    use crate::vectors::kernels::{Kernels, Level, distance};
 
     /// Two vectors of one length, of any finite values at all.
     fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {

@@ -54,7 +54,7 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{exact, twins};
+    use super::super::{distance, twins};
     use crate::Metric;
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_level_agrees_with_the_scalar_twin((a, b) in twins::pair()) {
-            let terms = exact::distance(Metric::Manhattan, &a, &b);
+            let terms = distance(Metric::Manhattan, &a, &b);
             twins::agree(|kernels| kernels.manhattan, &a, &b, terms);
         }
     }

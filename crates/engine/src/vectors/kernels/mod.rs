@@ -20,7 +20,7 @@ mod avx512;
 mod code_product;
 mod cosine;
 mod euclidean;
-pub mod exact;
+mod exact;
 mod hamming;
 mod level;
 mod manhattan;
@@ -36,6 +36,15 @@ pub use cosine::inverse_norm;
 pub use level::{FetchingKernel, Kernel, KernelOfFour, Kernels, Level, Sum, kernels};
 pub use ordinary::is_ordinary;
 pub use prefetch::prefetch;
+
+/// The rank of `b` from `a`, both `[dimension]` of equal length: it orders as the metric does.
+///
+/// Euclidean: the squared L2 distance. Manhattan: the L1 distance. Hamming: the number of
+/// positions that differ. Cosine: `1 - cos`, between 0 and 2, and 1 where a vector is zero.
+#[must_use]
+pub fn distance(metric: crate::Metric, a: &[f32], b: &[f32]) -> f64 {
+    (kernels().exact)(metric, a, b)
+}
 
 /// The length that slices have in common. Callers pass equal lengths; taking the least keeps a
 /// mistake in a release build from reading past the shortest slice.

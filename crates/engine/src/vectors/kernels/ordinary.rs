@@ -20,7 +20,7 @@ const NORMS: RangeInclusive<f64> = 1e-12..=1e15;
 /// Whether the kernels rank this vector correctly against every other such vector.
 ///
 /// True for a zero vector and for those whose norm lies between 1e-12 and 1e15; all others are
-/// to be ranked by [`exact::distance`] alone.
+/// to be ranked by [`super::distance`] alone.
 #[must_use]
 pub fn is_ordinary(vector: &[f32]) -> bool {
     let norm = exact::norm(vector);

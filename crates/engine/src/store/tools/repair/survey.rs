@@ -10,10 +10,10 @@ use crate::{
         log::{
             format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Entry, Manifest},
-            segment,
+            segment, tail,
             walk::{Extent, Found, Scan},
         },
-        recovery, snapshot,
+        snapshot,
         tools::event::{Damage, Event},
     },
 };
@@ -341,7 +341,7 @@ impl Reader<'_> {
         let mut bytes = &buffer[..size as usize];
         // The rest of a block that a cut has left counts.
         let dirty = match size % BLOCK as u64 {
-            0 => recovery::dirty_end(bytes, PAGE as u64).unwrap_or(PAGE as u64),
+            0 => tail::dirty_end(bytes, PAGE as u64).unwrap_or(PAGE as u64),
             _ => size,
         };
         if sealed {

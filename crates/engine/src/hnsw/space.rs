@@ -1,0 +1,112 @@
+//! Ranks of stored points against each other, by which links are chosen: by the vectors themselves, or
+//! by their codes.
+
+use super::{
+    Neighbor,
+    doubt::{Error, SAMPLE},
+    ranks::{ByVector, Ranks},
+};
+use crate::{
+    Metric,
+    vectors::{
+        measure::Measure,
+        points::Points,
+        quantize::{ByCode, Codes},
+    },
+};
+
+/// Ranks of stored points against each other.
+pub(super) trait Space: Copy {
+    /// Ranks against one of the points.
+    type Of<'a>: Ranks
+    where
+        Self: 'a;
+
+    /// Ranks against the point in `slot`.
+    fn of(&self, slot: u32) -> Self::Of<'_>;
+
+    /// The metric of the ranks.
+    fn metric(&self) -> Metric;
+
+    /// Whether the order of candidates, closest to the point in `slot` first, can be trusted.
+    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool;
+}
+
+/// By vectors.
+#[derive(Debug)]
+pub(super) struct Vectors<'p, P> {
+    pub points: &'p P,
+    pub metric: Metric,
+}
+
+impl<P> Clone for Vectors<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Vectors<'_, P> {}
+
+impl<P: Points> Space for Vectors<'_, P> {
+    type Of<'a>
+        = ByVector<'a, P>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn of(&self, slot: u32) -> ByVector<'_, P> {
+        ByVector {
+            points: self.points,
+            measure: Measure::of_slot(self.metric, self.points, slot),
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn can_tell_apart(&self, _: u32, _: &[Neighbor]) -> bool {
+        true
+    }
+}
+
+/// By codes.
+#[derive(Debug)]
+pub(super) struct InCodes<'c, P> {
+    pub codes: &'c Codes,
+    pub vectors: Vectors<'c, P>,
+}
+
+impl<P> Clone for InCodes<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for InCodes<'_, P> {}
+
+impl<P: Points> Space for InCodes<'_, P> {
+    type Of<'a>
+        = ByCode<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn of(&self, slot: u32) -> ByCode<'_> {
+        self.codes.by_slot(self.vectors.metric, slot)
+    }
+
+    fn metric(&self) -> Metric {
+        self.vectors.metric
+    }
+
+    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
+        let mut sample = [Neighbor::unranked(0); SAMPLE];
+        let some = &candidates[..SAMPLE.min(candidates.len())];
+        let sample = &mut sample[..some.len()];
+        sample.copy_from_slice(some);
+        // As many as get links, about. Those farther away may be of another cluster.
+        let nearest = candidates.iter().take(4 * SAMPLE).copied();
+        Error::of(sample, self.vectors.of(slot)).is_small_for(nearest)
+    }
+}

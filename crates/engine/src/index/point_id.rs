@@ -1,0 +1,9 @@
+//! The id of a point.
+
+/// The 16 bytes of a UUID.
+pub type PointId = [u8; 16];
+
+/// An id as two words.
+pub(super) fn halves(id: &PointId) -> [u64; 2] {
+    bytemuck::cast(*id)
+}

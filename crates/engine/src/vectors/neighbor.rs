@@ -1,0 +1,42 @@
+//! A point that was ranked.
+
+use std::cmp::Ordering;
+
+/// A point found, with its rank under the metric of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbor {
+    /// The rank: smaller is closer.
+    pub rank: f32,
+    /// The point's slot.
+    pub slot: u32,
+}
+
+impl Neighbor {
+    /// A point whose rank is still to be found.
+    #[inline]
+    pub(crate) fn unranked(slot: u32) -> Self {
+        Neighbor { rank: 0.0, slot }
+    }
+}
+
+impl Ord for Neighbor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank
+            .total_cmp(&other.rank)
+            .then(self.slot.cmp(&other.slot))
+    }
+}
+
+impl PartialOrd for Neighbor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Neighbor {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Neighbor {}
