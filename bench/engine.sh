@@ -10,5 +10,5 @@ case "${1-}" in
 esac
 cd "$(dirname "$0")/.."
 mkdir -p bench/results
-exec cargo run --quiet --release --package vectord-engine --example engine -- \
+exec cargo run --quiet --release --package vectord-bench --bin engine -- \
     "$folder" --json bench/results/engine.json "$@"

@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 mkdir -p bench/results
 # Blocks let go go back to the system: what the C library keeps of them is not in use.
 export MALLOC_MMAP_THRESHOLD_=131072
-exec cargo run --quiet --release --package vectord-engine --example memory -- \
+exec cargo run --quiet --release --package vectord-bench --bin memory -- \
     --json bench/results/memory.json "$@"

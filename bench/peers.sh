@@ -18,6 +18,6 @@ grep -v '^#' "$requirements" | while IFS= read -r package; do
     "$venv/bin/pip" install --quiet --disable-pip-version-check --constraint "$requirements" \
         $options "$package" || echo "$package cannot be installed here and is left out" >&2
 done
-cargo build --quiet --release --package vectord-engine --example peer
+cargo build --quiet --release --package vectord-bench --bin peer
 exec "$venv/bin/python" bench/peers/run.py \
-    --program "${CARGO_TARGET_DIR:-target}/release/examples/peer" "$@"
+    --program "${CARGO_TARGET_DIR:-target}/release/peer" "$@"

@@ -2,4 +2,4 @@
 # Recall and effort of the graphs on real sets: bench/recall.sh [FOLDER], or VECTORD_DATA=FOLDER.
 set -eu
 cd "$(dirname "$0")/.."
-exec cargo run --quiet --release --package vectord-engine --example recall -- "$@"
+exec cargo run --quiet --release --package vectord-bench --bin recall -- "$@"

@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p bench/results
-exec cargo run --quiet --release --package vectord-engine --example scale -- \
+exec cargo run --quiet --release --package vectord-bench --bin scale -- \
     --json bench/results/scale.json "$@"

@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p bench/results
-exec cargo run --quiet --release --package vectord-engine --example scan -- \
+exec cargo run --quiet --release --package vectord-bench --bin scan -- \
     --json bench/results/scan.json "$@"

@@ -75,12 +75,13 @@ function rustSelection(place) {
   return selection;
 }
 
-/** The engine's test programs, from the folder that cargo finds them in. */
+/** The test programs, from the folders that cargo finds them in. */
 function rustTargets() {
-  const folder = 'crates/engine/tests';
-  const isProgram = (name) => name.endsWith('.rs') || existsSync(join(folder, name, 'main.rs'));
-  const names = readdirSync(folder).filter(isProgram);
-  return names.map((name) => name.replace(/\.rs$/, ''));
+  return ['crates/bench/tests', 'crates/engine/tests'].flatMap((folder) => {
+    const isProgram = (name) => name.endsWith('.rs') || existsSync(join(folder, name, 'main.rs'));
+    const names = readdirSync(folder).filter(isProgram);
+    return names.map((name) => name.replace(/\.rs$/, ''));
+  });
 }
 
 async function cargoTests(command, args) {

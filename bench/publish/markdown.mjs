@@ -4,7 +4,7 @@
  * A number, a word, or the median of several rounds with the least and the most.
  * @typedef {number | string | { median: number, least: number, most: number }} Cell
  *
- * What a benchmark found, which crates/engine/examples/report writes and bench/writes too.
+ * What a benchmark found, which crates/bench/src/report writes and bench/writes too.
  * @typedef {object} Report
  * @property {Record<string, string>} machine
  * @property {Record<string, string>} settings

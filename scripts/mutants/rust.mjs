@@ -32,5 +32,5 @@ function saysFailure(line) {
 }
 
 function cargoTest(...args) {
-  return ['test', '--locked', '--package', 'vectord-engine', ...args];
+  return ['test', '--locked', '--package', 'vectord-engine', '--package', 'vectord-bench', ...args];
 }

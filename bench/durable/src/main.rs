@@ -7,16 +7,9 @@ mod disk;
 mod inserts;
 mod nearest;
 mod points;
-#[path = "../../../crates/engine/examples/report/mod.rs"]
-mod report;
 mod restart;
-#[path = "../../../crates/engine/examples/scan/rounds.rs"]
-mod rounds;
 mod start;
 mod stores;
-#[allow(dead_code, reason = "shared with other benchmarks")]
-#[path = "../../../crates/engine/examples/scale/synthetic.rs"]
-mod synthetic;
 mod tables;
 
 use std::{
@@ -30,11 +23,13 @@ use std::{
 use disk::FileSystem;
 use inserts::{Extent, Load, Run, WARM_UP};
 use points::{BATCH, CONTENT, DIMENSION, POINT_BYTES};
-use report::Report;
 use restart::{Bench, Files, Times};
 use start::Kind;
 use stores::{Form, settings};
-use synthetic::Family;
+use vectord_bench::{
+    report::{Report, Verdict},
+    synthetic::Family,
+};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -98,7 +93,7 @@ fn main() -> Result<ExitCode> {
     let (of_inserts, verdicts) = (tables::inserts(&inserts), tables::verdicts(&inserts));
     // What is known is shown: filling the folders takes its time.
     tables::print(&of_inserts);
-    verdicts.iter().for_each(report::Verdict::print);
+    verdicts.iter().for_each(Verdict::print);
     let restarts = tables::restarts(&restarts(plan, &parent)?);
     tables::print(&restarts);
     let report = Report {

@@ -1,6 +1,6 @@
 //! The nearest of many points, found by ranking each: what is true, and how SQLite is searched.
 
-use vectord_engine::distance::{Kernel, kernels};
+use vectord_engine::vectors::kernels::{Kernel, kernels};
 
 /// Results of a search.
 pub const LIMIT: usize = 10;

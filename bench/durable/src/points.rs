@@ -1,6 +1,6 @@
 //! The points that are stored: what a number stands for, so that none has to be kept.
 
-use crate::synthetic::Family;
+use vectord_bench::synthetic::Family;
 
 /// Values of a vector.
 pub const DIMENSION: usize = 384;

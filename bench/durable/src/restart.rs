@@ -19,8 +19,8 @@ use crate::{
     points::{BATCH, CONTENT, DIMENSION, Id, Rows, query},
     start::{Kind, ids_line, point_line},
     stores::{Form, SCANNED, options},
-    synthetic::Family,
 };
+use vectord_bench::synthetic::Family;
 
 /// A walk through a graph may miss a few of the nearest; if it misses more, something is wrong.
 const LEAST_FOUND: usize = LIMIT / 2;

@@ -14,8 +14,8 @@ use crate::{
     nearest::Nearest,
     points::{DIMENSION, Id, id, query},
     stores::{SCANNED, connect, options, search},
-    synthetic::Family,
 };
+use vectord_bench::synthetic::Family;
 
 /// Which folder is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use crate::{
     Inserts, Restarts,
     inserts::{Load, Run},
-    report::{Bound, Cell, Row, Table, Verdict},
     restart::Times,
-    rounds::Samples,
     stores::Form,
+};
+use vectord_bench::{
+    report::{Bound, Cell, Row, Table, Verdict},
+    rounds::Samples,
 };
 
 /// vectord is to insert at least as fast as SQLite in its fastest form.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Engine, Metric, Options, Query, Result as EngineResult, graph::Params, store,
+    Batch, Engine, Metric, Options, Query, Result as EngineResult, hnsw::Params, store,
 };
 
 use super::{Client, Store};

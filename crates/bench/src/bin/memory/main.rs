@@ -1,0 +1,125 @@
+//! Where the bytes of a point are: fills an engine in a temporary folder, begins one graph after the
+//! other, and reads what is resident after each step. Exits with 1 when a target is missed.
+//!
+//! `memory [--set POINTSxDIMENSION]... [--short] [--json FILE]`. Linux alone tells what is needed.
+
+mod bytes;
+mod fill;
+// What the benchmarks share; not all of it is needed here.
+// What the benchmarks share; not all of it is needed here.
+mod verdicts;
+
+use std::{env, fmt, path::PathBuf, process::ExitCode, thread};
+
+use bytes::CONTENT_BYTES;
+use vectord_bench::{Result, report::Report};
+use vectord_engine::hnsw::Params;
+
+/// Points and dimensions of the sets whose targets are known.
+const SETS: [Set; 2] = [
+    Set {
+        points: 100_000,
+        dimension: 128,
+    },
+    Set {
+        points: 50_000,
+        dimension: 384,
+    },
+];
+
+/// Few points, for a try: what does not grow with them weighs the more.
+const SHORT_POINTS: usize = 5_000;
+
+/// How many points of how many values.
+#[derive(Clone, Copy)]
+struct Set {
+    points: usize,
+    dimension: usize,
+}
+
+fn main() -> Result<ExitCode> {
+    let options = Options::parse(env::args().skip(1))?;
+    let (mut tables, mut verdicts) = (Vec::new(), Vec::new());
+    for &set in &options.sets {
+        let memory = fill::measure(set)?;
+        memory.print();
+        for verdict in verdicts::of(&memory) {
+            verdict.print();
+            verdicts.push(verdict);
+        }
+        tables.push(memory.table());
+    }
+    let report = Report {
+        settings: settings()?,
+        tables,
+        verdicts,
+        // With so few points, the targets say little.
+        decides: !options.short,
+    };
+    Ok(report.end(options.json.as_deref())?)
+}
+
+fn settings() -> Result<Vec<(&'static str, String)>> {
+    let Params { m, ef_construction } = Params::default();
+    Ok(vec![
+        (
+            "graphs",
+            format!("M={m}, ef_construction={ef_construction}"),
+        ),
+        ("threads", thread::available_parallelism()?.to_string()),
+        ("contents", format!("{CONTENT_BYTES} bytes a point")),
+    ])
+}
+
+struct Options {
+    sets: Vec<Set>,
+    json: Option<PathBuf>,
+    short: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let (mut sets, mut json, mut short) = (Vec::new(), None, false);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--short" => short = true,
+                "--json" => json = Some(arguments.next().ok_or("--json FILE")?.into()),
+                "--set" => sets.push(Set::parse(&arguments.next().unwrap_or_default())?),
+                _ => {
+                    let usage = "memory [--set POINTSxDIMENSION]... [--short] [--json FILE]";
+                    return Err(usage.into());
+                }
+            }
+        }
+        if sets.is_empty() {
+            sets = SETS.to_vec();
+        }
+        if short {
+            for set in &mut sets {
+                set.points = set.points.min(SHORT_POINTS);
+            }
+        }
+        Ok(Options { sets, json, short })
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "{}x{}", self.points, self.dimension)
+    }
+}
+
+impl Set {
+    fn parse(text: &str) -> Result<Self> {
+        let numbers = text.split_once('x');
+        let parsed = numbers.and_then(|(points, dimension)| {
+            Some(Set {
+                points: points.parse().ok()?,
+                dimension: dimension.parse().ok()?,
+            })
+        });
+        parsed
+            .filter(|set| set.points > 0 && set.dimension > 0)
+            .ok_or_else(|| format!("--set {text}: expected POINTSxDIMENSION as 100000x128").into())
+    }
+}
