@@ -3,8 +3,6 @@
 
 mod error;
 pub mod folder;
-mod format;
-mod lift;
 pub mod socket;
 
 use std::{
@@ -23,9 +21,9 @@ use vectord_engine::{
     Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, PointId, Query, Ticket,
     hnsw::Params,
 };
+use vectord_json::Lifted;
 
 use error::{fault, to_js};
-use lift::Lifted;
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
 
@@ -386,7 +384,7 @@ impl NativeEngine {
 /// A vector as a JSON array, each value in the shortest form that reads back as the same float.
 #[napi(catch_unwind)]
 pub fn format_vector(vector: &[f32]) -> String {
-    format::json_array(vector)
+    vectord_json::json_array(vector)
 }
 
 /// The vectors of a JSON text and what is left of it.

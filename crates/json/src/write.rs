@@ -4,6 +4,7 @@
 const MAX_VALUE_BYTES: usize = 17;
 
 /// A JSON array of the shortest decimals that read back as the same floats; -0 stays -0.
+#[must_use]
 pub fn json_array(values: &[f32]) -> String {
     let mut text = String::with_capacity(2 + values.len() * MAX_VALUE_BYTES);
     let mut buffer = ryu::Buffer::new();
