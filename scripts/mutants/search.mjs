@@ -1,7 +1,7 @@
 // Mistakes in the search of the engine: its plan, its walk, its final order. Each replaces text that
 // is in a file exactly once, and names the arguments of `cargo test` that must notice it.
 
-const SEARCH = 'crates/engine/src/index/search/mod.rs';
+const INDEX = 'crates/engine/src/index';
 const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
@@ -22,84 +22,84 @@ const ITSELF_TESTS = ['--test', 'itself'];
 export const SEARCH_MUTANTS = [
   mutant(
     'the walk takes any breadth for the default',
-    SEARCH,
+    `${INDEX}/search/walk.rs`,
     'let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);',
     'let (arena, view, ef) = (&self.view.index.arena, self.view, 100);',
     INDEX_TESTS,
   ),
   mutant(
     'a breadth of all points is walked',
-    SEARCH,
+    `${INDEX}/search/prepare.rs`,
     '} else if (request.ef as u64) < self.live {',
     '} else {',
     INDEX_TESTS,
   ),
   mutant(
     'equal distances come in any order',
-    SEARCH,
+    `${INDEX}/search/rescore.rs`,
     'a.0.total_cmp(&b.0).then_with(by_insertion)',
     'a.0.total_cmp(&b.0).then_with(|| by_insertion().reverse())',
     ENGINE_TESTS,
   ),
   mutant(
     'what rounding may hide behind the margin is not looked at',
-    SEARCH,
+    `${INDEX}/search/full_scan.rs`,
     'if covers || !may_have_missed {',
     'if covers || !may_have_missed || true {',
     ENGINE_TESTS,
   ),
   mutant(
     'odd points are in no answer',
-    SEARCH,
+    `${INDEX}/search/rescore.rs`,
     'slots.extend(odd.iter().copied().filter(visible));',
     'slots.extend(odd.iter().copied().filter(visible).take(0));',
     EXTREMES_TESTS,
   ),
   mutant(
     'an odd query is walked in single precision',
-    SEARCH,
+    `${INDEX}/search/prepare.rs`,
     'if !is_ordinary {',
     'if !is_ordinary && false {',
     INDEX_TESTS,
   ),
   mutant(
     'points that the graph does not hold yet are missed',
-    SEARCH,
+    `${INDEX}/search/walk.rs`,
     'let next = tail.next.clone();',
     'let next = tail.next.end..tail.next.end;',
     INDEX_TESTS,
   ),
   mutant(
     'a walk that reaches too few points is the answer',
-    SEARCH,
+    `${INDEX}/search/run.rs`,
     '.filter(|hits| hits.len() >= self.request.limit)',
     '',
     CHURN_TESTS,
   ),
   mutant(
     'a walk returns points that the view does not contain',
-    SEARCH,
+    `${INDEX}/view.rs`,
     'slot < self.slots && self.index.arena.is_visible(slot, self.sequence)',
     'slot < self.slots',
     HISTORY_TESTS,
   ),
   mutant(
     'a graph is walked before it has caught up',
-    SEARCH,
+    `${INDEX}/search/prepare.rs`,
     'if !linked.caught_up() {',
     'if !linked.caught_up() && false {',
     INDEX_TESTS,
   ),
   mutant(
     'a damaged point is in an answer',
-    SEARCH,
+    `${INDEX}/search/rescore.rs`,
     'self.view.index.verify(slot)?;',
     'let _ = slot;',
     ROT_TESTS,
   ),
   mutant(
     'a batch goes on though nobody waits for it',
-    SEARCH,
+    `${INDEX}/search/run.rs`,
     'if !goes_on(work) {',
     'if !goes_on(work) && false {',
     INDEX_TESTS,
@@ -141,7 +141,7 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'what equals a query is left to the walk',
-    SEARCH,
+    `${INDEX}/search/walk.rs`,
     'graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)?',
     'graph.list_equal(arena, request.query, 0, patience, accept, &mut slots)?',
     ITSELF_TESTS,
@@ -176,7 +176,7 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'a search that gave up on the loop is scanned there',
-    SEARCH,
+    `${INDEX}/search/run.rs`,
     'Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))',
     'if hits.len() >= self.request.limit { Ok(Some(hits)) } else { self.scan().map(Some) }',
     INDEX_TESTS,

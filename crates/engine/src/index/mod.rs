@@ -15,6 +15,7 @@ mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 mod verify;
+mod view;
 
 use std::sync::{Arc, PoisonError};
 
@@ -23,8 +24,9 @@ pub use damage::Damage;
 pub use linking::linker::Linker;
 pub use point_id::PointId;
 use search::plan::Costs;
-pub use search::{Hit, Prepared, Request, View, plan::Plan};
+pub use search::{Hit, Prepared, Request, plan::Plan};
 pub use snapshot::Saved;
+pub use view::View;
 
 use crate::{
     Error, Metric, Result,

@@ -1,0 +1,77 @@
+//! A search by a scan of all points, alone or together with others.
+
+use std::time::Instant;
+
+use super::{
+    Hit, Prepared,
+    best::reserve,
+    rescore::{slots_of, with_margin},
+    scan::{self, Scan, Scope},
+};
+use crate::{Result, index::view::View};
+
+impl View<'_> {
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope {
+            arena: &self.index.arena,
+            sequence: self.sequence,
+            dimension: self.index.dimension,
+        }
+    }
+}
+
+impl Prepared<'_, '_> {
+    pub(super) fn scan(&self) -> Result<Vec<Hit>> {
+        let found = Prepared::scan_together(&[self])?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    pub(super) fn scan_together(searches: &[&Prepared]) -> Result<Vec<Vec<Hit>>> {
+        let [first, ..] = searches else {
+            return Ok(Vec::new());
+        };
+        let view = first.view;
+        let mut scans = Vec::new();
+        reserve(&mut scans, searches.len())?;
+        for search in searches {
+            scans.push(Scan::new(
+                search.measure(),
+                with_margin(search.request.limit),
+            )?);
+        }
+        let start = Instant::now();
+        scan::scan(view.scope(), 0..view.slots, &mut scans);
+        if view.is_worth_timing() {
+            first
+                .costs()
+                .note_scan(view.slots, scans.len(), start.elapsed());
+        }
+        let finish = |(search, scan): (&&Prepared, Scan)| search.finish_scan(scan);
+        searches.iter().zip(scans).map(finish).collect()
+    }
+
+    pub(super) fn finish_scan(&self, scan: Scan) -> Result<Vec<Hit>> {
+        let Scan { measure, best } = scan;
+        let may_have_missed = best.is_full() && !measure.is_exact();
+        let candidates = best.into_sorted();
+        let last_sure = candidates
+            .get(self.request.limit - 1)
+            .map_or(f32::INFINITY, |last| last.rank);
+        let reach = measure.upper_bound(last_sure);
+        let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
+        if covers || !may_have_missed {
+            return self.rank(self.with_odd(slots_of(&candidates)));
+        }
+        // More points than the margin holds are as near as single precision can tell: take them
+        // all, or the exact answer would be a matter of rounding.
+        let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
+        self.rank(self.with_odd(near))
+    }
+
+    /// Ranks every point in double precision.
+    pub(super) fn rank_all(&self) -> Result<Vec<Hit>> {
+        let view = self.view;
+        let visible = |&slot: &u32| view.index.arena.is_visible(slot, view.sequence);
+        self.rank((0..view.slots).filter(visible).collect())
+    }
+}

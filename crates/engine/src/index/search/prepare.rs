@@ -1,0 +1,129 @@
+//! Which way a search goes, and what it will cost.
+
+use std::time::Duration;
+
+use super::{
+    Prepared, Request,
+    plan::{MetricCosts, Plan},
+    rescore::with_margin,
+};
+use crate::{
+    index::view::View,
+    vectors::{kernels, measure::Measure},
+};
+
+impl View<'_> {
+    /// Chooses the way of a search. A metric asked for the first time gets its graph begun here,
+    /// as soon as walking it would pay; until it is there, scans answer.
+    #[must_use]
+    pub fn prepare<'q>(&self, mut request: Request<'q>) -> Prepared<'_, 'q> {
+        let index = self.index;
+        // Not the number of live points: the writer counts a delete before the view contains it.
+        request.limit = request.limit.min(self.slots as usize).max(1);
+        request.ef = request.ef.max(request.limit);
+        let costs = index.costs.of(request.metric);
+        let is_ordinary = kernels::is_ordinary(request.query);
+        if costs.is_unknown() {
+            self.measure_first(&request);
+        }
+        let odd = index.odd().len();
+        let mut prepared = Prepared {
+            view: self,
+            request,
+            plan: Plan::Scan,
+            linked: None,
+            scan_cost: costs.scan(self.slots, 1),
+            walk_cost: costs.walk(request.ef),
+            final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + odd),
+        };
+        if !is_ordinary {
+            prepared.plan = Plan::Exact;
+            prepared.scan_cost = costs.exact(self.slots as usize);
+        } else if (request.ef as u64) < self.live {
+            prepared.consider_graph(costs);
+        }
+        prepared
+    }
+}
+
+impl<'v, 'q> Prepared<'v, 'q> {
+    /// The way this search will go.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// What this search will take, as far as searches before it tell.
+    #[must_use]
+    pub fn cost(&self) -> Duration {
+        let found = match self.plan {
+            Plan::Graph => self.walk_cost,
+            Plan::Scan | Plan::Exact => self.scan_cost,
+        };
+        Duration::from_secs_f32((found + self.final_cost) / 1e9)
+    }
+
+    /// The points that this search looks at, or about as many.
+    pub(super) fn work(&self) -> u64 {
+        match self.plan {
+            Plan::Graph => self.request.ef as u64,
+            Plan::Scan | Plan::Exact => self.view.slots.into(),
+        }
+    }
+
+    /// The same search by a way of the caller's choice: `Graph` only where there is one to walk.
+    #[must_use]
+    pub fn by(mut self, plan: Plan) -> Self {
+        if plan != Plan::Graph || self.linked.is_some() {
+            self.plan = plan;
+        }
+        self
+    }
+
+    pub(super) fn measure(&self) -> Measure<'q> {
+        Measure::new(self.request.metric, self.request.query)
+    }
+
+    pub(super) fn costs(&self) -> &'v MetricCosts {
+        self.view.index.costs.of(self.request.metric)
+    }
+
+    pub(super) fn consider_graph(&mut self, costs: &MetricCosts) {
+        let index = self.view.index;
+        let Some(linked) = index.graph(self.request.metric).current() else {
+            if self.walk_cost < self.scan_cost {
+                index.want_graph(self.request.metric);
+            }
+            return;
+        };
+        if !linked.caught_up() {
+            // Answers are exact until then.
+            return;
+        }
+        self.walk_cost += costs.scan(linked.tail_len(self.view.slots), 1);
+        self.plan = costs.choose(self.request.ef, self.scan_cost, self.walk_cost);
+        self.linked = Some(linked);
+    }
+
+    /// Makes searches that would walk one by one scan instead, where scanning together costs less.
+    pub(super) fn join(searches: &mut [Prepared]) {
+        let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
+        let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));
+        let [first, ..] = searches else { return };
+        if walks == 0 || walks + scans < 2 {
+            return;
+        }
+        let scanning = first.costs().scan(first.view.slots, walks + scans) * walks as f32;
+        let walking = |search: &&mut Prepared| search.plan == Plan::Graph;
+        let walking_cost = searches
+            .iter_mut()
+            .filter(walking)
+            .map(|search| search.walk_cost)
+            .sum();
+        if scanning < walking_cost {
+            for search in searches.iter_mut().filter(walking) {
+                search.plan = Plan::Scan;
+            }
+        }
+    }
+}

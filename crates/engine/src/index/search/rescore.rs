@@ -1,0 +1,66 @@
+//! The final order of candidates, in double precision, ties by insertion.
+
+use std::time::Instant;
+
+use super::{
+    Hit, Prepared, Request,
+    best::{Candidate, reserve},
+};
+use crate::{
+    Result,
+    vectors::{kernels, points::Points},
+};
+
+impl Prepared<'_, '_> {
+    /// The candidates and all points that only double precision can rank, each once.
+    pub(super) fn with_odd(&self, mut slots: Vec<u32>) -> Vec<u32> {
+        let odd = self.view.index.odd();
+        let visible = |&slot: &u32| self.view.contains(slot);
+        slots.extend(odd.iter().copied().filter(visible));
+        slots.sort_unstable();
+        slots.dedup();
+        slots
+    }
+
+    /// The final order of the candidates.
+    pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Vec<Hit>> {
+        let (arena, count) = (&self.view.index.arena, slots.len());
+        let start = Instant::now();
+        let mut ranked: Vec<(f64, u32)> = Vec::new();
+        reserve(&mut ranked, count)?;
+        let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
+        ranked.extend(slots.into_iter().map(rank));
+        if count > 0 {
+            self.costs().note_exact(count, start.elapsed());
+        }
+        ranked.sort_unstable_by(|a, b| {
+            let by_insertion = || arena.sequence(a.1).cmp(&arena.sequence(b.1));
+            a.0.total_cmp(&b.0).then_with(by_insertion)
+        });
+        ranked.truncate(self.request.limit);
+        for &(_, slot) in &ranked {
+            self.view.index.verify(slot)?;
+        }
+        let mut hits = Vec::new();
+        reserve(&mut hits, ranked.len())?;
+        hits.extend(ranked.into_iter().map(|(rank, slot)| Hit {
+            id: arena.id(slot),
+            rank,
+        }));
+        Ok(hits)
+    }
+}
+
+pub fn slots_of(candidates: &[Candidate]) -> Vec<u32> {
+    candidates.iter().map(|candidate| candidate.slot).collect()
+}
+
+pub fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
+    kernels::distance(request.metric, request.query, vector)
+}
+
+/// Candidates to keep for `limit` results: some more, because the order in double precision can
+/// differ from the one in single precision where distances are nearly equal.
+pub fn with_margin(limit: usize) -> usize {
+    limit + limit / 8 + 16
+}

@@ -1,0 +1,76 @@
+//! Running searches that are prepared: alone, at once, or several together.
+
+use std::time::{Duration, Instant};
+
+use super::{Hit, Prepared, plan::Plan};
+use crate::{Result, hnsw::Scratch};
+
+impl Prepared<'_, '_> {
+    /// Answers the search.
+    pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        match self.run_at_once(scratch)? {
+            Some(hits) => Ok(hits),
+            // The graph could not reach enough points that are left, or too many lie in between
+            // that are not: only a scan is sure to.
+            None => self.scan(),
+        }
+    }
+
+    /// Answers the search in the way that it was prepared for, or not at all where a walk does not
+    /// find enough. What it takes is then bounded by the patience of the scratch.
+    pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Hit>>> {
+        match (self.plan, &self.linked) {
+            (Plan::Graph, Some(linked)) => {
+                let hits = self.walk(linked, scratch)?;
+                Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))
+            }
+            (Plan::Exact, _) => self.rank_all().map(Some),
+            _ => {
+                let start = Instant::now();
+                let hits = self.scan()?;
+                self.measure_walk(start.elapsed(), scratch)?;
+                Ok(Some(hits))
+            }
+        }
+    }
+
+    /// Runs searches under one metric that were prepared in one view: those that scan go over the
+    /// points together, then those that do not one after the other, for as long as `goes_on` says
+    /// so, which is told how many candidates there were so far. The rest has no answer.
+    pub fn run_together(
+        mut searches: Vec<Prepared>,
+        scratch: &mut Scratch,
+        goes_on: impl Fn(u64) -> bool,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
+        Prepared::join(&mut searches);
+        let mut answers: Vec<Option<Vec<Hit>>> = searches.iter().map(|_| None).collect();
+        let (together, alone): (Vec<_>, Vec<_>) = searches
+            .iter()
+            .enumerate()
+            .partition(|(_, search)| search.plan == Plan::Scan);
+        let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
+        let start = Instant::now();
+        let found = Prepared::scan_together(&scanning)?;
+        if let Some(first) = scanning.first() {
+            first.measure_walk(start.elapsed(), scratch)?;
+        }
+        let mut work: u64 = 0;
+        for (&(number, search), hits) in together.iter().zip(found) {
+            answers[number] = Some(hits);
+            work = work.saturating_add(search.work());
+        }
+        let mut walked = 0.0;
+        for &(number, search) in &alone {
+            if !goes_on(work) {
+                break;
+            }
+            answers[number] = Some(search.run(scratch)?);
+            work = work.saturating_add(search.work());
+            if search.plan == Plan::Graph {
+                walked += search.walk_cost;
+            }
+        }
+        Prepared::measure_tile(&searches, Duration::from_secs_f32(walked / 1e9));
+        Ok(answers)
+    }
+}

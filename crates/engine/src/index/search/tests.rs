@@ -1,0 +1,273 @@
+use std::time::Duration;
+
+use super::*;
+use crate::index::{
+    Linker,
+    testing::{id, index},
+};
+
+fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+    let mut state = 1_u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32
+    };
+    let vector = |_| (0..dimension).map(|_| random()).collect();
+    (0..count).map(vector).collect()
+}
+
+fn request(query: &[f32], limit: usize, ef: usize) -> Request<'_> {
+    Request {
+        metric: Metric::Euclidean,
+        query,
+        limit,
+        ef,
+    }
+}
+
+fn link_all(index: &Arc<Index>) {
+    let graph = index.graph(Metric::Euclidean);
+    graph.want();
+    let linker = Linker::start(index, 2).unwrap();
+    while graph.current().unwrap().tail_len(index.arena.slots()) > 0 {
+        std::thread::yield_now();
+    }
+    linker.stop();
+}
+
+#[test]
+fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points() {
+    let index = index(&[vec![1.0], vec![1.0], vec![1.0]]);
+    let search = || {
+        let mut scratch = Scratch::new();
+        let hits = index.search(request(&[0.0], usize::MAX, 1), &mut scratch);
+        let number = |hit: &Hit| u128::from_be_bytes(hit.id);
+        hits.unwrap().iter().map(number).collect::<Vec<_>>()
+    };
+    assert!(index.delete(&id(1), 4));
+    assert_eq!(search(), [1, 2, 3]);
+    index.publish(4);
+    assert_eq!(search(), [2, 3]);
+}
+
+#[test]
+fn few_points_are_scanned_and_many_are_walked_by_what_was_measured() {
+    for (count, dimension, ef, expected) in
+        [(200, 64, 100, Plan::Scan), (20_000, 16, 10, Plan::Graph)]
+    {
+        let index = index(&vectors(count, dimension));
+        link_all(&index);
+        let mut scratch = Scratch::new();
+        for query in vectors(50, dimension) {
+            let view = index.view();
+            let search = view.prepare(request(&query, 1, ef));
+            assert_eq!(search.plan(), expected, "{count} points");
+            assert!(search.cost() > Duration::ZERO);
+            search.run(&mut scratch).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_graph_is_not_walked_before_it_has_caught_up() {
+    let index = index(&vectors(20_000, 16));
+    let graph = index.graph(Metric::Euclidean);
+    graph.want();
+    let linked = graph.current().unwrap();
+    let mut scratch = Scratch::new();
+    while linked.graph.len() < 18_000 {
+        let claim = linked.claim(20_000).unwrap();
+        for slot in claim.slots() {
+            linked
+                .graph
+                .insert(&index.arena, slot, &mut scratch)
+                .unwrap();
+        }
+        linked.finish(&claim, 20_000);
+    }
+    let plan = || index.view().prepare(request(&[0.5; 16], 1, 10)).plan();
+    assert_eq!(plan(), Plan::Scan);
+    link_all(&index);
+    assert_eq!(plan(), Plan::Graph);
+}
+
+#[test]
+fn searches_that_scan_together_find_out_that_walks_have_become_cheaper() {
+    let index = index(&vectors(20_000, 16));
+    link_all(&index);
+    let queries = vectors(16, 16);
+    let mut scratch = Scratch::new();
+    let view = index.view();
+    let first = view.prepare(request(&queries[0], 1, 10));
+    assert!(first.cost() > Duration::ZERO);
+    let costs = index.costs.of(Metric::Euclidean);
+    // Far more than walks take, and more than a scan.
+    while costs.walk(10) < 2.0 * costs.scan(20_000, 1) {
+        costs.note_walk(10, 20_000, Duration::from_secs(1));
+    }
+    let prepare = || -> Vec<_> {
+        let prepared = queries
+            .iter()
+            .map(|query| view.prepare(request(query, 1, 10)));
+        prepared.collect()
+    };
+    assert!(prepare().iter().all(|search| search.plan() == Plan::Scan));
+    let walks = (0..20_000).any(|_| {
+        Prepared::run_together(prepare(), &mut scratch, |_| true).unwrap();
+        prepare()[0].plan() == Plan::Graph
+    });
+    assert!(walks);
+}
+
+#[test]
+fn a_graph_is_begun_once_walking_would_pay() {
+    let wants = |count, ef| {
+        let index = index(&vectors(count, 16));
+        let query = [0.5; 16];
+        assert_eq!(
+            index.view().prepare(request(&query, 1, ef)).plan(),
+            Plan::Scan
+        );
+        !index.graphs().is_empty()
+    };
+    assert!(!wants(10, 9), "there is nothing to time yet");
+    assert!(
+        !wants(256, 255),
+        "a walk takes more ranks than there are points"
+    );
+    assert!(wants(50_000, 20));
+}
+
+#[test]
+fn a_breadth_of_all_points_is_scanned_and_exact() {
+    let index = index(&vectors(3_000, 8));
+    link_all(&index);
+    // One more is on its way, which no search sees yet.
+    index
+        .insert(id(3_001), index.arena.location(0), 3_001)
+        .unwrap();
+    let view = index.view();
+    for query in vectors(20, 8) {
+        let mut scratch = Scratch::new();
+        let search = view.prepare(request(&query, 10, 3_000)).by(Plan::Graph);
+        assert_eq!(search.plan(), Plan::Scan);
+        let all = view.prepare(request(&query, 10, 1)).by(Plan::Exact);
+        let expected = all.run(&mut scratch).unwrap();
+        assert_eq!(search.run(&mut scratch).unwrap(), expected);
+    }
+}
+
+/// An index of which all points near the middle are deleted and none is reclaimed.
+fn with_a_hole(vectors: &[Vec<f32>], deleted: usize) -> Arc<Index> {
+    let index = index(vectors);
+    link_all(&index);
+    let request = request(&[0.5; 4], deleted, vectors.len());
+    let nearest = index.search(request, &mut Scratch::new()).unwrap();
+    let sequence = vectors.len() as u64 + 1;
+    for hit in nearest {
+        assert!(index.delete(&hit.id, sequence));
+    }
+    index.publish(sequence);
+    index
+}
+
+#[test]
+fn a_search_that_must_not_take_long_is_given_up_among_deleted_points() {
+    let vectors = vectors(20_000, 4);
+    for deleted in [100, 2_000] {
+        let index = with_a_hole(&vectors, deleted);
+        let view = index.view();
+        let search = view.prepare(request(&[0.5; 4], 10, 20)).by(Plan::Graph);
+        let mut impatient = Scratch::impatient();
+        let at_once = search.run_at_once(&mut impatient).unwrap();
+        let passed = impatient.passed();
+        assert!((deleted.min(1_000)..=1_000).contains(&passed), "{passed}");
+        assert_eq!(at_once.is_some(), deleted < 1_000);
+
+        let mut scratch = Scratch::new();
+        let answer = search.run(&mut scratch).unwrap();
+        let exact = view.prepare(request(&[0.5; 4], 10, 20)).by(Plan::Exact);
+        assert_eq!(answer, exact.run(&mut scratch).unwrap());
+        assert!(at_once.is_none_or(|hits| hits == answer));
+    }
+}
+
+#[test]
+fn deleted_copies_are_not_gone_through_for_long() {
+    let mut vectors = vectors(20_000, 4);
+    vectors[..3_000].fill(vec![0.5; 4]);
+    let index = with_a_hole(&vectors, 2_999);
+    let view = index.view();
+    let search = view.prepare(request(&[0.5; 4], 1, 1)).by(Plan::Graph);
+    let mut impatient = Scratch::impatient();
+    assert_eq!(search.run_at_once(&mut impatient).unwrap(), None);
+    assert_eq!(impatient.passed(), 1_000);
+    let hits = search.run(&mut Scratch::new()).unwrap();
+    assert!(hits[0].rank <= 0.0, "one copy is left");
+}
+
+#[test]
+fn a_walk_finds_a_point_that_its_graph_does_not_hold_yet() {
+    let all = vectors(20_000, 16);
+    let index = index(&all);
+    link_all(&index);
+    // It is as near as the point whose vector it has, and came later.
+    let same = index.arena.location(7);
+    index.insert(id(20_001), same, 20_001).unwrap();
+    index.publish(20_001);
+    let view = index.view();
+    let search = view.prepare(request(&all[7], 2, 10)).by(Plan::Graph);
+    assert_eq!(search.plan(), Plan::Graph);
+    let hits = search.run(&mut Scratch::new()).unwrap();
+    let ids: Vec<_> = hits.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [id(8), id(20_001)]);
+}
+
+#[test]
+fn a_query_beyond_single_precision_is_ranked_in_double() {
+    let index = index(&vectors(20_000, 16));
+    link_all(&index);
+    let view = index.view();
+    let mut far = [1e25; 16];
+    far[3] = 3e25;
+    let search = view.prepare(request(&far, 10, 10));
+    assert_eq!(search.plan(), Plan::Exact);
+    // A graph that could answer changes nothing.
+    assert_eq!(search.by(Plan::Graph).plan(), Plan::Exact);
+}
+
+#[test]
+fn searches_that_nobody_waits_for_are_left_undone() {
+    let index = index(&vectors(20_000, 16));
+    link_all(&index);
+    let queries = vectors(3, 16);
+    let view = index.view();
+    let walk = |query| view.prepare(request(query, 1, 10)).by(Plan::Graph);
+    let walks = queries.iter().map(|query| walk(query)).collect();
+    let goes_on = |work| work < 20;
+    let answers = Prepared::run_together(walks, &mut Scratch::new(), goes_on).unwrap();
+    let done: Vec<_> = answers.iter().map(Option::is_some).collect();
+    assert_eq!(done, [true, true, false]);
+}
+
+#[test]
+fn each_way_gives_the_same_answer_every_time() {
+    let index = index(&vectors(5_000, 8));
+    link_all(&index);
+    let queries = vectors(40, 8);
+    let mut scratch = Scratch::new();
+    for plan in [Plan::Scan, Plan::Graph] {
+        let mut answer_all = || {
+            let answer = |query: &Vec<f32>| {
+                let view = index.view();
+                let search = view.prepare(request(query, 10, 50)).by(plan);
+                assert_eq!(search.plan(), plan);
+                search.run(&mut scratch).unwrap()
+            };
+            queries.iter().map(answer).collect::<Vec<_>>()
+        };
+        let first = answer_all();
+        assert_eq!(answer_all(), first);
+        assert!(first.iter().all(|hits| hits.len() == 10));
+    }
+}

@@ -1,0 +1,81 @@
+//! A search by the graph: the tail is scanned, the rest walked.
+
+use std::{slice, time::Instant};
+
+use super::{
+    Hit, Prepared,
+    best::Candidate,
+    rescore::{slots_of, with_margin},
+    scan::{self, Scan},
+};
+use crate::{
+    Result,
+    hnsw::{Neighbor, Scratch},
+    index::linking::linked::LinkedGraph,
+    vectors::measure::Measure,
+};
+
+impl Prepared<'_, '_> {
+    pub(super) fn walk(&self, linked: &LinkedGraph, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+        let Prepared { view, request, .. } = *self;
+        let start = Instant::now();
+        let measure = self.measure();
+        let wanted = with_margin(request.limit);
+        let mut tail_scan = Scan::new(measure, wanted)?;
+        // The tail first: a point that is linked meanwhile is then met twice rather than missed.
+        let tail = linked.tail(view.slots);
+        let next = tail.next.clone();
+        scan::scan(view.scope(), next, slice::from_mut(&mut tail_scan));
+        let mut best = tail_scan.best;
+        let arena = &view.index.arena;
+        let candidate = |rank, slot| Candidate {
+            rank,
+            slot,
+            sequence: arena.sequence(slot),
+        };
+        for &slot in &tail.refilled {
+            if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) {
+                best.offer(candidate(measure.rank(arena, slot), slot));
+            }
+        }
+        self.walk_graph(linked, &measure, scratch)?;
+        view.index.note_passed(scratch.passed(), request.ef);
+        if scratch.gave_up() {
+            return Ok(Vec::new());
+        }
+        let found = scratch.results().iter();
+        for neighbor in found.clone() {
+            arena.prefetch_hit(neighbor.slot);
+        }
+        for &Neighbor { rank, slot } in found.filter(|found| !tail.contains(found.slot)) {
+            best.offer(candidate(rank, slot));
+        }
+        let mut slots = slots_of(&best.into_sorted());
+        // A walk may miss what equals the query.
+        let accept = |slot| view.contains(slot);
+        let graph = &linked.graph;
+        let patience = scratch.patience();
+        if !graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)? {
+            return Ok(Vec::new());
+        }
+        let hits = self.rank(self.with_odd(slots))?;
+        self.measure_scan(start.elapsed());
+        Ok(hits)
+    }
+
+    pub(super) fn walk_graph(
+        &self,
+        linked: &LinkedGraph,
+        measure: &Measure,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);
+        let accept = |slot| view.contains(slot);
+        let start = Instant::now();
+        let limit = self.request.limit;
+        let graph = &linked.graph;
+        let ranks = graph.search(arena, measure, ef, limit, accept, scratch)?;
+        self.costs().note_walk(ef, ranks, start.elapsed());
+        Ok(())
+    }
+}
