@@ -5,7 +5,7 @@ const INDEX = 'crates/engine/src/index';
 const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
-const REPAIR = 'crates/engine/src/hnsw/repair.rs';
+const REPAIR = 'crates/engine/src/hnsw/delete.rs';
 const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot/mod.rs';
 
@@ -128,8 +128,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'the walk ignores its breadth',
     WALK,
-    'let reach = Reach::of_search(metric, ef, limit);',
-    'let reach = Reach::of_search(metric, limit, limit);',
+    'let stop_rule = StopRule::of_search(metric, ef, limit);',
+    'let stop_rule = StopRule::of_search(metric, limit, limit);',
     BREADTH_TESTS,
   ),
   mutant(
@@ -170,7 +170,7 @@ export const SEARCH_MUTANTS = [
   mutant(
     'a search goes through any number of deleted copies',
     WALK,
-    '} else if !pool.pass_leaf() {',
+    '} else if !beam.pass_leaf() {',
     '} else if false {',
     INDEX_TESTS,
   ),

@@ -2,7 +2,6 @@
 
 use super::{
     Entry, Graph, Neighbor, Scratch,
-    choose::{choose, choose_further},
     levels::draw_level,
     links::{Link, SLOTS},
     ranks::Ranks,
@@ -11,6 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    hnsw::prune::{prune_further, robust_prune},
     sync::atomic::Ordering::AcqRel,
     vectors::{points::Points, quantize::Codes},
 };
@@ -105,24 +105,24 @@ impl Graph {
             scratch,
         )?;
         let breadth = self.params.ef_construction;
-        scratch.pool.begin(breadth, usize::MAX)?;
+        scratch.beam.begin(breadth, usize::MAX)?;
         let patience = self.patience(breadth);
-        scratch.pool.bound_rejected(patience, self.params.m);
+        scratch.beam.bound_rejected(patience, self.params.m);
 
         for layer in (0..=top).rev() {
             self.walk_layer(&mut target, taking, layer, scratch)?;
             let Scratch {
-                pool,
+                beam,
                 ranked,
                 chosen,
                 ..
             } = &mut *scratch;
             ranked.clear();
-            ranked.extend(pool.neighbors());
+            ranked.extend(beam.neighbors());
             if !space.can_tell_apart(new.slot, ranked) {
                 return Ok(Linked::Unsure);
             }
-            choose(space, ranked, self.params.m, chosen);
+            robust_prune(space, ranked, self.params.m, chosen);
             self.links
                 .set(new.slot, layer, chosen.iter().map(|neighbor| neighbor.slot));
         }
@@ -236,7 +236,7 @@ impl Graph {
             let kept = Link::kept(one.slot);
             new == kept || row.iter().any(|place| Link::load(place) == Some(kept))
         }));
-        choose_further(space, ranked, row.len() - row.len() / SPARE, chosen);
+        prune_further(space, ranked, row.len() - row.len() / SPARE, chosen);
         self.links.thin(owner, layer, new, |slot| {
             chosen.iter().any(|one| one.slot == slot)
         });

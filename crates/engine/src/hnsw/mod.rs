@@ -7,28 +7,28 @@
 //!
 //! Any number of threads search without a lock while others insert. Where this differs from the
 //! paper:
-//! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `reach`).
+//! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `stop_rule`).
 //! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
-//!   links: thousands of copies of one vector cost one place in the graph. In the pool of a search
+//!   links: thousands of copies of one vector cost one place in the graph. In the beam of a search
 //!   each takes a place of its own. Points are found by their vectors (see `firsts`).
 //! - A full row is thinned out when a link is to be added, and then takes several.
 //! - Points that a search must not return are walked through without taking one of its places.
-//! - Deleted points are taken out in place, and their slots can be used again (see `repair`).
+//! - Deleted points are taken out in place, and their slots can be used again (see `delete`).
 
+pub mod beam;
 mod build;
-mod choose;
-mod doubt;
+pub mod code_error;
+pub mod delete;
 mod entries;
 mod firsts;
 mod levels;
 mod links;
-mod pool;
+pub mod prune;
 mod ranks;
-mod reach;
-mod repair;
 mod save;
 mod search;
 mod space;
+pub mod stop_rule;
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests;
@@ -37,13 +37,13 @@ mod visited;
 pub use crate::vectors::neighbor::Neighbor;
 use crate::{
     Metric,
+    hnsw::beam::Beam,
     sync::atomic::{AtomicU32, Ordering::Acquire},
     vectors::quantize::Code,
 };
 use entries::{Entries, Entry};
 use firsts::Firsts;
 use links::Links;
-use pool::Pool;
 use visited::Visited;
 
 /// How densely a graph is linked.
@@ -167,7 +167,7 @@ pub struct Scratch {
     /// Whether its searches must not take long.
     is_impatient: bool,
     visited: Visited,
-    pool: Pool,
+    beam: Beam,
     /// Points just met, with their ranks.
     fresh: Vec<Neighbor>,
     /// Where a walk begins, with their ranks.
@@ -214,7 +214,7 @@ impl Scratch {
     /// The points that the last search went through and may not return.
     #[must_use]
     pub fn passed(&self) -> usize {
-        self.pool.passed()
+        self.beam.passed()
     }
 
     /// The points found by the last search, closest first, ties by slot.
@@ -227,6 +227,6 @@ impl Scratch {
     /// may lie behind them.
     #[must_use]
     pub fn gave_up(&self) -> bool {
-        self.pool.gave_up()
+        self.beam.gave_up()
     }
 }

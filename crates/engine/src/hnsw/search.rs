@@ -2,13 +2,15 @@
 
 use super::{
     Entry, Graph, Neighbor, Scratch,
-    doubt::{Error, SAMPLE},
     links::Link,
     ranks::{ByVector, Ranks},
-    reach::Reach,
 };
 use crate::{
     Result,
+    hnsw::{
+        code_error::{CodeError, SAMPLE},
+        stop_rule::StopRule,
+    },
     vectors::{
         measure::Measure,
         points::Points,
@@ -22,8 +24,8 @@ const APPROACH: usize = 2;
 /// As many for an insertion: a point in the wrong place is hard to find for good.
 pub(super) const INSERT_APPROACH: usize = 16;
 
-/// A walk takes candidates together only if its pool has room for so many times as many: in a small
-/// pool those taken early would often have been pushed out.
+/// A walk takes candidates together only if its beam has room for so many times as many: in a small
+/// beam those taken early would often have been pushed out.
 const LEAST_BREADTH: usize = 12;
 
 /// The links of a candidate that comes before so many others are fetched at once: it will be
@@ -89,7 +91,7 @@ impl Graph {
     ) -> Result<u64> {
         let ef = ef.max(limit);
         let metric = measure.metric();
-        let reach = Reach::of_search(metric, ef, limit);
+        let stop_rule = StopRule::of_search(metric, ef, limit);
         let by_vector = ByVector {
             points,
             measure: *measure,
@@ -99,52 +101,52 @@ impl Graph {
             let mut code = std::mem::take(&mut scratch.code);
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
-            let walked = self.walk(by_code, points, ef, reach, &accept, scratch);
+            let walked = self.walk(by_code, points, ef, stop_rule, &accept, scratch);
             evaluations = walked?;
-            let is_sure = scratch.rank_again(by_code, by_vector, reach.most, limit);
+            let is_sure = scratch.rank_again(by_code, by_vector, stop_rule.most, limit);
             scratch.code = code;
             if is_sure || scratch.gave_up() {
                 return Ok(evaluations);
             }
         }
-        evaluations += self.walk(by_vector, points, ef, reach, &accept, scratch)?;
-        let Scratch { pool, results, .. } = scratch;
+        evaluations += self.walk(by_vector, points, ef, stop_rule, &accept, scratch)?;
+        let Scratch { beam, results, .. } = scratch;
         results.clear();
-        results.extend(pool.neighbors().take(limit));
+        results.extend(beam.neighbors().take(limit));
         Ok(evaluations)
     }
 
-    /// Fills the pool with the points of layer 0 that are closest by `ranks`.
+    /// Fills the beam with the points of layer 0 that are closest by `ranks`.
     fn walk<R: Ranks, P: Points>(
         &self,
         ranks: R,
         points: &P,
         ef: usize,
-        reach: Reach,
+        stop_rule: StopRule,
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        scratch.pool.begin(ef, self.links.capacity())?;
+        scratch.beam.begin(ef, self.links.capacity())?;
         let Some(highest) = self.entries.highest() else {
             return Ok(0);
         };
         let mut target = Target::new(ranks);
         self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
         scratch.visited.begin(self.links.capacity())?;
-        scratch.pool.begin(reach.most, self.links.capacity())?;
-        scratch.pool.bound_reach(reach);
+        scratch.beam.begin(stop_rule.most, self.links.capacity())?;
+        scratch.beam.set_stop_rule(stop_rule);
         let patience = self.patience(ef).min(scratch.patience());
-        scratch.pool.bound_rejected(patience, 0);
+        scratch.beam.bound_rejected(patience, 0);
         for index in 0..scratch.starts.len() {
             let start = scratch.starts[index];
-            if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
+            if scratch.visited.insert(start.slot) && scratch.beam.admits(start.rank) {
                 self.offer(start, accept, scratch)?;
             }
         }
         while self.expand(&mut target, 0, scratch) {
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];
-                if scratch.pool.admits(neighbor.rank) {
+                if scratch.beam.admits(neighbor.rank) {
                     self.offer(neighbor, accept, scratch)?;
                 }
             }
@@ -152,7 +154,7 @@ impl Graph {
         Ok(target.evaluations)
     }
 
-    /// Takes a point and its twins into the pool as far as they are close enough.
+    /// Takes a point and its twins into the beam as far as they are close enough.
     #[inline]
     fn offer(
         &self,
@@ -160,21 +162,21 @@ impl Graph {
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let pool = &mut scratch.pool;
+        let beam = &mut scratch.beam;
         if accept(neighbor.slot) {
-            if pool.accept(neighbor) < SOON {
+            if beam.accept(neighbor) < SOON {
                 self.links.prefetch(neighbor.slot);
             }
         } else {
-            pool.reject(neighbor)?;
+            beam.reject(neighbor)?;
         }
         for slot in self.links.twins(neighbor.slot) {
-            if !pool.admits(neighbor.rank) {
+            if !beam.admits(neighbor.rank) {
                 break;
             }
             if accept(slot) {
-                pool.accept_leaf(Neighbor { slot, ..neighbor });
-            } else if !pool.pass_leaf() {
+                beam.accept_leaf(Neighbor { slot, ..neighbor });
+            } else if !beam.pass_leaf() {
                 break;
             }
         }
@@ -193,7 +195,7 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let level = self.enter(target, highest, layer, scratch);
-        scratch.pool.begin(breadth, usize::MAX)?;
+        scratch.beam.begin(breadth, usize::MAX)?;
         let taking = Taking {
             points,
             takes: Takes::Any,
@@ -201,7 +203,7 @@ impl Graph {
         for layer in (layer + 1..=level).rev() {
             self.walk_layer(target, &taking, layer, scratch)?;
             scratch.starts.clear();
-            scratch.starts.extend(scratch.pool.neighbors());
+            scratch.starts.extend(scratch.beam.neighbors());
         }
         Ok(())
     }
@@ -230,9 +232,9 @@ impl Graph {
         level
     }
 
-    /// Fills the pool, which holds where to begin, with the points closest to the target in one
+    /// Fills the beam, which holds where to begin, with the points closest to the target in one
     /// layer: the walk of an insertion, which sees every linked point and no twins. It begins at
-    /// `scratch.starts` as well, which are not in the pool where nothing may be linked to them.
+    /// `scratch.starts` as well, which are not in the beam where nothing may be linked to them.
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
@@ -241,23 +243,23 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<()> {
         scratch.visited.begin(self.links.capacity())?;
-        scratch.pool.restart();
-        for neighbor in scratch.pool.neighbors() {
+        scratch.beam.restart();
+        for neighbor in scratch.beam.neighbors() {
             scratch.visited.insert(neighbor.slot);
         }
         for &start in &scratch.starts {
-            if scratch.visited.insert(start.slot) && scratch.pool.admits(start.rank) {
-                self.meet(taking, start, &mut scratch.pool)?;
+            if scratch.visited.insert(start.slot) && scratch.beam.admits(start.rank) {
+                self.meet(taking, start, &mut scratch.beam)?;
             }
         }
         while self.expand(target, layer, scratch) {
             for &neighbor in &scratch.fresh {
-                if scratch.pool.admits(neighbor.rank) {
-                    self.meet(taking, neighbor, &mut scratch.pool)?;
+                if scratch.beam.admits(neighbor.rank) {
+                    self.meet(taking, neighbor, &mut scratch.beam)?;
                 }
             }
             if layer == 0
-                && let Some(next) = scratch.pool.upcoming().next()
+                && let Some(next) = scratch.beam.upcoming().next()
             {
                 self.links.prefetch(next);
             }
@@ -265,16 +267,16 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes the next few candidates from the pool, ranks what they link to, as far as this walk
+    /// Takes the next few candidates from the beam, ranks what they link to, as far as this walk
     /// has not seen it, and leaves in `scratch.fresh` what is close enough for now; false if no
     /// candidate is left.
     #[inline]
     fn expand<R: Ranks>(&self, target: &mut Target<R>, layer: u8, scratch: &mut Scratch) -> bool {
         scratch.fresh.clear();
-        let abreast = (scratch.pool.breadth() / LEAST_BREADTH).clamp(1, R::ABREAST);
+        let abreast = (scratch.beam.breadth() / LEAST_BREADTH).clamp(1, R::ABREAST);
         let mut count = 0;
         while count < abreast
-            && let Some(slot) = scratch.pool.next()
+            && let Some(slot) = scratch.beam.next()
         {
             let listed = scratch.fresh.len();
             self.list_unseen(slot, layer, scratch);
@@ -282,13 +284,13 @@ impl Graph {
             count += 1;
         }
         if layer == 0 {
-            for slot in scratch.pool.upcoming().take(abreast) {
+            for slot in scratch.beam.upcoming().take(abreast) {
                 self.links.prefetch(slot);
             }
         }
-        let Scratch { fresh, pool, .. } = scratch;
+        let Scratch { fresh, beam, .. } = scratch;
         target.rank_all(fresh);
-        keep(fresh, |neighbor| pool.admits(neighbor.rank));
+        keep(fresh, |neighbor| beam.admits(neighbor.rank));
         count > 0
     }
 
@@ -321,22 +323,22 @@ fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
 }
 
 impl Scratch {
-    /// Puts the `limit` closest candidates of a pool by codes into the results, by the ranks of
+    /// Puts the `limit` closest candidates of a beam by codes into the results, by the ranks of
     /// their vectors; false if the codes cannot tell the candidates apart.
     ///
     /// How far codes are off shows in the candidates ranked first, which are those whose codes
     /// flatter them, and follows from the steps of the codes; the others are ranked only as far as
-    /// they could be closer. If that is as far as a full pool, one of `size`, reaches, closer ones
+    /// they could be closer. If that is as far as a full beam, one of `size`, reaches, closer ones
     /// may not be in it. Whether codes can be trusted is asked of the closest alone.
     fn rank_again<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
-        let Scratch { pool, results, .. } = self;
+        let Scratch { beam, results, .. } = self;
         let surely = limit.max(SAMPLE);
-        let mut candidates = pool.neighbors();
+        let mut candidates = beam.neighbors();
         results.clear();
         results.extend(candidates.by_ref().take(surely));
-        let error = Error::of(results, ranks);
+        let error = CodeError::of(results, ranks);
         // Those farther away may be of another cluster, from which any code tells them apart.
-        let nearest = pool.neighbors().take(surely.saturating_mul(2));
+        let nearest = beam.neighbors().take(surely.saturating_mul(2));
         if !error.is_small_for(nearest) {
             return false;
         }
@@ -347,8 +349,8 @@ impl Scratch {
         };
         let seen = error.differences.most + error.differences.span();
         let reach = last.rank + seen.max(codes.margin(last.slot, last.rank));
-        let farthest = pool.neighbors().next_back();
-        if pool.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < reach) {
+        let farthest = beam.neighbors().next_back();
+        if beam.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < reach) {
             return false;
         }
         for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= reach) {

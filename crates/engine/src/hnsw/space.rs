@@ -3,11 +3,11 @@
 
 use super::{
     Neighbor,
-    doubt::{Error, SAMPLE},
     ranks::{ByVector, Ranks},
 };
 use crate::{
     Metric,
+    hnsw::code_error::{CodeError, SAMPLE},
     vectors::{
         measure::Measure,
         points::Points,
@@ -107,6 +107,6 @@ impl<P: Points> Space for InCodes<'_, P> {
         sample.copy_from_slice(some);
         // As many as get links, about. Those farther away may be of another cluster.
         let nearest = candidates.iter().take(4 * SAMPLE).copied();
-        Error::of(sample, self.vectors.of(slot)).is_small_for(nearest)
+        CodeError::of(sample, self.vectors.of(slot)).is_small_for(nearest)
     }
 }

@@ -1,5 +1,5 @@
 //! Giving the slots of deleted points to new ones: the linking threads go round after round through
-//! the steps of [`hnsw::repair`](crate::hnsw), all graphs together, a piece at a time between
+//! the steps of [`hnsw`](crate::hnsw), all graphs together, a piece at a time between
 //! the points that they link.
 //!
 //! A round has three waits. What it waits for is that every search, look-up and claim of the linking

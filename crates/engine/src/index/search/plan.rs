@@ -23,7 +23,7 @@ pub enum Plan {
     Exact,
 }
 
-/// Ranks that a walk takes for each place of its candidate pool, until walks have been counted: 8
+/// Ranks that a walk takes for each place of its beam, until walks have been counted: 8
 /// to 16 on real sets of 40,000 to 200,000 points at M = 16.
 const RANKS_PER_PLACE: f32 = 14.0;
 
@@ -51,7 +51,7 @@ pub struct MetricCosts {
     walked: Average,
     /// A rank in double precision.
     exact: Average,
-    /// Ranks for each place of the pool, by breadth.
+    /// Ranks for each place of the beam, by breadth.
     ranks_per_place: [Average; BREADTHS],
     /// A bit for each class of breadths: whether the last search of it walked.
     walks: AtomicU32,

@@ -19,7 +19,7 @@ const LEEWAY: usize = 2;
 
 /// How far a search walks, given how far what it has found is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
+pub(super) struct StopRule {
     /// The place in order of the candidate that everything is compared with.
     pub place: usize,
     /// How many times as far away, in ranks, a candidate may be.
@@ -30,9 +30,9 @@ pub(super) struct Reach {
     pub most: usize,
 }
 
-impl Reach {
+impl StopRule {
     /// Everything.
-    pub const ALL: Reach = Reach {
+    pub const ALL: StopRule = StopRule {
         place: usize::MAX,
         factor: f32::INFINITY,
         least: usize::MAX,
@@ -50,13 +50,13 @@ impl Reach {
             Metric::Manhattan => farther,
             // Counts of positions lie so close together that they say nothing of this.
             Metric::Hamming => {
-                return Reach {
+                return StopRule {
                     most: ef,
                     ..Self::ALL
                 };
             }
         };
-        Reach {
+        StopRule {
             place: limit - 1,
             factor,
             least: ef / LEEWAY,
@@ -77,23 +77,23 @@ mod tests {
 
     #[test]
     fn a_search_for_all_that_it_may_hold_goes_no_farther_than_the_last() {
-        let reach = Reach::of_search(Metric::Euclidean, 10, 10);
-        assert_eq!((reach.place, reach.least), (9, 5));
-        assert!(reach.excludes(2.1, 2.0));
-        assert!(!reach.excludes(2.0, 2.0));
+        let rule = StopRule::of_search(Metric::Euclidean, 10, 10);
+        assert_eq!((rule.place, rule.least), (9, 5));
+        assert!(rule.excludes(2.1, 2.0));
+        assert!(!rule.excludes(2.0, 2.0));
     }
 
     #[test]
     fn a_greater_breadth_reaches_farther_and_farther_in_squares_than_in_distances() {
-        let factor = |metric, ef| Reach::of_search(metric, ef, 10).factor;
+        let factor = |metric, ef| StopRule::of_search(metric, ef, 10).factor;
         assert!(factor(Metric::Cosine, 400) > factor(Metric::Cosine, 100));
         assert!(factor(Metric::Cosine, 100) > factor(Metric::Manhattan, 100));
     }
 
     #[test]
     fn a_rank_below_zero_still_reaches_upwards() {
-        let reach = Reach::of_search(Metric::Euclidean, 1_000, 1);
-        assert!(!reach.excludes(-0.9, -1.0));
-        assert!(reach.excludes(1.5, -1.0));
+        let rule = StopRule::of_search(Metric::Euclidean, 1_000, 1);
+        assert!(!rule.excludes(-0.9, -1.0));
+        assert!(rule.excludes(1.5, -1.0));
     }
 }

@@ -1,12 +1,11 @@
-//! The candidate pool of a walk: the closest points found so far and those still to be expanded.
+//! The beam of a walk: the closest points found so far and those still to be expanded.
 
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, TryReserveError},
 };
 
-use super::reach::Reach;
-use crate::{Error, Result, vectors::neighbor::Neighbor};
+use crate::{Error, Result, hnsw::stop_rule::StopRule, vectors::neighbor::Neighbor};
 
 /// A neighbour packed into one number that orders like it: the rank, the slot and, in the lowest
 /// bit, whether the candidate is expanded already.
@@ -50,14 +49,14 @@ const STRIDE: usize = 8;
 /// walks through but may not return wait in a heap of their own, for there can be any number of
 /// them; they never take one of the `ef` places.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct Beam {
     ef: usize,
     accepted: Vec<Candidate>,
     /// Every candidate before this one has been expanded.
     cursor: usize,
-    /// The rank of the farthest point of a full pool.
+    /// The rank of the farthest point of a full beam.
     bound: f32,
-    reach: Reach,
+    stop_rule: StopRule,
     rejected: BinaryHeap<Reverse<Candidate>>,
     /// Rejected points to expand before giving up on them.
     patience: usize,
@@ -68,14 +67,14 @@ pub(super) struct Pool {
     passed: usize,
 }
 
-impl Default for Pool {
+impl Default for Beam {
     fn default() -> Self {
-        Pool {
+        Beam {
             ef: 0,
             accepted: Vec::new(),
             cursor: 0,
             bound: f32::NEG_INFINITY,
-            reach: Reach::ALL,
+            stop_rule: StopRule::ALL,
             rejected: BinaryHeap::new(),
             patience: usize::MAX,
             least: 0,
@@ -85,15 +84,15 @@ impl Default for Pool {
     }
 }
 
-impl Pool {
-    /// Empties the pool and makes room for `ef` candidates, of at most `points` that exist.
+impl Beam {
+    /// Empties the beam and makes room for `ef` candidates, of at most `points` that exist.
     pub fn begin(&mut self, ef: usize, points: usize) -> Result<()> {
         self.ef = ef.clamp(1, points.max(1));
         self.accepted.clear();
         self.rejected.clear();
         self.cursor = 0;
         self.bound = f32::NEG_INFINITY;
-        self.reach = Reach::ALL;
+        self.stop_rule = StopRule::ALL;
         self.patience = usize::MAX;
         self.gave_up = false;
         self.passed = 0;
@@ -102,9 +101,9 @@ impl Pool {
             .map_err(|error| out_of_memory(&error))
     }
 
-    /// Ends the walk at what is out of reach.
-    pub fn bound_reach(&mut self, reach: Reach) {
-        self.reach = reach;
+    /// Ends the walk by this rule.
+    pub fn set_stop_rule(&mut self, rule: StopRule) {
+        self.stop_rule = rule;
     }
 
     /// Gives up on rejected points once so many of them have been expanded, but not before `least`
@@ -154,7 +153,7 @@ impl Pool {
         self.ef
     }
 
-    /// Whether a point of this rank is closer than the farthest of a full pool.
+    /// Whether a point of this rank is closer than the farthest of a full beam.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
         // No branch: which points are close enough is what a processor cannot foretell.
@@ -210,7 +209,7 @@ impl Pool {
     }
 
     /// The closest point not expanded yet, which now counts as expanded; none when the rest is
-    /// farther than the pool's bound or out of reach.
+    /// farther than the beam's bound or excluded by the stop rule.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         if !self.rejected.is_empty()
@@ -229,11 +228,11 @@ impl Pool {
 
     #[inline]
     fn is_out_of_reach(&self, rank: f32) -> bool {
-        self.cursor >= self.reach.least
+        self.cursor >= self.stop_rule.least
             && self
                 .accepted
-                .get(self.reach.place)
-                .is_some_and(|found| self.reach.excludes(rank, found.neighbor().rank))
+                .get(self.stop_rule.place)
+                .is_some_and(|found| self.stop_rule.excludes(rank, found.neighbor().rank))
     }
 
     /// The points that come next unless closer ones are found before.
@@ -284,7 +283,7 @@ impl Pool {
 }
 
 fn out_of_memory(error: &TryReserveError) -> Error {
-    Error::Internal(format!("candidate pool: {error}"))
+    Error::Internal(format!("beam: {error}"))
 }
 
 #[cfg(test)]
@@ -296,93 +295,93 @@ mod tests {
         Neighbor { rank, slot }
     }
 
-    fn offer(pool: &mut Pool, neighbor: Neighbor, accepted: bool) {
-        if pool.admits(neighbor.rank) {
+    fn offer(beam: &mut Beam, neighbor: Neighbor, accepted: bool) {
+        if beam.admits(neighbor.rank) {
             if accepted {
-                pool.accept(neighbor);
+                beam.accept(neighbor);
             } else {
-                pool.reject(neighbor).unwrap();
+                beam.reject(neighbor).unwrap();
             }
         }
     }
 
     #[test]
     fn a_full_pool_keeps_the_closest_and_refuses_what_is_not_closer() {
-        let mut pool = Pool::default();
-        pool.begin(2, 10).unwrap();
+        let mut beam = Beam::default();
+        beam.begin(2, 10).unwrap();
         for (rank, slot) in [(3.0, 1), (1.0, 2), (2.0, 3), (2.0, 0), (4.0, 4)] {
-            offer(&mut pool, at(rank, slot), true);
+            offer(&mut beam, at(rank, slot), true);
         }
-        assert!(pool.neighbors().eq([at(1.0, 2), at(2.0, 3)]));
-        assert!(!pool.admits(2.0));
-        assert!(!pool.admits(f32::NAN));
+        assert!(beam.neighbors().eq([at(1.0, 2), at(2.0, 3)]));
+        assert!(!beam.admits(2.0));
+        assert!(!beam.admits(f32::NAN));
     }
 
     #[test]
     fn candidates_are_expanded_closest_first_even_when_a_closer_one_comes_late() {
-        let mut pool = Pool::default();
-        pool.begin(3, 10).unwrap();
-        pool.accept(at(2.0, 2));
-        pool.accept(at(3.0, 3));
-        assert_eq!(pool.next(), Some(2));
-        pool.accept(at(1.0, 1));
-        pool.accept_leaf(at(1.5, 9));
-        assert_eq!(pool.next(), Some(1));
-        assert_eq!(pool.next(), None, "3 was pushed out and 9 has no links");
+        let mut beam = Beam::default();
+        beam.begin(3, 10).unwrap();
+        beam.accept(at(2.0, 2));
+        beam.accept(at(3.0, 3));
+        assert_eq!(beam.next(), Some(2));
+        beam.accept(at(1.0, 1));
+        beam.accept_leaf(at(1.5, 9));
+        assert_eq!(beam.next(), Some(1));
+        assert_eq!(beam.next(), None, "3 was pushed out and 9 has no links");
     }
 
     #[test]
     fn rejected_candidates_are_given_up_when_there_are_too_many_and_enough_is_found() {
-        let mut pool = Pool::default();
-        pool.begin(5, 10).unwrap();
-        pool.bound_rejected(2, 1);
+        let mut beam = Beam::default();
+        beam.begin(5, 10).unwrap();
+        beam.bound_rejected(2, 1);
         for slot in 1..6 {
-            pool.reject(at(slot as f32, slot)).unwrap();
+            beam.reject(at(slot as f32, slot)).unwrap();
         }
-        let walked: Vec<_> = (0..3).map_while(|_| pool.next()).collect();
+        let walked: Vec<_> = (0..3).map_while(|_| beam.next()).collect();
         assert_eq!(walked, [1, 2, 3], "nothing is found yet");
-        assert!(!pool.gave_up());
-        pool.accept(at(9.0, 9));
-        assert_eq!(pool.next(), Some(9));
-        assert_eq!(pool.next(), None);
-        assert!(pool.gave_up());
+        assert!(!beam.gave_up());
+        beam.accept(at(9.0, 9));
+        assert_eq!(beam.next(), Some(9));
+        assert_eq!(beam.next(), None);
+        assert!(beam.gave_up());
     }
 
     #[test]
     fn rejected_candidates_take_no_place_and_are_dropped_beyond_the_bound() {
-        let mut pool = Pool::default();
-        pool.begin(1, 10).unwrap();
+        let mut beam = Beam::default();
+        beam.begin(1, 10).unwrap();
         for slot in 1..5 {
-            offer(&mut pool, at(slot as f32, slot), false);
+            offer(&mut beam, at(slot as f32, slot), false);
         }
-        assert_eq!(pool.next(), Some(1));
-        pool.accept(at(2.5, 9));
-        assert_eq!(pool.next(), Some(2));
-        assert_eq!(pool.next(), Some(9));
+        assert_eq!(beam.next(), Some(1));
+        beam.accept(at(2.5, 9));
+        assert_eq!(beam.next(), Some(2));
+        assert_eq!(beam.next(), Some(9));
         assert_eq!(
-            pool.next(),
+            beam.next(),
             None,
             "3 and 4 are farther than the one accepted"
         );
-        assert!(pool.neighbors().eq([at(2.5, 9)]));
+        assert!(beam.neighbors().eq([at(2.5, 9)]));
     }
 
     #[test]
     fn candidates_out_of_reach_are_not_expanded_once_enough_are() {
-        let mut pool = Pool::default();
-        pool.begin(8, 10).unwrap();
-        pool.bound_reach(Reach::of_search(Metric::Euclidean, 4, 2));
-        pool.accept(at(3.0, 1));
-        pool.accept(at(9.0, 2));
-        assert_eq!(pool.next(), Some(1));
-        assert_eq!(pool.next(), Some(2), "it is one of the two looked for");
+        let mut beam = Beam::default();
+        beam.begin(8, 10).unwrap();
+        beam.set_stop_rule(StopRule::of_search(Metric::Euclidean, 4, 2));
+        beam.accept(at(3.0, 1));
+        beam.accept(at(9.0, 2));
+        assert_eq!(beam.next(), Some(1));
+        assert_eq!(beam.next(), Some(2), "it is one of the two looked for");
         for (rank, slot) in [(1.0, 3), (1.01, 4), (2.9, 5)] {
-            pool.accept(at(rank, slot));
+            beam.accept(at(rank, slot));
         }
-        pool.reject(at(1.02, 6)).unwrap();
-        pool.reject(at(2.8, 7)).unwrap();
-        let walked: Vec<_> = (0..9).map_while(|_| pool.next()).collect();
+        beam.reject(at(1.02, 6)).unwrap();
+        beam.reject(at(2.8, 7)).unwrap();
+        let walked: Vec<_> = (0..9).map_while(|_| beam.next()).collect();
         assert_eq!(walked, [3, 4, 6], "5 and 7 are more than twice as far");
-        assert_eq!(pool.neighbors().len(), 5);
+        assert_eq!(beam.neighbors().len(), 5);
     }
 }

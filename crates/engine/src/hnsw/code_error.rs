@@ -7,7 +7,7 @@ pub(super) const SAMPLE: usize = 8;
 
 /// What ranking a sample both ways shows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Error {
+pub(super) struct CodeError {
     /// Ranks by code less those by vector. A difference that all share does no harm: it changes no
     /// order.
     pub differences: Extent,
@@ -38,7 +38,7 @@ impl Extent {
     }
 }
 
-impl Error {
+impl CodeError {
     /// Gives candidates ranked by their codes the ranks of their vectors, and compares.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
         by_vector.prefetch_all(candidates);
@@ -49,7 +49,7 @@ impl Error {
             differences.include(by_code - candidate.rank);
             ranks.include(candidate.rank);
         }
-        Error { differences, ranks }
+        CodeError { differences, ranks }
     }
 
     /// Whether the order of candidates, closest first by code, says anything: it does if ranks

@@ -1,18 +1,19 @@
-//! Which links a point should have: the neighbour selection of the paper.
+//! Which links a point should have: the paper's neighbour selection, with the factor of `DiskANN`'s
+//! robust prune.
 
 use super::{Neighbor, ranks::Ranks, space::Space};
 use crate::Metric;
 
-/// How much longer, in ranks, the way by a closer link may be before it counts as a detour: a link
-/// is chosen more often than at 1, the value of the paper. Vamana has such a factor (`DiskANN`,
-/// Subramanya et al., 2019). Measured at recall 0.95 and 0.99, a tenth takes 11 and 12 % fewer
+/// How much longer, in ranks, the way by a closer link may be before it counts as a detour: above 1,
+/// the value of the paper, fewer links are pruned. It is the alpha of Vamana (`DiskANN`, Subramanya
+/// et al., 2019). Measured at recall 0.95 and 0.99, a tenth takes 11 and 12 % fewer
 /// ranks on sentence embeddings and as many or 3 % fewer on SIFT; a fifth is worse again.
 ///
 /// Under Manhattan ranks are distances, not their squares, and half of that is as much: a tenth
 /// takes 2 and 5 % more ranks on sentence embeddings, and 2 % more on SIFT.
 ///
 /// Under Hamming, where the ranks of most points lie within a tenth, it takes more ranks than without.
-fn detour(metric: Metric) -> f32 {
+fn alpha(metric: Metric) -> f32 {
     match metric {
         Metric::Hamming => 1.0,
         Metric::Manhattan => 1.05,
@@ -20,22 +21,22 @@ fn detour(metric: Metric) -> f32 {
     }
 }
 
-/// Chooses up to `count` of the candidates for the links of a point, closest candidate first: those
-/// that lead elsewhere than the ones chosen before, then the closest of the rest (algorithm 4 of
-/// the paper, which keeps pruned connections).
-pub(super) fn choose<S: Space>(
+/// Prunes the candidates for the links of a point, closest first, to `count` at most: it keeps each
+/// that leads elsewhere than the ones kept before, then the closest of the rest (algorithm 4 of the
+/// paper, which keeps pruned connections).
+pub(super) fn robust_prune<S: Space>(
     space: S,
     candidates: &[Neighbor],
     count: usize,
     chosen: &mut Vec<Neighbor>,
 ) {
     chosen.clear();
-    choose_further(space, candidates, count, chosen);
+    prune_further(space, candidates, count, chosen);
 }
 
 /// Goes on choosing, beside those that are chosen already and are not candidates, until there are
 /// `count` in all.
-pub(super) fn choose_further<S: Space>(
+pub(super) fn prune_further<S: Space>(
     space: S,
     candidates: &[Neighbor],
     count: usize,
@@ -66,7 +67,7 @@ pub(super) fn choose_further<S: Space>(
 /// where ranks are small integers: under Hamming, recall at equal effort rises with it.
 fn leads_elsewhere<S: Space>(space: S, candidate: Neighbor, others: &[Neighbor]) -> bool {
     let ranks = space.of(candidate.slot);
-    let detour = detour(space.metric());
+    let detour = alpha(space.metric());
     others
         .iter()
         .all(|other| candidate.rank <= detour * ranks.rank(other.slot))

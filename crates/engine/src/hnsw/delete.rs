@@ -22,16 +22,15 @@ use std::ops::Range;
 use super::{
     Entry, Graph, Neighbor, Scratch,
     build::Linked,
-    choose::choose_further,
     levels::scramble,
     links::Link,
-    pool::Pool,
     ranks::Ranks,
     search::{Takes, Taking},
     space::{InCodes, Space},
 };
 use crate::{
     Error, Result,
+    hnsw::{beam::Beam, prune::prune_further},
     sync::{
         atomic::{AtomicU32, Ordering::AcqRel},
         yield_now,
@@ -79,20 +78,20 @@ impl Graph {
         ))
     }
 
-    /// Takes a point that an insertion has met, and that is close enough, into its pool: as a
+    /// Takes a point that an insertion has met, and that is close enough, into its beam: as a
     /// candidate, or to be walked through only.
     #[inline]
     pub(super) fn meet<P: Points>(
         &self,
         taking: &Taking<P>,
         met: Neighbor,
-        pool: &mut Pool,
+        beam: &mut Beam,
     ) -> Result<()> {
         if self.takes_links(taking, met.slot) {
-            pool.accept(met);
+            beam.accept(met);
             Ok(())
         } else {
-            pool.reject(met)
+            beam.reject(met)
         }
     }
 
@@ -434,7 +433,7 @@ impl Graph {
         let Scratch { ranked, chosen, .. } = &mut *scratch;
         let staying = chosen.len();
         let count = self.links.of(owner, layer).count();
-        choose_further(space, ranked, count, chosen);
+        prune_further(space, ranked, count, chosen);
         let mut linked = reserved(chosen.len())?;
         linked.extend(chosen.iter().map(|one| one.slot));
         self.replace_leaving(owner, layer, &linked[staying..], scratch);
