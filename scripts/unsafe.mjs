@@ -8,7 +8,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import process from 'node:process';
 
-/** Processor features to compile for, a run of miri each: the scalar twins, then each SIMD level. */
+/** Processor features to compile for, a run of miri each: the scalar variants, then each SIMD level. */
 const LEVELS = {
   x64: ['', '+avx2,+fma', '+avx2,+fma,+avx512f,+avx512vnni'],
 };

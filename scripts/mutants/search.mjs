@@ -135,8 +135,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'copies of a point are not found',
     WALK,
-    'for slot in self.links.twins(neighbor.slot) {',
-    'for slot in self.links.twins(neighbor.slot).take(0) {',
+    'for slot in self.links.duplicates(neighbor.slot) {',
+    'for slot in self.links.duplicates(neighbor.slot).take(0) {',
     GRAPH_TESTS,
   ),
   mutant(

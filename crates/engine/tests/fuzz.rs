@@ -426,7 +426,7 @@ fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     });
     let notes = open_aged(folder.path()).unwrap().notes().join(" ");
     assert!(
-        notes.contains("a chain of twins that is not one"),
+        notes.contains("a chain of duplicates that is not one"),
         "{notes}"
     );
     open_and_use(folder.path()).unwrap();

@@ -38,10 +38,11 @@ impl Graph {
         };
         self.links.reserve(slot, new.level)?;
         let linked = self.link_somewhere(points, new, scratch)?;
-        if linked != Linked::AsTwin {
+        if linked != Linked::AsDuplicate {
             self.firsts.enter(points, slot)?;
         }
-        self.links.finish(slot, new.level, linked == Linked::AsTwin);
+        self.links
+            .finish(slot, new.level, linked == Linked::AsDuplicate);
         self.len.fetch_add(1, AcqRel);
         Ok(())
     }
@@ -57,8 +58,8 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let taking = Taking { points, takes };
-        if self.join_twins(&taking, new.slot) {
-            return Ok(Linked::AsTwin);
+        if self.join_duplicates(&taking, new.slot) {
+            return Ok(Linked::AsDuplicate);
         }
         let vectors = self.vectors(points);
         if let Some(codes) = self.codes(points) {
@@ -248,8 +249,8 @@ impl Graph {
 pub(super) enum Linked {
     /// It has links of its own.
     AsPoint,
-    /// It is the twin of another.
-    AsTwin,
+    /// It is the duplicate of another.
+    AsDuplicate,
     /// Every point within reach is leaving.
     Nowhere,
     /// The space cannot tell its neighbours apart.

@@ -101,13 +101,18 @@ impl Graph {
         taking.takes == Takes::Any
             || !taking.points.is_gone(slot)
             || !self.links.is_leaving(slot)
-                && (taking.takes == Takes::Staying || self.links.has_twins(slot))
+                && (taking.takes == Takes::Staying || self.links.has_duplicates(slot))
     }
 
-    /// Makes a point the twin of `first`, unless that one is deleted and has none.
-    pub(super) fn append_twin<P: Points>(&self, taking: &Taking<P>, first: u32, twin: u32) -> bool {
+    /// Makes a point the duplicate of `first`, unless that one is deleted and has none.
+    pub(super) fn append_duplicate<P: Points>(
+        &self,
+        taking: &Taking<P>,
+        first: u32,
+        duplicate: u32,
+    ) -> bool {
         let takes = |first| self.takes_links(taking, first);
-        self.links.append_twin(first, twin, takes)
+        self.links.append_duplicate(first, duplicate, takes)
     }
 
     /// Finds a parent for a point whose neighbours all have children enough.
@@ -188,26 +193,26 @@ impl Graph {
 
     /// The first step: marks those of the `dead` points that can leave, and returns them. None of
     /// them is being inserted or will be. Points that are not in the graph are passed over, and
-    /// those with living twins stay.
+    /// those with living duplicates stay.
     pub fn withdraw(&self, dead: &[u32]) -> Result<Vec<u32>> {
         let mut leaving = reserved(dead.len())?;
         let mut firsts = reserved(dead.len())?;
         for &slot in dead.iter().filter(|&&slot| self.contains(slot)) {
-            if self.links.is_twin(slot) {
+            if self.links.is_duplicate(slot) {
                 self.links.leave(slot);
                 leaving.push(slot);
-                firsts.extend(self.links.first_twin(slot));
+                firsts.extend(self.links.first_duplicate(slot));
             }
         }
         firsts.sort_unstable();
         firsts.dedup();
         for first in firsts {
             let _lock = self.links.lock(first);
-            self.links.drop_leaving_twins(first);
+            self.links.drop_leaving_duplicates(first);
         }
         for &slot in dead.iter().filter(|&&slot| self.contains(slot)) {
             let _lock = self.links.lock(slot);
-            if !self.links.is_twin(slot) && !self.links.has_twins(slot) {
+            if !self.links.is_duplicate(slot) && !self.links.has_duplicates(slot) {
                 self.links.leave(slot);
                 leaving.push(slot);
             }
@@ -236,7 +241,7 @@ impl Graph {
     ) -> Result<()> {
         let mut orphans = Vec::new();
         for &slot in leaving {
-            if !self.links.is_twin(slot) {
+            if !self.links.is_duplicate(slot) {
                 self.firsts.strike(points, slot);
             }
             let _whole = self.links.hold_tree();

@@ -1,7 +1,7 @@
 //! The points of a graph by their vectors: what equals a vector is found at once, where a walk may
 //! miss it, since the neighbours of a point need not lead to it under every metric and in any data.
 //!
-//! Of points with equal vectors only the first is in here; the others hang on it as its twins.
+//! Of points with equal vectors only the first is in here; the others hang on it as its duplicates.
 
 use std::{
     array,
@@ -162,7 +162,7 @@ impl Graph {
     ) -> Result<bool> {
         let end = slots.len() + limit;
         let ended = self.firsts.find(points, vector, |first| {
-            for slot in std::iter::once(first).chain(self.links.twins(first)) {
+            for slot in std::iter::once(first).chain(self.links.duplicates(first)) {
                 if slots.len() == end {
                     break;
                 }
@@ -182,12 +182,12 @@ impl Graph {
         ended.unwrap_or(Ok(true))
     }
 
-    /// Makes a point the twin of the first of its kind, if there is one that takes it.
-    pub(super) fn join_twins<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
+    /// Makes a point the duplicate of the first of its kind, if there is one that takes it.
+    pub(super) fn join_duplicates<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
         let vector = taking.points.vector(slot);
         let takes = |first| self.takes_links(taking, first).then_some(first);
         let first = self.firsts.find(taking.points, vector, takes);
-        first.is_some_and(|first| self.append_twin(taking, first, slot))
+        first.is_some_and(|first| self.append_duplicate(taking, first, slot))
     }
 
     /// Enters the points of a graph that was loaded, now that their vectors are there.

@@ -93,7 +93,7 @@ pub(super) struct Links {
     upper_first: Table<AtomicU32>,
     /// The next point with an equal vector and, for the first of its kind, the last one, for the
     /// others the first.
-    twins: Table<AtomicU32>,
+    duplicates: Table<AtomicU32>,
     /// 1 + the highest layer of each slot once its insertion is finished, 0 before it begins, and
     /// beside it what else there is to say of it.
     levels: Table<AtomicU8>,
@@ -103,16 +103,16 @@ pub(super) struct Links {
     tree: RwLock<()>,
 }
 
-const NEXT_TWIN: usize = 0;
-const LAST_TWIN: usize = 1;
-const FIRST_TWIN: usize = 1;
+const NEXT_DUPLICATE: usize = 0;
+const LAST_DUPLICATE: usize = 1;
+const FIRST_DUPLICATE: usize = 1;
 
 /// Stands in the place of the level while the insertion of a point is under way.
 const BUSY: u8 = LEVEL;
 /// The part of an entry in `levels` that holds the level.
 const LEVEL: u8 = 0x1F;
-/// The point has no links of its own: it is the twin of another.
-const TWIN: u8 = 0x20;
+/// The point has no links of its own: it is the duplicate of another.
+const DUPLICATE: u8 = 0x20;
 /// The point is on its way out of the graph.
 const LEAVING: u8 = 0x80;
 
@@ -124,7 +124,7 @@ impl Links {
             upper: Table::new(m),
             upper_used: AtomicU32::new(1),
             upper_first: Table::new(1),
-            twins: Table::sparse(2),
+            duplicates: Table::sparse(2),
             levels: Table::new(1),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             tree: RwLock::new(()),
@@ -143,7 +143,7 @@ impl Links {
     /// this.
     pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {
         let slots = slot as usize + 1;
-        self.twins.ensure(slots)?;
+        self.duplicates.ensure(slots)?;
         self.ground.ensure(slots)?;
         if level > 0 {
             self.upper_first.ensure(slots)?;
@@ -220,50 +220,56 @@ impl Links {
 
     /// The points whose vectors equal that of `slot`, oldest first, if it is the first of its kind.
     #[inline]
-    pub fn twins(&self, slot: u32) -> impl Iterator<Item = u32> {
-        let next = |slot: u32| Link::load(&self.twins.row(slot)[NEXT_TWIN]).map(Link::slot);
-        std::iter::successors(next(slot), move |&twin| next(twin))
+    pub fn duplicates(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let next =
+            |slot: u32| Link::load(&self.duplicates.row(slot)[NEXT_DUPLICATE]).map(Link::slot);
+        std::iter::successors(next(slot), move |&duplicate| next(duplicate))
     }
 
-    /// Adds `twin` to the points whose vectors equal that of `first`, if that one takes it.
-    pub fn append_twin(&self, first: u32, twin: u32, takes: impl FnOnce(u32) -> bool) -> bool {
+    /// Adds `duplicate` to the points whose vectors equal that of `first`, if that one takes it.
+    pub fn append_duplicate(
+        &self,
+        first: u32,
+        duplicate: u32,
+        takes: impl FnOnce(u32) -> bool,
+    ) -> bool {
         let _lock = self.lock(first);
         if !takes(first) {
             return false;
         }
-        Link::new(first).store(&self.twins.row(twin)[FIRST_TWIN]);
-        let row = self.twins.row(first);
-        let last = self.last_twin(first).unwrap_or(first);
-        Link::new(twin).store(&self.twins.row(last)[NEXT_TWIN]);
-        Link::new(twin).store(&row[LAST_TWIN]);
+        Link::new(first).store(&self.duplicates.row(duplicate)[FIRST_DUPLICATE]);
+        let row = self.duplicates.row(first);
+        let last = self.last_duplicate(first).unwrap_or(first);
+        Link::new(duplicate).store(&self.duplicates.row(last)[NEXT_DUPLICATE]);
+        Link::new(duplicate).store(&row[LAST_DUPLICATE]);
         true
     }
 
-    /// The first of the points whose vectors equal that of the twin in `slot`.
-    pub fn first_twin(&self, slot: u32) -> Option<u32> {
-        Link::load(&self.twins.row(slot)[FIRST_TWIN]).map(Link::slot)
+    /// The first of the points whose vectors equal that of the duplicate in `slot`.
+    pub fn first_duplicate(&self, slot: u32) -> Option<u32> {
+        Link::load(&self.duplicates.row(slot)[FIRST_DUPLICATE]).map(Link::slot)
     }
 
     /// The last of the points whose vectors equal that of `first`, if there are any.
-    pub fn last_twin(&self, first: u32) -> Option<u32> {
-        Link::load(&self.twins.row(first)[LAST_TWIN]).map(Link::slot)
+    pub fn last_duplicate(&self, first: u32) -> Option<u32> {
+        Link::load(&self.duplicates.row(first)[LAST_DUPLICATE]).map(Link::slot)
     }
 
-    /// Takes the twins of `first` that are leaving out of its chain, and says whether any is left.
+    /// Takes the duplicates of `first` that are leaving out of its chain, and says whether any is left.
     /// The lock of `first` is held. Who stands on one of them goes on from there as before.
-    pub fn drop_leaving_twins(&self, first: u32) -> bool {
+    pub fn drop_leaving_duplicates(&self, first: u32) -> bool {
         let mut last = first;
-        for twin in self.twins(first) {
-            if !self.is_leaving(twin) {
-                let next = &self.twins.row(last)[NEXT_TWIN];
-                if Link::load(next) != Some(Link::new(twin)) {
-                    Link::new(twin).store(next);
+        for duplicate in self.duplicates(first) {
+            if !self.is_leaving(duplicate) {
+                let next = &self.duplicates.row(last)[NEXT_DUPLICATE];
+                if Link::load(next) != Some(Link::new(duplicate)) {
+                    Link::new(duplicate).store(next);
                 }
-                last = twin;
+                last = duplicate;
             }
         }
-        Link::erase(&self.twins.row(last)[NEXT_TWIN]);
-        let end = &self.twins.row(first)[LAST_TWIN];
+        Link::erase(&self.duplicates.row(last)[NEXT_DUPLICATE]);
+        let end = &self.duplicates.row(first)[LAST_DUPLICATE];
         if last == first {
             Link::erase(end);
         } else {
@@ -272,10 +278,10 @@ impl Links {
         last != first
     }
 
-    /// Whether a point has twins.
+    /// Whether a point has duplicates.
     #[inline]
-    pub fn has_twins(&self, first: u32) -> bool {
-        Link::load(&self.twins.row(first)[NEXT_TWIN]).is_some()
+    pub fn has_duplicates(&self, first: u32) -> bool {
+        Link::load(&self.duplicates.row(first)[NEXT_DUPLICATE]).is_some()
     }
 
     /// Keeps other writers from the links of a point.
@@ -306,13 +312,13 @@ impl Links {
 
     /// The highest layer of a point with links of its own that is to stay.
     pub fn standing(&self, slot: u32) -> Option<u8> {
-        let stands = self.state(slot) & (TWIN | LEAVING) == 0;
+        let stands = self.state(slot) & (DUPLICATE | LEAVING) == 0;
         self.level(slot).filter(|_| stands)
     }
 
     /// Whether a point has no links of its own.
-    pub fn is_twin(&self, slot: u32) -> bool {
-        self.state(slot) & TWIN != 0
+    pub fn is_duplicate(&self, slot: u32) -> bool {
+        self.state(slot) & DUPLICATE != 0
     }
 
     /// Whether a point that is or was in the graph is on its way out of it.
@@ -322,19 +328,19 @@ impl Links {
     }
 
     /// What is to be saved of a point besides its links: nothing, or 1 + its highest layer, marked
-    /// if it is a twin.
+    /// if it is a duplicate.
     pub fn saved_state(&self, slot: u32) -> u8 {
         match self.state(slot) {
             state if state & LEVEL == BUSY => 0,
-            state => state & (LEVEL | TWIN),
+            state => state & (LEVEL | DUPLICATE),
         }
     }
 
-    /// The highest layer of a point, and whether it is a twin, from what was saved.
+    /// The highest layer of a point, and whether it is a duplicate, from what was saved.
     pub fn read_state(state: u8) -> Option<(u8, bool)> {
         let level = (state & LEVEL).checked_sub(1)?;
-        let is_known = state & !(LEVEL | TWIN) == 0 && state & LEVEL != BUSY;
-        is_known.then_some((level, state & TWIN != 0))
+        let is_known = state & !(LEVEL | DUPLICATE) == 0 && state & LEVEL != BUSY;
+        is_known.then_some((level, state & DUPLICATE != 0))
     }
 
     /// The point to which a place of a row leads, from what is stored in it.
@@ -342,23 +348,25 @@ impl Links {
         (stored & !MARK).checked_sub(1)
     }
 
-    /// What is stored of the twins of a point.
-    pub fn twin_words(&self, slot: u32) -> [u32; 2] {
-        let row = self.twins.row(slot);
-        [NEXT_TWIN, LAST_TWIN].map(|place| row[place].load(Relaxed))
+    /// What is stored of the duplicates of a point.
+    pub fn duplicate_words(&self, slot: u32) -> [u32; 2] {
+        let row = self.duplicates.row(slot);
+        [NEXT_DUPLICATE, LAST_DUPLICATE].map(|place| row[place].load(Relaxed))
     }
 
-    /// Stores what was saved of the twins of a point.
-    pub fn set_twin_words(&self, slot: u32, words: [u32; 2]) {
-        for (place, word) in self.twins.row(slot).iter().zip(words) {
+    /// Stores what was saved of the duplicates of a point.
+    pub fn set_duplicate_words(&self, slot: u32, words: [u32; 2]) {
+        for (place, word) in self.duplicates.row(slot).iter().zip(words) {
             place.store(word, Release);
         }
     }
 
     /// Marks the insertion of a point as finished.
-    pub fn finish(&self, slot: u32, level: u8, is_twin: bool) {
-        let twin = if is_twin { TWIN } else { 0 };
-        self.levels.get(slot).store((level + 1) | twin, Release);
+    pub fn finish(&self, slot: u32, level: u8, is_duplicate: bool) {
+        let duplicate = if is_duplicate { DUPLICATE } else { 0 };
+        self.levels
+            .get(slot)
+            .store((level + 1) | duplicate, Release);
     }
 
     /// Marks a point whose insertion is finished as leaving.
@@ -372,8 +380,8 @@ impl Links {
             self.row(slot, layer).iter().for_each(Link::erase);
         }
         // A row never written to takes no memory, and shall not for a zero.
-        let twins = self.twins.row(slot).iter();
-        twins
+        let duplicates = self.duplicates.row(slot).iter();
+        duplicates
             .filter(|place| Link::load(place).is_some())
             .for_each(Link::erase);
         self.levels.get(slot).store(0, Release);

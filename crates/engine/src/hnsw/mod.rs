@@ -8,7 +8,7 @@
 //! Any number of threads search without a lock while others insert. Where this differs from the
 //! paper:
 //! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `stop_rule`).
-//! - A point whose vector equals that of a linked point is chained to it as its twin and gets no
+//! - A point whose vector equals that of a linked point is chained to it as its duplicate and gets no
 //!   links: thousands of copies of one vector cost one place in the graph. In the beam of a search
 //!   each takes a place of its own. Points are found by their vectors (see `firsts`).
 //! - A full row is thinned out when a link is to be added, and then takes several.
@@ -124,8 +124,8 @@ impl Graph {
         }
         let original = self
             .links
-            .first_twin(slot)
-            .filter(|_| self.links.is_twin(slot));
+            .first_duplicate(slot)
+            .filter(|_| self.links.is_duplicate(slot));
         let copies = self.copies(slot);
         original
             .into_iter()
@@ -138,10 +138,10 @@ impl Graph {
     /// stays in the graph for them when it is deleted itself.
     #[must_use]
     pub fn copies(&self, slot: u32) -> Vec<u32> {
-        if !self.contains(slot) || self.links.is_twin(slot) {
+        if !self.contains(slot) || self.links.is_duplicate(slot) {
             return Vec::new();
         }
-        self.links.twins(slot).collect()
+        self.links.duplicates(slot).collect()
     }
 
     /// The metric the graph is built under.

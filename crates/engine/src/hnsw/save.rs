@@ -36,7 +36,7 @@ impl Graph {
             }
         }
         for (slot, _) in (0..slots).zip(&states).filter(|&(_, &state)| state != 0) {
-            let [next, end] = links.twin_words(slot);
+            let [next, end] = links.duplicate_words(slot);
             if next | end != 0 {
                 out.write_all(&words_to_bytes([slot, next, end]))?;
             }
@@ -46,7 +46,7 @@ impl Graph {
 
     /// Reads a graph over slots below `slots` that [`Graph::save`] wrote, and checks that no link
     /// leads elsewhere, that each point rises as high as its slot always does, which is as far as
-    /// it has rows, and that the chains of twins end.
+    /// it has rows, and that the chains of duplicates end.
     pub fn load(
         metric: Metric,
         params: Params,
@@ -61,18 +61,18 @@ impl Graph {
         let mut states = vec![0; slots as usize];
         source.read_exact(&mut states)?;
         let state_of = |slot: u32| Links::read_state(states.get(slot as usize).copied()?);
-        let (mut len, mut twins) = (0, 0);
+        let (mut len, mut duplicates) = (0, 0);
         let mut bytes = vec![0; 2 * params.m * WORD];
         for (slot, &state) in (0..slots).zip(&states) {
             if state == 0 {
                 continue;
             }
-            let (level, is_twin) = Links::read_state(state)
+            let (level, is_duplicate) = Links::read_state(state)
                 .filter(|&(level, _)| level == draw_level(slot, params.m))
                 .ok_or_else(|| invalid_data("a point of no known state"))?;
             let begun = links.begin(slot).and_then(|_| links.reserve(slot, level));
             begun.map_err(io::Error::other)?;
-            let layers = if is_twin { 0 } else { level + 1 };
+            let layers = if is_duplicate { 0 } else { level + 1 };
             for layer in 0..layers {
                 let row = links.row(slot, layer);
                 let bytes = &mut bytes[..row.len() * WORD];
@@ -81,7 +81,8 @@ impl Graph {
                     let stored = u32::from_le_bytes(*stored);
                     let linked = Links::slot_of(stored);
                     let rises = |slot| {
-                        state_of(slot).is_some_and(|(top, is_twin)| !is_twin && top >= layer)
+                        state_of(slot)
+                            .is_some_and(|(top, is_duplicate)| !is_duplicate && top >= layer)
                     };
                     if stored != 0 && !linked.is_some_and(rises) {
                         return Err(invalid_data("a link to a point that is not there"));
@@ -89,19 +90,24 @@ impl Graph {
                     link.store(stored, Relaxed);
                 }
             }
-            links.finish(slot, level, is_twin);
-            if !is_twin {
+            links.finish(slot, level, is_duplicate);
+            if !is_duplicate {
                 graph.entries.offer(Entry { slot, level });
             }
             len += 1;
-            twins += u32::from(is_twin);
+            duplicates += u32::from(is_duplicate);
         }
-        graph.load_twins(slots, twins, source)?;
+        graph.load_duplicates(slots, duplicates, source)?;
         graph.len.fetch_add(len, AcqRel);
         Ok(graph)
     }
 
-    fn load_twins(&self, slots: u32, twins: u32, source: &mut impl Read) -> io::Result<()> {
+    fn load_duplicates(
+        &self,
+        slots: u32,
+        duplicates: u32,
+        source: &mut impl Read,
+    ) -> io::Result<()> {
         let is_there = |slot: u32| slot < slots && self.contains(slot);
         let mut firsts = Vec::new();
         for _ in 0..=slots {
@@ -110,41 +116,42 @@ impl Graph {
             let words = bytes.as_chunks().0;
             let [slot, next, end] = [0, 1, 2].map(|word: usize| u32::from_le_bytes(words[word]));
             if slot == u32::MAX {
-                return self.check_twins(&firsts, twins);
+                return self.check_duplicates(&firsts, duplicates);
             }
             let leads = |word| word == 0 || Links::slot_of(word).is_some_and(is_there);
             if !is_there(slot) || !leads(next) || !leads(end) {
-                return Err(invalid_data("a twin of a point that is not there"));
+                return Err(invalid_data("a duplicate of a point that is not there"));
             }
-            self.links.set_twin_words(slot, [next, end]);
-            if !self.links.is_twin(slot) {
+            self.links.set_duplicate_words(slot, [next, end]);
+            if !self.links.is_duplicate(slot) {
                 firsts.push(slot);
             }
         }
-        Err(invalid_data("more twins than points"))
+        Err(invalid_data("more duplicates than points"))
     }
 
-    /// Makes sure that each of the `twins` is in the chain of the point that it names as its first,
+    /// Makes sure that each of the `duplicates` is in the chain of the point that it names as its first,
     /// and only once. One that leads back into itself would keep who follows it for ever: it runs
-    /// out of twins here.
-    fn check_twins(&self, firsts: &[u32], twins: u32) -> io::Result<()> {
-        let mut left = twins;
+    /// out of duplicates here.
+    fn check_duplicates(&self, firsts: &[u32], duplicates: u32) -> io::Result<()> {
+        let mut left = duplicates;
         for &first in firsts {
             let mut last = None;
-            for twin in self.links.twins(first) {
-                let is_own = self.links.is_twin(twin) && self.links.first_twin(twin) == Some(first);
+            for duplicate in self.links.duplicates(first) {
+                let is_own = self.links.is_duplicate(duplicate)
+                    && self.links.first_duplicate(duplicate) == Some(first);
                 if !is_own || left == 0 {
-                    return Err(invalid_data("a chain of twins that is not one"));
+                    return Err(invalid_data("a chain of duplicates that is not one"));
                 }
                 left -= 1;
-                last = Some(twin);
+                last = Some(duplicate);
             }
-            if self.links.last_twin(first) != last {
-                return Err(invalid_data("a chain of twins with another end"));
+            if self.links.last_duplicate(first) != last {
+                return Err(invalid_data("a chain of duplicates with another end"));
             }
         }
         if left > 0 {
-            return Err(invalid_data("a twin that is in no chain"));
+            return Err(invalid_data("a duplicate that is in no chain"));
         }
         Ok(())
     }

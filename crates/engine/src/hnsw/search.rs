@@ -154,7 +154,7 @@ impl Graph {
         Ok(target.evaluations)
     }
 
-    /// Takes a point and its twins into the beam as far as they are close enough.
+    /// Takes a point and its duplicates into the beam as far as they are close enough.
     #[inline]
     fn offer(
         &self,
@@ -170,7 +170,7 @@ impl Graph {
         } else {
             beam.reject(neighbor)?;
         }
-        for slot in self.links.twins(neighbor.slot) {
+        for slot in self.links.duplicates(neighbor.slot) {
             if !beam.admits(neighbor.rank) {
                 break;
             }
@@ -233,7 +233,7 @@ impl Graph {
     }
 
     /// Fills the beam, which holds where to begin, with the points closest to the target in one
-    /// layer: the walk of an insertion, which sees every linked point and no twins. It begins at
+    /// layer: the walk of an insertion, which sees every linked point and no duplicates. It begins at
     /// `scratch.starts` as well, which are not in the beam where nothing may be linked to them.
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,

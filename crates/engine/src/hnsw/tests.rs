@@ -414,22 +414,26 @@ fn load(slots: u32, bytes: &[u8]) -> std::io::Result<Graph> {
 
 /// A slot, 1 + the next of its kind, and 1 + the last or the first: how a graph is saved that has
 /// copies. Slot 0 is copied to 60, 63, 66 and 69, slot 1 to 61 and so on.
-type Twin = [u32; 3];
+type Duplicate = [u32; 3];
 
 #[test]
 fn a_saved_graph_whose_chains_of_copies_are_none_is_refused() {
     let (slots, bytes) = saved_with_copies();
-    let (rest, end) = bytes.split_at(bytes.len() - size_of::<Twin>());
-    let (rest, twins) = rest.split_at(rest.len() - 15 * size_of::<Twin>());
-    let twins: &[Twin] = &bytemuck::pod_collect_to_vec(twins);
-    assert_eq!(twins[0], [0, 61, 70]);
-    assert_eq!(twins[3], [60, 64, 1]);
-    assert_eq!(twins[12], [69, 0, 1]);
-    let load_with =
-        |twins: &[Twin]| load(slots, &[rest, bytemuck::cast_slice(twins), end].concat());
-    load_with(twins).unwrap().assert_sound();
+    let (rest, end) = bytes.split_at(bytes.len() - size_of::<Duplicate>());
+    let (rest, duplicates) = rest.split_at(rest.len() - 15 * size_of::<Duplicate>());
+    let duplicates: &[Duplicate] = &bytemuck::pod_collect_to_vec(duplicates);
+    assert_eq!(duplicates[0], [0, 61, 70]);
+    assert_eq!(duplicates[3], [60, 64, 1]);
+    assert_eq!(duplicates[12], [69, 0, 1]);
+    let load_with = |duplicates: &[Duplicate]| {
+        load(
+            slots,
+            &[rest, bytemuck::cast_slice(duplicates), end].concat(),
+        )
+    };
+    load_with(duplicates).unwrap().assert_sound();
 
-    let changes: [(&str, usize, Twin); 8] = [
+    let changes: [(&str, usize, Duplicate); 8] = [
         ("a copy leads to itself", 12, [69, 70, 1]),
         ("a chain leads to its beginning", 12, [69, 61, 1]),
         ("a chain leads to its original", 12, [69, 1, 1]),
@@ -440,12 +444,15 @@ fn a_saved_graph_whose_chains_of_copies_are_none_is_refused() {
         ("a point that is no copy is in a chain", 12, [69, 11, 1]),
     ];
     for (what, place, changed) in changes {
-        let mut twins = twins.to_vec();
-        twins[place] = changed;
-        assert!(load_with(&twins).is_err(), "{what}");
+        let mut duplicates = duplicates.to_vec();
+        duplicates[place] = changed;
+        assert!(load_with(&duplicates).is_err(), "{what}");
     }
-    assert!(load_with(&twins[1..]).is_err(), "no original");
-    assert!(load_with(&[twins, &twins[..1]].concat()).is_err(), "twice");
+    assert!(load_with(&duplicates[1..]).is_err(), "no original");
+    assert!(
+        load_with(&[duplicates, &duplicates[..1]].concat()).is_err(),
+        "twice"
+    );
 }
 
 #[test]

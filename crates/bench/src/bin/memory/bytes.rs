@@ -27,7 +27,7 @@ const ID_PLACE_BYTES: usize = 4 + 1;
 /// Of places in a hash map, at most 7 in 8 are taken, and their number is a power of two.
 const TAKEN_OF_8: usize = 7;
 
-/// The level of each slot, and where its upper rows begin. Twins are few.
+/// The level of each slot, and where its upper rows begin. Duplicates are few.
 const GRAPH_TABLE_BYTES: usize = 1 + 4;
 
 const LINK_BYTES: usize = 4;

@@ -10,6 +10,7 @@ mod damage;
 mod disk;
 mod failing;
 mod files;
+mod fork;
 mod full;
 mod names;
 mod repair;
@@ -17,7 +18,6 @@ mod restore;
 mod room;
 mod round_trip;
 mod snapshots;
-mod twin;
 mod upkeep;
 mod writer;
 

@@ -502,8 +502,8 @@ fn a_segment_of_another_store_or_of_a_copy_that_went_on_is_not_read() {
     let mut opened = open(first.path()).unwrap();
     commit(&mut opened.store, &insert(1)).unwrap();
     opened.store.close().unwrap();
-    let twin = copy(first.path());
-    for (folder, numbers) in [(&first, 2..40), (&twin, 40..80)] {
+    let fork = copy(first.path());
+    for (folder, numbers) in [(&first, 2..40), (&fork, 40..80)] {
         let mut opened = open(folder.path()).unwrap();
         for number in numbers {
             commit(&mut opened.store, &insert(number)).unwrap();
@@ -512,7 +512,7 @@ fn a_segment_of_another_store_or_of_a_copy_that_went_on_is_not_read() {
     }
     let stranger = written(End::Closed);
     let truth = Truth::of(first.path());
-    for other in [&twin, &stranger] {
+    for other in [&fork, &stranger] {
         fs_err::copy(log(other.path(), 1), log(first.path(), 1)).unwrap();
         let (found, report, _) = repaired(first.path(), "another's segment");
         // Not what both have in common either: nothing tells it apart.

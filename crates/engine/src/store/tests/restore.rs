@@ -66,7 +66,7 @@ fn two_restores_of_one_backup_are_two_stores_with_the_snapshots_of_both() {
     let snapshots = store.snapshots();
     snapshots.write(sequence, |_| Ok(())).unwrap();
     drop((store, snapshots));
-    let twins = [(); 2].map(|()| {
+    let forks = [(); 2].map(|()| {
         let folder = new_folder();
         run(&TestDisk::default(), source.path(), folder.path()).unwrap();
         let mut store = open(folder.path()).unwrap().store;
@@ -80,10 +80,10 @@ fn two_restores_of_one_backup_are_two_stores_with_the_snapshots_of_both() {
         folder
     });
     for name in ["00000002.log", "MANIFEST", "00000001.snapshot"] {
-        let [to, from] = [0, 1].map(|index: usize| twins[index].path().join(name));
+        let [to, from] = [0, 1].map(|index: usize| forks[index].path().join(name));
         let own = fs_err::read(&to).unwrap();
         fs_err::copy(from, &to).unwrap();
-        let opened = open(twins[0].path());
+        let opened = open(forks[0].path());
         match opened {
             // A snapshot is of no use then.
             Ok(opened) if name.ends_with(".snapshot") => {

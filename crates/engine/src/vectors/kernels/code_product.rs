@@ -1,6 +1,6 @@
 //! The inner product of 8-bit codes, the one kernel that walks of a graph spend their time in.
 //!
-//! All sums are of whole numbers, so every twin gives the same result.
+//! All sums are of whole numbers, so every variant gives the same result.
 
 use std::sync::{
     LazyLock,
@@ -20,15 +20,15 @@ pub type CodeProducts = fn(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &m
 /// Turns an unsigned byte into a signed one, smaller by 128.
 const FLIP: u64 = 0x8080_8080_8080_8080;
 
-/// The fastest twin that this processor runs, found out once.
+/// The fastest variant that this processor runs, found out once.
 #[must_use]
 pub fn code_products() -> CodeProducts {
-    static CHOSEN: LazyLock<CodeProducts> = LazyLock::new(|| twins().next().unwrap_or(scalar));
+    static CHOSEN: LazyLock<CodeProducts> = LazyLock::new(|| variants().next().unwrap_or(scalar));
     *CHOSEN
 }
 
-/// Every twin that this processor runs, the fastest first.
-fn twins() -> impl Iterator<Item = CodeProducts> {
+/// Every variant that this processor runs, the fastest first.
+fn variants() -> impl Iterator<Item = CodeProducts> {
     #[cfg(target_arch = "x86_64")]
     let simd = {
         use std::arch::is_x86_feature_detected as has;
@@ -82,7 +82,7 @@ mod x86 {
 
     use super::{CodeProducts, FLIP, scalar_product};
 
-    // SAFETY: this twin is offered only where AVX-512F and VNNI were found.
+    // SAFETY: this variant is offered only where AVX-512F and VNNI were found.
     pub const AVX512_VNNI: CodeProducts =
         |b, codes, products| unsafe { avx512_vnni_all(b, codes, products) };
 
@@ -127,7 +127,7 @@ mod x86 {
         _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
     }
 
-    // SAFETY: this twin is offered only where AVX2 and AVX-VNNI were found.
+    // SAFETY: this variant is offered only where AVX2 and AVX-VNNI were found.
     pub const AVX_VNNI: CodeProducts =
         |b, codes, products| unsafe { avx_vnni_all(b, codes, products) };
 
@@ -149,7 +149,7 @@ mod x86 {
         })
     }
 
-    // SAFETY: this twin is offered only where AVX2 was found.
+    // SAFETY: this variant is offered only where AVX2 was found.
     pub const AVX2: CodeProducts = |b, codes, products| unsafe { avx2_all(b, codes, products) };
 
     #[target_feature(enable = "avx2")]
@@ -228,7 +228,7 @@ mod arm {
 
     use super::{CodeProducts, scalar_product};
 
-    // SAFETY: this twin is offered only where NEON was found.
+    // SAFETY: this variant is offered only where NEON was found.
     pub const NEON: CodeProducts = |b, codes, products| unsafe { neon_all(b, codes, products) };
 
     #[target_feature(enable = "neon")]
@@ -277,13 +277,13 @@ mod tests {
     fn agree(a: &[u64], b: &[u64]) {
         let (a, b) = (words(a), words(b));
         let expected = scalar_product(&a, &b);
-        for (number, twin) in twins().enumerate() {
+        for (number, variant) in variants().enumerate() {
             let mut products = [1; 3];
-            twin(&b, &[&a, &b, &a], &mut products);
+            variant(&b, &[&a, &b, &a], &mut products);
             assert_eq!(
                 products,
                 [expected, scalar_product(&b, &b), expected],
-                "twin {number}, {} words",
+                "variant {number}, {} words",
                 a.len()
             );
         }
@@ -291,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_twin_gives_the_same_products(
+        fn every_variant_gives_the_same_products(
             pair in (0..70_usize).prop_flat_map(|n| (vec(any::<u64>(), n), vec(any::<u64>(), n))),
         ) {
             agree(&pair.0, &pair.1);

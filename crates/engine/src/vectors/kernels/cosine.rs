@@ -61,21 +61,21 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::twins, inverse_norm};
+    use super::{super::agreement, inverse_norm};
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {
-        twins::fetching_is_as_alone(|kernels| kernels.dot);
+        agreement::fetching_is_as_alone(|kernels| kernels.dot);
     }
 
     #[test]
     fn four_at_once_are_ranked_as_one_alone() {
-        twins::four_are_as_one(|kernels| kernels.dot);
+        agreement::four_are_as_one(|kernels| kernels.dot);
     }
 
     #[test]
     fn whole_numbers_give_the_exact_sum_at_every_length_and_alignment() {
-        twins::agree_exactly_on_whole_numbers(|kernels| kernels.dot);
+        agreement::agree_exactly_on_whole_numbers(|kernels| kernels.dot);
     }
 
     #[test]
@@ -99,9 +99,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_level_agrees_with_the_scalar_twin((a, b) in twins::pair()) {
+        fn every_level_agrees_with_the_scalar_reference((a, b) in agreement::pair()) {
             let terms = a.iter().zip(&b).map(|(&x, &y)| (f64::from(x) * f64::from(y)).abs()).sum();
-            twins::agree(|kernels| kernels.dot, &a, &b, terms);
+            agreement::agree(|kernels| kernels.dot, &a, &b, terms);
         }
     }
 }

@@ -54,34 +54,34 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{distance, twins};
+    use super::super::{agreement, distance};
     use crate::Metric;
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {
-        twins::fetching_is_as_alone(|kernels| kernels.squared_euclidean);
+        agreement::fetching_is_as_alone(|kernels| kernels.squared_euclidean);
     }
 
     #[test]
     fn four_at_once_are_ranked_as_one_alone() {
-        twins::four_are_as_one(|kernels| kernels.squared_euclidean);
+        agreement::four_are_as_one(|kernels| kernels.squared_euclidean);
     }
 
     #[test]
     fn whole_numbers_give_the_exact_sum_at_every_length_and_alignment() {
-        twins::agree_exactly_on_whole_numbers(|kernels| kernels.squared_euclidean);
+        agreement::agree_exactly_on_whole_numbers(|kernels| kernels.squared_euclidean);
     }
 
     #[test]
     fn zero_and_negative_zero_are_the_same_place() {
-        twins::equal_on_zeros_of_either_sign(|kernels| kernels.squared_euclidean);
+        agreement::equal_on_zeros_of_either_sign(|kernels| kernels.squared_euclidean);
     }
 
     proptest! {
         #[test]
-        fn every_level_agrees_with_the_scalar_twin((a, b) in twins::pair()) {
+        fn every_level_agrees_with_the_scalar_reference((a, b) in agreement::pair()) {
             let terms = distance(Metric::Euclidean, &a, &b);
-            twins::agree(|kernels| kernels.squared_euclidean, &a, &b, terms);
+            agreement::agree(|kernels| kernels.squared_euclidean, &a, &b, terms);
         }
     }
 }

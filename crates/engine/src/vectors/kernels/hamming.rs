@@ -64,32 +64,32 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::twins;
+    use super::super::agreement;
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {
-        twins::fetching_is_as_alone(|kernels| kernels.hamming);
+        agreement::fetching_is_as_alone(|kernels| kernels.hamming);
     }
 
     #[test]
     fn four_at_once_are_ranked_as_one_alone() {
-        twins::four_are_as_one(|kernels| kernels.hamming);
+        agreement::four_are_as_one(|kernels| kernels.hamming);
     }
 
     #[test]
     fn the_count_is_exact_at_every_length_and_alignment() {
-        twins::agree_exactly_on_whole_numbers(|kernels| kernels.hamming);
+        agreement::agree_exactly_on_whole_numbers(|kernels| kernels.hamming);
     }
 
     #[test]
     fn zero_and_negative_zero_are_the_same_value() {
-        twins::equal_on_zeros_of_either_sign(|kernels| kernels.hamming);
+        agreement::equal_on_zeros_of_either_sign(|kernels| kernels.hamming);
     }
 
     #[test]
     fn the_largest_dimension_is_counted_to_the_last_position() {
         let (a, b) = (vec![0.0; 65_536], vec![1.0; 65_536]);
-        for (level, kernels) in twins::levels() {
+        for (level, kernels) in agreement::levels() {
             assert_eq!((kernels.hamming.alone)(&a, &b), 65_536.0, "{level:?}");
             assert_eq!(
                 (kernels.hamming.alone)(&a[1..], &b[1..]),
@@ -103,21 +103,21 @@ mod tests {
     fn neighbouring_values_differ_down_to_the_smallest_step() {
         let a = [1.0, 1e-45, f32::MIN_POSITIVE, f32::MAX, -1e-45];
         let b = a.map(|value: f32| f32::from_bits(value.to_bits() - 1));
-        for (level, kernels) in twins::levels() {
+        for (level, kernels) in agreement::levels() {
             assert_eq!((kernels.hamming.alone)(&a, &b), 5.0, "{level:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn every_level_agrees_with_the_scalar_twin(
-            (a, mut b) in twins::pair(),
+        fn every_level_agrees_with_the_scalar_reference(
+            (a, mut b) in agreement::pair(),
             same in proptest::collection::vec(any::<bool>(), 300),
         ) {
             for i in (0..b.len()).filter(|&i| same[i % same.len()]) {
                 b[i] = a[i];
             }
-            twins::agree(|kernels| kernels.hamming, &a, &b, 0.0);
+            agreement::agree(|kernels| kernels.hamming, &a, &b, 0.0);
         }
     }
 }

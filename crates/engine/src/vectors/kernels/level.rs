@@ -49,7 +49,7 @@ pub struct Kernels {
     pub exact: ExactKernel,
 }
 
-/// A set of instructions that the kernels have a twin for.
+/// A set of instructions that the kernels have a variant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Plain Rust: the reference that every other level is tested against.

@@ -1,6 +1,6 @@
-//! Distance kernels: one file per metric, the scalar reference beside its SIMD twins.
+//! Distance kernels: one file per metric, the scalar reference beside its SIMD variants.
 //!
-//! Single precision ranks candidates: [`kernels`] gives the fastest twins this processor runs.
+//! Single precision ranks candidates: [`kernels`] gives the fastest variants this processor runs.
 //! [`exact`] orders what is left of them in double precision, and alone ranks the vectors that are
 //! too small or too large for single precision ([`is_ordinary`]).
 
@@ -13,6 +13,8 @@
     reason = "Hamming asks for IEEE equality, zero norms are exactly 0"
 )]
 
+#[cfg(test)]
+mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -28,8 +30,6 @@ mod manhattan;
 mod neon;
 mod ordinary;
 mod prefetch;
-#[cfg(test)]
-mod twins;
 
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;

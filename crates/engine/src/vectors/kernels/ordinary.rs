@@ -30,7 +30,7 @@ pub fn is_ordinary(vector: &[f32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{inverse_norm, twins},
+        super::{agreement, inverse_norm},
         is_ordinary,
     };
 
@@ -58,7 +58,7 @@ mod tests {
         for component in [3.9e12_f32, 4e-15] {
             let (a, b) = (vec![component; 65_536], vec![-component; 65_536]);
             assert!(is_ordinary(&a) && is_ordinary(&b));
-            for (level, kernels) in twins::levels() {
+            for (level, kernels) in agreement::levels() {
                 for sum in [kernels.squared_euclidean, kernels.manhattan, kernels.dot] {
                     let value = (sum.alone)(&a, &b);
                     assert!(value.is_normal(), "{level:?}: {value} for {component}");

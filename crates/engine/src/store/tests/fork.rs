@@ -13,20 +13,20 @@ use super::{
 use crate::store::{io::Disk, log::manifest::Manifest, tools::backup::backup_on};
 
 /// Two stores with the same past, each of which went on by one of the two courses.
-fn twins(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
+fn forks(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
     let first = new_folder();
     let mut opened = open(first.path()).unwrap();
     commit(&mut opened.store, &[Step::Insert(1, vec![1; 20])]).unwrap();
     opened.store.close().unwrap();
-    let twins = [copy(first.path()), first];
-    for (folder, course) in twins.iter().zip(courses) {
+    let forks = [copy(first.path()), first];
+    for (folder, course) in forks.iter().zip(courses) {
         let mut opened = open(folder.path()).unwrap();
         for group in course {
             commit(&mut opened.store, group).unwrap();
         }
         opened.store.close().unwrap();
     }
-    twins
+    forks
 }
 
 /// Makes sure that a start, a check and a backup refuse the folder for its first segment.
@@ -59,7 +59,7 @@ fn the_segment_that_a_twin_was_writing_is_refused() {
         &[insert(4, 2000)],
     ];
     for other in others {
-        let [first, second] = twins([&own, other]);
+        let [first, second] = forks([&own, other]);
         fs_err::copy(log(second.path(), 1), log(first.path(), 1)).unwrap();
         is_refused(first.path());
     }
@@ -71,7 +71,7 @@ fn a_segment_that_both_sealed_is_refused() {
         let insert = |number: u32, length| vec![Step::Insert(number, vec![number as u8; length])];
         [insert(number, 40), insert(number + 1, 7000)]
     };
-    let [first, second] = twins([&course(2), &course(4)]);
+    let [first, second] = forks([&course(2), &course(4)]);
     assert!(log(first.path(), 2).exists());
     fs_err::copy(log(second.path(), 1), log(first.path(), 1)).unwrap();
     is_refused(first.path());

@@ -1,5 +1,5 @@
 //! Test support: holds the kernels of every level that this processor has against the scalar
-//! twin.
+//! reference.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -26,7 +26,7 @@ pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
 
 /// Checks every level to the bound that rounding sets: the terms of an n-fold sum, whatever the
 /// order of the additions, are each rounded at most n + 2 times by half of `f32::EPSILON`, in
-/// both twins. `terms` is the sum of their magnitudes.
+/// both variants. `terms` is the sum of their magnitudes.
 pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) {
     let expected = f64::from((sum(scalar()).alone)(a, b));
     let tolerance = (a.len() + 2) as f64 * f64::from(f32::EPSILON) * terms;
