@@ -7,11 +7,12 @@
 //
 // Tests are Rust, TypeScript and the arithmetic of the benchmarks in Python. What they need beside
 // Node and Rust (grpcurl, a Python client) is installed first, into .cache/; where that cannot be
-// done, the tests that need it are skipped by name.
+// done, the tests that need it are skipped by name. What failed is named once more above the last
+// line: a log often keeps only its end.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import {
   LONG_FILES,
   LONG_RUST_TARGETS,
@@ -20,6 +21,7 @@ import {
 } from './test-tiers.mjs';
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 const asked = process.argv.slice(2);
 const places = asked.filter((arg) => arg !== '--all');
 
@@ -29,6 +31,7 @@ if (places.length > 0) await testPlaces();
 else if (asked.includes('--all')) await testAll();
 else await testQuickly();
 
+for (const name of failures) console.log(`failed: ${name}`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
 
@@ -93,8 +96,8 @@ async function cargoTests(command, args) {
     failed += Number(failures);
     totals.skipped += Number(ignores);
   }
-  // A test that does not compile or ends its process fails without being counted.
-  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+  const names = [...output.matchAll(/^test (.+) \.\.\. FAILED$/gm)].map(([, name]) => name);
+  countFailures(failed, names, code, [command, ...args].join(' '));
 }
 
 async function vitestTests(selection = []) {
@@ -106,8 +109,16 @@ async function vitestTests(selection = []) {
   rmSync(folder, { recursive: true });
   totals.passed += counts.numPassedTests ?? 0;
   totals.skipped += (counts.numPendingTests ?? 0) + (counts.numTodoTests ?? 0);
-  const failed = counts.numFailedTests ?? 0;
-  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+  const names = (counts.testResults ?? []).flatMap(failedNames);
+  countFailures(counts.numFailedTests ?? 0, names, code, 'vitest');
+}
+
+/** The failed tests of a file; the file itself where it failed outside its tests. */
+function failedNames({ name, status, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  const file = relative('.', name);
+  if (failed.length === 0 && status === 'failed') return [file];
+  return failed.map(({ fullName }) => `${file} > ${fullName}`);
 }
 
 /**
@@ -123,10 +134,19 @@ async function benchmarkTests(folder) {
     return;
   }
   const ran = Number(/^Ran (\d+) tests?/m.exec(output)?.[1] ?? 0);
-  const failures = [...output.matchAll(/(?:failures|errors)=(\d+)/g)];
-  const failed = failures.reduce((sum, [, count]) => sum + Number(count), 0);
+  const counts = [...output.matchAll(/(?:failures|errors)=(\d+)/g)];
+  const failed = counts.reduce((sum, [, count]) => sum + Number(count), 0);
   totals.passed += Math.max(ran - failed, 0);
-  totals.failed += code !== 0 && failed === 0 ? 1 : failed;
+  const names = [...output.matchAll(/^(?:FAIL|ERROR): (.+)$/gm)].map(([, name]) => name);
+  countFailures(failed, names, code, `the tests of ${folder}`);
+}
+
+/** A test program that does not compile or ends its process fails without a count of its own. */
+function countFailures(failed, names, code, program) {
+  const uncounted = code !== 0 && failed === 0;
+  totals.failed += uncounted ? 1 : failed;
+  failures.push(...names);
+  if (uncounted && names.length === 0) failures.push(`${program}, which ended with ${code}`);
 }
 
 /** Runs a command to its end, its output shown and kept. */
