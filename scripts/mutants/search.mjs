@@ -5,7 +5,7 @@ const INDEX = 'crates/engine/src/index';
 const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
 const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
-const REPAIR = 'crates/engine/src/hnsw/delete.rs';
+const TREE = 'crates/engine/src/hnsw/tree.rs';
 const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot/mod.rs';
 
@@ -155,7 +155,7 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'a point that is gone is found by its vector for ever',
-    REPAIR,
+    TREE,
     'self.firsts.strike(points, slot);',
     '',
     INDEX_TESTS,

@@ -1,7 +1,7 @@
 //! Linking a new point.
 
 use super::{
-    Entry, Graph, Neighbor, Scratch,
+    ATTEMPTS, Entry, Graph, Neighbor, Scratch,
     levels::draw_level,
     links::{Link, SLOTS},
     ranks::Ranks,
@@ -10,8 +10,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    hnsw::prune::{prune_further, robust_prune},
-    sync::atomic::Ordering::AcqRel,
+    hnsw::{
+        beam::Beam,
+        prune::{prune_further, robust_prune},
+    },
+    sync::{atomic::Ordering::AcqRel, yield_now},
     vectors::{points::Points, quantize::Codes},
 };
 
@@ -47,9 +50,40 @@ impl Graph {
         Ok(())
     }
 
+    /// Links a point to what is there, or makes it the first point if everything is leaving.
+    fn link_somewhere<P: Points>(
+        &self,
+        points: &P,
+        new: Entry,
+        scratch: &mut Scratch,
+    ) -> Result<Linked> {
+        for attempt in 0..ATTEMPTS {
+            let Some(highest) = self.entries.claim(new) else {
+                return Ok(Linked::AsPoint);
+            };
+            // Links to deleted points are wasted, but better than none.
+            let takes = if attempt == 0 {
+                Takes::Live
+            } else {
+                Takes::Staying
+            };
+            let linked = self.link(points, new, highest, takes, scratch)?;
+            if linked != Linked::Nowhere {
+                return Ok(linked);
+            }
+            if attempt > 0 && self.is_empty() && self.entries.replace(highest, Some(new)) {
+                return Ok(Linked::AsPoint);
+            }
+            yield_now();
+        }
+        Err(Error::Internal(
+            "a graph has points that cannot be reached".into(),
+        ))
+    }
+
     /// Links a point by codes where there are any, and by vectors where those of its neighbours
     /// cannot be told apart.
-    pub(super) fn link<P: Points>(
+    fn link<P: Points>(
         &self,
         points: &P,
         new: Entry,
@@ -138,51 +172,6 @@ impl Graph {
         Ok(Linked::AsPoint)
     }
 
-    /// Links the point's neighbours in layer 0 back to it. The first that has room for a child
-    /// becomes its parent in a tree whose links are never given up, in both directions: whatever
-    /// the data, every point can be reached from every other.
-    fn join_tree<S: Space>(&self, space: S, slot: u32, scratch: &mut Scratch) -> Result<()> {
-        let _shared = self.links.share_tree();
-        self.list_links(slot, 0, scratch);
-        let mut parent = None;
-        for index in 0..scratch.owners.len() {
-            let owner = scratch.owners[index];
-            if parent.is_none() && self.adopt(space, owner, slot, scratch) {
-                parent = Some(owner);
-            } else {
-                self.add_link(space, owner, Link::new(slot), 0, scratch);
-            }
-        }
-        let parent = match parent {
-            Some(parent) => parent,
-            None => self.adopt_further_on(space, slot, scratch)?,
-        };
-        self.add_link(space, slot, Link::kept(parent), 0, scratch);
-        Ok(())
-    }
-
-    /// Makes `owner` the parent of `child` unless it has children enough: the other half of its row
-    /// is left to links that may change.
-    pub(super) fn adopt<S: Space>(
-        &self,
-        space: S,
-        owner: u32,
-        child: u32,
-        scratch: &mut Scratch,
-    ) -> bool {
-        let _lock = self.links.lock(owner);
-        let has_room = self.has_room(owner);
-        if has_room {
-            self.place(space, owner, Link::kept(child), 0, scratch);
-        }
-        has_room
-    }
-
-    /// Whether a point may have another child.
-    pub(super) fn has_room(&self, owner: u32) -> bool {
-        self.links.kept(owner).count() <= self.params.m
-    }
-
     /// Links the point's neighbours in an upper layer back to it.
     fn link_back<S: Space>(&self, space: S, slot: u32, layer: u8, scratch: &mut Scratch) {
         self.list_links(slot, layer, scratch);
@@ -197,7 +186,7 @@ impl Graph {
         }
     }
 
-    fn list_links(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
+    pub(super) fn list_links(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
         scratch.owners.clear();
         scratch.owners.extend(self.links.of(slot, layer));
     }
@@ -217,7 +206,14 @@ impl Graph {
     /// Adds a link to the row of `owner`, whose lock is held. A full row is thinned out first, so
     /// that the next few links find room: a link chosen anew each time would cost the build a
     /// fifth more. The new one may be among those given up unless it is to be kept.
-    fn place<S: Space>(&self, space: S, owner: u32, new: Link, layer: u8, scratch: &mut Scratch) {
+    pub(super) fn place<S: Space>(
+        &self,
+        space: S,
+        owner: u32,
+        new: Link,
+        layer: u8,
+        scratch: &mut Scratch,
+    ) {
         let row = self.links.row(owner, layer);
         for place in row {
             match Link::load(place) {
@@ -241,6 +237,46 @@ impl Graph {
         self.links.thin(owner, layer, new, |slot| {
             chosen.iter().any(|one| one.slot == slot)
         });
+    }
+}
+
+/// How insertions treat points that are deleted or leaving.
+impl Graph {
+    /// Takes a point that an insertion has met, and that is close enough, into its beam: as a
+    /// candidate, or to be walked through only.
+    #[inline]
+    pub(super) fn meet<P: Points>(
+        &self,
+        taking: &Taking<P>,
+        met: Neighbor,
+        beam: &mut Beam,
+    ) -> Result<()> {
+        if self.takes_links(taking, met.slot) {
+            beam.accept(met);
+            Ok(())
+        } else {
+            beam.reject(met)
+        }
+    }
+
+    /// Whether something new may be linked to a point. What is not deleted does not leave.
+    #[inline]
+    pub(super) fn takes_links<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
+        taking.takes == Takes::Any
+            || !taking.points.is_gone(slot)
+            || !self.links.is_leaving(slot)
+                && (taking.takes == Takes::Staying || self.links.has_duplicates(slot))
+    }
+
+    /// Makes a point the duplicate of `first`, unless that one is deleted and has none.
+    pub(super) fn append_duplicate<P: Points>(
+        &self,
+        taking: &Taking<P>,
+        first: u32,
+        duplicate: u32,
+    ) -> bool {
+        let takes = |first| self.takes_links(taking, first);
+        self.links.append_duplicate(first, duplicate, takes)
     }
 }
 

@@ -30,8 +30,11 @@ mod search;
 mod space;
 pub mod stop_rule;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests;
+mod tree;
 mod visited;
 
 pub use crate::vectors::neighbor::Neighbor;
@@ -45,6 +48,10 @@ use entries::{Entries, Entry};
 use firsts::Firsts;
 use links::Links;
 use visited::Visited;
+
+/// Times that a point looks for its place anew before that is taken for a fault: each time, another
+/// thread must have changed the graph under it.
+const ATTEMPTS: usize = 10_000;
 
 /// How densely a graph is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

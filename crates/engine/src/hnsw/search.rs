@@ -116,6 +116,12 @@ impl Graph {
         Ok(evaluations)
     }
 
+    /// How many points that it may not take a walk of that breadth goes through: as many as a scan
+    /// would hardly take longer for.
+    pub(super) fn patience(&self, breadth: usize) -> usize {
+        breadth.saturating_mul(4).max(self.len() as usize / 4)
+    }
+
     /// Fills the beam with the points of layer 0 that are closest by `ranks`.
     fn walk<R: Ranks, P: Points>(
         &self,

@@ -1,0 +1,46 @@
+//! What tests check of a graph.
+
+use super::Graph;
+
+impl Graph {
+    /// Checks a graph at rest.
+    ///
+    /// # Panics
+    /// Panics unless every link leads to a point of its layer, and the tree to all points.
+    pub fn assert_sound(&self) {
+        let standing = |slot: u32| {
+            let level =
+                ((slot as usize) < self.links.capacity()).then(|| self.links.standing(slot));
+            level.flatten()
+        };
+        let points: Vec<u32> = (0..self.slots())
+            .filter(|&slot| standing(slot).is_some())
+            .collect();
+        for &slot in &points {
+            for layer in 0..=standing(slot).unwrap_or(0) {
+                for linked in self.links.of(slot, layer) {
+                    let level = standing(linked);
+                    assert!(
+                        level >= Some(layer),
+                        "{slot} links to {linked}, {level:?}, in {layer}"
+                    );
+                }
+            }
+            for linked in self.links.kept(slot) {
+                let is_mutual = self.links.kept(linked).any(|back| back == slot);
+                assert!(is_mutual, "{linked} does not keep {slot}");
+            }
+        }
+        let mut reached: Vec<u32> = points.first().copied().into_iter().collect();
+        let mut next = 0;
+        while let Some(&slot) = reached.get(next) {
+            for linked in self.links.kept(slot) {
+                if !reached.contains(&linked) {
+                    reached.push(linked);
+                }
+            }
+            next += 1;
+        }
+        assert_eq!(reached.len(), points.len(), "the tree leaves points out");
+    }
+}
