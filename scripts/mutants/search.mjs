@@ -4,7 +4,7 @@
 const INDEX = 'crates/engine/src/index';
 const PLAN = 'crates/engine/src/index/search/plan.rs';
 const WALK = 'crates/engine/src/hnsw/search.rs';
-const FIRSTS = 'crates/engine/src/hnsw/firsts.rs';
+const EQUAL_VECTORS = 'crates/engine/src/hnsw/equal_vectors.rs';
 const TREE = 'crates/engine/src/hnsw/tree.rs';
 const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot/mod.rs';
@@ -149,14 +149,14 @@ export const SEARCH_MUTANTS = [
   mutant(
     'points of a snapshot are not found by their vectors',
     SNAPSHOT,
-    'linked.graph.enter_firsts(&self.arena)?;',
+    'linked.graph.load_equal_vectors(&self.arena)?;',
     '',
     ITSELF_TESTS,
   ),
   mutant(
     'a point that is gone is found by its vector for ever',
     TREE,
-    'self.firsts.strike(points, slot);',
+    'self.equal_vectors.remove(points, slot);',
     '',
     INDEX_TESTS,
   ),
@@ -204,7 +204,7 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'zeros of different signs have different hashes',
-    FIRSTS,
+    EQUAL_VECTORS,
     '(value + 0.0).to_bits()',
     'value.to_bits()',
     GRAPH_TESTS,

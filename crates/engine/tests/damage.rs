@@ -172,7 +172,7 @@ fn a_damaged_point_that_is_deleted_holds_its_segment_no_longer() {
 }
 
 #[test]
-fn a_damaged_header_is_mended_once_its_point_is_deleted() {
+fn a_damaged_header_is_relinked_once_its_point_is_deleted() {
     let (folder, ids, vectors) = sealed();
     let engine = open(folder.path(), DIMENSION);
     let first = folder.path().join("00000001.log");

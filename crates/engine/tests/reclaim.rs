@@ -168,13 +168,13 @@ fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
         .filter(|&slot| points.is_gone(slot))
         .collect();
     let mut scratch = Scratch::new();
-    let leaving = graph.withdraw(&dead).unwrap();
-    graph.heal(points, &leaving, &mut scratch).unwrap();
+    let leaving = graph.mark_leaving(&dead).unwrap();
+    graph.leave_tree(points, &leaving, &mut scratch).unwrap();
     graph.move_entries();
     graph
-        .mend_rows(points, 0..graph.slots(), &mut scratch)
+        .relink(points, 0..graph.slots(), &mut scratch)
         .unwrap();
-    graph.forget(&leaving);
+    graph.erase(&leaving);
     leaving
 }
 
@@ -415,16 +415,16 @@ fn insertions_go_on_while_everything_around_them_is_deleted_but_still_there() {
     // Deleted, but not on their way out yet: better a link to them than none.
     insert(&graph, &points, 500..550);
     let dead: Vec<u32> = (0..500).collect();
-    let leaving = graph.withdraw(&dead).unwrap();
+    let leaving = graph.mark_leaving(&dead).unwrap();
     // On their way out: what comes now links to the fifty only.
     insert(&graph, &points, 550..600);
     let mut scratch = Scratch::new();
-    graph.heal(&points, &leaving, &mut scratch).unwrap();
+    graph.leave_tree(&points, &leaving, &mut scratch).unwrap();
     graph.move_entries();
     graph
-        .mend_rows(&points, 0..graph.slots(), &mut scratch)
+        .relink(&points, 0..graph.slots(), &mut scratch)
         .unwrap();
-    graph.forget(&leaving);
+    graph.erase(&leaving);
     assert_eq!(graph.len(), 100);
     assert_all_reachable(&graph, &points);
 }

@@ -5,7 +5,7 @@ use super::{
     levels::draw_level,
     links::{Link, SLOTS},
     ranks::Ranks,
-    search::{INSERT_APPROACH, Takes, Taking, Target},
+    search::{Eligible, Filter, INSERT_APPROACH, Target},
     space::{InCodes, Space, Vectors},
 };
 use crate::{
@@ -18,15 +18,16 @@ use crate::{
     vectors::{points::Points, quantize::Codes},
 };
 
-/// One in so many places of a full row is freed when a link is to be added. Measured against
-/// giving up one link at a time, an eighth takes 15 % less CPU to build and as many ranks to search
-/// at equal recall; a quarter takes 17 to 30 % less and 2 % more ranks on SIFT at recall 0.99.
+/// When a link is added to a full row, one in this number of places is freed by pruning. Compared
+/// with freeing one place at a time, an eighth takes 15 % less CPU to build and as many ranks to
+/// search at equal recall; a quarter takes 17 to 30 % less CPU, and 2 % more ranks on SIFT at recall
+/// 0.99.
 const SPARE: usize = 8;
 
 impl Graph {
     /// Links the point in `slot`. Several threads may insert points at once, and any number may
-    /// search meanwhile. A point that is in the graph already, or that another thread is inserting,
-    /// is left as it is.
+    /// search meanwhile. Does nothing for a point that is in the graph already or that another
+    /// thread is inserting.
     pub fn insert<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> Result<()> {
         if slot >= SLOTS {
             let message = format!("slot {slot} is out of range, expected one below {SLOTS}");
@@ -42,7 +43,7 @@ impl Graph {
         self.links.reserve(slot, new.level)?;
         let linked = self.link_somewhere(points, new, scratch)?;
         if linked != Linked::AsDuplicate {
-            self.firsts.enter(points, slot)?;
+            self.equal_vectors.insert(points, slot)?;
         }
         self.links
             .finish(slot, new.level, linked == Linked::AsDuplicate);
@@ -50,7 +51,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Links a point to what is there, or makes it the first point if everything is leaving.
+    /// Links a point to the points of the graph, or makes it the first point if all others leave.
     fn link_somewhere<P: Points>(
         &self,
         points: &P,
@@ -61,13 +62,13 @@ impl Graph {
             let Some(highest) = self.entries.claim(new) else {
                 return Ok(Linked::AsPoint);
             };
-            // Links to deleted points are wasted, but better than none.
-            let takes = if attempt == 0 {
-                Takes::Live
+            // Links to deleted points are soon replaced, but better than none.
+            let eligible = if attempt == 0 {
+                Eligible::Live
             } else {
-                Takes::Staying
+                Eligible::Staying
             };
-            let linked = self.link(points, new, highest, takes, scratch)?;
+            let linked = self.link(points, new, highest, eligible, scratch)?;
             if linked != Linked::Nowhere {
                 return Ok(linked);
             }
@@ -81,32 +82,32 @@ impl Graph {
         ))
     }
 
-    /// Links a point by codes where there are any, and by vectors where those of its neighbours
-    /// cannot be told apart.
+    /// Links a point by codes if there are any, and by vectors if the codes cannot tell its
+    /// neighbours apart.
     fn link<P: Points>(
         &self,
         points: &P,
         new: Entry,
         highest: Entry,
-        takes: Takes,
+        eligible: Eligible,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
-        let taking = Taking { points, takes };
-        if self.join_duplicates(&taking, new.slot) {
+        let filter = Filter { points, eligible };
+        if self.join_duplicates(&filter, new.slot) {
             return Ok(Linked::AsDuplicate);
         }
         let vectors = self.vectors(points);
         if let Some(codes) = self.codes(points) {
             let linked =
-                self.link_in(InCodes { codes, vectors }, &taking, new, highest, scratch)?;
+                self.link_in(InCodes { codes, vectors }, &filter, new, highest, scratch)?;
             if linked != Linked::Unsure {
                 return Ok(linked);
             }
         }
-        self.link_in(vectors, &taking, new, highest, scratch)
+        self.link_in(vectors, &filter, new, highest, scratch)
     }
 
-    /// The space of the vectors, in which every rank is right.
+    /// The space of the vectors, in which every rank is exact.
     pub(super) fn vectors<'p, P: Points>(&self, points: &'p P) -> Vectors<'p, P> {
         Vectors {
             points,
@@ -114,7 +115,7 @@ impl Graph {
         }
     }
 
-    /// The codes to go by, where there are any.
+    /// The codes to rank by, if there are any for this metric.
     pub(super) fn codes<'p>(&self, points: &'p impl Points) -> Option<&'p Codes> {
         points.codes().filter(|_| Codes::suit(self.metric))
     }
@@ -124,7 +125,7 @@ impl Graph {
     fn link_in<P: Points, S: Space>(
         &self,
         space: S,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         new: Entry,
         highest: Entry,
         scratch: &mut Scratch,
@@ -133,7 +134,7 @@ impl Graph {
         let top = new.level.min(highest.level);
         self.approach(
             &mut target,
-            taking.points,
+            filter.points,
             highest,
             top,
             INSERT_APPROACH,
@@ -145,7 +146,7 @@ impl Graph {
         scratch.beam.bound_rejected(patience, self.params.m);
 
         for layer in (0..=top).rev() {
-            self.walk_layer(&mut target, taking, layer, scratch)?;
+            self.walk_layer(&mut target, filter, layer, scratch)?;
             let Scratch {
                 beam,
                 ranked,
@@ -203,9 +204,8 @@ impl Graph {
         self.place(space, owner, new, layer, scratch);
     }
 
-    /// Adds a link to the row of `owner`, whose lock is held. A full row is thinned out first, so
-    /// that the next few links find room: a link chosen anew each time would cost the build a
-    /// fifth more. The new one may be among those given up unless it is to be kept.
+    /// Adds a link to the row of `owner`, whose lock is held. A full row is pruned first, by
+    /// [several places](SPARE) at once. The new link may be pruned too, unless it is a tree link.
     pub(super) fn place<S: Space>(
         &self,
         space: S,
@@ -230,11 +230,11 @@ impl Graph {
         ranked.sort_unstable();
         chosen.clear();
         chosen.extend(ranked.extract_if(.., |one| {
-            let kept = Link::kept(one.slot);
-            new == kept || row.iter().any(|place| Link::load(place) == Some(kept))
+            let tree_link = Link::tree(one.slot);
+            new == tree_link || row.iter().any(|place| Link::load(place) == Some(tree_link))
         }));
         prune_further(space, ranked, row.len() - row.len() / SPARE, chosen);
-        self.links.thin(owner, layer, new, |slot| {
+        self.links.prune(owner, layer, new, |slot| {
             chosen.iter().any(|one| one.slot == slot)
         });
     }
@@ -242,16 +242,16 @@ impl Graph {
 
 /// How insertions treat points that are deleted or leaving.
 impl Graph {
-    /// Takes a point that an insertion has met, and that is close enough, into its beam: as a
-    /// candidate, or to be walked through only.
+    /// Eligible a point that an insertion has met, and that is close enough, into its beam: as a
+    /// candidate for links, or only to be passed.
     #[inline]
     pub(super) fn meet<P: Points>(
         &self,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         met: Neighbor,
         beam: &mut Beam,
     ) -> Result<()> {
-        if self.takes_links(taking, met.slot) {
+        if self.is_eligible(filter, met.slot) {
             beam.accept(met);
             Ok(())
         } else {
@@ -259,35 +259,35 @@ impl Graph {
         }
     }
 
-    /// Whether something new may be linked to a point. What is not deleted does not leave.
+    /// Whether new links may lead to a point. Only deleted points leave.
     #[inline]
-    pub(super) fn takes_links<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
-        taking.takes == Takes::Any
-            || !taking.points.is_gone(slot)
+    pub(super) fn is_eligible<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
+        filter.eligible == Eligible::All
+            || !filter.points.is_gone(slot)
             || !self.links.is_leaving(slot)
-                && (taking.takes == Takes::Staying || self.links.has_duplicates(slot))
+                && (filter.eligible == Eligible::Staying || self.links.has_duplicates(slot))
     }
 
-    /// Makes a point the duplicate of `first`, unless that one is deleted and has none.
+    /// Makes a point the duplicate of `first`, unless `first` is deleted and has no duplicates.
     pub(super) fn append_duplicate<P: Points>(
         &self,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         first: u32,
         duplicate: u32,
     ) -> bool {
-        let takes = |first| self.takes_links(taking, first);
-        self.links.append_duplicate(first, duplicate, takes)
+        let eligible = |first| self.is_eligible(filter, first);
+        self.links.append_duplicate(first, duplicate, eligible)
     }
 }
 
-/// What became of a point to insert.
+/// The outcome of linking a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Linked {
     /// It has links of its own.
     AsPoint,
     /// It is the duplicate of another.
     AsDuplicate,
-    /// Every point within reach is leaving.
+    /// All points that the walk has met leave.
     Nowhere,
     /// The space cannot tell its neighbours apart.
     Unsure,

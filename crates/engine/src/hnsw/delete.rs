@@ -1,21 +1,20 @@
-//! Taking deleted points out of a graph in place.
+//! Removing deleted points from a graph in place, while searches and insertions go on.
 //!
-//! Points leave in batches, in four steps with a wait between them: whoever calls them has to see
-//! to it that everything that searches or inserts and began before has ended.
-//! 1. [`Graph::withdraw`] marks the points that leave. From then on nothing new is linked to them.
-//!    Before it, no reader may be left for whom one of them is still there.
-//! 2. [`Graph::heal`], after a wait, takes them out of the tree that holds the graph together, and
-//!    [`Graph::move_entries`] lets walks begin elsewhere.
-//! 3. [`Graph::mend_rows`] replaces the links to them, as in the delete consolidation of
-//!    `FreshDiskANN` (Singh et al., 2021, arXiv:2105.09613): the new ones are chosen from what the
-//!    points that leave link to.
-//! 4. [`Graph::forget`], after a wait, wipes them out: their slots can be inserted again.
+//! Points leave in batches, in four steps. The caller waits between steps, where it says so, until
+//! every search and insertion that began before has ended.
+//! 1. [`Graph::mark_leaving`] marks the points that leave. Nothing new is linked to them afterwards.
+//!    When it is called, no reader may be left that can still return one of them.
+//! 2. After a wait, [`Graph::leave_tree`] takes them out of the [spanning tree](super::tree), and
+//!    [`Graph::move_entries`] replaces them among the points at which walks begin.
+//! 3. [`Graph::relink`] replaces the links to them by links to points that they link to, as in the
+//!    delete consolidation of `FreshDiskANN` (Singh et al., 2021, arXiv:2105.09613).
+//! 4. After a wait, [`Graph::erase`] removes them: their slots can be inserted again.
 //!
-//! Searches and insertions go on all the while. What leaves keeps its own links until it is
-//! forgotten, so that whoever stands on it finds a way on.
+//! A point that leaves keeps its own links until it is erased, so that a walk that stands on it can
+//! go on.
 //!
-//! The first of several points with equal vectors carries the others. It stays, to be walked
-//! through, until they are deleted as well.
+//! The first of several points with equal vectors holds the chain of its duplicates. After its
+//! delete it stays in the graph, and walks pass it, until the duplicates are deleted too.
 
 use std::ops::Range;
 
@@ -23,7 +22,7 @@ use super::{
     Entry, Graph, Neighbor, Scratch,
     links::Link,
     ranks::Ranks,
-    search::{Takes, Taking},
+    search::{Eligible, Filter},
     space::{InCodes, Space},
 };
 use crate::{
@@ -40,15 +39,15 @@ impl Graph {
         u32::try_from(self.links.capacity()).unwrap_or(u32::MAX)
     }
 
-    /// The first step: marks those of the `dead` points that can leave, and returns them. None of
-    /// them is being inserted or will be. Points that are not in the graph are passed over, and
-    /// those with living duplicates stay.
-    pub fn withdraw(&self, dead: &[u32]) -> Result<Vec<u32>> {
+    /// The first step: marks the `dead` points that can leave, and returns them. Points that are not
+    /// in the graph are skipped, and points with living duplicates stay. No dead point may be being
+    /// inserted, now or later.
+    pub fn mark_leaving(&self, dead: &[u32]) -> Result<Vec<u32>> {
         let mut leaving = reserved(dead.len())?;
         let mut firsts = reserved(dead.len())?;
         for &slot in dead.iter().filter(|&&slot| self.contains(slot)) {
             if self.links.is_duplicate(slot) {
-                self.links.leave(slot);
+                self.links.mark_leaving(slot);
                 leaving.push(slot);
                 firsts.extend(self.links.first_duplicate(slot));
             }
@@ -62,7 +61,7 @@ impl Graph {
         for &slot in dead.iter().filter(|&&slot| self.contains(slot)) {
             let _lock = self.links.lock(slot);
             if !self.links.is_duplicate(slot) && !self.links.has_duplicates(slot) {
-                self.links.leave(slot);
+                self.links.mark_leaving(slot);
                 leaving.push(slot);
             }
         }
@@ -70,44 +69,43 @@ impl Graph {
         Ok(leaving)
     }
 
-    /// The end of the second step: where walks begin at a point that is leaving, they begin at one
-    /// that stays from now on.
+    /// The end of the second step: replaces each entry point that leaves by a point that stays.
     pub fn move_entries(&self) {
-        let entry = |slot| Some((slot, self.links.standing(slot)?));
+        let entry = |slot| Some((slot, self.links.staying_level(slot)?));
         let staying = (0..self.slots()).filter_map(entry);
         let staying = staying.map(|(slot, level)| Entry { slot, level });
         self.entries
             .replace_leaving(|slot| self.links.is_leaving(slot), staying);
     }
 
-    /// The third step, by any number of threads: frees the rows of some slots from links to what
-    /// is leaving. Together the calls must cover all [`Graph::slots`].
-    pub fn mend_rows<P: Points>(
+    /// The third step, by any number of threads: replaces the links to points that leave in the rows
+    /// of some slots. Together the calls must cover all [`Graph::slots`].
+    pub fn relink<P: Points>(
         &self,
         points: &P,
         slots: Range<u32>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let taking = Taking {
+        let filter = Filter {
             points,
-            takes: Takes::Live,
+            eligible: Eligible::Live,
         };
         let vectors = self.vectors(points);
         let in_codes = self.codes(points).map(|codes| InCodes { codes, vectors });
         for slot in slots {
-            let Some(level) = self.links.standing(slot) else {
+            let Some(level) = self.links.staying_level(slot) else {
                 continue;
             };
             for layer in 0..=level {
                 if !self.has_leaving(slot, layer) {
                     continue;
                 }
-                let is_mended = match in_codes {
-                    Some(space) => self.mend_row(space, &taking, slot, layer, scratch)?,
+                let is_relinked = match in_codes {
+                    Some(space) => self.relink_row(space, &filter, slot, layer, scratch)?,
                     None => false,
                 };
-                if !is_mended {
-                    self.mend_row(vectors, &taking, slot, layer, scratch)?;
+                if !is_relinked {
+                    self.relink_row(vectors, &filter, slot, layer, scratch)?;
                 }
             }
         }
@@ -120,18 +118,18 @@ impl Graph {
             .any(|linked| self.links.is_leaving(linked))
     }
 
-    /// Replaces the links of a row to what is leaving; false, and nothing done, if the space cannot
-    /// tell apart what they may be replaced by.
-    fn mend_row<P: Points, S: Space>(
+    /// Replaces the links of one row to points that leave. False, and nothing is changed, if the
+    /// space cannot tell the candidates for new links apart.
+    fn relink_row<P: Points, S: Space>(
         &self,
         space: S,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         owner: u32,
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<bool> {
         let lock = self.links.lock(owner);
-        self.list_candidates(space, taking, owner, layer, scratch)?;
+        self.list_candidates(space, filter, owner, layer, scratch)?;
         if !space.can_tell_apart(owner, &scratch.ranked) {
             return Ok(false);
         }
@@ -143,19 +141,21 @@ impl Graph {
         linked.extend(chosen.iter().map(|one| one.slot));
         self.replace_leaving(owner, layer, &linked[staying..], scratch);
         drop(lock);
-        // Those that stay too: their rows may have lost what led to the owner, and have room now.
+        // Also back from links that stay: their rows may have lost a way to the owner, and have
+        // space for it now.
         for neighbor in linked {
             self.add_link(space, neighbor, Link::new(owner), layer, scratch);
         }
         Ok(true)
     }
 
-    /// Leaves in `scratch.chosen` what a row links to and is to stay, and in `scratch.ranked`,
-    /// closest first, what it may link to besides: what can be reached through those that leave.
+    /// Leaves in `scratch.chosen` the links of a row that stay, and in `scratch.ranked` the
+    /// candidates for new links: points that can be reached through the links that leave. Both are
+    /// ordered, closest first.
     fn list_candidates<P: Points, S: Space>(
         &self,
         space: S,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         owner: u32,
         layer: u8,
         scratch: &mut Scratch,
@@ -196,7 +196,7 @@ impl Graph {
             {
                 if self.links.is_leaving(slot) {
                     leaving.push(slot);
-                } else if self.takes_links(taking, slot) {
+                } else if self.is_eligible(filter, slot) {
                     ranked.push(Neighbor::unranked(slot));
                 }
             }
@@ -209,9 +209,9 @@ impl Graph {
         Ok(())
     }
 
-    /// Stores `added` into the places of links to what is leaving, in the row of `owner`, whose
-    /// lock is held: whoever reads the row meanwhile meets links old and new. Where fewer come than
-    /// go, the last ones move up, and a reader may miss one of them.
+    /// Stores the links `added` in the places of links to points that leave, in the row of `owner`,
+    /// whose lock is held. A thread that reads the row meanwhile sees old and new links. If fewer
+    /// links are added than leave, the last ones move up, and such a reader may miss one of them.
     fn replace_leaving(&self, owner: u32, layer: u8, added: &[u32], scratch: &mut Scratch) {
         let row = self.links.row(owner, layer);
         let mut end = self.links.of(owner, layer).count();
@@ -238,15 +238,15 @@ impl Graph {
         }
     }
 
-    /// Whether a place of a row holds a link to a point that is leaving.
+    /// Whether a place of a row holds a link to a point that leaves.
     fn leads_out(&self, place: &AtomicU32) -> bool {
         Link::load(place).is_some_and(|link| self.links.is_leaving(link.slot()))
     }
 
-    /// The fourth step: wipes out points that have left.
-    pub fn forget(&self, leaving: &[u32]) {
+    /// The fourth step: removes points that have left.
+    pub fn erase(&self, leaving: &[u32]) {
         for &slot in leaving {
-            self.links.forget(slot);
+            self.links.erase(slot);
         }
     }
 }

@@ -19,10 +19,10 @@ use crate::{
 const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
 /// Slots are below this number, which leaves a link room for its mark.
-pub(super) const SLOTS: u32 = MARK - 1;
+pub(super) const SLOTS: u32 = TREE_MARK - 1;
 
 /// Marks the links that are never given up.
-const MARK: u32 = 1 << 31;
+const TREE_MARK: u32 = 1 << 31;
 
 /// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and perhaps a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,16 +35,16 @@ impl Link {
     }
 
     /// A link that is never given up.
-    pub fn kept(slot: u32) -> Self {
-        Link((slot + 1) | MARK)
+    pub fn tree(slot: u32) -> Self {
+        Link((slot + 1) | TREE_MARK)
     }
 
     /// Whether the link is never given up.
-    pub fn is_kept(self) -> bool {
-        self.0 & MARK != 0
+    pub fn is_tree(self) -> bool {
+        self.0 & TREE_MARK != 0
     }
 
-    /// The link to the same point that is kept if either is.
+    /// The link to the same point that is a tree link if either is.
     pub fn or(self, other: Link) -> Self {
         Link(self.0 | other.0)
     }
@@ -52,7 +52,7 @@ impl Link {
     /// The point linked to.
     #[inline]
     pub fn slot(self) -> u32 {
-        (self.0 & !MARK) - 1
+        (self.0 & !TREE_MARK) - 1
     }
 
     /// The link stored in a place of a row, if it is taken.
@@ -98,7 +98,7 @@ pub(super) struct Links {
     /// beside it what else there is to say of it.
     levels: Table<AtomicU8>,
     stripes: Box<[Mutex<()>]>,
-    /// Held together by those who add points to the tree of kept links, alone by who takes one out:
+    /// Held together by those who add points to the spanning tree, alone by who takes one out:
     /// then every point that can be reached is in it.
     tree: RwLock<()>,
 }
@@ -192,7 +192,7 @@ impl Links {
 
     /// Gives up the links of a full row that are not to stay and adds `new` to the rest if it is to.
     /// Who walks along the row meanwhile may miss a link that moves.
-    pub fn thin(&self, slot: u32, layer: u8, new: Link, stays: impl Fn(u32) -> bool) {
+    pub fn prune(&self, slot: u32, layer: u8, new: Link, stays: impl Fn(u32) -> bool) {
         let row = self.row(slot, layer);
         let stays = |link: &Link| stays(link.slot());
         let mut links = row.iter().filter_map(Link::load).filter(stays);
@@ -213,9 +213,9 @@ impl Links {
     }
 
     /// The points that a point in layer 0 is linked to for good.
-    pub fn kept(&self, slot: u32) -> impl Iterator<Item = u32> {
+    pub fn tree_neighbors(&self, slot: u32) -> impl Iterator<Item = u32> {
         let links = self.ground.row(slot).iter().map_while(Link::load);
-        links.filter(|link| link.is_kept()).map(Link::slot)
+        links.filter(|link| link.is_tree()).map(Link::slot)
     }
 
     /// The points whose vectors equal that of `slot`, oldest first, if it is the first of its kind.
@@ -231,10 +231,10 @@ impl Links {
         &self,
         first: u32,
         duplicate: u32,
-        takes: impl FnOnce(u32) -> bool,
+        is_eligible: impl FnOnce(u32) -> bool,
     ) -> bool {
         let _lock = self.lock(first);
-        if !takes(first) {
+        if !is_eligible(first) {
             return false;
         }
         Link::new(first).store(&self.duplicates.row(duplicate)[FIRST_DUPLICATE]);
@@ -292,13 +292,13 @@ impl Links {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets points be added to the tree of kept links, but none be taken out of it.
-    pub fn share_tree(&self) -> RwLockReadGuard<'_, ()> {
+    /// Lets points be added to the spanning tree, but none be taken out of it.
+    pub fn read_tree(&self) -> RwLockReadGuard<'_, ()> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps others from the tree of kept links.
-    pub fn hold_tree(&self) -> RwLockWriteGuard<'_, ()> {
+    /// Keeps others from the spanning tree.
+    pub fn lock_tree(&self) -> RwLockWriteGuard<'_, ()> {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -311,7 +311,7 @@ impl Links {
     }
 
     /// The highest layer of a point with links of its own that is to stay.
-    pub fn standing(&self, slot: u32) -> Option<u8> {
+    pub fn staying_level(&self, slot: u32) -> Option<u8> {
         let stands = self.state(slot) & (DUPLICATE | LEAVING) == 0;
         self.level(slot).filter(|_| stands)
     }
@@ -345,7 +345,7 @@ impl Links {
 
     /// The point to which a place of a row leads, from what is stored in it.
     pub fn slot_of(stored: u32) -> Option<u32> {
-        (stored & !MARK).checked_sub(1)
+        (stored & !TREE_MARK).checked_sub(1)
     }
 
     /// What is stored of the duplicates of a point.
@@ -370,12 +370,12 @@ impl Links {
     }
 
     /// Marks a point whose insertion is finished as leaving.
-    pub fn leave(&self, slot: u32) {
+    pub fn mark_leaving(&self, slot: u32) {
         self.levels.get(slot).fetch_or(LEAVING, Release);
     }
 
     /// Wipes out a point that nobody can reach or stands on any more.
-    pub fn forget(&self, slot: u32) {
+    pub fn erase(&self, slot: u32) {
         for layer in 0..=self.level(slot).unwrap_or(0) {
             self.row(slot, layer).iter().for_each(Link::erase);
         }

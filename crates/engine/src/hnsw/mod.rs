@@ -10,17 +10,19 @@
 //! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `stop_rule`).
 //! - A point whose vector equals that of a linked point is chained to it as its duplicate and gets no
 //!   links: thousands of copies of one vector cost one place in the graph. In the beam of a search
-//!   each takes a place of its own. Points are found by their vectors (see `firsts`).
-//! - A full row is thinned out when a link is to be added, and then takes several.
-//! - Points that a search must not return are walked through without taking one of its places.
-//! - Deleted points are taken out in place, and their slots can be used again (see `delete`).
+//!   each takes a place of its own. A hash table finds points by their vectors (see
+//!   `equal_vectors`).
+//! - Some links are never pruned: they form a tree, so that every point can be reached (see `tree`).
+//! - A full row is pruned by several links at once when one is added.
+//! - Points that a search must not return are passed without taking a place of its beam.
+//! - Deleted points are removed in place, and their slots are used again (see `delete`).
 
 pub mod beam;
 mod build;
 pub mod code_error;
 pub mod delete;
 mod entries;
-mod firsts;
+mod equal_vectors;
 mod levels;
 mod links;
 pub mod prune;
@@ -45,12 +47,12 @@ use crate::{
     vectors::quantize::Code,
 };
 use entries::{Entries, Entry};
-use firsts::Firsts;
+use equal_vectors::EqualVectors;
 use links::Links;
 use visited::Visited;
 
-/// Times that a point looks for its place anew before that is taken for a fault: each time, another
-/// thread must have changed the graph under it.
+/// Attempts to link a point before the failure is reported as a fault. Each attempt fails only if
+/// another thread changed the graph meanwhile.
 const ATTEMPTS: usize = 10_000;
 
 /// How densely a graph is linked.
@@ -78,7 +80,7 @@ pub struct Graph {
     params: Params,
     links: Links,
     entries: Entries,
-    firsts: Firsts,
+    equal_vectors: EqualVectors,
     len: AtomicU32,
 }
 
@@ -99,7 +101,7 @@ impl Graph {
             params,
             links: Links::new(params.m),
             entries: Entries::new(),
-            firsts: Firsts::new(),
+            equal_vectors: EqualVectors::new(),
             len: AtomicU32::new(0),
         }
     }
@@ -164,8 +166,8 @@ impl Graph {
     }
 }
 
-/// Points that it may not return and that a search goes through at most where it must not take long.
-/// What ranking their neighbours takes is about a millisecond.
+/// The number of points that an impatient search may pass without returning them. To rank their
+/// neighbours takes about a millisecond.
 const SHORT_PATIENCE: usize = 1_000;
 
 /// What a thread reuses from one walk to the next. Keep one per thread.

@@ -32,21 +32,21 @@ const LEAST_BREADTH: usize = 12;
 /// expanded soon.
 const SOON: usize = 4;
 
-/// What a walk takes for candidates; anything else it goes through.
+/// The points that a walk takes as candidates; it passes all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// Every point: it only looks for a way.
-    Any,
-    /// Points that are not deleted: new links are for them.
+pub(super) enum Eligible {
+    /// Every point: the walk only looks for a way.
+    All,
+    /// Points that are not deleted: new links lead to them.
     Live,
     /// Deleted points as well, unless they are leaving.
     Staying,
 }
 
-/// What a walk takes for candidates, and of which points.
-pub(super) struct Taking<'p, P> {
+/// The points of a walk, and which of them it takes as candidates.
+pub(super) struct Filter<'p, P> {
     pub points: &'p P,
-    pub takes: Takes,
+    pub eligible: Eligible,
 }
 
 /// What a walk looks for, and how many ranks it has taken.
@@ -116,8 +116,8 @@ impl Graph {
         Ok(evaluations)
     }
 
-    /// How many points that it may not take a walk of that breadth goes through: as many as a scan
-    /// would hardly take longer for.
+    /// The number of points that a walk of this breadth may pass without filter them as candidates:
+    /// beyond it, a scan would hardly take longer.
     pub(super) fn patience(&self, breadth: usize) -> usize {
         breadth.saturating_mul(4).max(self.len() as usize / 4)
     }
@@ -160,7 +160,7 @@ impl Graph {
         Ok(target.evaluations)
     }
 
-    /// Takes a point and its duplicates into the beam as far as they are close enough.
+    /// Eligible a point and its duplicates into the beam as far as they are close enough.
     #[inline]
     fn offer(
         &self,
@@ -202,12 +202,12 @@ impl Graph {
     ) -> Result<()> {
         let level = self.enter(target, highest, layer, scratch);
         scratch.beam.begin(breadth, usize::MAX)?;
-        let taking = Taking {
+        let filter = Filter {
             points,
-            takes: Takes::Any,
+            eligible: Eligible::All,
         };
         for layer in (layer + 1..=level).rev() {
-            self.walk_layer(target, &taking, layer, scratch)?;
+            self.walk_layer(target, &filter, layer, scratch)?;
             scratch.starts.clear();
             scratch.starts.extend(scratch.beam.neighbors());
         }
@@ -244,7 +244,7 @@ impl Graph {
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
-        taking: &Taking<P>,
+        filter: &Filter<P>,
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
@@ -255,13 +255,13 @@ impl Graph {
         }
         for &start in &scratch.starts {
             if scratch.visited.insert(start.slot) && scratch.beam.admits(start.rank) {
-                self.meet(taking, start, &mut scratch.beam)?;
+                self.meet(filter, start, &mut scratch.beam)?;
             }
         }
         while self.expand(target, layer, scratch) {
             for &neighbor in &scratch.fresh {
                 if scratch.beam.admits(neighbor.rank) {
-                    self.meet(taking, neighbor, &mut scratch.beam)?;
+                    self.meet(filter, neighbor, &mut scratch.beam)?;
                 }
             }
             if layer == 0
@@ -273,7 +273,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes the next few candidates from the beam, ranks what they link to, as far as this walk
+    /// Eligible the next few candidates from the beam, ranks what they link to, as far as this walk
     /// has not seen it, and leaves in `scratch.fresh` what is close enough for now; false if no
     /// candidate is left.
     #[inline]

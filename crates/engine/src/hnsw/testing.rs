@@ -10,7 +10,7 @@ impl Graph {
     pub fn assert_sound(&self) {
         let standing = |slot: u32| {
             let level =
-                ((slot as usize) < self.links.capacity()).then(|| self.links.standing(slot));
+                ((slot as usize) < self.links.capacity()).then(|| self.links.staying_level(slot));
             level.flatten()
         };
         let points: Vec<u32> = (0..self.slots())
@@ -26,15 +26,15 @@ impl Graph {
                     );
                 }
             }
-            for linked in self.links.kept(slot) {
-                let is_mutual = self.links.kept(linked).any(|back| back == slot);
+            for linked in self.links.tree_neighbors(slot) {
+                let is_mutual = self.links.tree_neighbors(linked).any(|back| back == slot);
                 assert!(is_mutual, "{linked} does not keep {slot}");
             }
         }
         let mut reached: Vec<u32> = points.first().copied().into_iter().collect();
         let mut next = 0;
         while let Some(&slot) = reached.get(next) {
-            for linked in self.links.kept(slot) {
+            for linked in self.links.tree_neighbors(slot) {
                 if !reached.contains(&linked) {
                     reached.push(linked);
                 }

@@ -6,21 +6,21 @@ use super::{
 };
 use crate::{Error, Result, sync::yield_now, vectors::points::Points};
 
-/// A part of the tree of at most so many points is looked through for its shortest link to another.
+/// A part of the tree of at most this number of points is searched for its shortest link to another
+/// part.
 const SMALL_PART: usize = if cfg!(vectord_shuttle) { 2 } else { 32 };
 
 /// How a new point joins the tree.
 impl Graph {
-    /// Links the point's neighbours in layer 0 back to it. The first that has room for a child
-    /// becomes its parent in a tree whose links are never given up, in both directions: whatever
-    /// the data, every point can be reached from every other.
+    /// Links the point's neighbours in layer 0 back to it. The first that may take a child becomes
+    /// its parent: each keeps its link to the other.
     pub(super) fn join_tree<S: Space>(
         &self,
         space: S,
         slot: u32,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let _shared = self.links.share_tree();
+        let _shared = self.links.read_tree();
         self.list_links(slot, 0, scratch);
         let mut parent = None;
         for index in 0..scratch.owners.len() {
@@ -35,27 +35,26 @@ impl Graph {
             Some(parent) => parent,
             None => self.adopt_further_on(space, slot, scratch)?,
         };
-        self.add_link(space, slot, Link::kept(parent), 0, scratch);
+        self.add_link(space, slot, Link::tree(parent), 0, scratch);
         Ok(())
     }
 
-    /// Makes `owner` the parent of `child` unless it has children enough: the other half of its row
-    /// is left to links that may change.
+    /// Makes `owner` the parent of `child`, unless it has children enough.
     fn adopt<S: Space>(&self, space: S, owner: u32, child: u32, scratch: &mut Scratch) -> bool {
         let _lock = self.links.lock(owner);
-        let has_room = self.has_room(owner);
-        if has_room {
-            self.place(space, owner, Link::kept(child), 0, scratch);
+        let may_adopt = self.may_take_child(owner);
+        if may_adopt {
+            self.place(space, owner, Link::tree(child), 0, scratch);
         }
-        has_room
+        may_adopt
     }
 
-    /// Whether a point may have another child.
-    fn has_room(&self, owner: u32) -> bool {
-        self.links.kept(owner).count() <= self.params.m
+    /// Whether a point may take another child: half of its row is left to links that may change.
+    fn may_take_child(&self, owner: u32) -> bool {
+        self.links.tree_neighbors(owner).count() <= self.params.m
     }
 
-    /// Finds a parent for a point whose neighbours all have children enough.
+    /// Finds a parent for a point if all its neighbours have children enough.
     fn adopt_further_on<S: Space>(
         &self,
         space: S,
@@ -74,8 +73,8 @@ impl Graph {
     }
 
     /// Walks along the tree from `start`, never to `barred`, until a point for which `may_adopt`
-    /// holds becomes the parent of `child`. It goes straight on in a random direction, for there
-    /// are few children soon whichever way it goes, and turns back only at a dead end.
+    /// holds becomes the parent of `child`. The walk goes on in a random direction, since points
+    /// with few children are near in every direction, and turns back only at a dead end.
     fn adopt_beyond<S: Space>(
         &self,
         space: S,
@@ -101,10 +100,10 @@ impl Graph {
             } = &mut *scratch;
             let before = owners.len();
             {
-                // Nobody moves links in the row meanwhile.
+                // No thread moves links within the row meanwhile.
                 let _lock = self.links.lock(owner);
-                let kept = self.links.kept(owner);
-                owners.extend(kept.filter(|&next| visited.insert(next)));
+                let neighbors = self.links.tree_neighbors(owner);
+                owners.extend(neighbors.filter(|&next| visited.insert(next)));
             }
             let ways = owners.len() - before;
             if ways > 0 {
@@ -119,19 +118,19 @@ impl Graph {
 
 /// How points that leave are taken out of the tree.
 impl Graph {
-    /// The second step, by one thread at a time: takes points that are leaving out of the tree, and
-    /// out of what is found by its vector. All that leave must go through this, in as many calls as
-    /// one likes.
+    /// The second step of [a delete](super::delete), by one thread at a time: takes points that
+    /// leave out of the tree and out of [`EqualVectors`](super::equal_vectors::EqualVectors). Every
+    /// point that leaves must go through it, in any number of calls.
     ///
-    /// Without such a point, what it was linked to for good is in several parts. Most are small, a
-    /// point with its few children: these are joined by their shortest link to a point of any other
-    /// part. The others are joined one by one to that of the nearest, the heir: each becomes the
-    /// child of a point that is joined already, or of one further on there. The walk along the tree
-    /// that begins at such a point never enters the one that leaves, so it cannot come to a part
-    /// not joined yet.
+    /// Without the point, the tree falls into parts, one for each of its neighbours in the tree.
+    /// Most parts are small, a point with a few children: each of these is joined by its shortest
+    /// link to a point of any other part. The remaining parts are joined one by one to the part of
+    /// the neighbour nearest to the point that leaves, the heir: each becomes the child of a
+    /// neighbour that is joined already, or of a point behind it. The walk to such a point never
+    /// enters the point that leaves, so it cannot reach a part that is not joined yet.
     ///
-    /// Links that are never given up should be short: they take the place of others.
-    pub fn heal<P: Points>(
+    /// Tree links should be short, since they take the places of other links.
+    pub fn leave_tree<P: Points>(
         &self,
         points: &P,
         leaving: &[u32],
@@ -140,14 +139,14 @@ impl Graph {
         let mut orphans = Vec::new();
         for &slot in leaving {
             if !self.links.is_duplicate(slot) {
-                self.firsts.strike(points, slot);
+                self.equal_vectors.remove(points, slot);
             }
-            let _whole = self.links.hold_tree();
+            let _whole = self.links.lock_tree();
             let space = self.vectors(points);
             let ranks = space.of(slot);
             orphans.clear();
-            // Better an heir that stays: another would soon have to pass them on.
-            orphans.extend(self.links.kept(slot).map(|neighbor| {
+            // An heir that stays is better: another would soon leave its children in turn.
+            orphans.extend(self.links.tree_neighbors(slot).map(|neighbor| {
                 let ranked = ranked(&ranks, neighbor);
                 (self.links.is_leaving(neighbor), ranked)
             }));
@@ -162,9 +161,9 @@ impl Graph {
         Ok(())
     }
 
-    /// Joins the part of the tree that the point `leaver` leaves behind at `orphan` to another by
-    /// the shortest of its links, if the part is small and has such a link. Every part but one can
-    /// go that way: parts that are joined are one from then on, and the last has no other.
+    /// Joins the part of the tree at `orphan`, a neighbour of the point `leaver`, to another part by
+    /// the shortest of its links, if the part is small and has such a link. It can work for every
+    /// part but the last: joined parts are one part, and the last has no other to be joined to.
     fn join_elsewhere<S: Space>(
         &self,
         space: S,
@@ -176,7 +175,7 @@ impl Graph {
             return Ok(false);
         }
         let members = &scratch.owners;
-        let stays = |slot| self.links.standing(slot).is_some() && self.has_room(slot);
+        let stays = |slot| self.links.staying_level(slot).is_some() && self.may_take_child(slot);
         let links = members.iter().filter(|&&member| stays(member));
         let links = links.flat_map(|&member| {
             let ranks = space.of(member);
@@ -187,14 +186,14 @@ impl Graph {
         let Some((other, member)) = links.min() else {
             return Ok(false);
         };
-        self.add_link(space, other.slot, Link::kept(member), 0, scratch);
-        self.add_link(space, member, Link::kept(other.slot), 0, scratch);
-        self.swap_kept(orphan, leaver, None);
+        self.add_link(space, other.slot, Link::tree(member), 0, scratch);
+        self.add_link(space, member, Link::tree(other.slot), 0, scratch);
+        self.swap_tree_link(orphan, leaver, None);
         Ok(true)
     }
 
-    /// Leaves in `scratch.owners` the points that the tree leads to from `orphan` without `leaver`;
-    /// false if they are many.
+    /// Leaves in `scratch.owners` the points of the tree that can be reached from `orphan` without
+    /// passing `leaver`; false if they are more than [`SMALL_PART`].
     fn list_small_part(&self, leaver: u32, orphan: u32, scratch: &mut Scratch) -> Result<bool> {
         let Scratch {
             visited, owners, ..
@@ -207,7 +206,11 @@ impl Graph {
         let mut next = 0;
         while let Some(&member) = owners.get(next) {
             next += 1;
-            owners.extend(self.links.kept(member).filter(|&slot| visited.insert(slot)));
+            owners.extend(
+                self.links
+                    .tree_neighbors(member)
+                    .filter(|&slot| visited.insert(slot)),
+            );
             if owners.len() > SMALL_PART {
                 return Ok(false);
             }
@@ -215,7 +218,7 @@ impl Graph {
         Ok(true)
     }
 
-    /// Joins what a point that is leaving was linked to for good, the heir first.
+    /// Joins the neighbours of a point that leaves the tree, of which the heir is the first.
     fn inherit<S: Space>(
         &self,
         space: S,
@@ -227,12 +230,12 @@ impl Graph {
             return Ok(());
         };
         let Some((_, first)) = orphans.first() else {
-            self.swap_kept(heir.slot, leaver, None);
+            self.swap_tree_link(heir.slot, leaver, None);
             return Ok(());
         };
-        // These two swap one link for another, for which there is always room.
-        self.swap_kept(heir.slot, leaver, Some(first.slot));
-        self.swap_kept(first.slot, leaver, Some(heir.slot));
+        // Both exchange one link for another, which needs no free place in a row.
+        self.swap_tree_link(heir.slot, leaver, Some(first.slot));
+        self.swap_tree_link(first.slot, leaver, Some(heir.slot));
         for (joined, &(_, orphan)) in orphans.iter().enumerate().skip(1) {
             let ranks = space.of(orphan.slot);
             let nearest = neighbors[..=joined]
@@ -243,14 +246,14 @@ impl Graph {
             let parent = self
                 .adopt_beyond(space, nearest, leaver, orphan.slot, |_| true, scratch)?
                 .ok_or_else(|| Error::Internal("a graph has no room for a point".into()))?;
-            self.swap_kept(orphan.slot, leaver, Some(parent));
+            self.swap_tree_link(orphan.slot, leaver, Some(parent));
         }
         Ok(())
     }
 
-    /// Stops `owner` from keeping its link to `old`, and has it keep one to `new` in its stead.
-    /// The old link goes only where the new one needs its place.
-    fn swap_kept(&self, owner: u32, old: u32, new: Option<u32>) {
+    /// Makes the tree link of `owner` to `old` an ordinary link, and adds one to `new`. The old
+    /// link is removed only if the new one needs its place.
+    fn swap_tree_link(&self, owner: u32, old: u32, new: Option<u32>) {
         let _lock = self.links.lock(owner);
         let row = self.links.row(owner, 0);
         let place_of = |slot: u32| {
@@ -259,8 +262,8 @@ impl Graph {
         };
         let old_place = place_of(old);
         match (new, new.and_then(place_of), old_place) {
-            (Some(new), Some(present), _) => Link::kept(new).store(present),
-            (Some(new), None, Some(old_place)) => return Link::kept(new).store(old_place),
+            (Some(new), Some(present), _) => Link::tree(new).store(present),
+            (Some(new), None, Some(old_place)) => return Link::tree(new).store(old_place),
             _ => {}
         }
         if let Some(old_place) = old_place {

@@ -1,13 +1,13 @@
-//! Giving the slots of deleted points to new ones: the linking threads go round after round through
-//! the steps of [`hnsw`](crate::hnsw), all graphs together, a piece at a time between
-//! the points that they link.
+//! Reclaiming the slots of deleted points. The linking threads do it in rounds, a piece at a time
+//! between the points that they link. A round takes the deleted points out of all graphs at once,
+//! by the steps of [`hnsw::delete`](crate::hnsw::delete), and frees their slots.
 //!
-//! A round has three waits. What it waits for is that every search, look-up and claim of the linking
-//! threads that began before has ended; each of them holds a pin meanwhile.
-//! - Before points are withdrawn: then every view knows that they are deleted, and whoever comes to
-//!   link one of them sees it.
-//! - Before links are mended: then nobody is left who might link something to one of them.
-//! - Before they are forgotten: then nobody stands on one of them or has found one.
+//! A round waits three times, until every search, look-up and claim of a linking thread that began
+//! before the wait has ended (each holds a pin of an epoch):
+//! - Before points are marked as leaving: after it, every view knows that they are deleted, so no
+//!   thread begins to link one of them.
+//! - Before they leave the tree and rows are relinked: after it, no thread can link to one of them.
+//! - Before they are erased: after it, no walk stands on one of them and none has found one.
 
 use std::{
     ops::Range,
@@ -26,74 +26,82 @@ use crate::{
     },
 };
 
-/// A round begins in the midst of other work once one in so many points is dead. A search walks
-/// through the dead as it does through the living, so at worst it takes about a tenth longer than
-/// without them. A round for fewer would touch nearly as many rows: at a tenth, three of the 32
-/// links of a row are gone already.
+/// While threads have points to link, a round begins once one in this number of points is dead. A
+/// search walks through dead points as through living ones, so it takes at most about a tenth
+/// longer. A round for fewer would touch nearly as many rows: at a tenth, 3 of the 32 links of a
+/// row lead to dead points.
 const DEAD_SHARE: u64 = 10;
 
-/// A round begins between other work only for so many.
+/// While threads have points to link, fewer dead points than this begin no round.
 const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
 
-/// With nothing else to do, a round begins for half as large a share.
+/// The same as [`DEAD_SHARE`] for threads that have nothing to link.
 const IDLE_DEAD_SHARE: u64 = 20;
 
-/// With nothing else to do, a round begins for so many. So does one between other work where
-/// searches have gone through as many dead points as there are points: where these lie together,
-/// their share says little.
+/// The same as [`DEAD_FLOOR`] for threads that have nothing to link. It also holds where searches
+/// have passed as many dead points as there are points: where dead points lie together, their share
+/// of all points says little about what they cost.
 const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
 
-/// Points that are taken out of the tree in one piece: some milliseconds at most.
-const HEAL_CHUNK: usize = 128;
+/// Points that leave the tree in one piece of work: some milliseconds at most.
+const TREE_CHUNK: usize = 128;
 
-/// Rows that are mended in one piece: a few milliseconds at most.
-const MEND_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
+/// Rows that are relinked in one piece of work: a few milliseconds at most.
+const RELINK_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
 
-/// The round under way, if there is one.
+/// The round under way, if there is one, and what decides when the next begins.
 #[derive(Default)]
 pub(crate) struct Reclaim {
     round: Mutex<Round>,
     is_under_way: AtomicBool,
-    /// Whether a round is due as soon as there is one dead point.
+    /// Whether one dead point is enough to begin a round.
     is_hurried: AtomicBool,
-    /// Deleted points that the last round had to leave where they are.
+    /// Deleted points whose slots the last round could not free.
     held_back: AtomicU64,
-    /// Points that searches went through in vain since the last round began.
+    /// Dead points that searches have passed since the last round began.
     passed: AtomicU64,
 }
 
 #[derive(Default)]
 struct Round {
     step: Step,
-    /// The slots to give back, in order.
+    /// The slots to free, in ascending order.
     dead: Vec<u32>,
-    repairs: Vec<Arc<Repair>>,
-    /// How many graphs had been given up when the last wait began.
+    consolidations: Vec<Arc<Consolidation>>,
+    /// The number of graphs that had been given up when the last wait began.
     given_up: u32,
 }
 
+/// Each step that begins with a wait holds the epoch that has to pass. `at` is the place of a
+/// graph in [`Round::consolidations`].
 #[derive(Clone, Copy, Debug, Default)]
 enum Step {
     #[default]
     Rest,
-    /// Waits for an epoch, then withdraws the points.
-    Withdraw { epoch: u64 },
-    /// Waits for an epoch, then heals.
-    Part { epoch: u64 },
-    /// Heals: which graph, and from where on.
-    Heal { repair: usize, next: usize },
-    /// Mends: which graph, from where on, and how many pieces are in the hands of threads.
-    Mend {
-        repair: usize,
+    Mark {
+        epoch: u64,
+    },
+    WaitToLeave {
+        epoch: u64,
+    },
+    /// `next` is the place of the next point in [`Consolidation::leaving`].
+    LeaveTree {
+        at: usize,
+        next: usize,
+    },
+    /// `next` is the slot of the next row, `under_way` the number of pieces that threads work on.
+    Relink {
+        at: usize,
         next: u32,
         under_way: u32,
     },
-    /// Waits for an epoch, then gives the slots back.
-    Free { epoch: u64 },
+    Free {
+        epoch: u64,
+    },
 }
 
 /// What a round does to one graph.
-struct Repair {
+struct Consolidation {
     metric: Metric,
     linked: Arc<LinkedGraph>,
     leaving: Vec<u32>,
@@ -105,7 +113,7 @@ impl Reclaim {
         self.is_under_way.load(Ordering::Relaxed)
     }
 
-    /// Has rounds begin for a single dead point from now on, or only where they pay again.
+    /// Whether a round begins for a single dead point from now on, or only where it pays.
     pub(crate) fn hurry(&self, is_hurried: bool) {
         self.is_hurried.store(is_hurried, Ordering::Relaxed);
     }
@@ -116,8 +124,8 @@ impl Reclaim {
 }
 
 impl Index {
-    /// Does a piece of a round, where there is one to do, and says whether it did. `is_idle` says
-    /// that there is nothing to link.
+    /// Does a piece of a round if there is one to do, and says whether it did. `is_idle` says that
+    /// there is nothing to link.
     pub(crate) fn reclaim(&self, is_idle: bool, scratch: &mut Scratch) -> bool {
         let mut round = match self.reclaim.round.try_lock() {
             Ok(round) => round,
@@ -126,18 +134,18 @@ impl Index {
         };
         match round.step {
             Step::Rest => self.begin_round(&mut round, is_idle),
-            Step::Withdraw { epoch } => self.epochs.has_passed(epoch) && self.withdraw(&mut round),
-            Step::Part { epoch } if self.epochs.has_passed(epoch) => {
-                round.step = Step::Heal { repair: 0, next: 0 };
+            Step::Mark { epoch } => self.epochs.has_passed(epoch) && self.mark_leaving(&mut round),
+            Step::WaitToLeave { epoch } if self.epochs.has_passed(epoch) => {
+                round.step = Step::LeaveTree { at: 0, next: 0 };
                 true
             }
-            Step::Heal { repair, next } => {
-                round.step = self.heal(&round, repair, next, scratch);
+            Step::LeaveTree { at, next } => {
+                round.step = self.leave_tree(&round, at, next, scratch);
                 true
             }
-            Step::Mend { repair, next, .. } => self.mend(round, repair, next, scratch),
+            Step::Relink { at, next, .. } => self.relink(round, at, next, scratch),
             Step::Free { epoch } => self.epochs.has_passed(epoch) && self.free(&mut round),
-            Step::Part { .. } => false,
+            Step::WaitToLeave { .. } => false,
         }
     }
 
@@ -154,7 +162,7 @@ impl Index {
         }
         round.dead = dead;
         round.given_up = self.given_up();
-        round.step = Step::Withdraw {
+        round.step = Step::Mark {
             epoch: self.epochs.advance(),
         };
         self.reclaim.passed.store(0, Ordering::Relaxed);
@@ -162,9 +170,8 @@ impl Index {
         true
     }
 
-    /// Hears that a search of this breadth went through so many points that it may not return.
-    /// Fewer than its breadth it may meet where the deleted lie evenly among the others, and their
-    /// share decides.
+    /// Counts the dead points that a search of this breadth has passed. A search may meet fewer
+    /// than its breadth where dead points lie evenly among the others: then their share decides.
     pub(crate) fn note_passed(&self, points: usize, breadth: usize) {
         if points > breadth {
             let passed = &self.reclaim.passed;
@@ -176,7 +183,7 @@ impl Index {
         if self.linker.is_pausing() {
             return false;
         }
-        // Points held back would let round follow upon round for nothing.
+        // Points held back would begin one round after another for nothing.
         let held_back = self.reclaim.held_back.load(Ordering::Relaxed);
         let dead = self.dead().saturating_sub(held_back);
         let (floor, share) = match is_idle {
@@ -184,94 +191,96 @@ impl Index {
             true => (IDLE_DEAD_FLOOR, IDLE_DEAD_SHARE),
             false => (DEAD_FLOOR, DEAD_SHARE),
         };
-        // A round looks at the row of every point, once.
+        // A round reads the row of every point once.
         let is_in_the_way = self.reclaim.passed.load(Ordering::Relaxed) >= self.live();
         dead >= floor.max(self.live() / share) || is_in_the_way && dead >= IDLE_DEAD_FLOOR
     }
 
-    fn withdraw(&self, round: &mut Round) -> bool {
+    fn mark_leaving(&self, round: &mut Round) -> bool {
         for graph in &self.graphs {
             let Some(linked) = graph.current() else {
                 continue;
             };
-            let withdraw = || linked.graph.withdraw(&round.dead);
-            let leaving = attempt(graph, &linked, withdraw).unwrap_or_default();
+            let mark = || linked.graph.mark_leaving(&round.dead);
+            let leaving = attempt(graph, &linked, mark).unwrap_or_default();
             if !leaving.is_empty() {
-                round.repairs.push(Arc::new(Repair {
+                round.consolidations.push(Arc::new(Consolidation {
                     metric: graph.metric(),
                     linked,
                     leaving,
                 }));
             }
         }
-        if round.repairs.is_empty() {
-            // No graph holds any of them: the wait that is over was enough.
+        if round.consolidations.is_empty() {
+            // No graph holds any of the points: the wait that is over was enough.
             return self.free(round);
         }
-        round.step = Step::Part {
+        round.step = Step::WaitToLeave {
             epoch: self.epochs.advance(),
         };
         true
     }
 
-    fn heal(&self, round: &Round, number: usize, next: usize, scratch: &mut Scratch) -> Step {
-        // While vectors are read, their segments are not unmapped.
+    fn leave_tree(&self, round: &Round, at: usize, next: usize, scratch: &mut Scratch) -> Step {
+        // The pin keeps the segments of the vectors mapped while they are read.
         let _pin = self.epochs.pin();
-        let Some(repair) = round.repairs.get(number) else {
-            return Step::Mend {
-                repair: 0,
+        let Some(consolidation) = round.consolidations.get(at) else {
+            return Step::Relink {
+                at: 0,
                 next: 0,
                 under_way: 0,
             };
         };
-        let end = repair.leaving.len().min(next + HEAL_CHUNK);
-        let graph = &repair.linked.graph;
-        let healed = attempt(self.graph(repair.metric), &repair.linked, || {
-            graph.heal(&self.arena, &repair.leaving[next..end], scratch)
+        let Consolidation {
+            metric,
+            linked,
+            leaving,
+        } = &**consolidation;
+        let end = leaving.len().min(next + TREE_CHUNK);
+        let left = attempt(self.graph(*metric), linked, || {
+            let piece = &leaving[next..end];
+            linked.graph.leave_tree(&self.arena, piece, scratch)
         });
-        if healed.is_some() {
-            if end < repair.leaving.len() {
-                return Step::Heal {
-                    repair: number,
-                    next: end,
-                };
+        if left.is_some() {
+            if end < leaving.len() {
+                return Step::LeaveTree { at, next: end };
             }
-            graph.move_entries();
+            linked.graph.move_entries();
         }
-        Step::Heal {
-            repair: number + 1,
+        Step::LeaveTree {
+            at: at + 1,
             next: 0,
         }
     }
 
-    /// Takes a piece of the mending, does it while other threads do other pieces, and moves on to
-    /// the next step after the last.
-    fn mend(
+    /// Relinks one piece while other threads relink others. The thread that ends the last piece
+    /// begins the next step.
+    fn relink(
         &self,
         mut round: MutexGuard<'_, Round>,
-        number: usize,
+        at: usize,
         next: u32,
         scratch: &mut Scratch,
     ) -> bool {
-        let Some((repair, rows)) = claim_rows(&mut round, number, next) else {
+        let Some((consolidation, rows)) = claim_rows(&mut round, at, next) else {
             return false;
         };
         drop(round);
+        let Consolidation { metric, linked, .. } = &*consolidation;
         let pin = self.epochs.pin();
-        attempt(self.graph(repair.metric), &repair.linked, || {
-            repair.linked.graph.mend_rows(&self.arena, rows, scratch)
+        attempt(self.graph(*metric), linked, || {
+            linked.graph.relink(&self.arena, rows, scratch)
         });
         drop(pin);
         let mut round = self.reclaim.round();
-        let repairs = round.repairs.len();
-        let is_same_round = round.repairs.iter().any(|one| Arc::ptr_eq(one, &repair));
-        if let Step::Mend {
-            repair, under_way, ..
-        } = &mut round.step
+        let count = round.consolidations.len();
+        let mut current = round.consolidations.iter();
+        let is_same_round = current.any(|one| Arc::ptr_eq(one, &consolidation));
+        if let Step::Relink { at, under_way, .. } = &mut round.step
             && is_same_round
         {
             *under_way -= 1;
-            if *under_way == 0 && *repair == repairs {
+            if *under_way == 0 && *at == count {
                 self.wait_to_free(&mut round);
             }
         }
@@ -285,12 +294,12 @@ impl Index {
         };
     }
 
-    /// How many graphs have been given up so far.
+    /// The number of graphs that have been given up so far.
     fn given_up(&self) -> u32 {
         self.graphs.iter().map(|graph| graph.failures().0).sum()
     }
 
-    /// Gives up the round under way. Its points stay dead, for another round.
+    /// Gives up the round under way. Its points stay dead until another round.
     pub(crate) fn abandon_round(&self) {
         *self.reclaim.round() = Round::default();
         self.reclaim.is_under_way.store(false, Ordering::Relaxed);
@@ -303,12 +312,12 @@ impl Index {
             .filter_map(MetricGraph::current)
             .collect();
         if self.given_up() != round.given_up {
-            // Somebody may still stand on a point of a graph that is not among these any more.
+            // A walk may still stand on a point of a graph that was given up and is not listed.
             self.wait_to_free(round);
             return true;
         }
-        for repair in &round.repairs {
-            repair.linked.graph.forget(&repair.leaving);
+        for consolidation in &round.consolidations {
+            consolidation.linked.graph.erase(&consolidation.leaving);
         }
         let mut freed = std::mem::take(&mut round.dead);
         let dead = freed.len();
@@ -317,7 +326,7 @@ impl Index {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|slot| freed.binary_search(slot).is_err());
-        // Without memory for the list, the slots stay dead, for another round to free.
+        // Without memory for the list, the slots stay dead until another round.
         let _ = self.arena.free_slots(&freed);
         let held_back = (dead - freed.len()) as u64;
         self.reclaim.held_back.store(held_back, Ordering::Relaxed);
@@ -327,29 +336,29 @@ impl Index {
     }
 }
 
-/// The next rows to mend; none once all are taken.
-fn claim_rows(round: &mut Round, number: usize, next: u32) -> Option<(Arc<Repair>, Range<u32>)> {
-    let repair = Arc::clone(round.repairs.get(number)?);
-    let slots = repair.linked.graph.slots();
-    let end = slots.min(next.saturating_add(MEND_CHUNK));
-    if let Step::Mend {
-        repair,
+/// Claims the next rows to relink; none once all are claimed.
+fn claim_rows(round: &mut Round, at: usize, next: u32) -> Option<(Arc<Consolidation>, Range<u32>)> {
+    let consolidation = Arc::clone(round.consolidations.get(at)?);
+    let slots = consolidation.linked.graph.slots();
+    let end = slots.min(next.saturating_add(RELINK_CHUNK));
+    if let Step::Relink {
+        at,
         next,
         under_way,
     } = &mut round.step
     {
-        (*repair, *next) = if end < slots {
-            (number, end)
+        (*at, *next) = if end < slots {
+            (*at, end)
         } else {
-            (number + 1, 0)
+            (*at + 1, 0)
         };
         *under_way += 1;
     }
-    Some((repair, next..end))
+    Some((consolidation, next..end))
 }
 
-/// Works on a graph, which is given up if that fails. To one that was given up nothing is done:
-/// those who walk it find their way only while it stays as it was.
+/// Works on a graph. If the work fails, the graph is given up. A graph that was given up is left as
+/// it is: walks that are still under way in it rely on that.
 fn attempt<T>(
     graph: &MetricGraph,
     linked: &LinkedGraph,
@@ -361,7 +370,7 @@ fn attempt<T>(
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return Some(done),
         Ok(Err(error)) => error,
-        Err(_) => Error::Internal("repairing a graph panicked".into()),
+        Err(_) => Error::Internal("removing deleted points from a graph panicked".into()),
     };
     graph.fail(linked, failure.to_string());
     None
@@ -422,7 +431,7 @@ mod tests {
         assert!(go_on(&index));
         assert_eq!(linked.graph.len(), 100);
         assert!(
-            matches!(index.reclaim.round().step, Step::Part { .. }),
+            matches!(index.reclaim.round().step, Step::WaitToLeave { .. }),
             "somebody may be linking to what leaves"
         );
 
@@ -438,7 +447,11 @@ mod tests {
         drop(third);
         assert!(go_on(&index));
         assert!(!(0..100).any(|slot| linked.graph.contains(slot)));
-        assert_eq!(linked.graph.firsts_len(), 100, "some are found for ever");
+        assert_eq!(
+            linked.graph.equal_vectors_len(),
+            100,
+            "some are found for ever"
+        );
         assert_eq!(index.arena.free_len(), 100);
         linked.graph.assert_sound();
     }
@@ -524,7 +537,7 @@ mod tests {
         drop(pin);
         go_on(&index);
         assert!((0..200).all(|slot| linked.graph.contains(slot)));
-        assert_eq!(linked.graph.len(), 200, "no point has been withdrawn");
+        assert_eq!(linked.graph.len(), 200, "no point has left");
         assert_eq!(index.arena.free_len(), 100);
     }
 

@@ -87,7 +87,7 @@ impl Index {
     /// Takes over the graphs over the slots with which this index was restored.
     pub(super) fn adopt(&self, saved: Saved) -> Result<()> {
         for linked in saved.graphs {
-            linked.graph.enter_firsts(&self.arena)?;
+            linked.graph.load_equal_vectors(&self.arena)?;
             let wants = |&slot: &u32| {
                 !linked.graph.contains(slot)
                     && !self.arena.is_odd(slot)

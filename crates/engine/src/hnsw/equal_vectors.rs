@@ -11,7 +11,7 @@ use std::{
 
 use hashbrown::{HashTable, TryReserveError};
 
-use super::{Graph, search::Taking};
+use super::{Graph, search::Filter};
 use crate::{
     Error, Result,
     sync::{RwLock, parallel},
@@ -30,14 +30,14 @@ const LANES: usize = 4;
 
 /// Points by vector, of which equality is that of numbers: 0 equals -0.
 #[derive(Debug)]
-pub(super) struct Firsts {
+pub(super) struct EqualVectors {
     parts: Box<[RwLock<HashTable<u32>>]>,
     /// Drawn at random: nobody can make up vectors that all have one hash.
     key: u64,
     seeds: [u64; LANES],
 }
 
-impl Firsts {
+impl EqualVectors {
     pub fn new() -> Self {
         let random = RandomState::new();
         // The model goes through the same schedule twice only if the parts are the same.
@@ -45,7 +45,7 @@ impl Firsts {
             number if cfg!(vectord_shuttle) => number,
             number => random.hash_one(number),
         };
-        Firsts {
+        EqualVectors {
             parts: (0..PARTS).map(|_| RwLock::default()).collect(),
             key: draw(0) | 1,
             seeds: array::from_fn(|lane| draw(lane as u64 + 1)),
@@ -64,7 +64,7 @@ impl Firsts {
     }
 
     /// Enters the point in `slot`.
-    pub fn enter(&self, points: &impl Points, slot: u32) -> Result<()> {
+    pub fn insert(&self, points: &impl Points, slot: u32) -> Result<()> {
         let hash_of = |&slot: &u32| self.hash(points.vector(slot));
         let hash = hash_of(&slot);
         let mut part = self
@@ -76,8 +76,8 @@ impl Firsts {
         Ok(())
     }
 
-    /// Strikes the point in `slot` out.
-    pub fn strike(&self, points: &impl Points, slot: u32) {
+    /// Removes the point in `slot` out.
+    pub fn remove(&self, points: &impl Points, slot: u32) {
         let hash = self.hash(points.vector(slot));
         let mut part = self
             .part(hash)
@@ -161,7 +161,7 @@ impl Graph {
         slots: &mut Vec<u32>,
     ) -> Result<bool> {
         let end = slots.len() + limit;
-        let ended = self.firsts.find(points, vector, |first| {
+        let ended = self.equal_vectors.find(points, vector, |first| {
             for slot in std::iter::once(first).chain(self.links.duplicates(first)) {
                 if slots.len() == end {
                     break;
@@ -183,22 +183,22 @@ impl Graph {
     }
 
     /// Makes a point the duplicate of the first of its kind, if there is one that takes it.
-    pub(super) fn join_duplicates<P: Points>(&self, taking: &Taking<P>, slot: u32) -> bool {
-        let vector = taking.points.vector(slot);
-        let takes = |first| self.takes_links(taking, first).then_some(first);
-        let first = self.firsts.find(taking.points, vector, takes);
-        first.is_some_and(|first| self.append_duplicate(taking, first, slot))
+    pub(super) fn join_duplicates<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
+        let vector = filter.points.vector(slot);
+        let eligible = |first| self.is_eligible(filter, first).then_some(first);
+        let first = self.equal_vectors.find(filter.points, vector, eligible);
+        first.is_some_and(|first| self.append_duplicate(filter, first, slot))
     }
 
     /// Enters the points of a graph that was loaded, now that their vectors are there.
-    pub fn enter_firsts(&self, points: &impl Points) -> Result<()> {
-        let stands = |&slot: &u32| self.links.standing(slot).is_some();
+    pub fn load_equal_vectors(&self, points: &impl Points) -> Result<()> {
+        let stands = |&slot: &u32| self.links.staying_level(slot).is_some();
         let slots: Vec<u32> = (0..self.slots()).filter(stands).collect();
-        self.firsts.reserve(points, slots.len())?;
+        self.equal_vectors.reserve(points, slots.len())?;
         let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).collect();
         let entered = parallel::map(&chunks, |slots| {
             let mut slots = slots.iter();
-            slots.try_for_each(|&slot| self.firsts.enter(points, slot))
+            slots.try_for_each(|&slot| self.equal_vectors.insert(points, slot))
         });
         entered.into_iter().collect()
     }
@@ -208,8 +208,8 @@ impl Graph {
 #[cfg(not(vectord_shuttle))]
 impl Graph {
     /// How many points are found by their vectors.
-    pub(crate) fn firsts_len(&self) -> usize {
-        let parts = self.firsts.parts.iter();
+    pub(crate) fn equal_vectors_len(&self) -> usize {
+        let parts = self.equal_vectors.parts.iter();
         parts.map(|part| part.read().unwrap().len()).sum()
     }
 }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_hash_tells_places_values_and_signs_apart_but_not_those_of_zero() {
-        let firsts = Firsts::new();
+        let firsts = EqualVectors::new();
         for length in [1, 7, 8, 9, 64, 129] {
             let zero = vec![0.0; length];
             assert_eq!(firsts.hash(&zero), firsts.hash(&vec![-0.0; length]));
