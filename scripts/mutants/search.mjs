@@ -49,10 +49,10 @@ export const SEARCH_MUTANTS = [
     ENGINE_TESTS,
   ),
   mutant(
-    'odd points are in no answer',
+    'points that need f64 are in no answer',
     `${INDEX}/search/rescore.rs`,
-    'slots.extend(odd.iter().copied().filter(visible));',
-    'slots.extend(odd.iter().copied().filter(visible).take(0));',
+    'slots.extend(f64_only.iter().copied().filter(visible));',
+    'slots.extend(f64_only.iter().copied().filter(visible).take(0));',
     EXTREMES_TESTS,
   ),
   mutant(

@@ -88,7 +88,7 @@ impl Upkeep {
             0 => now + SCRUB_EVERY,
             _ => now,
         };
-        let mut state = State {
+        let mut state = UpkeepThread {
             index,
             writer,
             snapshots,
@@ -114,10 +114,10 @@ impl Upkeep {
             .spawn(move || {
                 while stopped.recv_timeout(state.pace()) == Err(RecvTimeoutError::Timeout) {
                     if Instant::now() >= state.not_before {
-                        state.attempt(State::tick);
+                        state.attempt(UpkeepThread::tick);
                     }
                 }
-                state.attempt(State::save_rest);
+                state.attempt(UpkeepThread::save_rest);
             })?;
         Ok(Upkeep {
             stop,
@@ -142,7 +142,7 @@ impl Upkeep {
     }
 }
 
-struct State {
+struct UpkeepThread {
     index: Arc<Index>,
     writer: Arc<Writer>,
     snapshots: Snapshots,
@@ -187,8 +187,8 @@ enum Scrub {
     Headers(HeaderPlace),
 }
 
-impl State {
-    fn attempt(&mut self, work: fn(&mut State) -> Result<()>) {
+impl UpkeepThread {
+    fn attempt(&mut self, work: fn(&mut UpkeepThread) -> Result<()>) {
         let result = catch_unwind(AssertUnwindSafe(|| work(self)));
         let failure = match result {
             Ok(Ok(()) | Err(Error::Closed)) => None,

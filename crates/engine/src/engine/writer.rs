@@ -179,7 +179,7 @@ impl Writer {
         let (sender, receiver) = channel();
         let (failure, full_at) = (Arc::default(), Arc::default());
         let refused_deletes = Arc::<AtomicU64>::default();
-        let state = State {
+        let state = WriterThread {
             store,
             index,
             counters,
@@ -282,7 +282,7 @@ impl Writer {
     }
 }
 
-struct State {
+struct WriterThread {
     store: Store,
     index: Arc<Index>,
     counters: Arc<Counters>,
@@ -301,7 +301,7 @@ struct State {
     refused_at: Option<Instant>,
 }
 
-impl State {
+impl WriterThread {
     fn run(mut self, queue: &Receiver<Request>) {
         let closing = loop {
             match catch_unwind(AssertUnwindSafe(|| self.take_turn(queue))) {

@@ -51,7 +51,7 @@ pub struct Restored {
     /// How many hold a live point.
     pub live: u64,
     /// Those left to the double-precision kernels.
-    pub odd: Vec<u32>,
+    pub f64_only: Vec<u32>,
     /// Those that hold nothing.
     pub free: Vec<u32>,
 }
@@ -197,8 +197,8 @@ impl Arena {
             if let Slot::Dead(_, deleted) = content {
                 self.lives.end(slot, *deleted);
             }
-            if self.is_odd(slot) {
-                restored.odd.push(slot);
+            if self.needs_f64(slot) {
+                restored.f64_only.push(slot);
             }
             if is_live {
                 restored.live += 1;
@@ -411,7 +411,7 @@ impl Arena {
     /// Whether the vector in `slot` is left to the double-precision kernels.
     #[inline]
     #[must_use]
-    pub fn is_odd(&self, slot: u32) -> bool {
+    pub fn needs_f64(&self, slot: u32) -> bool {
         self.inverse_norm(slot).is_nan()
     }
 

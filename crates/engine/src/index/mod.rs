@@ -74,7 +74,7 @@ pub struct Index {
     arena: Arena,
     ids: IdTable,
     /// Slots whose vectors the single-precision kernels cannot be trusted with.
-    odd: RwLock<Vec<u32>>,
+    f64_only: RwLock<Vec<u32>>,
     /// By the numbers of their metrics.
     graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
@@ -97,7 +97,7 @@ impl Index {
         Index {
             arena: Arena::new(segments, dimension as usize),
             ids: IdTable::default(),
-            odd: RwLock::default(),
+            f64_only: RwLock::default(),
             graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
             activity: Activity::new(),
             linker: linker::Signal::default(),
@@ -128,11 +128,15 @@ impl Index {
     pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
         self.written.fetch_add(1, Ordering::Relaxed);
         let slot = self.arena.push(id, location, sequence)?;
-        if self.arena.is_odd(slot) {
-            let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
-            odd.try_reserve(1)
+        if self.arena.needs_f64(slot) {
+            let mut f64_only = self
+                .f64_only
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            f64_only
+                .try_reserve(1)
                 .map_err(|_| Error::Internal("no memory for a slot".into()))?;
-            odd.push(slot);
+            f64_only.push(slot);
         }
         for linked in self.graphs.iter().filter_map(MetricGraph::current) {
             linked.follow(slot)?;
@@ -301,8 +305,8 @@ impl Index {
         &self.graphs[metric as usize]
     }
 
-    fn odd(&self) -> RwLockReadGuard<'_, Vec<u32>> {
-        self.odd.read().unwrap_or_else(PoisonError::into_inner)
+    fn f64_only(&self) -> RwLockReadGuard<'_, Vec<u32>> {
+        self.f64_only.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Slots of deleted points that no other point can have yet.

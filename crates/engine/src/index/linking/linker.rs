@@ -31,7 +31,7 @@ const REST: Duration = Duration::from_secs(1);
 /// Wakes the linking threads when there is work, and makes them pause.
 #[derive(Default)]
 pub(crate) struct Signal {
-    state: Mutex<State>,
+    state: Mutex<Threads>,
     changed: Condvar,
     /// The threads shall end or pause, or need not pause any more.
     called: Condvar,
@@ -40,7 +40,7 @@ pub(crate) struct Signal {
 }
 
 #[derive(Default)]
-struct State {
+struct Threads {
     is_stopped: bool,
     is_pausing: bool,
     /// Threads that have not ended.
@@ -64,7 +64,7 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Threads> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -348,7 +348,7 @@ fn insert_all(
         return Ok(());
     }
     for slot in slots.slots() {
-        let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.is_odd(slot);
+        let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.needs_f64(slot);
         if wanted && !index.linker.is_stopped() {
             linked.graph.insert(&index.arena, slot, scratch)?;
             turn.pause(&index.activity);

@@ -23,11 +23,11 @@ const MOST_DOUBLINGS: u32 = 10;
 pub struct MetricGraph {
     metric: Metric,
     params: Params,
-    state: RwLock<State>,
+    state: RwLock<GraphState>,
 }
 
 #[derive(Default)]
-struct State {
+struct GraphState {
     current: Option<Arc<LinkedGraph>>,
     /// When to begin it again, while there is none because it failed.
     retry_at: Option<Instant>,
@@ -36,7 +36,7 @@ struct State {
     failure: Option<String>,
 }
 
-impl State {
+impl GraphState {
     fn begin(&mut self, metric: Metric, params: Params) {
         self.current = Some(Arc::new(LinkedGraph::new(metric, params)));
         self.retry_at = None;
@@ -87,7 +87,7 @@ impl MetricGraph {
 
     /// Begins a graph anew that failed, once it has waited.
     pub fn retry(&self, now: impl Fn() -> Instant) {
-        let is_due = |state: &State| state.retry_at.is_some_and(|at| at <= now());
+        let is_due = |state: &GraphState| state.retry_at.is_some_and(|at| at <= now());
         if is_due(&self.read()) {
             let mut state = self.write();
             if is_due(&state) {
@@ -107,7 +107,7 @@ impl MetricGraph {
         let current = state.current.as_deref();
         if current.is_some_and(|current| std::ptr::eq(current, linked)) {
             let wait = RETRY * 2_u32.pow(state.failures.min(MOST_DOUBLINGS));
-            *state = State {
+            *state = GraphState {
                 current: None,
                 retry_at: Some(Instant::now() + wait),
                 failures: state.failures + 1,
@@ -123,11 +123,11 @@ impl MetricGraph {
         (state.failures, state.failure.clone())
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, State> {
+    fn read(&self) -> RwLockReadGuard<'_, GraphState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, GraphState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -322,7 +322,7 @@ impl Index {
         let mut freed = std::mem::take(&mut round.dead);
         let dead = freed.len();
         freed.retain(|&slot| !graphs.iter().any(|linked| linked.graph.contains(slot)));
-        self.odd
+        self.f64_only
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|slot| freed.binary_search(slot).is_err());

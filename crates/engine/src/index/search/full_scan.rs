@@ -60,12 +60,12 @@ impl Prepared<'_, '_> {
         let reach = measure.upper_bound(last_sure);
         let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
         if covers || !may_have_missed {
-            return self.rank(self.with_odd(slots_of(&candidates)));
+            return self.rank(self.with_f64_only(slots_of(&candidates)));
         }
         // More points than the margin holds are as near as single precision can tell: take them
         // all, or the exact answer would be a matter of rounding.
         let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
-        self.rank(self.with_odd(near))
+        self.rank(self.with_f64_only(near))
     }
 
     /// Ranks every point in double precision.

@@ -26,7 +26,7 @@ impl View<'_> {
         if costs.is_unknown() {
             self.measure_first(&request);
         }
-        let odd = index.odd().len();
+        let f64_only = index.f64_only().len();
         let mut prepared = Prepared {
             view: self,
             request,
@@ -34,7 +34,7 @@ impl View<'_> {
             linked: None,
             scan_cost: costs.scan(self.slots, 1),
             walk_cost: costs.walk(request.ef),
-            final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + odd),
+            final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + f64_only),
         };
         if !is_ordinary {
             prepared.plan = Plan::Exact;

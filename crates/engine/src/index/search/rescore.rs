@@ -13,10 +13,10 @@ use crate::{
 
 impl Prepared<'_, '_> {
     /// The candidates and all points that only double precision can rank, each once.
-    pub(super) fn with_odd(&self, mut slots: Vec<u32>) -> Vec<u32> {
-        let odd = self.view.index.odd();
+    pub(super) fn with_f64_only(&self, mut slots: Vec<u32>) -> Vec<u32> {
+        let f64_only = self.view.index.f64_only();
         let visible = |&slot: &u32| self.view.contains(slot);
-        slots.extend(odd.iter().copied().filter(visible));
+        slots.extend(f64_only.iter().copied().filter(visible));
         slots.sort_unstable();
         slots.dedup();
         slots

@@ -34,7 +34,7 @@ impl Prepared<'_, '_> {
             sequence: arena.sequence(slot),
         };
         for &slot in &tail.refilled {
-            if arena.is_visible(slot, view.sequence) && !arena.is_odd(slot) {
+            if arena.is_visible(slot, view.sequence) && !arena.needs_f64(slot) {
                 best.offer(candidate(measure.rank(arena, slot), slot));
             }
         }
@@ -58,7 +58,7 @@ impl Prepared<'_, '_> {
         if !graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)? {
             return Ok(Vec::new());
         }
-        let hits = self.rank(self.with_odd(slots))?;
+        let hits = self.rank(self.with_f64_only(slots))?;
         self.measure_scan(start.elapsed());
         Ok(hits)
     }

@@ -90,7 +90,7 @@ impl Index {
             linked.graph.load_equal_vectors(&self.arena)?;
             let wants = |&slot: &u32| {
                 !linked.graph.contains(slot)
-                    && !self.arena.is_odd(slot)
+                    && !self.arena.needs_f64(slot)
                     && self.arena.is_visible(slot, self.arena.visible())
             };
             let passed_over = linked.progressed().next.min(self.arena.slots());

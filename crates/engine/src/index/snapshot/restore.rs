@@ -79,14 +79,17 @@ impl Index {
             self.arena.restore((number * CHUNK_SLOTS) as u32, slots)
         });
         let mut live = 0;
-        let mut odd = self.odd.write().unwrap_or_else(PoisonError::into_inner);
+        let mut f64_only = self
+            .f64_only
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         for restored in restored {
             let restored = restored?;
             live += restored.live;
-            odd.extend(restored.odd);
+            f64_only.extend(restored.f64_only);
             self.arena.free_slots(&restored.free)?;
         }
-        drop(odd);
+        drop(f64_only);
         self.arena.finish_restore(len, live);
         let is_live = |slot: u32| matches!(slots[slot as usize], Slot::Live(_));
         self.ids.restore(len, &self.arena, is_live)?;

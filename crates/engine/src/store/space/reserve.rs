@@ -35,11 +35,11 @@ pub fn bytes_for_deletes(segment_bytes: u64) -> u64 {
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
-    state: State,
+    space: Space,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Space {
     /// It is there.
     Kept,
     /// There was never room for it.
@@ -54,14 +54,14 @@ impl Reserve {
         Reserve {
             path,
             bytes: 0,
-            state: State::Missing,
+            space: Space::Missing,
         }
     }
 
     /// Makes the reserve this large, unless its space is given away. A disk without room for it is
     /// no error.
     pub fn keep(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
-        if self.is_given() || self.state == State::Kept && self.bytes == bytes {
+        if self.is_given() || self.space == Space::Kept && self.bytes == bytes {
             return Ok(());
         }
         self.make(io, bytes)
@@ -69,7 +69,7 @@ impl Reserve {
 
     /// Gives the space away, if there is any to give.
     pub fn give_up(&mut self, io: &dyn Io) -> io::Result<bool> {
-        if self.state != State::Kept {
+        if self.space != Space::Kept {
             return Ok(false);
         }
         match io.open(&self.path) {
@@ -81,7 +81,7 @@ impl Reserve {
             },
             Err(error) => return Err(error),
         }
-        self.state = State::Given { left: self.bytes };
+        self.space = Space::Given { left: self.bytes };
         Ok(true)
     }
 
@@ -96,29 +96,29 @@ impl Reserve {
 
     /// Notes that so many bytes were written to the disk.
     pub fn spend(&mut self, bytes: u64) {
-        if let State::Given { left } = &mut self.state {
+        if let Space::Given { left } = &mut self.space {
             *left = left.saturating_sub(bytes);
         }
     }
 
     /// Whether so many bytes are left of what was given away.
     pub fn has(&self, bytes: u64) -> bool {
-        matches!(self.state, State::Given { left } if left >= bytes)
+        matches!(self.space, Space::Given { left } if left >= bytes)
     }
 
     /// Whether less than half is left of what was given away.
     pub fn is_low(&self) -> bool {
-        matches!(self.state, State::Given { left } if left < self.bytes / 2)
+        matches!(self.space, Space::Given { left } if left < self.bytes / 2)
     }
 
     /// Whether the space is there to be given.
     pub fn is_kept(&self) -> bool {
-        self.state == State::Kept
+        self.space == Space::Kept
     }
 
     /// Whether the space is given away.
     pub fn is_given(&self) -> bool {
-        matches!(self.state, State::Given { .. })
+        matches!(self.space, Space::Given { .. })
     }
 
     fn make(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
@@ -135,18 +135,18 @@ impl Reserve {
         let before = file.size()?;
         if before == 0 && !is_new {
             // As a start finds it.
-            self.state = State::Given { left: 0 };
+            self.space = Space::Given { left: 0 };
         }
         match fill(&*file, before, bytes) {
-            Ok(()) => self.state = State::Kept,
+            Ok(()) => self.space = Space::Kept,
             Err((written, error)) if is_full(&error) => {
                 file.set_size(before)?;
                 if self.is_given() {
-                    self.state = State::Given { left: written };
+                    self.space = Space::Given { left: written };
                 } else if is_new {
                     remove_if_there(io, &self.path)?;
                 } else {
-                    (self.bytes, self.state) = (before, State::Kept);
+                    (self.bytes, self.space) = (before, Space::Kept);
                 }
             }
             Err((_, error)) => return Err(error),

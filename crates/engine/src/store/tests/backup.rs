@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    State, Step,
+    Step, StoredPoints,
     busy::{BusyDisk, Made},
     commit,
     compaction::compact_all,
@@ -32,7 +32,7 @@ fn backup(io: &dyn Io, source: &Path, target: &Path) -> Result<BackupReport> {
 }
 
 /// What a folder holds once it is opened.
-fn opened(folder: &Path) -> State {
+fn opened(folder: &Path) -> StoredPoints {
     state(&open(folder).unwrap())
 }
 
@@ -480,7 +480,7 @@ fn a_target_that_holds_something_and_a_source_that_holds_nothing_are_refused() {
 }
 
 /// A source of several segments whose process was killed.
-fn killed() -> (tempfile::TempDir, State) {
+fn killed() -> (tempfile::TempDir, StoredPoints) {
     let source = new_folder();
     let mut opened = open_on(Arc::new(TestDisk::default()), source.path()).unwrap();
     for group in workload() {

@@ -5,8 +5,8 @@ use std::{collections::HashSet, ops::Range, path::Path, slice, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    SEGMENT_BYTES, State, Step, apply, commit, disk::TestDisk, live, new_folder, open, options,
-    state,
+    SEGMENT_BYTES, Step, StoredPoints, apply, commit, disk::TestDisk, live, new_folder, open,
+    options, state,
 };
 use crate::{
     Error, Result,
@@ -286,7 +286,7 @@ proptest! {
     fn whatever_is_compacted_the_points_stay_the_same(moves in moves()) {
         let folder = new_folder();
         let mut opened = open(folder.path()).unwrap();
-        let (mut expected, mut there) = (State::new(), Vec::new());
+        let (mut expected, mut there) = (StoredPoints::new(), Vec::new());
         let mut next = 0;
         for one in moves {
             match one {

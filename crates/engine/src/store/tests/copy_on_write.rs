@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    State, Step, apply, commit,
+    Step, StoredPoints, apply, commit,
     compaction::compact_all,
     disk::{Files, Loss, TestDisk, Want, after_power_cut},
     new_folder, open, open_on, restore, state, workload,
@@ -13,7 +13,7 @@ use crate::{Error, store::Opened};
 
 /// What a folder may hold: what was acknowledged, and with it what was answered by an error that
 /// leaves this open.
-struct Allowed(Vec<State>);
+struct Allowed(Vec<StoredPoints>);
 
 impl Allowed {
     fn assert(&self, opened: &Opened, context: &str) {
@@ -23,7 +23,7 @@ impl Allowed {
 
 /// Commits the workload, with compaction in between, on a disk without space from some call on.
 fn fill(opened: &mut Opened) -> Allowed {
-    let mut acknowledged = State::new();
+    let mut acknowledged = StoredPoints::new();
     for (number, group) in workload().into_iter().enumerate() {
         match commit(&mut opened.store, &group) {
             Ok(_) => apply(&group, &mut acknowledged),

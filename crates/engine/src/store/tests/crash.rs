@@ -9,7 +9,7 @@
 use std::{env, ops::RangeInclusive, path::Path, sync::Arc};
 
 use super::{
-    State, Step, apply, commit,
+    Step, StoredPoints, apply, commit,
     compaction::compact_all,
     disk::{Call, Files, Loss, TestDisk, after_power_cut},
     failing::{failing_calls, is_made_up_for},
@@ -46,7 +46,7 @@ pub fn run(folder: &Path) -> Run {
 impl Run {
     /// The states that may be found after a cut behind `calls` calls: everything acknowledged,
     /// with the group under way whole or absent.
-    fn allowed(&self, calls: usize) -> [State; 2] {
+    fn allowed(&self, calls: usize) -> [StoredPoints; 2] {
         let groups = workload();
         let acknowledged = self.acknowledged.iter().filter(|&&at| at <= calls).count();
         let with_next = (acknowledged + 1).min(groups.len());
@@ -128,8 +128,8 @@ fn a_power_cut_at_any_call_keeps_what_was_acknowledged_and_halves_nothing() {
 fn check_cuts_in_recovery(
     folder: &Path,
     (before, calls): (&Files, &[Call]),
-    allowed: &[State; 2],
-    shown: &State,
+    allowed: &[StoredPoints; 2],
+    shown: &StoredPoints,
     case: &str,
 ) {
     for cut in 0..=calls.len() {

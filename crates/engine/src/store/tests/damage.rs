@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    State, Step, commit, copy, damage, files, id, new_folder, open, overwrite, restore, state,
-    state_after,
+    Step, StoredPoints, commit, copy, damage, files, id, new_folder, open, overwrite, restore,
+    state, state_after,
 };
 use crate::{
     Error,
@@ -79,7 +79,7 @@ fn refused(folder: &Path, end: End, context: &str) -> bool {
     let full = state_after(&groups());
     let without_last = state_after(&groups()[..groups().len() - 1]);
     let segments = opened.store.segments();
-    let mut found = State::new();
+    let mut found = StoredPoints::new();
     for point in &opened.points {
         match segments.read(point.location) {
             Err(Error::Damaged { .. }) => {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    State, Step, apply, commit,
+    Step, StoredPoints, apply, commit,
     compaction::compact_all,
     crash,
     damage::{End, written},
@@ -62,7 +62,7 @@ fn check_next_starts(
     folder: &Path,
     before: &Files,
     disk: &TestDisk,
-    expected: &State,
+    expected: &StoredPoints,
     context: &str,
 ) {
     let cut = after_power_cut(before, &disk.calls(), Loss::Some(1));
@@ -119,13 +119,13 @@ fn a_start_of_which_a_call_fails_is_refused_or_whole_and_the_next_one_has_everyt
 }
 
 /// A folder with points in a graph, and two snapshots of it.
-fn with_graph() -> (tempfile::TempDir, State) {
+fn with_graph() -> (tempfile::TempDir, StoredPoints) {
     let folder = new_folder();
     let opened = open(folder.path()).unwrap();
     let (index, mut store) = (index_of(&opened), opened.store);
     let linker = Linker::start(&index, 1).unwrap();
     index.want_graph(Metric::Euclidean);
-    let mut expected = State::new();
+    let mut expected = StoredPoints::new();
     for start in [0, 30] {
         let group: Vec<Step> = (start..start + 30)
             .map(|number| Step::Insert(number, vec![1; 20]))
@@ -202,9 +202,9 @@ fn a_start_that_cannot_read_a_snapshot_says_so_and_has_every_point() {
 /// How far a run has come.
 #[derive(Default)]
 struct Progress {
-    acknowledged: State,
+    acknowledged: StoredPoints,
     /// The same with the group whose commit has failed first.
-    with_failed: Option<State>,
+    with_failed: Option<StoredPoints>,
     snapshots: u8,
     errors: Vec<Error>,
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    SEGMENT_BYTES, State, Step, apply, commit, copy, disk::TestDisk, new_folder, open, open_on,
-    state,
+    SEGMENT_BYTES, Step, StoredPoints, apply, commit, copy, disk::TestDisk, new_folder, open,
+    open_on, state,
 };
 use crate::{
     Error, Result,
@@ -29,7 +29,7 @@ fn at_whichever_call_no_file_can_be_opened_one_write_is_refused_and_the_next_one
         let disk = TestDisk::default();
         let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
         let store = &mut opened.store;
-        let mut expected = State::new();
+        let mut expected = StoredPoints::new();
         commit(store, &insert(1, 100)).unwrap();
         apply(&insert(1, 100), &mut expected);
         disk.set_files_left(Some(files));

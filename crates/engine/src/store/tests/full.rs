@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    SEGMENT_BYTES, State, Step, apply, commit,
+    SEGMENT_BYTES, Step, StoredPoints, apply, commit,
     damage::log,
     disk::{Files, Loss, TestDisk, after_power_cut},
     new_folder, open, open_on, options, restore, state, state_after, workload,
@@ -20,7 +20,7 @@ fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
         let disk = TestDisk::default();
         let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
         disk.set_space(Some(space));
-        let mut expected = State::new();
+        let mut expected = StoredPoints::new();
         let mut refused = Vec::new();
         for group in workload() {
             match commit(&mut opened.store, &group) {
@@ -218,7 +218,7 @@ fn where_no_insert_ever_found_room_a_start_that_is_cut_at_any_call_leaves_a_fold
             );
             let mut opened =
                 open(folder.path()).unwrap_or_else(|error| panic!("cut {cut}, {loss:?}: {error}"));
-            assert_eq!(state(&opened), State::new());
+            assert_eq!(state(&opened), StoredPoints::new());
             commit(&mut opened.store, &[Step::Insert(1, vec![1; 9_000])]).unwrap();
         }
     }

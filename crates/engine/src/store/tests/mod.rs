@@ -39,7 +39,7 @@ use crate::{Error, Result};
 /// A point as a test remembers it: vector bits, content type, content.
 type Point = (Vec<u32>, u8, Vec<u8>);
 /// The live points by id.
-type State = BTreeMap<[u8; 16], Point>;
+type StoredPoints = BTreeMap<[u8; 16], Point>;
 
 const DIMENSION: usize = 3;
 const SEGMENT_BYTES: u64 = 8192;
@@ -167,15 +167,15 @@ fn workload() -> Vec<Vec<Step>> {
     groups
 }
 
-fn state_after(groups: &[Vec<Step>]) -> State {
-    let mut state = State::new();
+fn state_after(groups: &[Vec<Step>]) -> StoredPoints {
+    let mut state = StoredPoints::new();
     for group in groups {
         apply(group, &mut state);
     }
     state
 }
 
-fn apply(group: &[Step], state: &mut State) {
+fn apply(group: &[Step], state: &mut StoredPoints) {
     for step in group {
         match step {
             Step::Insert(number, content) => {
@@ -194,7 +194,7 @@ fn point(number: u32, content: &[u8]) -> Point {
 }
 
 /// Everything that an opened store says it holds, each point read back and verified.
-fn state(opened: &Opened) -> State {
+fn state(opened: &Opened) -> StoredPoints {
     let segments = opened.store.segments();
     assert!(opened.points.is_sorted_by(|a, b| a.sequence < b.sequence));
     let read = |point: &super::LivePoint| {

@@ -11,7 +11,7 @@ use std::{
 use proptest::prelude::*;
 
 use super::{
-    Point, State, Step, commit,
+    Point, Step, StoredPoints, commit,
     compaction::compact_all,
     copy,
     crash::{self, cases},
@@ -59,7 +59,7 @@ fn run(io: &dyn Io, source: &Path, place: &Place) -> Result<RepairReport> {
 }
 
 /// Repairs a folder, which must stay as it is, and opens what was made.
-fn repaired(source: &Path, context: &str) -> (State, RepairReport, String) {
+fn repaired(source: &Path, context: &str) -> (StoredPoints, RepairReport, String) {
     let place = Place::new();
     let before = files(source);
     let disk = TestDisk::default();
@@ -86,7 +86,7 @@ struct Written {
 /// What a sound folder holds.
 struct Truth {
     files: Files,
-    live: State,
+    live: StoredPoints,
     /// What was ever stored under an id.
     stored: BTreeMap<[u8; 16], Vec<Point>>,
     records: Vec<Written>,
@@ -157,7 +157,7 @@ impl Truth {
         report
     }
 
-    fn compare(&self, now: &Files, found: &State, report: &RepairReport, context: &str) {
+    fn compare(&self, now: &Files, found: &StoredPoints, report: &RepairReport, context: &str) {
         let intact: Vec<&Written> = self
             .records
             .iter()
@@ -765,7 +765,7 @@ fn progress_is_told_and_never_beyond_its_end() {
 }
 
 /// Opens what is left of a repair, if a store does, and repairs again where not.
-fn check_left(source: &Path, place: &Place, expected: &State, context: &str) {
+fn check_left(source: &Path, place: &Place, expected: &StoredPoints, context: &str) {
     let target = place.target();
     if manifest::path(&target).exists() {
         assert!(
@@ -785,7 +785,7 @@ fn check_left(source: &Path, place: &Place, expected: &State, context: &str) {
     assert_eq!(state(&open(&target).unwrap()), *expected, "{context}");
 }
 
-fn damaged() -> (tempfile::TempDir, State) {
+fn damaged() -> (tempfile::TempDir, StoredPoints) {
     let source = written(End::Closed);
     overwrite(&log(source.path(), 1), PAGE as u64 + 20, &[0xFF; 9]);
     let (expected, ..) = repaired(source.path(), "damaged");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    State,
+    StoredPoints,
     busy::BusyDisk,
     crash::cases,
     damage::{End, groups, log, written},
@@ -34,7 +34,7 @@ fn backed_up(end: End) -> tempfile::TempDir {
     backup
 }
 
-fn expected() -> State {
+fn expected() -> StoredPoints {
     state_after(&groups())
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 use super::{
-    State, Step, apply, commit,
+    Step, StoredPoints, apply, commit,
     compaction::{compact, compact_tightly},
     crash::cases,
     disk::{Files, TestDisk, after_power_cut},
@@ -79,7 +79,7 @@ impl History {
         Ok(())
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> StoredPoints {
         state_after(&self.groups)
     }
 }
