@@ -16,9 +16,9 @@ export const LONG_RUST_TESTS = [
   'store::tests::repair::whatever_bit_is_flipped',
   'store::tests::repair::whatever_happens_to_several_places',
   'store::tests::restore::after_a_power_cut_at_any_call',
-  'store::tests::room::any_call_may_fail',
-  'store::tests::room::a_power_cut_at_any_call',
-  'store::tests::room::deletes_go_on_where_too_little',
+  'store::tests::full_disk::any_call_may_fail',
+  'store::tests::full_disk::a_power_cut_at_any_call',
+  'store::tests::full_disk::deletes_go_on_where_too_little',
 ];
 
 /** Files of vitest. */

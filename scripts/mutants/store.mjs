@@ -379,31 +379,31 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'inserts take the room that compaction has made',
-    `${STORE}/space/room.rs`,
-    'Ok(!self.is_being_made && self.regain(io)?)',
+    `${STORE}/space/full_disk.rs`,
+    'Ok(!self.is_freeing && self.regain(io)?)',
     'self.regain(io)',
   ),
   mutant(
     'deletes take the room that compaction was given',
-    `${STORE}/space/room.rs`,
+    `${STORE}/space/full_disk.rs`,
     'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
     'Ok(true)',
   ),
   mutant(
     'compaction has no room of its own on a full disk',
-    `${STORE}/space/room.rs`,
+    `${STORE}/space/full_disk.rs`,
     'self.for_compaction.give_up(io)?;',
     '',
   ),
   mutant(
     'compaction waits for much to give back when deletes run out of room',
-    `${STORE}/space/room.rs`,
+    `${STORE}/space/full_disk.rs`,
     'const SHARE_WHEN_LOW: u64 = 256;',
     'const SHARE_WHEN_LOW: u64 = 8;',
   ),
   mutant(
     'compaction waits on a full disk until a segment is full',
-    `${STORE}/space/room.rs`,
+    `${STORE}/space/full_disk.rs`,
     'self.usage.is_last_worth(&self.manifest, end, terms)',
     'self.usage.is_last_worth(&self.manifest, end, terms) && false',
   ),
@@ -461,8 +461,8 @@ export const STORE_MUTANTS = [
   mutant(
     'what is left of a deleted point is damage to a check',
     `${STORE}/tools/flaws.rs`,
-    'self.harmless.extend(self.spoilt.remove(&record.inserted));',
-    'self.spoilt.remove(&record.inserted);',
+    'self.harmless.extend(self.damaged.remove(&record.inserted));',
+    'self.damaged.remove(&record.inserted);',
     CHECK_TESTS,
   ),
   mutant(
@@ -503,7 +503,7 @@ export const STORE_MUTANTS = [
   mutant(
     'a segment stays spared when its damaged point is deleted',
     `${CRATE}/engine/upkeep.rs`,
-    'self.spoilt.clear();',
+    'self.uncopyable.clear();',
     '',
     DAMAGE_TESTS,
   ),

@@ -104,7 +104,7 @@ impl Upkeep {
             scrub_next: Scrub::Records(0),
             scrub_from,
             looked_at: None,
-            spoilt: HashSet::new(),
+            uncopyable: HashSet::new(),
             damage_seen: 0,
             replacements: Vec::new(),
             failure: Arc::clone(&failure),
@@ -168,7 +168,7 @@ struct UpkeepThread {
     looked_at: Option<Looked>,
     /// The numbers of segments that compaction cannot copy, as the record of a live point in them
     /// is damaged.
-    spoilt: HashSet<u32>,
+    uncopyable: HashSet<u32>,
     /// Changes of what is known of damage when these were found.
     damage_seen: u64,
     /// Compacted segments that are read already, and that the manifest does not name yet.
@@ -195,7 +195,7 @@ impl UpkeepThread {
             Ok(Err(error)) => Some(error),
             Err(_) => {
                 // Else inserts and deletes would wait for good.
-                drop(self.writer.run(Store::end_making_room));
+                drop(self.writer.run(Store::end_freeing_space));
                 Some(Error::Internal("the upkeep panicked".into()))
             }
         };
@@ -263,7 +263,7 @@ impl UpkeepThread {
             return;
         }
         self.damage_seen = changes;
-        self.spoilt.clear();
+        self.uncopyable.clear();
         let is_at_rest = self.scrub_from > Instant::now() + SCRUB_PAUSE;
         if is_at_rest && self.index.damage().is_some() {
             self.scrub_next = Scrub::Headers(HeaderPlace::FIRST);
@@ -312,14 +312,14 @@ impl UpkeepThread {
         if self.replacements.is_empty() && self.looked_at == Some(now) {
             return Ok(());
         }
-        self.is_short = self.writer.run(|store| store.is_short_of_room())?;
+        self.is_short = self.writer.run(|store| store.is_short_of_space())?;
         let compacted = if self.is_short {
             Err(Error::StorageFull)
         } else {
             self.compact_at_once(now)
         };
         match compacted {
-            Err(Error::StorageFull) => self.make_room(now),
+            Err(Error::StorageFull) => self.free_space(now),
             compacted => compacted,
         }
     }
@@ -328,14 +328,14 @@ impl UpkeepThread {
     /// before holds points whose vectors go with them.
     fn compact_at_once(&mut self, now: Looked) -> Result<()> {
         if self.replacements.is_empty() {
-            let spoilt = self.spoilt.clone();
-            let rotten = &self.index.segments_with_damaged_headers() - &spoilt;
+            let uncopyable = self.uncopyable.clone();
+            let damaged_numbers = &self.index.segments_with_damaged_headers() - &uncopyable;
             let stretches = self.writer.run(move |store| {
-                let mending = store.mending_stretches(&rotten);
-                if mending.is_empty() {
-                    store.stretches(&spoilt)
+                let damaged = store.damaged_stretches(&damaged_numbers);
+                if damaged.is_empty() {
+                    store.stretches(&uncopyable)
                 } else {
-                    mending
+                    damaged
                 }
             })?;
             if stretches.is_empty() {
@@ -354,14 +354,14 @@ impl UpkeepThread {
     }
 
     /// Does the same on a full disk.
-    fn make_room(&mut self, now: Looked) -> Result<()> {
+    fn free_space(&mut self, now: Looked) -> Result<()> {
         if !self.replacements.is_empty() {
-            self.writer.run(Store::begin_making_room)??;
+            self.writer.run(Store::begin_freeing_space)??;
         }
         let made = self.compact_one_by_one(now);
         self.is_short = self.writer.run(|store| {
-            store.end_making_room()?;
-            Ok::<_, Error>(store.is_short_of_room())
+            store.end_freeing_space()?;
+            Ok::<_, Error>(store.is_short_of_space())
         })??;
         made
     }
@@ -374,7 +374,7 @@ impl UpkeepThread {
         loop {
             let compacted = match self.copy_tight() {
                 Ok(()) if self.replacements.is_empty() => {
-                    let is_low = self.writer.run(Store::is_low_on_room)??;
+                    let is_low = self.writer.run(Store::is_low_on_space)??;
                     if is_low && self.remove_snapshot()? {
                         continue;
                     }
@@ -396,10 +396,10 @@ impl UpkeepThread {
     /// Copies the stretch that takes the least room, unless one is copied already.
     fn copy_tight(&mut self) -> Result<()> {
         while self.replacements.is_empty() {
-            let spoilt = self.spoilt.clone();
+            let uncopyable = self.uncopyable.clone();
             let stretch = self
                 .writer
-                .run(move |store| store.tight_stretch(&spoilt))??;
+                .run(move |store| store.tight_stretch(&uncopyable))??;
             let Some(stretch) = stretch else { break };
             self.copy_sound(stretch)?;
         }
@@ -477,7 +477,7 @@ impl UpkeepThread {
         };
         let number = segment_number(path);
         let point = number.and_then(|number| self.index.point_at(number, *offset));
-        self.spoilt.extend(number);
+        self.uncopyable.extend(number);
         match point {
             Some(id) => self.index.note_damage(&error.about(&id), point),
             None => self.index.note_damage(&error, None),

@@ -349,7 +349,7 @@ impl WriterThread {
     /// comes next. None once nothing can come any more.
     fn next(&mut self, queue: &Receiver<Request>) -> Option<Request> {
         loop {
-            if !self.aside.is_empty() && self.index.has_room() {
+            if !self.aside.is_empty() && self.index.accepts_inserts() {
                 return self.aside.pop_front();
             }
             let wait = if self.aside.is_empty() {
@@ -376,7 +376,7 @@ impl WriterThread {
         first: Request,
         queue: &Receiver<Request>,
     ) -> (Vec<Request>, Option<Next>) {
-        let has_room = self.index.has_room();
+        let accepts_inserts = self.index.accepts_inserts();
         let mut group = Vec::new();
         let mut bytes = 0;
         let mut next = Some(first);
@@ -384,7 +384,7 @@ impl WriterThread {
             match request {
                 Request::Run(work) => return (group, Some(Next::Run(work))),
                 Request::Close { done } => return (group, Some(Next::Close(done))),
-                Request::Insert { .. } if !has_room => self.aside.push_back(request),
+                Request::Insert { .. } if !accepts_inserts => self.aside.push_back(request),
                 Request::Insert { ref batch, .. } => {
                     bytes += batch.bytes();
                     group.push(request);
@@ -392,7 +392,7 @@ impl WriterThread {
                 Request::Delete { .. } => group.push(request),
             }
             next = if bytes < GROUP_BYTES {
-                let aside = if has_room {
+                let aside = if accepts_inserts {
                     self.aside.pop_front()
                 } else {
                     None
@@ -457,7 +457,7 @@ impl WriterThread {
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
             let refuse = |request: Request| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
-                if self.store.is_making_room() {
+                if self.store.is_freeing_space() {
                     self.waiting.extend(deletes);
                     return;
                 }
@@ -526,7 +526,7 @@ impl WriterThread {
         }
         let committed = self.store.commit(writes);
         let is_full = matches!(committed, Err(Error::StorageFull));
-        self.refused_at = (is_full && self.store.has_given_room()).then(Instant::now);
+        self.refused_at = (is_full && self.store.has_given_reserves()).then(Instant::now);
         let locations = committed?;
         *lock(&self.full_at) = None;
         Ok(locations)

@@ -36,7 +36,7 @@ use log::{
 use recovery::Found;
 pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
 pub use space::compaction::{Move, Replacement, Stretch};
-use space::room::Room;
+use space::full_disk::Reserves;
 pub use tools::{
     backup::{BackupReport, backup},
     check::{Report, check},
@@ -144,7 +144,7 @@ pub struct Store {
     active: Option<Segment>,
     segments: Arc<Segments>,
     usage: Usage,
-    room: Room,
+    reserves: Reserves,
     last_sequence: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
     proven: bool,
@@ -201,7 +201,7 @@ impl Store {
             active,
             segments,
             usage: Usage::default(),
-            room: Room::new(folder),
+            reserves: Reserves::new(folder),
             last_sequence: found.replay.last_sequence,
             proven: found.replay.proven,
             failure: None,
@@ -210,7 +210,7 @@ impl Store {
             lock: Arc::new(lock),
         };
         if remembered {
-            store.keep_room()?;
+            store.keep_reserves()?;
         }
         match store.prove() {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
@@ -268,7 +268,7 @@ impl Store {
             .zip(first..)
             .map(|(write, sequence)| Record::new(write, sequence))
             .collect();
-        let locations = self.append_or_make_room(writes, &records)?;
+        let locations = self.append_or_free_space(writes, &records)?;
         self.proven = false;
         self.count(writes, &locations, first);
         Ok(locations)
@@ -276,7 +276,7 @@ impl Store {
 
     /// On a full disk deletes go on in the space that is reserved for them, and inserts wait until
     /// there is room for all.
-    fn append_or_make_room(
+    fn append_or_free_space(
         &mut self,
         writes: &[Write],
         records: &[Record],
@@ -285,19 +285,19 @@ impl Store {
             .iter()
             .any(|write| matches!(write, Write::Insert { .. }));
         if inserts {
-            self.check_room_for_inserts()?;
+            self.check_space_for_inserts()?;
         } else {
-            self.check_room_for_deletes(Layout::of(records)?.length)?;
+            self.check_space_for_deletes(Layout::of(records)?.length)?;
         }
         let appended = self.append(records);
         if !matches!(appended, Err(Error::StorageFull)) {
             return appended;
         }
-        self.room.note_full(!inserts);
+        self.reserves.note_full(!inserts);
         if inserts {
             return appended;
         }
-        let given = self.room.give_to_deletes(&*self.io);
+        let given = self.reserves.give_to_deletes(&*self.io);
         if given.map_err(|error| self.failed(&error))? {
             self.append(records)
         } else {
@@ -404,7 +404,7 @@ impl Store {
             durable: self.last_sequence,
         };
         let locations = group::encode(&mut self.buffer, records, layout, place)?;
-        let appended = active.append(&self.buffer, self.room.is_short());
+        let appended = active.append(&self.buffer, self.reserves.is_short());
         let (number, end) = (active.header.number, active.end);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
@@ -413,13 +413,13 @@ impl Store {
         self.segments.publish(number, end);
         self.last_sequence += records.len() as u64;
         let has_inserts = records.iter().any(Record::is_insert);
-        self.room.note_written(bytes, has_inserts);
+        self.reserves.note_written(bytes, has_inserts);
         Ok(locations)
     }
 
     fn fits(&self, group_length: u64) -> bool {
         let active = self.active.as_ref();
-        active.is_some_and(|active| active.room() >= group_length)
+        active.is_some_and(|active| active.free_bytes() >= group_length)
     }
 
     /// What a group of this length takes of the disk, with a segment to begin for it.
@@ -462,7 +462,7 @@ impl Store {
 
     /// Creates a segment and, once it is durable, names it in the manifest.
     fn add_segment(&mut self, header: SegmentHeader) -> std::io::Result<()> {
-        self.keep_room()?;
+        self.keep_reserves()?;
         let segment = Segment::create(&*self.io, &self.folder, header)?;
         let mapping = segment.map()?;
         let mut manifest = self.manifest.clone();

@@ -243,7 +243,7 @@ impl Index {
     }
 
     /// Whether no graph that had caught up has fallen too far behind to take more points.
-    pub fn has_room(&self) -> bool {
+    pub fn accepts_inserts(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
             linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
         };

@@ -546,8 +546,8 @@ mod tests {
     fn a_newer_version_is_named_and_refused() {
         let mut page = segment().encode();
         page[8] = 2;
-        let rotten = SegmentHeader::decode(&page);
-        assert!(matches!(rotten, Err(Flaw::Broken { offset: 8, .. })));
+        let damaged = SegmentHeader::decode(&page);
+        assert!(matches!(damaged, Err(Flaw::Broken { offset: 8, .. })));
         let crc = crc32fast::hash(&page[..PAGE_CRC_AT]);
         put(&mut page, PAGE_CRC_AT, &crc.to_le_bytes());
         let flaw = SegmentHeader::decode(&page).unwrap_err();

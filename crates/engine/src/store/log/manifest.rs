@@ -368,8 +368,8 @@ mod tests {
     fn a_newer_version_is_named() {
         let mut bytes = manifest().encode();
         bytes[8] = 9;
-        let rotten = Manifest::decode(&bytes);
-        assert!(matches!(rotten, Err(Flaw::Broken { offset: 8, .. })));
+        let damaged = Manifest::decode(&bytes);
+        assert!(matches!(damaged, Err(Flaw::Broken { offset: 8, .. })));
         let crc_at = bytes.len() - CRC_BYTES;
         let crc = crc32fast::hash(&bytes[..crc_at]);
         bytes[crc_at..].copy_from_slice(&crc.to_le_bytes());

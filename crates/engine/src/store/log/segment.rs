@@ -113,7 +113,7 @@ impl Segment {
     }
 
     /// How long the next group may be.
-    pub fn room(&self) -> u64 {
+    pub fn free_bytes(&self) -> u64 {
         self.header.capacity - self.end
     }
 

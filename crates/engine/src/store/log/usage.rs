@@ -96,15 +96,15 @@ impl Usage {
     /// Segments next to each other, by their places in the manifest, of which it pays to copy what
     /// is needed: each stretch would shrink by a quarter at least, and what is left of it fits one
     /// segment of so many bytes. None while all together would free less than a sixteenth of the
-    /// log: what follows upon a compaction costs as much for one stretch as for many. `spoilt`
+    /// log: what follows upon a compaction costs as much for one stretch as for many. `uncopyable`
     /// segments cannot be copied.
     pub fn stretches(
         &self,
         manifest: &Manifest,
         segment_bytes: u64,
-        spoilt: &HashSet<u32>,
+        uncopyable: &HashSet<u32>,
     ) -> Vec<Range<usize>> {
-        let found = self.worth(manifest, segment_bytes, spoilt, Terms::USUAL);
+        let found = self.worth(manifest, segment_bytes, uncopyable, Terms::USUAL);
         let gain: u64 = found.iter().map(|worth| worth.gain).sum();
         if gain * LEAST_SHARE < manifest.sealed_bytes() {
             return Vec::new();
@@ -117,10 +117,10 @@ impl Usage {
         &self,
         manifest: &Manifest,
         segment_bytes: u64,
-        spoilt: &HashSet<u32>,
+        uncopyable: &HashSet<u32>,
         terms: Terms,
     ) -> Option<Range<usize>> {
-        let found = self.worth(manifest, segment_bytes, spoilt, terms);
+        let found = self.worth(manifest, segment_bytes, uncopyable, terms);
         let tightest = found.into_iter().min_by_key(|worth| worth.needed);
         tightest.map(|worth| worth.places)
     }
@@ -139,7 +139,7 @@ impl Usage {
         &self,
         manifest: &Manifest,
         segment_bytes: u64,
-        spoilt: &HashSet<u32>,
+        uncopyable: &HashSet<u32>,
         terms: Terms,
     ) -> Vec<Worth> {
         let sealed = manifest.segments.len().saturating_sub(1);
@@ -153,7 +153,7 @@ impl Usage {
         let mut found = Vec::new();
         let mut start = 0;
         while start < sealed {
-            let is_sound = |entry: &&Entry| !spoilt.contains(&entry.number);
+            let is_sound = |entry: &&Entry| !uncopyable.contains(&entry.number);
             let sound = manifest.segments[start..sealed].iter().take_while(is_sound);
             let end = start + sound.count();
             match best_from(&sizes[start..end], segment_bytes, terms) {

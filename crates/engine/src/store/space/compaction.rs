@@ -91,15 +91,15 @@ struct Needed {
 }
 
 impl Store {
-    /// Chooses what to compact next, if anything is worth it; no `spoilt` segments, which cannot be
+    /// Chooses what to compact next, if anything is worth it; no `uncopyable` segments, which cannot be
     /// copied.
-    pub fn stretches(&mut self, spoilt: &HashSet<u32>) -> Vec<Stretch> {
+    pub fn stretches(&mut self, uncopyable: &HashSet<u32>) -> Vec<Stretch> {
         if self.failure.is_some() {
             return Vec::new();
         }
         let places = self
             .usage
-            .stretches(&self.manifest, self.usual_segment_bytes(), spoilt);
+            .stretches(&self.manifest, self.usual_segment_bytes(), uncopyable);
         places
             .into_iter()
             .map(|places| self.stretch_of(places))
@@ -107,13 +107,13 @@ impl Store {
     }
 
     /// The sealed ones of these segments, each as a stretch of its own: a copy has sound headers.
-    pub fn mending_stretches(&mut self, rotten: &HashSet<u32>) -> Vec<Stretch> {
+    pub fn damaged_stretches(&mut self, damaged: &HashSet<u32>) -> Vec<Stretch> {
         if self.failure.is_some() {
             return Vec::new();
         }
         let sealed = 0..self.manifest.segments.len().saturating_sub(1);
-        let is_rotten = |&at: &usize| rotten.contains(&self.manifest.segments[at].number);
-        let places: Vec<_> = sealed.filter(is_rotten).collect();
+        let is_damaged = |&at: &usize| damaged.contains(&self.manifest.segments[at].number);
+        let places: Vec<_> = sealed.filter(is_damaged).collect();
         let stretches = places.into_iter().map(|at| self.stretch_of(at..at + 1));
         stretches.collect()
     }

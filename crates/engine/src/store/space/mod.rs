@@ -2,5 +2,5 @@
 //! the space of deleted points comes back.
 
 pub mod compaction;
+pub mod full_disk;
 pub mod reserve;
-pub mod room;

@@ -66,7 +66,7 @@ pub fn compact_tightly(store: &mut Store) -> Result<()> {
     while let Some(stretch) = store.tight_stretch(&HashSet::new())? {
         compact(store, stretch)?;
     }
-    store.end_making_room()
+    store.end_freeing_space()
 }
 
 fn log_bytes(folder: &Path) -> u64 {
@@ -240,17 +240,17 @@ fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
     let path = segment::path(folder.path(), 1);
     let sound = fs_err::read(&path).unwrap();
     let flip = |at: u64| super::overwrite(&path, at, &[!sound[at as usize]]);
-    let mend = |at: u64| super::overwrite(&path, at, &[sound[at as usize]]);
+    let put_back = |at: u64| super::overwrite(&path, at, &[sound[at as usize]]);
 
     // The headers of the record of a point that lives, and its content beside a damaged group.
     let record = point.location.offset();
     flip(record + 30);
     assert!(compact_one(&mut store, 1, &points).is_err());
-    mend(record + 30);
+    put_back(record + 30);
     flip(PAGE as u64 + 40);
     flip(u64::from(point.location.vector) * 64);
     assert!(compact_one(&mut store, 1, &points).is_err());
-    mend(u64::from(point.location.vector) * 64);
+    put_back(u64::from(point.location.vector) * 64);
     assert!(path.exists());
 
     // With the header of its group alone it is as good as new.

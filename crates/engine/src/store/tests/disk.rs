@@ -199,7 +199,7 @@ impl TestDisk {
     }
 
     /// How many of the bytes find space.
-    fn room(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
+    fn free_bytes(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
         let mut watch = self.0.lock().unwrap();
         // The rest of a block is there with its beginning.
         let before = watch.written.get(path).copied().unwrap_or(0);
@@ -376,7 +376,9 @@ impl IoFile for TestFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let room = self.disk.room(&self.path, offset, bytes.len() as u64)?;
+        let room = self
+            .disk
+            .free_bytes(&self.path, offset, bytes.len() as u64)?;
         let bytes = &bytes[..room as usize];
         self.disk
             .note(Call::Write(self.path.clone(), offset, bytes.to_vec()))?;

@@ -70,11 +70,11 @@ fn a_version_that_rotted_is_damage_and_a_later_one_is_refused() {
         fs_err::write(&path, bytes).unwrap();
         store.snapshots().read(&path).err().unwrap()
     };
-    let rotten = [&sound[..8], &[3], &sound[9..]].concat();
-    let error = refused(&rotten);
+    let damaged = [&sound[..8], &[3], &sound[9..]].concat();
+    let error = refused(&damaged);
     assert!(matches!(error, Error::Damaged { offset: 8, .. }), "{error}");
-    let crc = crc32fast::hash(&rotten[..60]).to_le_bytes();
-    let error = refused(&[&rotten[..60], &crc, &rotten[64..]].concat());
+    let crc = crc32fast::hash(&damaged[..60]).to_le_bytes();
+    let error = refused(&[&damaged[..60], &crc, &damaged[64..]].concat());
     assert!(matches!(error, Error::Io(_)), "{error}");
     assert!(error.to_string().contains("format version 3"), "{error}");
 

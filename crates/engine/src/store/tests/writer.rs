@@ -119,7 +119,10 @@ impl Writing {
         &self,
         numbers: &mut impl Iterator<Item = u32>,
     ) -> (u32, Receiver<Result<bool>>) {
-        self.writer.run(Store::begin_making_room).unwrap().unwrap();
+        self.writer
+            .run(Store::begin_freeing_space)
+            .unwrap()
+            .unwrap();
         loop {
             let number = numbers.next().unwrap();
             let answer = self.delete(number);
@@ -226,7 +229,11 @@ fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_a
     let mut numbers = 0..2_000;
     let (number, answer) = writing.delete_until_one_waits(&mut numbers);
     writing.disk.set_space(None);
-    writing.writer.run(Store::end_making_room).unwrap().unwrap();
+    writing
+        .writer
+        .run(Store::end_freeing_space)
+        .unwrap()
+        .unwrap();
     assert!(answer.recv().unwrap().unwrap());
     assert!(writing.index.find(&id(number)).is_none());
 
@@ -234,7 +241,11 @@ fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_a
     let (number, answer) = writing.delete_until_one_waits(&mut numbers);
     // Somebody else takes what there is.
     writing.disk.set_space(Some(0));
-    writing.writer.run(Store::end_making_room).unwrap().unwrap();
+    writing
+        .writer
+        .run(Store::end_freeing_space)
+        .unwrap()
+        .unwrap();
     let refused = answer.recv().unwrap();
     assert!(matches!(refused, Err(Error::StorageFull)), "{refused:?}");
     assert!(writing.index.find(&id(number)).is_some());

@@ -23,7 +23,7 @@ use crate::{
 pub struct Flaws {
     found: Vec<Damage>,
     /// Records of points, by the sequences of their inserts: the places of their flaws in `found`.
-    spoilt: HashMap<u64, usize>,
+    damaged: HashMap<u64, usize>,
     /// The places in `found` of those that do not matter.
     harmless: Vec<usize>,
 }
@@ -44,7 +44,7 @@ impl Flaws {
                 damage.reason = format!("{}: point {}", damage.reason, uuid(&record.id));
                 // What the manifest knows a start does not compare again.
                 if entry.is_some_and(|entry| damage.offset < entry.end) {
-                    self.spoilt.insert(sequence, self.found.len());
+                    self.damaged.insert(sequence, self.found.len());
                 }
                 self.found.push(damage);
             }
@@ -58,7 +58,7 @@ impl Flaws {
 
     fn heed_delete(&mut self, record: &RecordHeader) {
         if record.op == Op::Delete {
-            self.harmless.extend(self.spoilt.remove(&record.inserted));
+            self.harmless.extend(self.damaged.remove(&record.inserted));
         }
     }
 

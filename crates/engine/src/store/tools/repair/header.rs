@@ -12,7 +12,7 @@ const POLYNOMIAL: u32 = 0xEDB8_8320;
 const CRC_AT: usize = PAGE - 4;
 
 /// A header that was made good.
-pub struct Mended {
+pub struct Recovered {
     pub header: SegmentHeader,
     /// Whether what is left of the page says which store it belongs to.
     pub names_store: bool,
@@ -21,11 +21,11 @@ pub struct Mended {
 /// The header of a segment whose page is damaged, from its whole file: one byte is found by the
 /// checksum of the page; more by what the manifest says of the segment, and by the first group.
 /// Nothing where no group agrees with it.
-pub fn mend(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Mended> {
+pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recovered> {
     let page = bytes.first_chunk()?;
-    if let Some(header) = mend_byte(page).filter(|header| leads_to_groups(header, bytes)) {
+    if let Some(header) = correct_byte(page).filter(|header| leads_to_groups(header, bytes)) {
         let names_store = true;
-        return Some(Mended {
+        return Some(Recovered {
             header,
             names_store,
         });
@@ -45,14 +45,14 @@ pub fn mend(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Mended> 
     let mut headers = salts.into_iter().flatten().map(header);
     let header = headers.find(|header| leads_to_groups(header, bytes))?;
     let names_store = page[16..32] == manifest.store || page[32..48] == entry.id;
-    Some(Mended {
+    Some(Recovered {
         header,
         names_store,
     })
 }
 
 /// The header of a page in which one byte is another than it was.
-fn mend_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
+fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
     let (found, computed) = (u32_at(page, CRC_AT), crc32fast::hash(&page[..CRC_AT]));
     let mut page = *page;
     if (found ^ computed)
@@ -144,7 +144,7 @@ mod tests {
                 let mut page = header().encode();
                 page[at] ^= difference;
                 assert_eq!(
-                    mend_byte(&page),
+                    correct_byte(&page),
                     Some(header()),
                     "byte {at} by {difference}"
                 );

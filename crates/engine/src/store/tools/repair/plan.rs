@@ -52,7 +52,11 @@ pub fn plan(survey: &Survey) -> Plan {
     let mut lost_points: Vec<(usize, Spoilt)> = files
         .iter()
         .enumerate()
-        .flat_map(|(index, file)| file.spoilt.iter().map(move |point| (index, point.clone())))
+        .flat_map(|(index, file)| {
+            file.uncopyable
+                .iter()
+                .map(move |point| (index, point.clone()))
+        })
         .filter(|(index, point)| !left_out(files, *index, point.sequence))
         .filter(|(_, point)| lives(point.sequence, &point.id) && !is_saved(point.sequence))
         .collect();
@@ -111,7 +115,11 @@ impl Surveyed {
     fn lacks(&self, sequence: u64) -> bool {
         let inserts = &self.inserts;
         let is_there = inserts.binary_search_by_key(&sequence, |insert| insert.sequence);
-        is_there.is_err() && self.spoilt.iter().all(|point| point.sequence != sequence)
+        is_there.is_err()
+            && self
+                .uncopyable
+                .iter()
+                .all(|point| point.sequence != sequence)
     }
 }
 
@@ -120,8 +128,11 @@ fn newest(files: &[Surveyed]) -> HashMap<[u8; 16], u64> {
     let mut newest = HashMap::new();
     for file in files {
         let sound = file.inserts.iter().map(|point| (point.id, point.sequence));
-        let spoilt = file.spoilt.iter().map(|point| (point.id, point.sequence));
-        for (id, sequence) in sound.chain(spoilt) {
+        let uncopyable = file
+            .uncopyable
+            .iter()
+            .map(|point| (point.id, point.sequence));
+        for (id, sequence) in sound.chain(uncopyable) {
             let last = newest.entry(id).or_insert(sequence);
             *last = sequence.max(*last);
         }

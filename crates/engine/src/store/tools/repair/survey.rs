@@ -39,7 +39,7 @@ pub struct Surveyed {
     /// The sequences of inserts that were deleted, each with the id of its point.
     pub deletes: Vec<(u64, [u8; 16])>,
     /// Points that were stored, and of which vector or payload are lost.
-    pub spoilt: Vec<Spoilt>,
+    pub uncopyable: Vec<Spoilt>,
     /// The sequences of which it is known what they did.
     pub known: Ranges,
 }
@@ -235,17 +235,17 @@ impl Reader<'_> {
                 segment::load_readable(&*file, path, &mut self.buffer, size, ignore)?;
                 let bytes = &self.buffer[..size as usize];
                 let is_newer = matches!(&error, Error::Io(error) if error.kind() == std::io::ErrorKind::Unsupported);
-                let mended = header::mend(bytes, manifest.zip(entry)).filter(|_| !is_newer);
-                let Some(mended) = mended else {
+                let recovered = header::recover(bytes, manifest.zip(entry)).filter(|_| !is_newer);
+                let Some(recovered) = recovered else {
                     return Err(error);
                 };
-                needs_proof = !mended.names_store;
+                needs_proof = !recovered.names_store;
                 let flaw = match error {
                     Error::Damaged { offset, reason, .. } => Flaw::new(offset, reason),
                     other => unreadable(other)?,
                 };
                 self.damage(flaw, path, None)?;
-                mended.header
+                recovered.header
             }
         };
         let place = entries.iter().position(|entry| entry.id == header.id);
@@ -433,7 +433,7 @@ impl Walk {
                 header: candidate.header.clone(),
                 inserts: Vec::new(),
                 deletes: Vec::new(),
-                spoilt: Vec::new(),
+                uncopyable: Vec::new(),
                 known: Ranges::default(),
             },
             is_compacted: candidate.header.kind != Kind::Log,
@@ -457,7 +457,7 @@ impl Walk {
             }
             Found::Spoilt(record, flaw) => {
                 if let (Op::Insert, Flaw::Broken { offset, .. }) = (record.op, flaw) {
-                    self.surveyed.spoilt.push(Spoilt {
+                    self.surveyed.uncopyable.push(Spoilt {
                         sequence: record.sequence,
                         id: record.id,
                         offset: *offset,

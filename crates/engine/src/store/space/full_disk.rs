@@ -31,7 +31,7 @@ const SHARE_WHEN_FULL: u64 = 8;
 const SHARE_WHEN_LOW: u64 = 256;
 
 /// The room of a store on its disk.
-pub struct Room {
+pub struct Reserves {
     for_deletes: Reserve,
     for_compaction: Reserve,
     /// Whether a write has found none, and none was found for all since.
@@ -39,18 +39,18 @@ pub struct Room {
     /// Whether the last delete has found none.
     is_delete_refused: bool,
     /// Whether compaction is making some, which inserts must not take.
-    is_being_made: bool,
+    is_freeing: bool,
 }
 
-impl Room {
+impl Reserves {
     /// The room of a folder, whose reserves were not looked at yet.
     pub fn new(folder: &Path) -> Self {
-        Room {
+        Reserves {
             for_deletes: Reserve::new(reserve::path_for_deletes(folder)),
             for_compaction: Reserve::new(reserve::path_for_compaction(folder)),
             is_short: false,
             is_delete_refused: false,
-            is_being_made: false,
+            is_freeing: false,
         }
     }
 
@@ -74,12 +74,12 @@ impl Room {
     }
 
     /// Whether inserts may take room.
-    pub fn is_for_inserts(&mut self, io: &dyn Io) -> io::Result<bool> {
-        Ok(!self.is_being_made && self.regain(io)?)
+    pub fn allows_inserts(&mut self, io: &dyn Io) -> io::Result<bool> {
+        Ok(!self.is_freeing && self.regain(io)?)
     }
 
     /// Whether deletes may take so many bytes: what compaction was given is not theirs.
-    pub fn is_for_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
+    pub fn allows_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
         if !self.for_compaction.is_given() {
             return Ok(true);
         }
@@ -114,7 +114,7 @@ impl Room {
     fn give_to_compaction(&mut self, io: &dyn Io) -> io::Result<()> {
         self.for_deletes.give_up(io)?;
         self.for_compaction.give_up(io)?;
-        (self.is_short, self.is_being_made) = (true, true);
+        (self.is_short, self.is_freeing) = (true, true);
         Ok(())
     }
 
@@ -135,92 +135,94 @@ impl Room {
 impl Store {
     /// Whether a write has found no room, and none was found for all since.
     #[must_use]
-    pub fn is_short_of_room(&self) -> bool {
-        self.room.is_short
+    pub fn is_short_of_space(&self) -> bool {
+        self.reserves.is_short
     }
 
     /// Whether deletes or compaction have been given what is kept for them.
     #[must_use]
-    pub fn has_given_room(&self) -> bool {
-        self.room.is_given()
+    pub fn has_given_reserves(&self) -> bool {
+        self.reserves.is_given()
     }
 
     /// Whether compaction is making room, which deletes may wait for.
     #[must_use]
-    pub fn is_making_room(&self) -> bool {
-        self.room.is_being_made
+    pub fn is_freeing_space(&self) -> bool {
+        self.reserves.is_freeing
     }
 
     /// Whether deletes have used half of the room that is kept for them, and there is no other.
-    pub fn is_low_on_room(&mut self) -> Result<bool> {
-        Ok(
-            self.room.for_deletes.is_low()
-                && !self.regain_room()?
-                && self.room.for_deletes.is_low(),
-        )
+    pub fn is_low_on_space(&mut self) -> Result<bool> {
+        Ok(self.reserves.for_deletes.is_low()
+            && !self.regain_reserves()?
+            && self.reserves.for_deletes.is_low())
     }
 
     /// Gives the copies of compaction, and a new manifest, all the room that is kept: until
-    /// [`Store::end_making_room`] no insert is taken.
-    pub fn begin_making_room(&mut self) -> Result<()> {
+    /// [`Store::end_freeing_space`] no insert is taken.
+    pub fn begin_freeing_space(&mut self) -> Result<()> {
         self.check_writable()?;
-        let given = self.room.give_to_compaction(&*self.io);
+        let given = self.reserves.give_to_compaction(&*self.io);
         given.map_err(|error| self.failed(&error))
     }
 
     /// Chooses, on a full disk, the one stretch to compact next, and gives its copy room as
-    /// [`Store::begin_making_room`] does. None once nothing is worth it or there is room enough.
-    /// `spoilt` segments cannot be copied.
-    pub fn tight_stretch(&mut self, spoilt: &HashSet<u32>) -> Result<Option<Stretch>> {
+    /// [`Store::begin_freeing_space`] does. None once nothing is worth it or there is room enough.
+    /// `uncopyable` segments cannot be copied.
+    pub fn tight_stretch(&mut self, uncopyable: &HashSet<u32>) -> Result<Option<Stretch>> {
         self.check_writable()?;
-        if let Some(stretch) = self.tight_stretch_on(SHARE_WHEN_FULL, spoilt)? {
+        if let Some(stretch) = self.tight_stretch_on(SHARE_WHEN_FULL, uncopyable)? {
             return Ok(Some(stretch));
         }
-        if self.room.is_being_made {
-            self.regain_room()?;
+        if self.reserves.is_freeing {
+            self.regain_reserves()?;
         }
-        if self.room.is_low() {
-            self.tight_stretch_on(SHARE_WHEN_LOW, spoilt)
+        if self.reserves.is_low() {
+            self.tight_stretch_on(SHARE_WHEN_LOW, uncopyable)
         } else {
             Ok(None)
         }
     }
 
     /// Takes back what compaction has left or made of the room that is kept.
-    pub fn end_making_room(&mut self) -> Result<()> {
+    pub fn end_freeing_space(&mut self) -> Result<()> {
         self.check_writable()?;
-        if std::mem::take(&mut self.room.is_being_made) {
-            self.regain_room()?;
+        if std::mem::take(&mut self.reserves.is_freeing) {
+            self.regain_reserves()?;
         }
-        self.room.is_short = self.room.is_given();
+        self.reserves.is_short = self.reserves.is_given();
         Ok(())
     }
 
-    fn regain_room(&mut self) -> Result<bool> {
-        let is_back = self.room.regain(&*self.io);
+    fn regain_reserves(&mut self) -> Result<bool> {
+        let is_back = self.reserves.regain(&*self.io);
         is_back.map_err(|error| self.failed(&error))
     }
 
-    fn tight_stretch_on(&mut self, share: u64, spoilt: &HashSet<u32>) -> Result<Option<Stretch>> {
+    fn tight_stretch_on(
+        &mut self,
+        share: u64,
+        uncopyable: &HashSet<u32>,
+    ) -> Result<Option<Stretch>> {
         // The manifest is written anew, and less than a page may be nothing to the disk.
         let bytes = PAGE as u64 + self.manifest.bytes();
         let terms = Terms { share, bytes };
         let segment_bytes = self.usual_segment_bytes();
         let places = |store: &Store| {
             let usage = &store.usage;
-            usage.tightest(&store.manifest, segment_bytes, spoilt, terms)
+            usage.tightest(&store.manifest, segment_bytes, uncopyable, terms)
         };
         let mut found = places(self);
         let end = self.active.as_ref().map_or(0, |active| active.end);
         if found.is_none() && self.usage.is_last_worth(&self.manifest, end, terms) {
-            self.begin_making_room()?;
+            self.begin_freeing_space()?;
             self.rotate(0).map_err(|error| self.failed(&error))?;
             found = places(self);
         }
         let Some(places) = found else {
             return Ok(None);
         };
-        self.begin_making_room()?;
+        self.begin_freeing_space()?;
         Ok(Some(self.stretch_of(places)))
     }
 
@@ -233,27 +235,27 @@ impl Store {
         power.max(LEAST_SEGMENT_BYTES).min(self.segment_bytes)
     }
 
-    pub(crate) fn keep_room(&mut self) -> io::Result<()> {
+    pub(crate) fn keep_reserves(&mut self) -> io::Result<()> {
         let usual = self.usual_segment_bytes();
-        self.room.keep(&*self.io, self.segment_bytes, usual)
+        self.reserves.keep(&*self.io, self.segment_bytes, usual)
     }
 
-    pub(crate) fn check_room_for_inserts(&mut self) -> Result<()> {
-        let is_room = self.room.is_for_inserts(&*self.io);
-        self.check_room(is_room, false)
+    pub(crate) fn check_space_for_inserts(&mut self) -> Result<()> {
+        let is_room = self.reserves.allows_inserts(&*self.io);
+        self.check_space(is_room, false)
     }
 
-    pub(crate) fn check_room_for_deletes(&mut self, group_length: u64) -> Result<()> {
+    pub(crate) fn check_space_for_deletes(&mut self, group_length: u64) -> Result<()> {
         let bytes = self.bytes_for(group_length);
-        let is_room = self.room.is_for_deletes(&*self.io, bytes);
-        self.check_room(is_room, true)
+        let is_room = self.reserves.allows_deletes(&*self.io, bytes);
+        self.check_space(is_room, true)
     }
 
-    fn check_room(&mut self, is_room: io::Result<bool>, is_delete: bool) -> Result<()> {
+    fn check_space(&mut self, is_room: io::Result<bool>, is_delete: bool) -> Result<()> {
         if is_room.map_err(|error| self.failed(&error))? {
             return Ok(());
         }
-        self.room.note_full(is_delete);
+        self.reserves.note_full(is_delete);
         Err(Error::StorageFull)
     }
 }

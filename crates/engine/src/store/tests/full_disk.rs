@@ -93,7 +93,7 @@ fn open(disk: &TestDisk, folder: &Path, segment_bytes: u64) -> Result<Opened> {
 }
 
 /// Fills a disk, deletes, and has to find room for others again; twice.
-fn expect_room(disk_bytes: u64, segment_bytes: u64, percent: u32) {
+fn expect_space(disk_bytes: u64, segment_bytes: u64, percent: u32) {
     let folder = new_folder();
     let disk = TestDisk::default();
     disk.set_space(Some(disk_bytes));
@@ -132,12 +132,12 @@ fn expect_room(disk_bytes: u64, segment_bytes: u64, percent: u32) {
 
 #[test]
 fn deletes_alone_make_room_where_each_takes_half_as_much_as_a_point() {
-    expect_room(512 << 10, 16 << 10, 38);
+    expect_space(512 << 10, 16 << 10, 38);
 }
 
 #[test]
 fn deletes_alone_make_room_where_all_points_are_in_the_segment_that_is_written() {
-    expect_room(384 << 10, 128 << 10, 38);
+    expect_space(384 << 10, 128 << 10, 38);
 }
 
 #[test]
@@ -170,7 +170,7 @@ const DISK_BYTES: u64 = 200 << 10;
 const SEGMENT_BYTES: u64 = 16 << 10;
 
 /// What happens from the first delete on.
-fn make_room(history: &mut History, store: &mut Store, disk: &TestDisk, count: u32) -> Result<()> {
+fn free_space(history: &mut History, store: &mut Store, disk: &TestDisk, count: u32) -> Result<()> {
     history.delete(store, disk, count, 38)?;
     compact_tightly(store)?;
     let more = history.fill(store, disk, count, 5)?;
@@ -196,7 +196,7 @@ fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
     let folder = new_folder();
     let (mut opened, disk, mut history, count) = full_disk(folder.path());
     let begun = disk.call_count();
-    make_room(&mut history, &mut opened.store, &disk, count).unwrap();
+    free_space(&mut history, &mut opened.store, &disk, count).unwrap();
     drop(opened);
     let calls = disk.calls();
     assert!(calls.len() > begun + 150, "{} calls", calls.len() - begun);
@@ -218,7 +218,7 @@ fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
         let folder = new_folder();
         let (mut opened, disk, mut history, count) = full_disk(folder.path());
         disk.fail_after(failing);
-        let made = make_room(&mut history, &mut opened.store, &disk, count);
+        let made = free_space(&mut history, &mut opened.store, &disk, count);
         let is_over = disk.fail_no_more();
         drop(opened);
         let acknowledged = history.acknowledged.len();
@@ -252,7 +252,7 @@ fn deletes_leave_compaction_the_room_for_its_copy() {
     };
     while delete(store).is_ok() {}
     compact(store, stretch.unwrap()).unwrap();
-    store.end_making_room().unwrap();
+    store.end_freeing_space().unwrap();
     delete(store).unwrap();
     drop(opened);
     let opened = open(&disk, folder.path(), SEGMENT_BYTES).unwrap();
@@ -269,7 +269,7 @@ fn inserts_leave_what_compaction_has_just_made() {
             .commit(store, &disk, vec![Step::Delete(number)])
             .unwrap();
     }
-    assert!(store.is_short_of_room());
+    assert!(store.is_short_of_space());
     let stretch = store.tight_stretch(&HashSet::new()).unwrap();
     assert!(stretch.is_some());
     let insert = |number: u32| [Step::Insert(number, vec![])];
@@ -281,9 +281,9 @@ fn inserts_leave_what_compaction_has_just_made() {
     ));
     let delete = [Step::Delete(count - 1)];
     commit(store, &delete).unwrap();
-    store.end_making_room().unwrap();
+    store.end_freeing_space().unwrap();
     commit(store, &insert(5_001)).unwrap();
-    assert!(!store.is_short_of_room());
+    assert!(!store.is_short_of_space());
     let mut expected = history.state();
     apply(&delete, &mut expected);
     apply(&insert(5_001), &mut expected);
