@@ -1,0 +1,210 @@
+//! The threads that answer batches and heavy searches: a bounded queue of jobs, each a number of
+//! parts that the threads take one by one, so that one batch is spread over all of them. Jobs take
+//! turns, the one with the least work left first, so that a small one never waits for a large one.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    thread::{self, JoinHandle},
+};
+
+use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
+
+mod queue;
+#[cfg(test)]
+mod tests;
+
+pub use queue::Ticket;
+use queue::{MAX_JOBS, Queue, Running};
+
+/// Candidates of searches after which a part gives way to other jobs: some milliseconds.
+const TURN_WORK: u64 = 4096;
+
+/// Work of several parts, each done once, in one or more turns, on whichever threads.
+pub trait Job: Send + Sync {
+    /// The number of parts, at least 1.
+    fn parts(&self) -> usize;
+
+    /// The work that is left, in candidates of searches.
+    fn work_left(&self) -> u64;
+
+    /// Goes on with a part for as long as the turn allows; answers whether the part is done.
+    fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
+
+    /// The memory that the job and its results take.
+    fn bytes(&self) -> usize;
+
+    /// Is called once: after every part is done, or when the job was refused or abandoned or a part
+    /// panicked.
+    fn finish(&self, outcome: Result<()>);
+}
+
+/// A fixed number of threads and their queue.
+pub struct Workers {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    count: usize,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    budget: Arc<Budget>,
+}
+
+/// What a thread does of one part before it looks what is next.
+pub struct Turn<'a> {
+    shared: &'a Shared,
+    running: &'a Running,
+}
+
+impl Turn<'_> {
+    /// Whether to go on after so much work: until nobody wants the job any more, or a while has
+    /// passed and another job waits.
+    #[must_use]
+    pub fn goes_on(&self, work: u64) -> bool {
+        let is_over = || work >= TURN_WORK && self.shared.lock().has_other(self.running.ticket);
+        !self.running.is_cut.load(Ordering::Relaxed) && !is_over()
+    }
+}
+
+impl Workers {
+    /// Starts `threads` threads, whose jobs take their memory from `budget`.
+    pub fn start(threads: usize, budget: Arc<Budget>) -> Result<Workers> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            budget,
+        });
+        let spawn = |number| {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .name(format!("search-{number}"))
+                .spawn(move || shared.run())
+        };
+        let started = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
+        Ok(Workers {
+            shared,
+            threads: Mutex::new(started),
+            count: threads,
+        })
+    }
+
+    /// How many threads work.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.count
+    }
+
+    /// How many jobs wait or run, and how many may.
+    pub fn jobs(&self) -> (usize, usize) {
+        (self.shared.lock().len(), MAX_JOBS)
+    }
+
+    /// Enqueues a job, or finishes it at once with the reason why not.
+    pub fn submit(&self, job: Box<dyn Job>) -> Option<Ticket> {
+        match self.shared.enqueue(job) {
+            Ok(ticket) => Some(ticket),
+            Err((job, reason)) => {
+                job.finish(Err(reason));
+                None
+            }
+        }
+    }
+
+    /// Gives up a job that nobody waits for any more. What has not begun never will, and its place
+    /// in the queue is free; what is under way ends soon. Nothing, where the job has ended.
+    pub fn abandon(&self, ticket: Ticket) {
+        let mut queue = self.shared.lock();
+        let ended = queue.cut(ticket);
+        drop(queue);
+        if let Some(running) = ended {
+            running.job.finish(Err(Error::Abandoned));
+        }
+    }
+
+    /// Ends the threads, each soon: whoever closes has let its clients finish before, and nobody
+    /// waits for the rest. Jobs that are not done are refused, and later ones.
+    pub fn stop(&self) {
+        let mut queue = self.shared.lock();
+        let ended = queue.stop();
+        drop(queue);
+        self.shared.changed.notify_all();
+        for running in ended {
+            running.job.finish(Err(Error::Closed));
+        }
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic in a part was caught and reported to its job.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enqueue(&self, job: Box<dyn Job>) -> std::result::Result<Ticket, (Box<dyn Job>, Error)> {
+        let mut queue = self.lock();
+        if queue.is_stopped() {
+            return Err((job, Error::Closed));
+        }
+        if let Err(error) = queue.check_limit(job.work_left()) {
+            return Err((job, error));
+        }
+        let memory = match self.budget.reserve(job.bytes()) {
+            Ok(memory) => memory,
+            Err(error) => return Err((job, error)),
+        };
+        let ticket = queue.add(job, memory);
+        drop(queue);
+        self.changed.notify_all();
+        Ok(ticket)
+    }
+
+    fn run(&self) {
+        let mut scratch = Scratch::new();
+        while let Some((running, part)) = self.next_part() {
+            let turn = Turn {
+                shared: self,
+                running: &running,
+            };
+            let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &turn));
+            let is_done = catch_unwind(work).unwrap_or_else(|_| {
+                running.panics.fetch_add(1, Ordering::Relaxed);
+                scratch = Scratch::new();
+                true
+            });
+            let mut queue = self.lock();
+            let ended = queue.end_turn(running.ticket, part, is_done);
+            let stopped = queue.is_stopped();
+            drop(queue);
+            if let Some(running) = ended {
+                // Whoever waits for the job can do no more about a panic in its own callback.
+                drop(catch_unwind(AssertUnwindSafe(|| {
+                    running.job.finish(running.outcome(stopped));
+                })));
+            }
+        }
+    }
+
+    /// The part that has the next turn, as soon as there is one; none once the threads should end.
+    fn next_part(&self) -> Option<(Arc<Running>, usize)> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(next) = queue.next_part() {
+                return Some(next);
+            }
+            if queue.is_stopped() {
+                return None;
+            }
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

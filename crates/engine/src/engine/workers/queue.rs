@@ -1,0 +1,208 @@
+//! The queue of the jobs that wait or run, and the order in which their parts get turns.
+
+use std::{
+    collections::BTreeMap,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use super::{Job, TURN_WORK};
+use crate::{Error, Result, engine::budget::Reservation};
+
+/// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
+pub const MAX_JOBS: usize = 256;
+
+/// Of those, one in so many is for jobs of little work alone: they are done soon, whatever else
+/// waits, and are not to be refused because of it.
+pub const SMALL_SHARE: usize = 8;
+
+/// Candidates of searches of a job of little work.
+pub const LITTLE_WORK: u64 = 4 * TURN_WORK;
+
+/// Every so many turns the oldest job is next, however much of it is left, so that none starves.
+const FAIR_TURN: u64 = 4;
+
+/// Names a job for whoever may abandon it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+impl Ticket {
+    /// The number of this ticket.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The ticket of this number; one that was never given out names nothing.
+    #[must_use]
+    pub fn of_number(number: u64) -> Self {
+        Ticket(number)
+    }
+}
+
+#[derive(Default)]
+pub struct Queue {
+    /// All jobs that wait or run, the oldest first.
+    unfinished: BTreeMap<Ticket, Unfinished>,
+    tickets: u64,
+    pub turns: u64,
+    stopped: bool,
+}
+
+/// A job and how far it is.
+struct Unfinished {
+    running: Arc<Running>,
+    /// The first part that has had no turn.
+    next: usize,
+    /// Parts between two turns.
+    paused: Vec<usize>,
+    /// Parts that are not done.
+    undone: usize,
+}
+
+pub struct Running {
+    pub ticket: Ticket,
+    pub job: Box<dyn Job>,
+    pub panics: AtomicUsize,
+    /// Whether something was left undone because nobody waits for it or the threads should end.
+    pub is_cut: AtomicBool,
+    _memory: Reservation,
+}
+
+impl Queue {
+    /// The number of jobs that wait or run.
+    pub fn len(&self) -> usize {
+        self.unfinished.len()
+    }
+
+    /// Whether the threads should end.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Refuses a job of this much work if too many others wait or run.
+    pub fn check_limit(&self, work: u64) -> Result<()> {
+        let most = if work <= LITTLE_WORK {
+            MAX_JOBS
+        } else {
+            MAX_JOBS - MAX_JOBS / SMALL_SHARE
+        };
+        if self.unfinished.len() < most {
+            return Ok(());
+        }
+        let reason = format!("{most} batch searches are under way; try again");
+        Err(Error::Overloaded(reason))
+    }
+
+    /// Appends a job, whose memory is reserved.
+    pub fn add(&mut self, job: Box<dyn Job>, memory: Reservation) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let running = Arc::new(Running {
+            ticket,
+            is_cut: AtomicBool::new(false),
+            _memory: memory,
+            panics: AtomicUsize::new(0),
+            job,
+        });
+        let unfinished = Unfinished {
+            next: 0,
+            paused: Vec::new(),
+            undone: running.job.parts(),
+            running,
+        };
+        self.unfinished.insert(ticket, unfinished);
+        ticket
+    }
+
+    /// Gives up all jobs; answers those that have ended with it. Later ones are to be refused.
+    pub fn stop(&mut self) -> Vec<Arc<Running>> {
+        self.stopped = true;
+        let tickets: Vec<_> = self.unfinished.keys().copied().collect();
+        let cut = |ticket| self.cut(ticket);
+        tickets.into_iter().filter_map(cut).collect()
+    }
+
+    /// Gives up what has not begun of a job, or is between two turns, and has its threads stop.
+    /// Answers the job if that was its end: else the last thread that works on it finishes it.
+    pub fn cut(&mut self, ticket: Ticket) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        job.running.is_cut.store(true, Ordering::Relaxed);
+        let parts = job.running.job.parts();
+        let waiting = parts - mem::replace(&mut job.next, parts) + job.paused.len();
+        job.paused.clear();
+        self.note_done(ticket, waiting)
+    }
+
+    /// Notes how a turn ended; answers the job if that was its end.
+    pub fn end_turn(&mut self, ticket: Ticket, part: usize, is_done: bool) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        if is_done || job.running.is_cut.load(Ordering::Relaxed) {
+            return self.note_done(ticket, 1);
+        }
+        job.paused.push(part);
+        None
+    }
+
+    /// Notes that so many parts of a job need no more turns; answers the job if none does.
+    fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<Running>> {
+        let job = self.unfinished.get_mut(&ticket)?;
+        job.undone -= parts;
+        if job.undone > 0 {
+            return None;
+        }
+        Some(self.unfinished.remove(&ticket)?.running)
+    }
+
+    /// Whether a job other than this one waits for a thread.
+    pub fn has_other(&self, ticket: Ticket) -> bool {
+        let mut jobs = self.unfinished.iter();
+        jobs.any(|(&other, job)| other != ticket && job.waits())
+    }
+
+    /// The part that has the next turn, if any waits: of the job with the least work left.
+    pub fn next_part(&mut self) -> Option<(Arc<Running>, usize)> {
+        let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
+        let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());
+        let job = if is_fair {
+            waiting.next()
+        } else {
+            waiting.min_by_key(|job| job.running.job.work_left())
+        }?;
+        let part = job.take_part();
+        let running = Arc::clone(&job.running);
+        self.turns += 1;
+        Some((running, part))
+    }
+}
+
+impl Unfinished {
+    fn waits(&self) -> bool {
+        !self.paused.is_empty() || self.next < self.running.job.parts()
+    }
+
+    /// A part that waits, of which there is one.
+    fn take_part(&mut self) -> usize {
+        self.paused.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+}
+
+impl Running {
+    pub fn outcome(&self, stopped: bool) -> Result<()> {
+        if self.panics.load(Ordering::Relaxed) > 0 {
+            Err(Error::Internal("a search panicked".into()))
+        } else if !self.is_cut.load(Ordering::Relaxed) {
+            Ok(())
+        } else if stopped {
+            Err(Error::Closed)
+        } else {
+            Err(Error::Abandoned)
+        }
+    }
+}
