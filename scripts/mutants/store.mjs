@@ -57,7 +57,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'a group is acknowledged before it is synced',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))',
     lines(
       'let mut group = group;',
@@ -72,7 +72,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'a delete is visible before it is synced',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'let begun_at = Instant::now();',
     lines(
       'let begun_at = Instant::now();',
@@ -87,7 +87,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'a write whose commit failed is answered with success',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),',
     'Err(_) => accept(group, Vec::new()),',
   ),
@@ -129,7 +129,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'a write for which no file can be opened ends all writing',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'Error::StorageFull | Error::Overloaded(_)) {',
     'Error::StorageFull) {',
   ),
@@ -321,7 +321,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'two deletes in one group both find their point',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'deleted.insert(id)',
     '(deleted.insert(id) || true)',
   ),
@@ -425,14 +425,14 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'the manifest does not follow the end of the log',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'self.store.note_end()',
     'self.store.prove()',
     DAMAGE_TESTS,
   ),
   mutant(
     'under writes without a pause nothing is proven',
-    `${CRATE}/engine/writer.rs`,
+    `${CRATE}/engine/writer/group_commit.rs`,
     'self.store.note_groups()',
     'Ok::<(), Error>(())',
     DAMAGE_TESTS,

@@ -12,26 +12,19 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender},
     },
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
+use super::request::{Next, Request, accept, panicked};
 use crate::{
     Error, Result,
-    engine::{
-        budget::{Budget, Reservation},
-        stats::Counters,
-    },
-    index::{Index, PointId},
+    engine::stats::Counters,
+    index::Index,
     store::{Location, Store, Write},
     sync::lock,
 };
-
-/// How long a full disk is told of after the last insert that it refused: who is sent no more
-/// inserts because of that would not notice otherwise that there is room again.
-const FULL_FOR: Duration = Duration::from_mins(1);
 
 /// While a reserve is given away, inserts are refused for so long before there is looked again: to
 /// look whether there is room for it is to fill it, some ten mebibytes each time.
@@ -52,245 +45,23 @@ const GROUP_BYTES: usize = 8 << 20;
 /// So many deletes that wait for room are tried together.
 const WAITING_TOGETHER: usize = 64;
 
-/// What a waiting request takes beside its vectors and contents, about.
-const REQUEST_BYTES: usize = 256;
-
-/// What is called, on the writer's thread, once a write is durable and visible, or has failed.
-pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
-
-/// Points to insert together, all or none: one id, content type and content for each vector.
-pub struct Batch {
-    /// Ids, all fresh.
-    pub ids: Vec<PointId>,
-    /// The vectors one after the other.
-    pub vectors: Vec<f32>,
-    /// The number of each content type.
-    pub content_types: Vec<u8>,
-    /// The contents one after the other.
-    pub contents: Vec<u8>,
-    /// Where each content ends within `contents`.
-    pub content_ends: Vec<usize>,
-}
-
-impl Batch {
-    /// The vectors' and contents' part of the memory that the batch takes.
-    fn bytes(&self) -> usize {
-        self.vectors.len() * size_of::<f32>() + self.contents.len()
-    }
-
-    fn writes(&self, dimension: usize) -> impl Iterator<Item = Write<'_>> {
-        let starts = std::iter::once(0).chain(self.content_ends.iter().copied());
-        let contents = starts
-            .zip(&self.content_ends)
-            .map(|(start, &end)| &self.contents[start..end]);
-        let vectors = self.vectors.chunks_exact(dimension);
-        self.ids
-            .iter()
-            .zip(vectors)
-            .zip(&self.content_types)
-            .zip(contents)
-            .map(|(((&id, vector), &content_type), content)| Write::Insert {
-                id,
-                vector,
-                content_type,
-                content,
-            })
-    }
-}
-
-/// Who waits for a request, and is answered once, whatever becomes of it.
-struct Waiting<T>(Option<Done<T>>);
-
-impl<T> Waiting<T> {
-    fn answer(mut self, result: Result<T>) {
-        if let Some(done) = self.0.take() {
-            done(result);
-        }
-    }
-}
-
-impl<T> Drop for Waiting<T> {
-    fn drop(&mut self) {
-        if let Some(done) = self.0.take() {
-            // A panic got in the way of the answer. Another one here would end the process.
-            let answer = || done(Err(again(&panicked())));
-            drop(catch_unwind(AssertUnwindSafe(answer)));
-        }
-    }
-}
-
-enum Request {
-    Insert {
-        batch: Batch,
-        done: Waiting<()>,
-        memory: Reservation,
-    },
-    Delete {
-        id: PointId,
-        done: Waiting<bool>,
-        memory: Reservation,
-    },
-    Run(Work),
-    Close {
-        done: Sender<Result<()>>,
-    },
-}
-
-/// What another thread has done to the store between two groups.
-type Work = Box<dyn FnOnce(&mut Store) + Send>;
-
-/// What follows a group.
-enum Next {
-    Run(Work),
-    Close(Sender<Result<()>>),
-}
-
-impl Request {
-    fn refuse(self, error: &Error) {
-        match self {
-            Request::Insert { done, .. } => done.answer(Err(again(error))),
-            Request::Delete { done, .. } => done.answer(Err(again(error))),
-            // Whoever waits for the work learns from the end of its channel that it was not done.
-            Request::Run(work) => drop(work),
-            // Whoever closes has stopped waiting if the channel is gone.
-            Request::Close { done } => drop(done.send(Err(again(error)))),
-        }
-    }
-}
-
-/// The queue to the writer's thread.
-pub struct Writer {
-    queue: Mutex<Option<Sender<Request>>>,
-    failure: Arc<Mutex<Option<String>>>,
-    full_at: Arc<Mutex<Option<Instant>>>,
-    refused_deletes: Arc<AtomicU64>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    budget: Arc<Budget>,
-}
-
-impl Writer {
-    /// Starts the thread that owns `store` and keeps `index` in step with it.
-    pub fn start(
-        store: Store,
-        index: Arc<Index>,
-        budget: Arc<Budget>,
-        counters: Arc<Counters>,
-    ) -> Result<Writer> {
-        let (sender, receiver) = channel();
-        let (failure, full_at) = (Arc::default(), Arc::default());
-        let refused_deletes = Arc::<AtomicU64>::default();
-        let state = WriterThread {
-            store,
-            index,
-            counters,
-            failure: Arc::clone(&failure),
-            full_at: Arc::clone(&full_at),
-            refused_deletes: Arc::clone(&refused_deletes),
-            aside: VecDeque::new(),
-            waiting: Vec::new(),
-            noted_at: Instant::now(),
-            refused_at: None,
-        };
-        let thread = thread::Builder::new()
-            .name("write".into())
-            .spawn(move || state.run(&receiver))?;
-        Ok(Writer {
-            queue: Mutex::new(Some(sender)),
-            failure,
-            full_at,
-            refused_deletes,
-            thread: Mutex::new(Some(thread)),
-            budget,
-        })
-    }
-
-    /// Enqueues an insert, unless too much is waiting already.
-    pub fn insert(&self, batch: Batch, done: Done<()>) {
-        let done = Waiting(Some(done));
-        match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
-            Ok(memory) => self.send(Request::Insert {
-                batch,
-                done,
-                memory,
-            }),
-            Err(error) => done.answer(Err(error)),
-        }
-    }
-
-    /// Enqueues a delete, unless too much is waiting already; `done` learns whether there was such
-    /// a point.
-    pub fn delete(&self, id: PointId, done: Done<bool>) {
-        let done = Waiting(Some(done));
-        match self.budget.reserve(REQUEST_BYTES) {
-            Ok(memory) => self.send(Request::Delete { id, done, memory }),
-            Err(error) => done.answer(Err(error)),
-        }
-    }
-
-    /// Has `work` done to the store between two groups, and waits for it.
-    pub fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Store) -> T + Send + 'static,
-    ) -> Result<T> {
-        let (done, result) = channel();
-        self.send(Request::Run(Box::new(move |store| {
-            // Whoever waits is there until the channel is closed.
-            drop(done.send(work(store)));
-        })));
-        result.recv().map_err(|_| Error::Closed)
-    }
-
+/// What the thread tells others of its store.
+#[derive(Default)]
+pub struct Status {
     /// Why the store takes no more writes, if it does not.
-    pub fn failure(&self) -> Option<String> {
-        lock(&self.failure).clone()
-    }
-
-    /// Whether an insert found the disk full a short while ago, and none found room since.
-    pub fn is_full(&self) -> bool {
-        lock(&self.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
-    }
-
-    /// How many times the disk had no room for deletes either.
-    pub fn refused_deletes(&self) -> u64 {
-        self.refused_deletes.load(Ordering::Relaxed)
-    }
-
-    /// Finishes what is enqueued, then closes the store. Later writes are refused.
-    pub fn close(&self) -> Result<()> {
-        let queue = lock(&self.queue).take();
-        let Some(queue) = queue else { return Ok(()) };
-        let (done, closed) = channel();
-        queue
-            .send(Request::Close { done })
-            .map_err(|_| Error::Closed)?;
-        let result = closed.recv().map_err(|_| Error::Closed)?;
-        if let Some(thread) = lock(&self.thread).take() {
-            // A panic in the thread was caught there and became its answer.
-            drop(thread.join());
-        }
-        result
-    }
-
-    fn send(&self, request: Request) {
-        let refused = match &*lock(&self.queue) {
-            Some(queue) => queue.send(request).err().map(|unsent| unsent.0),
-            None => Some(request),
-        };
-        if let Some(request) = refused {
-            request.refuse(&Error::Closed);
-        }
-    }
+    pub failure: Mutex<Option<String>>,
+    /// When an insert last found the disk full, unless one has found space since.
+    pub full_at: Mutex<Option<Instant>>,
+    /// How many times there was no space for deletes.
+    pub refused_deletes: AtomicU64,
 }
 
-struct WriterThread {
+/// The thread's own state.
+pub struct GroupCommit {
     store: Store,
     index: Arc<Index>,
     counters: Arc<Counters>,
-    failure: Arc<Mutex<Option<String>>>,
-    /// When an insert last found the disk full, unless one has found room since.
-    full_at: Arc<Mutex<Option<Instant>>>,
-    /// How many times there was no room for deletes.
-    refused_deletes: Arc<AtomicU64>,
+    status: Arc<Status>,
     /// Inserts that wait for room, oldest first.
     aside: VecDeque<Request>,
     /// Deletes that wait for room on the disk, oldest first, while compaction makes some.
@@ -301,8 +72,28 @@ struct WriterThread {
     refused_at: Option<Instant>,
 }
 
-impl WriterThread {
-    fn run(mut self, queue: &Receiver<Request>) {
+impl GroupCommit {
+    /// The state of a thread that owns `store` and keeps `index` in step with it.
+    pub fn new(
+        store: Store,
+        index: Arc<Index>,
+        counters: Arc<Counters>,
+        status: Arc<Status>,
+    ) -> Self {
+        GroupCommit {
+            store,
+            index,
+            counters,
+            status,
+            aside: VecDeque::new(),
+            waiting: Vec::new(),
+            noted_at: Instant::now(),
+            refused_at: None,
+        }
+    }
+
+    /// Answers requests until the queue ends.
+    pub fn run(mut self, queue: &Receiver<Request>) {
         let closing = loop {
             match catch_unwind(AssertUnwindSafe(|| self.take_turn(queue))) {
                 Ok(ControlFlow::Continue(())) => {}
@@ -312,7 +103,7 @@ impl WriterThread {
         };
         if let Some(done) = closing {
             let closed = self.store.close();
-            let failed = lock(&self.failure).clone().map(Error::ReadOnly);
+            let failed = lock(&self.status.failure).clone().map(Error::ReadOnly);
             // Whoever closes has stopped waiting if the channel is gone.
             drop(done.send(failed.map_or(closed, Err)));
         }
@@ -426,7 +217,7 @@ impl WriterThread {
     }
 
     fn prove(&mut self) {
-        if lock(&self.failure).is_some() {
+        if lock(&self.status.failure).is_some() {
             return;
         }
         self.noted_at = Instant::now();
@@ -437,7 +228,7 @@ impl WriterThread {
 
     /// What is noted cannot be lost unseen, or put back by an older copy, however long writes go on.
     fn note_groups_if_due(&mut self) {
-        if self.noted_at.elapsed() < NOTE_EVERY || lock(&self.failure).is_some() {
+        if self.noted_at.elapsed() < NOTE_EVERY || lock(&self.status.failure).is_some() {
             return;
         }
         self.noted_at = Instant::now();
@@ -461,10 +252,10 @@ impl WriterThread {
                     self.waiting.extend(deletes);
                     return;
                 }
-                self.refused_deletes.fetch_add(1, Ordering::Relaxed);
+                self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
                 return deletes.into_iter().for_each(refuse);
             }
-            *lock(&self.full_at) = Some(Instant::now());
+            *lock(&self.status.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
             // There is space reserved for deletes alone.
             return self.answer(deletes);
@@ -481,7 +272,7 @@ impl WriterThread {
     /// Makes the requests durable as one group and then visible. Answers, for each delete in order,
     /// whether it found its point.
     fn commit(&mut self, group: &[Request]) -> Result<Vec<bool>> {
-        if let Some(reason) = lock(&self.failure).clone() {
+        if let Some(reason) = lock(&self.status.failure).clone() {
             return Err(Error::ReadOnly(reason));
         }
         let mut writes = Vec::new();
@@ -528,7 +319,7 @@ impl WriterThread {
         let is_full = matches!(committed, Err(Error::StorageFull));
         self.refused_at = (is_full && self.store.has_given_reserves()).then(Instant::now);
         let locations = committed?;
-        *lock(&self.full_at) = None;
+        *lock(&self.status.full_at) = None;
         Ok(locations)
     }
 
@@ -550,48 +341,8 @@ impl WriterThread {
     /// Notes an error after which nothing can be written: some the store outlives.
     fn note(&self, error: &Error) {
         if !matches!(error, Error::StorageFull | Error::Overloaded(_)) {
-            let mut failure = lock(&self.failure);
+            let mut failure = lock(&self.status.failure);
             failure.get_or_insert_with(|| error.to_string());
         }
-    }
-}
-
-/// Answers a group that is durable and visible; `found` says, for each delete in order, whether
-/// there was such a point.
-fn accept(group: Vec<Request>, found: Vec<bool>) {
-    let mut found = found.into_iter();
-    for request in group {
-        match request {
-            Request::Insert {
-                batch,
-                done,
-                memory,
-            } => {
-                // Given back first: who has its answer may count on the room for its next request.
-                drop((batch, memory));
-                done.answer(Ok(()));
-            }
-            Request::Delete { done, memory, .. } => {
-                drop(memory);
-                done.answer(Ok(found.next() == Some(true)));
-            }
-            // Neither is ever part of a group.
-            Request::Run(_) | Request::Close { .. } => {}
-        }
-    }
-}
-
-fn panicked() -> Error {
-    Error::Internal("the writer panicked".into())
-}
-
-/// The same failure for another of those who wait for a group.
-fn again(error: &Error) -> Error {
-    match error {
-        Error::StorageFull => Error::StorageFull,
-        Error::Closed => Error::Closed,
-        Error::ReadOnly(reason) => Error::ReadOnly(reason.clone()),
-        Error::Overloaded(reason) => Error::Overloaded(reason.clone()),
-        other => Error::ReadOnly(other.to_string()),
     }
 }

@@ -1,0 +1,157 @@
+//! What is asked of the writer, and who is answered.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc::Sender,
+};
+
+use crate::{
+    Error, Result,
+    engine::budget::Reservation,
+    index::PointId,
+    store::{Store, Write},
+};
+
+/// What is called, on the writer's thread, once a write is durable and visible, or has failed.
+pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Points to insert together, all or none: one id, content type and content for each vector.
+pub struct Batch {
+    /// Ids, all fresh.
+    pub ids: Vec<PointId>,
+    /// The vectors one after the other.
+    pub vectors: Vec<f32>,
+    /// The number of each content type.
+    pub content_types: Vec<u8>,
+    /// The contents one after the other.
+    pub contents: Vec<u8>,
+    /// Where each content ends within `contents`.
+    pub content_ends: Vec<usize>,
+}
+
+impl Batch {
+    /// The vectors' and contents' part of the memory that the batch takes.
+    pub fn bytes(&self) -> usize {
+        self.vectors.len() * size_of::<f32>() + self.contents.len()
+    }
+
+    /// The points as writes, for vectors of this dimension.
+    pub fn writes(&self, dimension: usize) -> impl Iterator<Item = Write<'_>> {
+        let starts = std::iter::once(0).chain(self.content_ends.iter().copied());
+        let contents = starts
+            .zip(&self.content_ends)
+            .map(|(start, &end)| &self.contents[start..end]);
+        let vectors = self.vectors.chunks_exact(dimension);
+        self.ids
+            .iter()
+            .zip(vectors)
+            .zip(&self.content_types)
+            .zip(contents)
+            .map(|(((&id, vector), &content_type), content)| Write::Insert {
+                id,
+                vector,
+                content_type,
+                content,
+            })
+    }
+}
+
+/// Who waits for a request, and is answered once, whatever becomes of it.
+pub struct Waiting<T>(pub Option<Done<T>>);
+
+impl<T> Waiting<T> {
+    pub fn answer(mut self, result: Result<T>) {
+        if let Some(done) = self.0.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T> Drop for Waiting<T> {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.take() {
+            // A panic got in the way of the answer. Another one here would end the process.
+            let answer = || done(Err(again(&panicked())));
+            drop(catch_unwind(AssertUnwindSafe(answer)));
+        }
+    }
+}
+
+pub enum Request {
+    Insert {
+        batch: Batch,
+        done: Waiting<()>,
+        memory: Reservation,
+    },
+    Delete {
+        id: PointId,
+        done: Waiting<bool>,
+        memory: Reservation,
+    },
+    Run(Work),
+    Close {
+        done: Sender<Result<()>>,
+    },
+}
+
+/// What another thread has done to the store between two groups.
+pub type Work = Box<dyn FnOnce(&mut Store) + Send>;
+
+/// What follows a group.
+pub enum Next {
+    Run(Work),
+    Close(Sender<Result<()>>),
+}
+
+impl Request {
+    pub fn refuse(self, error: &Error) {
+        match self {
+            Request::Insert { done, .. } => done.answer(Err(again(error))),
+            Request::Delete { done, .. } => done.answer(Err(again(error))),
+            // Whoever waits for the work learns from the end of its channel that it was not done.
+            Request::Run(work) => drop(work),
+            // Whoever closes has stopped waiting if the channel is gone.
+            Request::Close { done } => drop(done.send(Err(again(error)))),
+        }
+    }
+}
+
+/// Answers a group that is durable and visible; `found` says, for each delete in order, whether
+/// there was such a point.
+pub fn accept(group: Vec<Request>, found: Vec<bool>) {
+    let mut found = found.into_iter();
+    for request in group {
+        match request {
+            Request::Insert {
+                batch,
+                done,
+                memory,
+            } => {
+                // Given back first: who has its answer may count on the room for its next request.
+                drop((batch, memory));
+                done.answer(Ok(()));
+            }
+            Request::Delete { done, memory, .. } => {
+                drop(memory);
+                done.answer(Ok(found.next() == Some(true)));
+            }
+            // Neither is ever part of a group.
+            Request::Run(_) | Request::Close { .. } => {}
+        }
+    }
+}
+
+pub fn panicked() -> Error {
+    Error::Internal("the writer panicked".into())
+}
+
+/// The same failure for another of those who wait for a group.
+pub fn again(error: &Error) -> Error {
+    match error {
+        Error::StorageFull => Error::StorageFull,
+        Error::Closed => Error::Closed,
+        Error::ReadOnly(reason) => Error::ReadOnly(reason.clone()),
+        Error::Overloaded(reason) => Error::Overloaded(reason.clone()),
+        other => Error::ReadOnly(other.to_string()),
+    }
+}
