@@ -22,7 +22,7 @@ const ID: usize = 2;
 
 /// Stands in the place of an inverse norm when the vector is outside the range in which the
 /// single-precision kernels can be trusted.
-const ODD: f32 = f32::NAN;
+const NEEDS_F64: f32 = f32::NAN;
 
 /// What a slot holds when an index begins with points from before.
 #[derive(Clone, Copy, Debug)]
@@ -149,10 +149,10 @@ impl Arena {
     fn pass(&self, passed: u64, location: Location) {
         let (segment, from) = unpack(passed);
         if segment == location.segment {
-            self.segments.let_go(segment, from, location.vector);
+            self.segments.evict(segment, from, location.vector);
         } else {
-            self.segments.let_go(segment, from, u32::MAX);
-            self.segments.let_go(location.segment, 0, location.vector);
+            self.segments.evict(segment, from, u32::MAX);
+            self.segments.evict(location.segment, 0, location.vector);
         }
     }
 
@@ -512,7 +512,7 @@ fn words_of(location: Location, vector: &[f32]) -> [u64; 2] {
     let norm = if kernels::is_ordinary(vector) {
         kernels::inverse_norm(vector)
     } else {
-        ODD
+        NEEDS_F64
     };
     [
         pack(location.segment, location.vector),

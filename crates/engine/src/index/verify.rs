@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(contents.len(), POINTS * CONTENT_BYTES);
         let headers = vectors.start - POINTS * 64..vectors.start;
 
-        segments.let_go(first.segment, 0, u32::MAX);
+        segments.evict(first.segment, 0, u32::MAX);
         assert!(resident(&vectors) + resident(&contents) <= 2 * PAGE);
         assert_eq!(index.scrub(0, u64::MAX, || false).next, 0);
         assert_eq!(index.damage(), None);

@@ -59,7 +59,7 @@ impl Segments {
                 Some((offset, length)) => {
                     read += length;
                     let blocks = |bytes: u64| (bytes / BLOCK as u64) as u32;
-                    self.let_go(number, blocks(at.offset), blocks(at.offset + length));
+                    self.evict(number, blocks(at.offset), blocks(at.offset + length));
                     at.offset = offset;
                 }
                 None => at = HeaderPlace::of(number + 1),

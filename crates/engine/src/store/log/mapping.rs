@@ -102,7 +102,7 @@ impl Mapping {
     /// Takes what lies between two offsets, as far as it is whole pages, out of the memory of this
     /// process: who brings a page in, brings in those around it, wanted or not. Reading brings it
     /// back from the cache of the system, or from the file.
-    pub fn let_go(&self, from: u64, to: u64) {
+    pub fn evict(&self, from: u64, to: u64) {
         let from = from.next_multiple_of(PAGE as u64);
         let to = to.min(self.memory.len() as u64) / PAGE as u64 * PAGE as u64;
         if to < from.saturating_add(LEAST_LET_GO) {
@@ -162,13 +162,13 @@ mod tests {
         mapping.publish(BYTES);
         let bytes = mapping.bytes(0, BYTES).unwrap();
         assert_eq!(bytes, written);
-        mapping.let_go(5_000, BYTES - 5_000);
+        mapping.evict(5_000, BYTES - 5_000);
         #[cfg(target_os = "linux")]
         assert_eq!(resident(bytes), 4 * 4096, "two pages at each end");
         assert_eq!(bytes, written);
-        mapping.let_go(0, 4096);
-        mapping.let_go(BYTES, u64::MAX);
-        mapping.let_go(8192, 4096);
+        mapping.evict(0, 4096);
+        mapping.evict(BYTES, u64::MAX);
+        mapping.evict(8192, 4096);
         #[cfg(target_os = "linux")]
         assert_eq!(
             resident(bytes) as u64,

@@ -148,10 +148,10 @@ impl Segments {
 
     /// Takes the blocks `from..to` of a segment out of memory where they fill whole pages; reading
     /// brings them back.
-    pub fn let_go(&self, segment: u32, from: u32, to: u32) {
+    pub fn evict(&self, segment: u32, from: u32, to: u32) {
         let [from, to] = [from, to].map(|block| u64::from(block) * BLOCK as u64);
         if let Some(segment) = self.get(segment) {
-            segment.mapping.let_go(from, to);
+            segment.mapping.evict(from, to);
         }
     }
 
@@ -180,7 +180,7 @@ impl Segments {
         if let Some(part) = part.filter(|part| !part.is_vector)
             && let Some(segment) = self.get(part.segment)
         {
-            segment.mapping.let_go(part.from, part.to);
+            segment.mapping.evict(part.from, part.to);
         }
     }
 
