@@ -224,9 +224,9 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'the end of a sealed segment is not compared',
-    `${STORE}/recovery.rs`,
-    'if !is_whole {',
-    'if !is_whole && false {',
+    `${STORE}/log/manifest.rs`,
+    'if !is_short && !is_long {',
+    'if true {',
   ),
 
   // How the log is read back.
@@ -593,7 +593,7 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'a repair saves no record without the header of its group',
-    `${STORE}/log/walk.rs`,
+    `${STORE}/log/verify.rs`,
     'tell(Found::Stray(record, *offset));',
     'let _ = (record, offset);',
     REPAIR_TESTS,

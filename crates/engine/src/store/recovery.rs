@@ -14,16 +14,15 @@ use crate::{
     Result,
     store::{
         log::{
-            format::{
-                BLOCK, Flaw, GroupHeader, Kind, Op, PAGE, RecordHeader, SegmentHeader, align,
-            },
-            group::{self, Depth},
+            format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, align},
+            group::Depth,
             manifest::{self, Entry, Manifest},
             mapping::Mapping,
             segment::{self, Segment},
             tail,
             usage::Tombstone,
-            walk::Scan,
+            verify::Verify,
+            walk::Walk,
         },
         space::reserve,
     },
@@ -250,7 +249,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     let bytes = mapping.bytes(0, entry.end);
     let bytes = bytes.expect("published above");
     let mut ready = PAGE as u64;
-    let (mut walked, flaw) = walk(&segment.header, entry, bytes, |from, to| {
+    let (mut walked, flaw) = read_groups(&segment.header, entry, bytes, |from, to| {
         if to <= ready {
             return Ok(());
         }
@@ -266,28 +265,21 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
         let flaw = match segment.load(&mut Vec::new(), 0, entry.end) {
             Ok(bytes) => {
                 let header = &segment.header;
-                let scan = Scan {
+                let verify = Verify {
                     header,
                     bytes,
                     sealed: true,
                     entry: Some(entry),
                 };
-                explain(flaw, &scan)
+                explain(flaw, &verify)
             }
             Err(_) => flaw,
         };
         return Err(damaged(flaw));
     }
-    let (found, expected) = (walked.last_sequence, entry.last_sequence);
-    let is_whole = match entry.kind {
-        Kind::Log => found == expected,
-        Kind::Compacted { .. } => found <= expected,
-    };
-    if !is_whole {
-        let reason = format!("ends at sequence {found}, expected {expected}");
-        return Err(damaged(Flaw::new(walked.end, reason)));
-    }
-    walked.last_sequence = expected;
+    let checked = entry.check_end(walked.end, walked.last_sequence, true);
+    checked.map_err(damaged)?;
+    walked.last_sequence = entry.last_sequence;
     Ok(walked)
 }
 
@@ -298,8 +290,8 @@ pub fn read_active(
     bytes: &[u8],
     entry: &Entry,
 ) -> Result<(Walked, Option<u64>), Flaw> {
-    let walk = walk(header, entry, bytes, |_, _| Ok(()));
-    let (walked, flaw) = walk.expect("the bytes are in memory");
+    let read = read_groups(header, entry, bytes, |_, _| Ok(()));
+    let (walked, flaw) = read.expect("the bytes are in memory");
     let Some(flaw) = flaw else {
         return Ok((walked, None));
     };
@@ -310,25 +302,25 @@ pub fn read_active(
     let (end, lost) = (walked.end, walked.last_sequence + 1);
     let dirty = tail::dirty_end(bytes, end).unwrap_or(end);
     if let Some(proof) = tail::proof(header, &bytes[..dirty as usize], end, lost, entry.end) {
-        let scan = Scan {
+        let verify = Verify {
             header,
             bytes,
             sealed: false,
             entry: Some(entry),
         };
-        return Err(explain(Flaw::new(offset, reason), &scan).and(&proof));
+        return Err(explain(Flaw::new(offset, reason), &verify).and(&proof));
     }
     Ok((walked, (dirty > end).then_some(dirty)))
 }
 
 /// Has a flaw tell what it may cost.
-fn explain(flaw: Flaw, scan: &Scan) -> Flaw {
+fn explain(flaw: Flaw, verify: &Verify) -> Flaw {
     let mut first = None;
-    let scanned = scan.run(&mut |found| {
+    let verified = verify.run(&mut |found| {
         let found = found.flaw().map(|(flaw, _)| flaw);
         first = first.take().or(found);
     });
-    match (scanned, flaw, first) {
+    match (verified, flaw, first) {
         (Ok(_), Flaw::Broken { offset, reason }, Some(Flaw::Broken { reason: told, .. })) => {
             let is_more = !told.starts_with(&reason);
             let before = if is_more {
@@ -347,7 +339,7 @@ fn explain(flaw: Flaw, scan: &Scan) -> Flaw {
 /// was durable: there headers are verified, and a record once somebody asks for it. Behind it a
 /// group is there when all of it is. `bring_in` is told of each range before it is
 /// read, vectors included: they will be wanted next.
-fn walk(
+fn read_groups(
     header: &SegmentHeader,
     entry: &Entry,
     bytes: &[u8],
@@ -362,10 +354,11 @@ fn walk(
         groups: 0,
         last: None,
     };
+    let mut walk = Walk::new(header, bytes, Some(entry));
     let mut records = Vec::new();
     let vector_bytes = align(u64::from(header.dimension) * 4);
-    while walked.end < bytes.len() as u64 {
-        let position = walked.end;
+    while walk.position < bytes.len() as u64 {
+        let position = walk.position;
         bring_in(position, position + BLOCK as u64)?;
         let group = GroupHeader::decode(&bytes[position as usize..], header.salt, position);
         let count = group.map_or(0, |group| u64::from(group.record_count));
@@ -378,33 +371,18 @@ fn walk(
         } else {
             Depth::Everything
         };
-        let group = match group::decode(header, bytes, position, depth, &mut records) {
-            Ok(group) => group,
+        match walk.step(depth, &mut records) {
+            Ok(group) => walked.add(&group, &records),
             Err(flaw) => return Ok((walked, Some(flaw))),
-        };
-        let (found, expected) = (group.first_sequence, walked.last_sequence + 1);
-        let is_next = match header.kind {
-            Kind::Log => found == expected,
-            Kind::Compacted { .. } => found >= expected,
-        };
-        if !is_next {
-            let reason = format!("a group with sequence {found}, expected {expected}");
-            return Ok((walked, Some(Flaw::new(position, reason))));
         }
-        let groups = GroupHeader::add_to_checksum(walked.groups, &bytes[position as usize..]);
-        if let Err(flaw) = entry.check_groups(&group, groups) {
-            return Ok((walked, Some(flaw)));
-        }
-        walked.add(position, &records);
-        (walked.end, walked.groups) = (position + group.length, groups);
+        (walked.end, walked.groups) = (walk.position, walk.groups.unwrap_or(0));
     }
     Ok((walked, None))
 }
 
 impl Walked {
-    fn add(&mut self, group: u64, records: &[RecordHeader]) {
-        for (index, record) in records.iter().enumerate() {
-            let offset = group + (index as u64 + 1) * BLOCK as u64;
+    fn add(&mut self, group: &GroupHeader, records: &[RecordHeader]) {
+        for (record, offset) in records.iter().zip(group.header_offsets()) {
             match record.op {
                 Op::Insert => self.points.push(LivePoint {
                     id: record.id,
@@ -421,7 +399,7 @@ impl Walked {
             self.last_sequence = record.sequence;
             self.last = Some(LastRecord {
                 op: record.op,
-                group,
+                group: group.position,
             });
         }
     }

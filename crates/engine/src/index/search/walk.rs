@@ -16,7 +16,11 @@ use crate::{
 };
 
 impl Prepared<'_, '_> {
-    pub(super) fn walk(&self, linked: &LinkedGraph, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+    pub(in crate::index) fn walk(
+        &self,
+        linked: &LinkedGraph,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>> {
         let Prepared { view, request, .. } = *self;
         let start = Instant::now();
         let measure = self.measure();

@@ -161,6 +161,26 @@ impl Kind {
 }
 
 impl SegmentHeader {
+    /// Checks that a group may come where the next record of this segment has the sequence `next`.
+    /// Compaction leaves records out; a log has none missing.
+    pub fn check_follows(&self, group: &GroupHeader, next: u64) -> Result<(), Flaw> {
+        let found = group.first_sequence;
+        let follows = match self.kind {
+            Kind::Log => found == next,
+            Kind::Compacted { .. } => found >= next,
+        };
+        if follows {
+            return Ok(());
+        }
+        let missing = if found > next {
+            ": those between are missing"
+        } else {
+            ""
+        };
+        let reason = format!("a group with sequence {found}, expected {next}{missing}");
+        Err(Flaw::new(group.position, reason))
+    }
+
     pub fn encode(&self) -> [u8; PAGE] {
         let mut page = [0; PAGE];
         put(&mut page, 0, &SEGMENT_MAGIC);

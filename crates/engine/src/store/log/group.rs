@@ -336,6 +336,12 @@ pub fn stored<'a>(
 }
 
 impl GroupHeader {
+    /// The offsets of the headers of its records.
+    pub fn header_offsets(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.position + BLOCK as u64;
+        (first..).step_by(BLOCK).take(self.record_count as usize)
+    }
+
     /// The headers of the records of a group that fits among the bytes of its segment.
     pub fn record_headers<'b>(&self, bytes: &'b [u8]) -> &'b [[u8; BLOCK]] {
         let start = self.position as usize + BLOCK;

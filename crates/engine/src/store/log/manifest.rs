@@ -133,6 +133,21 @@ impl Entry {
         Ok(())
     }
 
+    /// Checks the sequence of the last record of the segment, whose groups end at byte `end`. A
+    /// segment of the log holds every record up to the one that the manifest knows, and more while
+    /// it is written. Compaction may have left out the last ones.
+    pub fn check_end(&self, end: u64, last: u64, is_sealed: bool) -> Result<(), Flaw> {
+        let expected = self.last_sequence;
+        let is_short = last < expected && self.kind == Kind::Log;
+        let is_long = last > expected && is_sealed;
+        if !is_short && !is_long {
+            return Ok(());
+        }
+        let bound = if is_sealed { "" } else { "at least " };
+        let reason = format!("ends at sequence {last}, expected {bound}{expected}");
+        Err(Flaw::new(end, reason))
+    }
+
     /// Checks, with the group that reaches this entry's end, that all up to there are those that it
     /// was written of. `groups` is the checksum of their headers, that of this group included.
     pub fn check_groups(&self, group: &GroupHeader, groups: u32) -> Result<(), Flaw> {

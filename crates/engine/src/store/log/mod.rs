@@ -10,4 +10,5 @@ pub mod reader;
 pub mod segment;
 pub mod tail;
 pub mod usage;
+pub mod verify;
 pub mod walk;

@@ -26,7 +26,8 @@ use crate::{
             mapping::Mapping,
             segment::{self, Segment},
             usage::{Tombstone, record_bytes},
-            walk::{Found, Scan},
+            verify::{Found, Verify},
+            walk::Walk,
         },
         random,
     },
@@ -349,12 +350,12 @@ impl Stretch {
     ) -> Result<()> {
         let mut records = Vec::new();
         let (header, bytes, path) = self.segments.whole(entry.number)?;
-        let mut position = PAGE as u64;
-        while position < entry.end {
-            let group = group::decode(header, bytes, position, Depth::Headers, &mut records)
+        let mut walk = Walk::new(header, bytes, Some(entry));
+        while walk.position < entry.end {
+            let group = walk
+                .step(Depth::Headers, &mut records)
                 .map_err(|flaw| flaw.refuse(path))?;
-            for (index, record) in records.drain(..).enumerate() {
-                let offset = position + (index as u64 + 1) * BLOCK as u64;
+            for (record, offset) in records.drain(..).zip(group.header_offsets()) {
                 let location = record.location(entry.number, offset);
                 if keep(&record, location) {
                     needed.push(Needed {
@@ -363,7 +364,6 @@ impl Stretch {
                     });
                 }
             }
-            position += group.length;
         }
         Ok(())
     }
@@ -377,13 +377,13 @@ impl Stretch {
         needed: &mut Vec<Needed>,
     ) -> Result<bool> {
         let (header, bytes, path) = self.segments.whole(entry.number)?;
-        let scan = Scan {
+        let verify = Verify {
             header,
             bytes: &bytes[..entry.end as usize],
             sealed: true,
             entry: Some(entry),
         };
-        let scanned = scan.run(&mut |found| {
+        let verified = verify.run(&mut |found| {
             if let Found::Record(record, offset) | Found::Stray(record, offset) = found {
                 let location = record.location(entry.number, offset);
                 if keep(record, location) {
@@ -394,7 +394,7 @@ impl Stretch {
                 }
             }
         });
-        let extent = scanned.map_err(|flaw| flaw.refuse(path))?;
+        let extent = verified.map_err(|flaw| flaw.refuse(path))?;
         Ok(!extent.is_other)
     }
 

@@ -30,7 +30,7 @@ use crate::{
             format::{BLOCK, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Manifest},
             segment,
-            walk::{Found, Scan},
+            verify::{Found, Verify},
         },
         tools::repair::repair_on,
         unfinished::marker_path,
@@ -102,36 +102,37 @@ impl Truth {
                 continue;
             }
             let header = SegmentHeader::decode(bytes.first_chunk().unwrap()).unwrap();
-            let scan = Scan {
+            let verify = Verify {
                 header: &header,
                 bytes,
                 sealed: false,
                 entry: None,
             };
-            scan.run(&mut |found| {
-                let Found::Record(record, offset) = found else {
-                    panic!("a flaw in a sound folder");
-                };
-                let range = |from: u64, length: usize| from as usize..from as usize + length;
-                let vector_bytes = if record.op == Op::Insert { 12 } else { 0 };
-                let vector = range(record.vector_offset, vector_bytes);
-                let payload = range(record.payload_offset, record.payload_length as usize);
-                if record.op == Op::Insert {
-                    let values: &[u8] = &bytes[vector.clone()];
-                    let values = values
-                        .chunks(4)
-                        .map(|value| u32::from_le_bytes(value.try_into().unwrap()));
-                    let content = bytes[payload.clone()].to_vec();
-                    let point = (values.collect(), record.content_type, content);
-                    stored.entry(record.id).or_default().push(point);
-                }
-                records.push(Written {
-                    header: record.clone(),
-                    file: path.clone(),
-                    parts: [range(offset, BLOCK), vector, payload],
-                });
-            })
-            .unwrap();
+            verify
+                .run(&mut |found| {
+                    let Found::Record(record, offset) = found else {
+                        panic!("a flaw in a sound folder");
+                    };
+                    let range = |from: u64, length: usize| from as usize..from as usize + length;
+                    let vector_bytes = if record.op == Op::Insert { 12 } else { 0 };
+                    let vector = range(record.vector_offset, vector_bytes);
+                    let payload = range(record.payload_offset, record.payload_length as usize);
+                    if record.op == Op::Insert {
+                        let values: &[u8] = &bytes[vector.clone()];
+                        let values = values
+                            .chunks(4)
+                            .map(|value| u32::from_le_bytes(value.try_into().unwrap()));
+                        let content = bytes[payload.clone()].to_vec();
+                        let point = (values.collect(), record.content_type, content);
+                        stored.entry(record.id).or_default().push(point);
+                    }
+                    records.push(Written {
+                        header: record.clone(),
+                        file: path.clone(),
+                        parts: [range(offset, BLOCK), vector, payload],
+                    });
+                })
+                .unwrap();
         }
         Truth {
             files,

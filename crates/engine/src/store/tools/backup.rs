@@ -21,10 +21,10 @@ use crate::{
     store::{
         io::{self, Disk, Io, remove_if_there, write_all},
         log::{
-            format::{Flaw, Kind},
+            format::Flaw,
             manifest::{self, Entry, Manifest},
             segment::{self, Segment},
-            walk::{Extent, Scan},
+            verify::{Extent, Verify},
         },
         names::refuse_no_files,
         recovery,
@@ -323,12 +323,9 @@ impl Backup<'_> {
     fn verify(&mut self, segment: &Segment, entry: &Entry) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let bytes = segment.load(&mut buffer, 0, entry.end)?;
-        let extent = self.scan(segment, bytes, entry)?;
+        let extent = self.verify_groups(segment, bytes, entry)?;
         self.buffer = buffer;
-        let (last, expected) = (extent.next - 1, entry.last_sequence);
-        if last > expected || last < expected && entry.kind == Kind::Log {
-            let reason = format!("ends at sequence {last}, expected {expected}");
-            let flaw = Flaw::new(extent.end, reason);
+        if let Err(flaw) = entry.check_end(extent.end, extent.next - 1, true) {
             let damage = Damage::of(flaw, &segment.path, Some(extent.next))?;
             self.flaws.push(damage);
         }
@@ -336,15 +333,15 @@ impl Backup<'_> {
     }
 
     /// Verifies groups of a segment of which every byte is known to have been written.
-    fn scan(&mut self, segment: &Segment, bytes: &[u8], entry: &Entry) -> Result<Extent> {
-        let scan = Scan {
+    fn verify_groups(&mut self, segment: &Segment, bytes: &[u8], entry: &Entry) -> Result<Extent> {
+        let verify = Verify {
             header: &segment.header,
             bytes,
             sealed: true,
             entry: Some(entry),
         };
         let mut failure = None;
-        let extent = scan.run(&mut |found| {
+        let extent = verify.run(&mut |found| {
             if let Err(error) = self.flaws.heed(found, &segment.path, Some(entry)) {
                 failure.get_or_insert(error);
             }
@@ -358,7 +355,7 @@ impl Backup<'_> {
         let (active, entry) = &log.active;
         let mut buffer = Vec::new();
         let (end, last_sequence) = read_active(active, entry, &mut buffer)?;
-        self.scan(active, &buffer[..end as usize], entry)?;
+        self.verify_groups(active, &buffer[..end as usize], entry)?;
         let to = segment::path(self.target, active.header.number);
         self.made.insert(to.clone());
         let file = self.io.create(&to)?;

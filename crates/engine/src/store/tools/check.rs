@@ -17,10 +17,10 @@ use crate::{
         io::{Disk, Io, IoFile},
         lock::Lock,
         log::{
-            format::{Flaw, Kind, Op, RecordHeader, SegmentHeader},
+            format::{Flaw, Op, RecordHeader, SegmentHeader},
             manifest::{self, Entry, Manifest},
             segment,
-            walk::{Extent, Found, Scan},
+            verify::{Extent, Found, Verify},
         },
         names::{refuse_foreign, refuse_no_files},
         snapshot::{self, LogEnd},
@@ -231,7 +231,7 @@ impl<'a> Check<'a> {
                 continue;
             };
             if let Some(header) = self.header(&*file, size, path, None)? {
-                self.scan(
+                self.verify(
                     &*file,
                     path,
                     size.min(header.capacity),
@@ -260,17 +260,10 @@ impl<'a> Check<'a> {
         }
         let length = if sealed { entry.end } else { header.capacity };
         let how = (&header, sealed, Some(entry));
-        let (extent, crc) = self.scan(&*file, &path, length.min(size), how)?;
+        let (extent, crc) = self.verify(&*file, &path, length.min(size), how)?;
         let last = extent.next.saturating_sub(1);
-        let may_end_before = entry.kind != Kind::Log;
-        if (last < entry.last_sequence && !may_end_before) || (sealed && last > entry.last_sequence)
-        {
-            let bound = if sealed { "" } else { "at least " };
-            let reason = format!(
-                "ends at sequence {last}, expected {bound}{}",
-                entry.last_sequence
-            );
-            self.damage(Flaw::new(extent.end, reason), &path, Some(extent.next))?;
+        if let Err(flaw) = entry.check_end(extent.end, last, sealed) {
+            self.damage(flaw, &path, Some(extent.next))?;
         }
         self.log_end = Some(LogEnd {
             store: manifest.store,
@@ -322,7 +315,7 @@ impl<'a> Check<'a> {
 
     /// Verifies the groups in the first `length` bytes; returns where they end, and a checksum of
     /// everything before.
-    fn scan(
+    fn verify(
         &mut self,
         file: &dyn IoFile,
         path: &Path,
@@ -337,14 +330,14 @@ impl<'a> Check<'a> {
         for flaw in unread {
             self.damage(flaw, path, None)?;
         }
-        let scan = Scan {
+        let verify = Verify {
             header,
             bytes: &buffer[..length as usize],
             sealed,
             entry,
         };
         let mut failure = None;
-        let extent = scan.run(&mut |found| {
+        let extent = verify.run(&mut |found| {
             if let Found::Record(record, _) = found {
                 self.record(record);
             }

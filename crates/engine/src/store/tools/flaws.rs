@@ -14,7 +14,7 @@ use crate::{
     store::log::{
         format::{Op, RecordHeader},
         manifest::Entry,
-        walk::Found,
+        verify::Found,
     },
 };
 

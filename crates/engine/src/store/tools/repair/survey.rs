@@ -11,7 +11,7 @@ use crate::{
             format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Entry, Manifest},
             segment, tail,
-            walk::{Extent, Found, Scan},
+            verify::{Extent, Found, Verify},
         },
         snapshot,
         tools::event::{Damage, Event},
@@ -353,13 +353,13 @@ impl Reader<'_> {
             bytes = &bytes[..(end as usize).min(bytes.len())];
         }
         let mut walk = Walk::new(candidate);
-        let scan = Scan {
+        let verify = Verify {
             header,
             bytes,
             sealed,
             entry,
         };
-        let extent = scan.run(&mut |found| {
+        let extent = verify.run(&mut |found| {
             walk.add(&found);
             flaws.extend(found.flaw().map(|(flaw, sequence)| (flaw, Some(sequence))));
         });
@@ -390,14 +390,16 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a walk ended where the manifest says.
+/// Whether a segment ends where the manifest says.
 fn ends_as_named(extent: &Extent, entry: Option<&Entry>, sealed: bool) -> bool {
     entry.is_some_and(|entry| {
-        if sealed {
-            extent.end == entry.end && extent.next - 1 <= entry.last_sequence
+        let is_there = if sealed {
+            extent.end == entry.end
         } else {
             extent.end >= entry.end
-        }
+        };
+        let ended = entry.check_end(extent.end, extent.next - 1, sealed);
+        is_there && ended.is_ok()
     })
 }
 

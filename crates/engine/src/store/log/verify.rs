@@ -1,0 +1,335 @@
+//! Verifies all of a segment: the walk goes on behind each flaw, where a start ends at the first.
+
+use super::{
+    format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, array_at},
+    group::{self, Depth},
+    manifest::Entry,
+    tail,
+    walk::Walk,
+};
+use crate::error::uuid;
+
+/// A segment to be verified.
+pub struct Verify<'a> {
+    pub header: &'a SegmentHeader,
+    /// The file from its start: of a sealed segment up to the end of its groups.
+    pub bytes: &'a [u8],
+    /// Whether every byte is known to have been on disk.
+    pub sealed: bool,
+    /// What the manifest says of it, if there is one.
+    pub entry: Option<&'a Entry>,
+}
+
+/// So many points of a lost group are named at most.
+const MOST_NAMED: usize = 16;
+
+/// What a walk comes by, in the order of the file.
+pub enum Found<'a> {
+    /// A record whose checksum matches, with its vector and payload, and the offset of its header.
+    Record(&'a RecordHeader, u64),
+    /// Such a record where the header of its group is not what was written.
+    Stray(&'a RecordHeader, u64),
+    /// A record of which vector or payload alone are not what was written.
+    Spoilt(&'a RecordHeader, Flaw),
+    /// Something else that is not, and the sequence of the first record that it costs.
+    Flaw(Flaw, u64),
+}
+
+impl Found<'_> {
+    /// What is not as it was written, and the sequence of the first record that it costs.
+    pub fn flaw(self) -> Option<(Flaw, u64)> {
+        match self {
+            Found::Record(..) | Found::Stray(..) => None,
+            Found::Spoilt(record, flaw) => Some((flaw, record.sequence)),
+            Found::Flaw(flaw, sequence) => Some((flaw, sequence)),
+        }
+    }
+}
+
+/// Where a walk ended.
+pub struct Extent {
+    /// The end of the groups.
+    pub end: u64,
+    /// The end of the bytes that an interrupted write left behind them, if it did.
+    pub torn: Option<u64>,
+    /// The sequence of the next record.
+    pub next: u64,
+    /// Whether its groups are not those that the manifest was written of.
+    pub is_other: bool,
+}
+
+/// How a walk got past a flaw.
+enum Past {
+    /// It goes on at the next group.
+    Group {
+        /// Whether the groups are not those that the manifest was written of.
+        is_other: bool,
+    },
+    /// Bytes that an interrupted write may have left begin here.
+    Torn,
+    /// No group comes any more.
+    Nothing,
+}
+
+/// A record that was read, or why it was not.
+type Read = Result<RecordHeader, Unread>;
+
+/// Why a record was not read.
+struct Unread {
+    flaw: Flaw,
+    /// Its header, where that is what was written.
+    header: Option<RecordHeader>,
+}
+
+impl From<Flaw> for Unread {
+    fn from(flaw: Flaw) -> Unread {
+        Unread { flaw, header: None }
+    }
+}
+
+impl Verify<'_> {
+    /// Verifies everything and tells each record and each flaw. Behind a flaw the walk goes on at
+    /// the next group that is found at a multiple of 64. Bytes that an interrupted write may have
+    /// left are no flaw. The error is a version that is not known.
+    pub fn run(&self, tell: &mut dyn FnMut(Found)) -> Result<Extent, Flaw> {
+        let mut walk = Walk::new(self.header, self.bytes, self.entry);
+        let dirty = self.dirty_end();
+        let mut records = Vec::new();
+        let mut extent = Extent {
+            end: 0,
+            torn: None,
+            next: 0,
+            is_other: false,
+        };
+        while walk.position < dirty.max(self.known_end()) {
+            let flaw = match walk.step(Depth::Everything, &mut records) {
+                Ok(group) => {
+                    for (record, header_at) in records.iter().zip(group.header_offsets()) {
+                        tell(Found::Record(record, header_at));
+                    }
+                    continue;
+                }
+                Err(flaw) => flaw,
+            };
+            match self.step_past(&mut walk, flaw, dirty, tell)? {
+                Past::Group { is_other } => extent.is_other |= is_other,
+                Past::Torn => {
+                    extent.torn = (dirty > walk.position).then_some(dirty);
+                    break;
+                }
+                Past::Nothing => break,
+            }
+        }
+        (extent.end, extent.next) = (walk.position, walk.next);
+        Ok(extent)
+    }
+
+    /// Moves a walk past the group at which it found `flaw`, or to the next one behind what is no
+    /// group, and tells what of it is sound and what is not.
+    fn step_past(
+        &self,
+        walk: &mut Walk,
+        flaw: Flaw,
+        dirty: u64,
+        tell: &mut dyn FnMut(Found),
+    ) -> Result<Past, Flaw> {
+        let (at, next) = (walk.position, walk.next);
+        let mut records = Vec::new();
+        let (group, first) = match self.read(at, &mut records)? {
+            Ok(group) => {
+                let first = self.first_flaw(&group, next, &records);
+                (Some(group), first)
+            }
+            Err(flaw) => (None, Some(flaw)),
+        };
+        if first.is_some() && !self.was_on_disk(at, next, dirty) {
+            return Ok(Past::Torn);
+        }
+        let Some(group) = group else {
+            walk.groups = None;
+            let behind = self.next_group(at, dirty);
+            let strays = self.strays(at, behind.unwrap_or(dirty), next);
+            let lost = self.lost(behind, next, &strays);
+            tell(Found::Flaw(first.unwrap_or(flaw).and(&lost), next));
+            for (record, offset) in &strays {
+                tell(Found::Stray(record, *offset));
+            }
+            walk.position = behind.unwrap_or(at);
+            return Ok(behind.map_or(Past::Nothing, |_| Past::Group { is_other: false }));
+        };
+        let is_read = records.iter().all(Result::is_ok);
+        walk.groups = walk.groups_with(&group);
+        walk.position += group.length;
+        let mut is_other = false;
+        if let Err(flaw) = self.header.check_follows(&group, next) {
+            walk.groups = None;
+            tell(Found::Flaw(first.unwrap_or(flaw), next));
+        } else if let (Some(entry), Some(groups)) = (self.entry, walk.groups)
+            && let Err(flaw) = entry.check_groups(&group, groups)
+        {
+            is_other = true;
+            tell(Found::Flaw(flaw, self.header.first_sequence));
+        } else if is_read {
+            tell(Found::Flaw(flaw, next));
+        }
+        if group.first_sequence < next {
+            // What it says again is not what holds.
+            return Ok(Past::Group { is_other });
+        }
+        walk.next = group.first_sequence;
+        for (record, header_at) in records.into_iter().zip(group.header_offsets()) {
+            match record {
+                Ok(record) => {
+                    walk.next = record.sequence;
+                    tell(Found::Record(&record, header_at));
+                }
+                Err(Unread {
+                    flaw,
+                    header: Some(record),
+                }) => {
+                    walk.next = record.sequence;
+                    tell(Found::Spoilt(&record, flaw));
+                }
+                Err(Unread { flaw, header: None }) => tell(Found::Flaw(flaw, walk.next)),
+            }
+            walk.next = walk.next.saturating_add(1);
+        }
+        Ok(Past::Group { is_other })
+    }
+
+    /// What may be lost from a group that is none up to the next one.
+    fn lost(&self, behind: Option<u64>, next: u64, strays: &[(RecordHeader, u64)]) -> String {
+        let follows =
+            behind.and_then(|at| GroupHeader::decode(self.rest(at), self.header.salt, at));
+        let end = follows.map(|group| group.first_sequence);
+        let last = end.or(self.entry.map(|entry| entry.last_sequence + 1));
+        let last = last.filter(|&end| end > next).map(|end| end - 1);
+        let sequences = match last {
+            Some(last) => format!("the records with the sequences {next} to {last}"),
+            None => format!("the records from sequence {next} on"),
+        };
+        let ids: Vec<String> = strays
+            .iter()
+            .filter(|(record, _)| record.op != Op::Noop)
+            .take(MOST_NAMED)
+            .map(|(record, _)| uuid(&record.id))
+            .collect();
+        let found = match strays.len() {
+            0 => String::new(),
+            count => format!(", of which {count} are sound: points {}", ids.join(", ")),
+        };
+        let more = if strays.len() > ids.len() {
+            ", ..."
+        } else {
+            ""
+        };
+        format!("it may cost {sequences}{found}{more}")
+    }
+
+    /// The sound records between the header of a group that is none and `until`, whose
+    /// sequences are `next` and up. Where nothing of the log is behind, they are those that the
+    /// manifest proves: others may never have been acknowledged.
+    fn strays(&self, at: u64, until: u64, next: u64) -> Vec<(RecordHeader, u64)> {
+        let follows = GroupHeader::decode(self.rest(until), self.header.salt, until);
+        let is_proven = self.sealed || follows.is_some();
+        let until = if is_proven {
+            until
+        } else {
+            self.known_end().min(until)
+        };
+        let end = follows.map_or(u64::MAX, |group| group.first_sequence);
+        let mut sequences = next..end;
+        let mut strays = Vec::new();
+        for offset in (at..until).step_by(BLOCK).skip(1) {
+            if let Some(record) = group::decode_stray(self.header, self.bytes, offset, &sequences) {
+                sequences.start = record.sequence + 1;
+                strays.push((record, offset));
+            }
+        }
+        strays
+    }
+
+    fn rest(&self, at: u64) -> &[u8] {
+        self.bytes.get(at as usize..).unwrap_or_default()
+    }
+
+    /// Where the groups end at least.
+    fn known_end(&self) -> u64 {
+        self.entry.map_or(0, |entry| entry.end)
+    }
+
+    fn dirty_end(&self) -> u64 {
+        if self.sealed {
+            return self.bytes.len() as u64;
+        }
+        tail::dirty_end(self.bytes, PAGE as u64).unwrap_or(PAGE as u64)
+    }
+
+    /// Reads a group with all its records; the inner error is that of a header that leads nowhere.
+    fn read(&self, at: u64, records: &mut Vec<Read>) -> Result<Result<GroupHeader, Flaw>, Flaw> {
+        records.clear();
+        let group = match group::decode_header(self.header, self.bytes, at) {
+            Ok(group) => group,
+            Err(flaw) => return Ok(Err(flaw)),
+        };
+        let headers = group::verify_headers(self.header, self.bytes, &group);
+        let decode =
+            |entry, depth| group::decode_record(self.header, self.bytes, &group, entry, depth);
+        for (entry, offset) in group
+            .record_headers(self.bytes)
+            .iter()
+            .enumerate()
+            .zip(group.header_offsets())
+        {
+            records.push(match decode(entry, Depth::Everything) {
+                // A version is one only where the headers are what was written.
+                Err(Flaw::Newer { version, .. }) if headers.is_err() => {
+                    let reason = format!("a record of the version {version}");
+                    Err(Flaw::new(offset, reason).and(&possibly(entry.1)).into())
+                }
+                Err(newer @ Flaw::Newer { .. }) => return Err(newer),
+                Err(flaw) if headers.is_ok() => Err(Unread {
+                    flaw,
+                    header: decode(entry, Depth::Headers).ok(),
+                }),
+                Err(flaw) => Err(flaw.and(&possibly(entry.1)).into()),
+                Ok(record) => Ok(record),
+            });
+        }
+        if let (Err(flaw), true) = (headers, records.iter().all(Result::is_ok)) {
+            records[0] = Err(flaw.into());
+        }
+        Ok(Ok(group))
+    }
+
+    /// Whether the record `lost`, which is missing from `at` on, is known to have been on disk.
+    fn was_on_disk(&self, at: u64, lost: u64, dirty: u64) -> bool {
+        let bytes = &self.bytes[..(dirty as usize).min(self.bytes.len())];
+        self.sealed || tail::proof(self.header, bytes, at, lost, self.known_end()).is_some()
+    }
+
+    /// What a start would stop at in a group: its sequence, or the first record that is not sound.
+    fn first_flaw(&self, group: &GroupHeader, next: u64, records: &[Read]) -> Option<Flaw> {
+        if let Err(flaw) = self.header.check_follows(group, next) {
+            return Some(flaw);
+        }
+        let unread = records.iter().find_map(|record| record.as_ref().err())?;
+        Some(unread.flaw.clone())
+    }
+
+    fn next_group(&self, behind: u64, dirty: u64) -> Option<u64> {
+        (behind..dirty).step_by(BLOCK).skip(1).find(|&at| {
+            let bytes = &self.bytes[at as usize..];
+            GroupHeader::decode(bytes, self.header.salt, at).is_some()
+        })
+    }
+}
+
+/// Whose record it may be, by a header that is not what was written.
+fn possibly(header: &[u8; BLOCK]) -> String {
+    let id = array_at(header, 16);
+    if id == [0; 16] {
+        return "that of no point, as it seems".to_owned();
+    }
+    format!("possibly that of point {}", uuid(&id))
+}
