@@ -31,6 +31,7 @@ pub struct Batch {
 
 impl Batch {
     /// The vectors' and contents' part of the memory that the batch takes.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.vectors.len() * size_of::<f32>() + self.contents.len()
     }
