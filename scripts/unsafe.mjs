@@ -23,7 +23,7 @@ const SEEDS = '-Zmiri-many-seeds=0..4';
  * Tests that do the same in one thread thousands of times, on a disk that fails at each call: they
  * would take an hour under the thread sanitizer, and find no race.
  */
-const ONE_THREAD = 'backup check copy_on_write crash damage failing full repair restore room';
+const ONE_THREAD = 'backup check copy_on_write crash damage failing full repair restore';
 
 const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };
 

@@ -44,7 +44,7 @@ pub fn show() -> Result<Table> {
         let linker = collection.linker()?;
         for size in SIZES {
             collection.grow_to(size)?;
-            wait_for_graph(&collection.index, &queries[0])?;
+            wait_for_graph(&collection.index, Metric::Euclidean);
             rows.push(show_size(&collection.index, size, &queries)?);
         }
         linker.stop();
@@ -130,20 +130,14 @@ fn microseconds(index: &Index, queries: &[Vec<f32>], plan: Plan, ef: usize) -> R
     Ok(start.elapsed().as_secs_f32() * 1e6 / queries.len() as f32)
 }
 
-/// Has the graph begun, by a search that is cheaper to walk, and waits until it is complete.
-fn wait_for_graph(index: &Index, query: &[f32]) -> Result<()> {
-    let mut scratch = Scratch::new();
+/// Has the graph begun, and waits until it is complete.
+pub fn wait_for_graph(index: &Index, metric: Metric) {
+    index.want_graph(metric);
     let is_complete = || {
-        let graphs = index.graphs();
-        graphs
-            .first()
-            .is_some_and(|graph| graph.linked == graph.slots)
+        let mut graphs = index.graphs().into_iter();
+        graphs.any(|graph| graph.metric == metric && graph.linked == graph.slots)
     };
     while !is_complete() {
-        let mut least = request(query, 1);
-        least.limit = 1;
-        index.search(least, &mut scratch)?;
         thread::sleep(Duration::from_millis(5));
     }
-    Ok(())
 }

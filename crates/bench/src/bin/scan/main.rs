@@ -1,5 +1,5 @@
 //! How fast the exact scan reads, beside a plain read of the same bytes:
-//! `scan [--mib N] [--crossover 0] [--json FILE]`. Exits with 1 when the target is missed.
+//! `scan [--mib N] [--crossover 0] [--choice 0] [--json FILE]`. Exits with 1 when the target is missed.
 //!
 //! For each dimension a store is filled with more vectors than any cache holds. Then, in turns:
 //! plain passes over the vectors that only add them up, a scan for one query after each of them,
@@ -8,6 +8,7 @@
 //! within a round. Everything runs on one thread.
 
 mod case;
+mod choice;
 mod crossover;
 mod points;
 mod reads;
@@ -37,6 +38,7 @@ const LEAST_MIB: usize = 256;
 struct Options {
     mib: usize,
     with_crossover: bool,
+    with_choice: bool,
     json: Option<PathBuf>,
 }
 
@@ -63,6 +65,13 @@ fn main() -> Result<ExitCode> {
     if options.with_crossover {
         tables.push(crossover::show()?);
     }
+    let mut verdicts = verdicts;
+    if options.with_choice {
+        let (table, verdict) = choice::show()?;
+        verdict.print();
+        tables.push(table);
+        verdicts.push(verdict);
+    }
     let report = Report {
         settings: settings(mib),
         tables,
@@ -76,6 +85,7 @@ fn options() -> Result<Options> {
     let mut options = Options {
         mib: 512,
         with_crossover: true,
+        with_choice: true,
         json: None,
     };
     let mut arguments = env::args().skip(1);
@@ -85,9 +95,10 @@ fn options() -> Result<Options> {
         match (argument.as_str(), number, value) {
             ("--mib", Some(mib), _) => options.mib = mib,
             ("--crossover", Some(0), _) => options.with_crossover = false,
+            ("--choice", Some(0), _) => options.with_choice = false,
             ("--json", _, Some(file)) => options.json = Some(file.into()),
             _ => {
-                let usage = "scan [--mib N] [--crossover 0] [--json FILE]";
+                let usage = "scan [--mib N] [--crossover 0] [--choice 0] [--json FILE]";
                 return Err(Error::InvalidArgument(usage.into()));
             }
         }
