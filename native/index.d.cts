@@ -37,6 +37,8 @@ export declare class NativeEngine {
    * for the calling thread: then `searchBatch` is the way.
    */
   search(vector: Float32Array, metric: number, limit: number, ef: number): Uint8Array | null
+  /** The candidates of queries with these limits and breadths, in all, among the points of now. */
+  searchWork(limits: Uint32Array, efs: Uint32Array): number
   /** Answers many searches on other threads; `vectors` holds one vector after the other. */
   searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): BegunSearch
   /**

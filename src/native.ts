@@ -122,6 +122,14 @@ export class Engine {
     });
   }
 
+  /**
+   * The candidates that these queries have in all, among the points of now: for each the greater
+   * of its ef and min(limit, points).
+   */
+  searchWork(limits: Uint32Array, efs: Uint32Array): number {
+    return this.#engine.searchWork(limits, efs);
+  }
+
   status(): EngineStatus {
     return this.#engine.status();
   }

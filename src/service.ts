@@ -96,10 +96,7 @@ export class Service {
           'that there are for requests and their answers (MAX_INFLIGHT_BYTES); ask for fewer',
       );
     }
-    const work = limits.reduce(
-      (sum, limit, index) => sum + Math.max(efs[index] ?? 0, Math.min(limit, points)),
-      0,
-    );
+    const work = this.#engine.searchWork(limits, efs);
     // One query is always allowed: its cost is bounded by the number of points.
     if (work > maxSearchWork && limits.length > 1) {
       throw new VectordError(

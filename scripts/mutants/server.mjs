@@ -76,20 +76,6 @@ export const SERVER_MUTANTS = [
 
   // Limits.
   mutant(
-    'a limit counts for more work than there are points',
-    'src/service.ts',
-    'Math.max(efs[index] ?? 0, Math.min(limit, points))',
-    'Math.max(efs[index] ?? 0, limit)',
-    HTTP_LIMITS,
-  ),
-  mutant(
-    'a limit counts for no work',
-    'src/service.ts',
-    'Math.max(efs[index] ?? 0, Math.min(limit, points))',
-    '(efs[index] ?? 0)',
-    HTTP_LIMITS,
-  ),
-  mutant(
     'MAX_SEARCH_WORK is not looked at',
     'src/service.ts',
     'if (work > maxSearchWork && limits.length > 1) {',

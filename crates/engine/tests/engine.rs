@@ -50,6 +50,17 @@ fn steps(dimension: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
+#[test]
+fn the_work_of_queries_is_the_greater_of_ef_and_limit_and_no_limit_exceeds_the_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), 1);
+    assert_eq!(engine.search_work(&[10], &[4]), 4);
+    insert(&engine, &[vec![1.0], vec![2.0], vec![3.0]]).unwrap();
+    assert_eq!(engine.search_work(&[10], &[1]), 3);
+    assert_eq!(engine.search_work(&[2, 1, u32::MAX], &[1, 7, 2]), 2 + 7 + 3);
+    assert_eq!(engine.search_work(&[], &[]), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 

@@ -286,6 +286,12 @@ impl NativeEngine {
         Ok(hits.map(|hits| Uint8Array::new(ids_of(&hits))))
     }
 
+    /// The candidates of queries with these limits and breadths, in all, among the points of now.
+    #[napi(catch_unwind)]
+    pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> f64 {
+        self.engine.search_work(limits, efs) as f64
+    }
+
     /// Answers many searches on other threads; `vectors` holds one vector after the other.
     #[napi(catch_unwind)]
     pub fn search_batch<'env>(

@@ -84,16 +84,12 @@ impl BatchSearch {
         &self.vectors[member * dimension..(member + 1) * dimension]
     }
 
-    /// The candidates of a query, by the rule of `MAX_SEARCH_WORK`; those that only double precision
-    /// can rank are all points.
+    /// The candidates of a query. If only double precision can rank its vector, all points are.
     fn work(&self, member: usize) -> u64 {
-        let query = &self.queries[member];
-        let least = if kernels::is_ordinary(self.vector(member)) {
-            query.limit.min(self.points)
-        } else {
-            self.points
-        };
-        query.ef.max(least) as u64
+        let &Query { limit, ef, .. } = &self.queries[member];
+        let is_ordinary = kernels::is_ordinary(self.vector(member));
+        let limit = if is_ordinary { limit } else { usize::MAX };
+        Query::candidates(limit, ef, self.points)
     }
 
     fn group(&self, part: usize) -> MutexGuard<'_, Group> {

@@ -80,6 +80,13 @@ pub struct Query {
 }
 
 impl Query {
+    /// The candidates that a query of this limit and breadth has among so many points: its work, by
+    /// the rule of `MAX_SEARCH_WORK`.
+    #[must_use]
+    pub fn candidates(limit: usize, ef: usize, points: usize) -> u64 {
+        ef.max(limit.min(points)) as u64
+    }
+
     pub(crate) fn request<'q>(&self, query: &'q [f32]) -> Request<'q> {
         let Query { metric, limit, ef } = *self;
         Request {
@@ -267,6 +274,16 @@ impl Engine {
             }
             SCRATCH.with_borrow_mut(|scratch| search.run_at_once(scratch))
         })
+    }
+
+    /// The candidates of queries with these limits and breadths, in all, among the points of now.
+    #[must_use]
+    pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> u64 {
+        let points = self.index.live() as usize;
+        let queries = limits.iter().zip(efs);
+        let work =
+            queries.map(|(&limit, &ef)| Query::candidates(limit as usize, ef as usize, points));
+        work.fold(0, u64::saturating_add)
     }
 
     /// Answers searches on other threads. `vectors` holds one vector per query; `done` is called
