@@ -23,7 +23,6 @@ pub use arena::Arena;
 pub use damage::Damage;
 pub use linking::linker::Linker;
 pub use point_id::PointId;
-use search::plan::Costs;
 pub use search::{Hit, Prepared, Request, plan::Plan};
 pub use snapshot::Saved;
 pub use view::View;
@@ -79,7 +78,6 @@ pub struct Index {
     graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
     linker: linker::Signal,
-    costs: Costs,
     epochs: Epochs,
     reclaim: reclaim::Reclaim,
     settling: settle::Settling,
@@ -101,7 +99,6 @@ impl Index {
             graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
             activity: Activity::new(),
             linker: linker::Signal::default(),
-            costs: Costs::default(),
             epochs: Epochs::new(READERS),
             reclaim: reclaim::Reclaim::default(),
             settling: settle::Settling::default(),

@@ -6,7 +6,7 @@ use std::{hint::black_box, time::Instant};
 use crate::{
     LIMIT,
     crossover::wait_for_graph,
-    points::{Collection, query},
+    points::{Collection, query, rounded},
 };
 use vectord_bench::{
     report::{Bound, Cell, Table, Verdict},
@@ -23,7 +23,6 @@ const SIZES: [u64; 10] = [
     100, 300, 600, 1_000, 2_000, 4_000, 10_000, 30_000, 60_000, 100_000,
 ];
 const BREADTHS: [usize; 4] = [10, 40, 100, 400];
-const METRICS: [Metric; 4] = Metric::ALL;
 const QUERIES: usize = 20;
 const ROUNDS: usize = 5;
 
@@ -44,9 +43,8 @@ pub fn show() -> Result<(Table, Verdict)> {
     let mut rows = Vec::new();
     let mut worst = 1.0_f64;
     for dimension in DIMENSIONS {
-        let queries: Vec<Vec<f32>> = (0..QUERIES).map(|seed| query(dimension, seed)).collect();
-        for metric in METRICS {
-            let mut collection = Collection::new(dimension)?;
+        for metric in Metric::ALL {
+            let (mut collection, queries) = points_for(metric, dimension)?;
             let linker = collection.linker()?;
             for size in SIZES {
                 if size * u64::from(dimension) > MOST_VALUES {
@@ -88,6 +86,16 @@ pub fn show() -> Result<(Table, Verdict)> {
         bound: Bound::AtMost(BOUND),
     };
     Ok((Table { title, rows }, verdict))
+}
+
+/// An empty collection and queries, with values that the metric tells apart.
+fn points_for(metric: Metric, dimension: u32) -> Result<(Collection, Vec<Vec<f32>>)> {
+    let queries = (0..QUERIES).map(|seed| query(dimension, seed));
+    if metric == Metric::Hamming {
+        let queries = queries.map(rounded).collect();
+        return Ok((Collection::rounded(dimension)?, queries));
+    }
+    Ok((Collection::new(dimension)?, queries.collect()))
 }
 
 /// Microseconds of scan and walk, medians of rounds in turns, and those of the way taken over those of the

@@ -19,6 +19,7 @@ pub struct Collection {
     folder: PathBuf,
     next: u64,
     dimension: u32,
+    is_rounded: bool,
 }
 
 impl Collection {
@@ -38,7 +39,15 @@ impl Collection {
             folder,
             next: 0,
             dimension,
+            is_rounded: false,
         })
+    }
+
+    /// The same with values of a few steps: under Hamming all others differ everywhere.
+    pub fn rounded(dimension: u32) -> Result<Self> {
+        let mut collection = Collection::new(dimension)?;
+        collection.is_rounded = true;
+        Ok(collection)
     }
 
     pub fn filled(dimension: u32, count: usize) -> Result<Self> {
@@ -55,6 +64,13 @@ impl Collection {
             let vectors: Vec<Vec<f32>> = numbers
                 .clone()
                 .map(|number| vector(self.dimension, number as usize))
+                .map(|vector| {
+                    if self.is_rounded {
+                        rounded(vector)
+                    } else {
+                        vector
+                    }
+                })
                 .collect();
             let ids = numbers
                 .clone()
@@ -95,6 +111,14 @@ impl Drop for Collection {
 /// A query near some points.
 pub fn query(dimension: u32, seed: usize) -> Vec<f32> {
     vector(dimension, usize::MAX / 2 + seed * 7)
+}
+
+/// Values in steps of a half.
+pub fn rounded(mut vector: Vec<f32>) -> Vec<f32> {
+    for value in &mut vector {
+        *value = (*value * 2.0).round() / 2.0;
+    }
+    vector
 }
 
 /// Point `number`: a centre and something of its own.

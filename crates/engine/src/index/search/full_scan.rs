@@ -1,7 +1,5 @@
 //! A search by a scan of all points, alone or together with others.
 
-use std::time::Instant;
-
 use super::{
     Hit, Prepared,
     best::reserve,
@@ -39,13 +37,7 @@ impl Prepared<'_, '_> {
                 with_margin(search.request.limit),
             )?);
         }
-        let start = Instant::now();
         scan::scan(view.scope(), 0..view.slots, &mut scans);
-        if view.is_worth_timing() {
-            first
-                .costs()
-                .note_scan(view.slots, scans.len(), start.elapsed());
-        }
         let finish = |(search, scan): (&&Prepared, Scan)| search.finish_scan(scan);
         searches.iter().zip(scans).map(finish).collect()
     }

@@ -11,12 +11,11 @@ pub mod scan;
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests;
-mod timing;
 mod walk;
 
 use std::sync::Arc;
 
-use plan::Plan;
+use plan::{Costs, Plan};
 
 use super::{Index, PointId, linking::linked::LinkedGraph, view::View};
 use crate::{Metric, Result, hnsw::Scratch};
@@ -51,9 +50,11 @@ pub struct Prepared<'v, 'q> {
     plan: Plan,
     /// The graph that could answer, taken or not.
     linked: Option<Arc<LinkedGraph>>,
+    costs: Costs,
+    /// Nanoseconds.
     scan_cost: f32,
     walk_cost: f32,
-    /// The cost of the final order.
+    /// Of the final order.
     final_cost: f32,
 }
 

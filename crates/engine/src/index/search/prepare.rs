@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use super::{
     Prepared, Request,
-    plan::{MetricCosts, Plan},
+    plan::{Costs, Plan},
     rescore::with_margin,
 };
 use crate::{
     index::view::View,
-    vectors::{kernels, measure::Measure},
+    vectors::{
+        kernels::{self, Level},
+        measure::Measure,
+    },
 };
 
 impl View<'_> {
@@ -21,39 +24,37 @@ impl View<'_> {
         // Not the number of live points: the writer counts a delete before the view contains it.
         request.limit = request.limit.min(self.slots as usize).max(1);
         request.ef = request.ef.max(request.limit);
-        let costs = index.costs.of(request.metric);
+        let costs = Costs::new(Level::widest(), request.metric, index.dimension);
         let is_ordinary = kernels::is_ordinary(request.query);
-        if costs.is_unknown() {
-            self.measure_first(&request);
-        }
         let f64_only = index.f64_only().len();
         let mut prepared = Prepared {
             view: self,
             request,
             plan: Plan::Scan,
             linked: None,
+            costs,
             scan_cost: costs.scan(self.slots, 1),
-            walk_cost: costs.walk(request.ef),
+            walk_cost: costs.walk(request.ef, self.slots),
             final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + f64_only),
         };
         if !is_ordinary {
             prepared.plan = Plan::Exact;
             prepared.scan_cost = costs.exact(self.slots as usize);
         } else if (request.ef as u64) < self.live {
-            prepared.consider_graph(costs);
+            prepared.consider_graph();
         }
         prepared
     }
 }
 
-impl<'v, 'q> Prepared<'v, 'q> {
+impl<'q> Prepared<'_, 'q> {
     /// The way this search will go.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
     }
 
-    /// What this search will take, as far as searches before it tell.
+    /// About the time that this search will take, by the table of [`plan`](super::plan).
     #[must_use]
     pub fn cost(&self) -> Duration {
         let found = match self.plan {
@@ -84,11 +85,8 @@ impl<'v, 'q> Prepared<'v, 'q> {
         Measure::new(self.request.metric, self.request.query)
     }
 
-    pub(super) fn costs(&self) -> &'v MetricCosts {
-        self.view.index.costs.of(self.request.metric)
-    }
-
-    pub(super) fn consider_graph(&mut self, costs: &MetricCosts) {
+    /// Walks the graph if that costs less than a scan, or has it begun if there is none.
+    fn consider_graph(&mut self) {
         let index = self.view.index;
         let Some(linked) = index.graph(self.request.metric).current() else {
             if self.walk_cost < self.scan_cost {
@@ -100,8 +98,10 @@ impl<'v, 'q> Prepared<'v, 'q> {
             // Answers are exact until then.
             return;
         }
-        self.walk_cost += costs.scan(linked.tail_len(self.view.slots), 1);
-        self.plan = costs.choose(self.request.ef, self.scan_cost, self.walk_cost);
+        self.walk_cost += self.costs.scan(linked.tail_len(self.view.slots), 1);
+        if self.walk_cost < self.scan_cost {
+            self.plan = Plan::Graph;
+        }
         self.linked = Some(linked);
     }
 
@@ -113,7 +113,7 @@ impl<'v, 'q> Prepared<'v, 'q> {
         if walks == 0 || walks + scans < 2 {
             return;
         }
-        let scanning = first.costs().scan(first.view.slots, walks + scans) * walks as f32;
+        let scanning = first.costs.scan(first.view.slots, walks + scans) * walks as f32;
         let walking = |search: &&mut Prepared| search.plan == Plan::Graph;
         let walking_cost = searches
             .iter_mut()

@@ -1,7 +1,5 @@
 //! The final order of candidates, in double precision, ties by insertion.
 
-use std::time::Instant;
-
 use super::{
     Hit, Prepared, Request,
     best::{Candidate, reserve},
@@ -25,14 +23,10 @@ impl Prepared<'_, '_> {
     /// The final order of the candidates.
     pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Vec<Hit>> {
         let (arena, count) = (&self.view.index.arena, slots.len());
-        let start = Instant::now();
         let mut ranked: Vec<(f64, u32)> = Vec::new();
         reserve(&mut ranked, count)?;
         let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
         ranked.extend(slots.into_iter().map(rank));
-        if count > 0 {
-            self.costs().note_exact(count, start.elapsed());
-        }
         ranked.sort_unstable_by(|a, b| {
             let by_insertion = || arena.sequence(a.1).cmp(&arena.sequence(b.1));
             a.0.total_cmp(&b.0).then_with(by_insertion)

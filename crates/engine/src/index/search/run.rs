@@ -1,7 +1,5 @@
 //! Running searches that are prepared: alone, at once, or several together.
 
-use std::time::{Duration, Instant};
-
 use super::{Hit, Prepared, plan::Plan};
 use crate::{Result, hnsw::Scratch};
 
@@ -25,12 +23,7 @@ impl Prepared<'_, '_> {
                 Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))
             }
             (Plan::Exact, _) => self.rank_all().map(Some),
-            _ => {
-                let start = Instant::now();
-                let hits = self.scan()?;
-                self.measure_walk(start.elapsed(), scratch)?;
-                Ok(Some(hits))
-            }
+            _ => self.scan().map(Some),
         }
     }
 
@@ -49,28 +42,19 @@ impl Prepared<'_, '_> {
             .enumerate()
             .partition(|(_, search)| search.plan == Plan::Scan);
         let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
-        let start = Instant::now();
         let found = Prepared::scan_together(&scanning)?;
-        if let Some(first) = scanning.first() {
-            first.measure_walk(start.elapsed(), scratch)?;
-        }
         let mut work: u64 = 0;
         for (&(number, search), hits) in together.iter().zip(found) {
             answers[number] = Some(hits);
             work = work.saturating_add(search.work());
         }
-        let mut walked = 0.0;
         for &(number, search) in &alone {
             if !goes_on(work) {
                 break;
             }
             answers[number] = Some(search.run(scratch)?);
             work = work.saturating_add(search.work());
-            if search.plan == Plan::Graph {
-                walked += search.walk_cost;
-            }
         }
-        Prepared::measure_tile(&searches, Duration::from_secs_f32(walked / 1e9));
         Ok(answers)
     }
 }

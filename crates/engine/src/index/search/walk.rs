@@ -1,6 +1,6 @@
 //! A search by the graph: the tail is scanned, the rest walked.
 
-use std::{slice, time::Instant};
+use std::slice;
 
 use super::{
     Hit, Prepared,
@@ -22,7 +22,6 @@ impl Prepared<'_, '_> {
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>> {
         let Prepared { view, request, .. } = *self;
-        let start = Instant::now();
         let measure = self.measure();
         let wanted = with_margin(request.limit);
         let mut tail_scan = Scan::new(measure, wanted)?;
@@ -63,7 +62,6 @@ impl Prepared<'_, '_> {
             return Ok(Vec::new());
         }
         let hits = self.rank(self.with_f64_only(slots))?;
-        self.measure_scan(start.elapsed());
         Ok(hits)
     }
 
@@ -75,11 +73,9 @@ impl Prepared<'_, '_> {
     ) -> Result<()> {
         let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);
         let accept = |slot| view.contains(slot);
-        let start = Instant::now();
         let limit = self.request.limit;
         let graph = &linked.graph;
-        let ranks = graph.search(arena, measure, ef, limit, accept, scratch)?;
-        self.costs().note_walk(ef, ranks, start.elapsed());
+        graph.search(arena, measure, ef, limit, accept, scratch)?;
         Ok(())
     }
 }

@@ -7,6 +7,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::Level;
+
 /// `Σ a · (b - 128)` over the bytes of a code `b` `[words]` and of each code `a` `[words]`, eight
 /// bytes to a word; writes as many results as there are codes and room for them. One operand
 /// unsigned and one signed is what processors multiply. Exact up to 65,536 bytes. A code
@@ -33,13 +36,13 @@ fn variants() -> impl Iterator<Item = CodeProducts> {
     let simd = {
         use std::arch::is_x86_feature_detected as has;
         [
-            (has!("avx512f") && has!("avx512vnni")).then_some(x86::AVX512_VNNI),
-            (has!("avx2") && has!("avxvnni")).then_some(x86::AVX_VNNI),
-            has!("avx2").then_some(x86::AVX2),
+            (Level::Avx512.is_available() && has!("avx512vnni")).then_some(x86::AVX512_VNNI),
+            (Level::Avx2.is_available() && has!("avxvnni")).then_some(x86::AVX_VNNI),
+            Level::Avx2.is_available().then_some(x86::AVX2),
         ]
     };
     #[cfg(target_arch = "aarch64")]
-    let simd = [std::arch::is_aarch64_feature_detected!("neon").then_some(arm::NEON)];
+    let simd = [Level::Neon.is_available().then_some(arm::NEON)];
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let simd: [Option<CodeProducts>; 0] = [];
     simd.into_iter().flatten().chain([scalar as CodeProducts])

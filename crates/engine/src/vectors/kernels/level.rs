@@ -62,36 +62,65 @@ pub enum Level {
     Neon,
 }
 
-/// The kernels chosen for this processor, found out once.
+/// The kernels of the widest level of this processor.
 #[must_use]
 pub fn kernels() -> &'static Kernels {
-    static CHOSEN: LazyLock<&Kernels> = LazyLock::new(|| {
-        Level::WIDEST_FIRST
-            .into_iter()
-            .find_map(Kernels::of)
-            .unwrap_or(&SCALAR)
-    });
-    &CHOSEN
+    static WIDEST: LazyLock<&Kernels> =
+        LazyLock::new(|| Kernels::of(Level::widest()).unwrap_or(&SCALAR));
+    &WIDEST
 }
 
 impl Level {
     /// Every level, in the order of preference.
     pub const WIDEST_FIRST: [Level; 4] = [Level::Avx512, Level::Avx2, Level::Neon, Level::Scalar];
+
+    /// The widest level of this processor, found out once.
+    #[must_use]
+    pub fn widest() -> Level {
+        static WIDEST: LazyLock<Level> = LazyLock::new(|| {
+            let mut available = Level::WIDEST_FIRST.into_iter();
+            available
+                .find(|level| level.is_available())
+                .unwrap_or(Level::Scalar)
+        });
+        *WIDEST
+    }
+
+    /// Whether this processor can run the level.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            #[allow(
+                unreachable_patterns,
+                reason = "which levels are left depends on the target"
+            )]
+            _ => false,
+        }
+    }
 }
 
 impl Kernels {
     /// The kernels of a level, if this processor can run them.
     #[must_use]
     pub fn of(level: Level) -> Option<&'static Kernels> {
+        if !level.is_available() {
+            return None;
+        }
         match level {
             Level::Scalar => Some(&SCALAR),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"))
-                .then_some(&AVX2),
+            Level::Avx2 => Some(&AVX2),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => is_x86_feature_detected!("avx512f").then_some(&AVX512),
+            Level::Avx512 => Some(&AVX512),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => std::arch::is_aarch64_feature_detected!("neon").then_some(&NEON),
+            Level::Neon => Some(&NEON),
             #[allow(
                 unreachable_patterns,
                 reason = "which levels are left depends on the target"
