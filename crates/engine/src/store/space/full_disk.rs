@@ -1,5 +1,5 @@
-//! Who gets what room there is on a full disk. Deletes and compaction have a reserve each, since
-//! they make room; inserts wait until both reserves are there again.
+//! Who may use the free space of a full disk. Deletes and compaction free space, so each has a
+//! reserve. Inserts wait until both reserves are back.
 
 use std::{collections::HashSet, io, path::Path};
 
@@ -13,37 +13,37 @@ use crate::{
     },
 };
 
-/// A new segment takes at most one in so many bytes of the log, so that there is room for its copy
-/// where there was room for the log.
+/// The size of the log over that of a new segment, at least: then a disk that holds the log has
+/// space for the copy of a segment.
 const SEGMENTS_PER_LOG: u64 = 8;
 
-/// Smaller segments are not worth a file.
+/// The least size of a new segment: smaller ones are not worth a file.
 const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
 
-/// The reserve for compaction is larger than a segment by one in so many bytes: for the manifest, and
-/// for what files take beside their bytes.
+/// The size of a segment over the part by which the reserve for compaction exceeds it: for the
+/// manifest, and for the space that files take beside their bytes.
 const MARGIN: u64 = 8;
 
-/// On a full disk a segment is copied for one in so many bytes: nobody has room for anything else.
+/// On a full disk a segment is copied if that frees one in this number of its bytes.
 const SHARE_WHEN_FULL: u64 = 8;
 
-/// When deletes have used half of their reserve, it is copied for so few.
+/// The same once deletes have used half of their reserve.
 const SHARE_WHEN_LOW: u64 = 256;
 
-/// The room of a store on its disk.
+/// The reserves of a store, and who may use space now.
 pub struct Reserves {
     for_deletes: Reserve,
     for_compaction: Reserve,
-    /// Whether a write has found none, and none was found for all since.
+    /// Whether a write found no space, and the reserves are not back since.
     is_short: bool,
-    /// Whether the last delete has found none.
+    /// Whether the last delete found no space.
     is_delete_refused: bool,
-    /// Whether compaction is making some, which inserts must not take.
+    /// Whether compaction is freeing space, which inserts must not use.
     is_freeing: bool,
 }
 
 impl Reserves {
-    /// The room of a folder, whose reserves were not looked at yet.
+    /// The reserves of a folder; their files are not read yet.
     pub fn new(folder: &Path) -> Self {
         Reserves {
             for_deletes: Reserve::new(reserve::path_for_deletes(folder)),
@@ -54,7 +54,7 @@ impl Reserves {
         }
     }
 
-    /// Makes both reserves for segments of this size at most, and usually.
+    /// Fills both reserves, for segments of `most_bytes` at most and of `usual_bytes` usually.
     pub fn keep(&mut self, io: &dyn Io, most_bytes: u64, usual_bytes: u64) -> io::Result<()> {
         let for_compaction = usual_bytes + usual_bytes / MARGIN;
         self.for_compaction.keep(io, for_compaction)?;
@@ -64,7 +64,7 @@ impl Reserves {
         Ok(())
     }
 
-    /// Whether a write has found no room, and none was found for all since.
+    /// Whether a write found no space, and the reserves are not back since.
     pub fn is_short(&self) -> bool {
         self.is_short
     }
@@ -73,12 +73,12 @@ impl Reserves {
         self.for_deletes.is_given() || self.for_compaction.is_given()
     }
 
-    /// Whether inserts may take room.
+    /// Whether inserts may use space.
     pub fn allows_inserts(&mut self, io: &dyn Io) -> io::Result<bool> {
         Ok(!self.is_freeing && self.regain(io)?)
     }
 
-    /// Whether deletes may take so many bytes: what compaction was given is not theirs.
+    /// Whether deletes may use this number of bytes. The reserve of compaction is not theirs.
     pub fn allows_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
         if !self.for_compaction.is_given() {
             return Ok(true);
@@ -87,30 +87,30 @@ impl Reserves {
         Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))
     }
 
-    /// Takes back what was given away, that of compaction first: all that deletes have freed may
-    /// depend on it. False while there is too little.
+    /// Fills the reserves again, that of compaction first: without it, what deletes have freed may
+    /// never be given back. False while there is too little space.
     fn regain(&mut self, io: &dyn Io) -> io::Result<bool> {
         let is_back = self.for_compaction.is_back(io)? && self.for_deletes.is_back(io)?;
         self.is_delete_refused &= !self.for_deletes.is_kept();
         if self.for_compaction.is_given() {
-            // What there is, compaction needs.
+            // Compaction needs all the space there is.
             self.for_deletes.spend(u64::MAX);
         }
         Ok(is_back)
     }
 
-    /// Gives deletes the room that is kept for them; false if they have had it.
+    /// Gives deletes their reserve; false if they have it already.
     pub fn give_to_deletes(&mut self, io: &dyn Io) -> io::Result<bool> {
         self.for_deletes.give_up(io)
     }
 
-    /// Whether deletes have found no room, or soon will.
+    /// Whether deletes found no space, or soon will find none.
     fn is_low(&self) -> bool {
         self.is_delete_refused || self.for_deletes.is_low()
     }
 
-    /// Gives compaction all the room that is kept, and lets no insert have any of it: what deletes
-    /// take meanwhile is theirs.
+    /// Gives compaction both reserves, and refuses inserts meanwhile. Deletes may use space
+    /// meanwhile.
     fn give_to_compaction(&mut self, io: &dyn Io) -> io::Result<()> {
         self.for_deletes.give_up(io)?;
         self.for_compaction.give_up(io)?;
@@ -118,7 +118,7 @@ impl Reserves {
         Ok(())
     }
 
-    /// Notes that a write, maybe one that only deletes, has found no room.
+    /// Notes that a write found no space, and whether it only deletes.
     pub fn note_full(&mut self, is_delete: bool) {
         self.is_short = true;
         self.is_delete_refused |= is_delete;
@@ -133,42 +133,42 @@ impl Reserves {
 }
 
 impl Store {
-    /// Whether a write has found no room, and none was found for all since.
+    /// Whether a write found no space, and the reserves are not back since.
     #[must_use]
     pub fn is_short_of_space(&self) -> bool {
         self.reserves.is_short
     }
 
-    /// Whether deletes or compaction have been given what is kept for them.
+    /// Whether deletes or compaction have their reserves.
     #[must_use]
     pub fn has_given_reserves(&self) -> bool {
         self.reserves.is_given()
     }
 
-    /// Whether compaction is making room, which deletes may wait for.
+    /// Whether compaction is freeing space, which deletes may wait for.
     #[must_use]
     pub fn is_freeing_space(&self) -> bool {
         self.reserves.is_freeing
     }
 
-    /// Whether deletes have used half of the room that is kept for them, and there is no other.
+    /// Whether deletes have used half of their reserve, and there is no other space.
     pub fn is_low_on_space(&mut self) -> Result<bool> {
         Ok(self.reserves.for_deletes.is_low()
             && !self.regain_reserves()?
             && self.reserves.for_deletes.is_low())
     }
 
-    /// Gives the copies of compaction, and a new manifest, all the room that is kept: until
-    /// [`Store::end_freeing_space`] no insert is taken.
+    /// Gives both reserves to the copies of compaction and to a new manifest. Inserts are refused
+    /// until [`Store::end_freeing_space`].
     pub fn begin_freeing_space(&mut self) -> Result<()> {
         self.check_writable()?;
         let given = self.reserves.give_to_compaction(&*self.io);
         given.map_err(|error| self.failed(&error))
     }
 
-    /// Chooses, on a full disk, the one stretch to compact next, and gives its copy room as
-    /// [`Store::begin_freeing_space`] does. None once nothing is worth it or there is room enough.
-    /// `uncopyable` segments cannot be copied.
+    /// Chooses the stretch to compact next on a full disk, and calls
+    /// [`Store::begin_freeing_space`]. None once no stretch is worth it or there is space enough.
+    /// Compaction cannot copy the `uncopyable` segments.
     pub fn tight_stretch(&mut self, uncopyable: &HashSet<u32>) -> Result<Option<Stretch>> {
         self.check_writable()?;
         if let Some(stretch) = self.tight_stretch_on(SHARE_WHEN_FULL, uncopyable)? {
@@ -184,7 +184,7 @@ impl Store {
         }
     }
 
-    /// Takes back what compaction has left or made of the room that is kept.
+    /// Fills the reserves again with the space that compaction has left or freed.
     pub fn end_freeing_space(&mut self) -> Result<()> {
         self.check_writable()?;
         if std::mem::take(&mut self.reserves.is_freeing) {
@@ -204,7 +204,7 @@ impl Store {
         share: u64,
         uncopyable: &HashSet<u32>,
     ) -> Result<Option<Stretch>> {
-        // The manifest is written anew, and less than a page may be nothing to the disk.
+        // A new manifest is written, and the disk may not count less than a page.
         let bytes = PAGE as u64 + self.manifest.bytes();
         let terms = Terms { share, bytes };
         let segment_bytes = self.usual_segment_bytes();
@@ -226,7 +226,7 @@ impl Store {
         Ok(Some(self.stretch_of(places)))
     }
 
-    /// The size of a new segment, unless a group needs a larger one: a power of two, where the
+    /// The size of a new segment, unless a group needs a larger one. It is a power of two if the
     /// largest size allows, so that the reserve for compaction seldom changes with it.
     pub(crate) fn usual_segment_bytes(&self) -> u64 {
         let active = self.active.as_ref().map_or(0, |active| active.end);
@@ -241,18 +241,18 @@ impl Store {
     }
 
     pub(crate) fn check_space_for_inserts(&mut self) -> Result<()> {
-        let is_room = self.reserves.allows_inserts(&*self.io);
-        self.check_space(is_room, false)
+        let has_space = self.reserves.allows_inserts(&*self.io);
+        self.check_space(has_space, false)
     }
 
     pub(crate) fn check_space_for_deletes(&mut self, group_length: u64) -> Result<()> {
         let bytes = self.bytes_for(group_length);
-        let is_room = self.reserves.allows_deletes(&*self.io, bytes);
-        self.check_space(is_room, true)
+        let has_space = self.reserves.allows_deletes(&*self.io, bytes);
+        self.check_space(has_space, true)
     }
 
-    fn check_space(&mut self, is_room: io::Result<bool>, is_delete: bool) -> Result<()> {
-        if is_room.map_err(|error| self.failed(&error))? {
+    fn check_space(&mut self, has_space: io::Result<bool>, is_delete: bool) -> Result<()> {
+        if has_space.map_err(|error| self.failed(&error))? {
             return Ok(());
         }
         self.reserves.note_full(is_delete);

@@ -1,5 +1,5 @@
-//! Space kept for what gives space back: on a full disk, who could not delete could not make room,
-//! and compaction needs room for its copy.
+//! Disk space that is kept for deletes and for compaction: on a full disk both need space before
+//! they can free any.
 
 use std::{
     io::{self, ErrorKind},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::store::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
 
-/// The most that is kept for deletes. A delete takes 128 bytes at most, and less where several are
+/// The largest reserve for deletes. A delete takes 128 bytes at most, and less if several are
 /// committed together.
 const BYTES_FOR_DELETES: u64 = 16 << 20;
 
@@ -30,8 +30,8 @@ pub fn bytes_for_deletes(segment_bytes: u64) -> u64 {
     BYTES_FOR_DELETES.min(segment_bytes)
 }
 
-/// A file of zeros that is emptied when its space is needed. It stays there, empty, until there is
-/// room to fill it again: the next start, too, shall leave what is left of the space to its owner.
+/// A file of zeros that is emptied when its space is needed. The empty file stays until it can be
+/// filled again, so that the next start, too, leaves the rest of the space to its owner.
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
@@ -40,11 +40,11 @@ pub struct Reserve {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
-    /// It is there.
+    /// The file is full.
     Kept,
-    /// There was never room for it.
+    /// There was never space for the file.
     Missing,
-    /// Its space was given away; about so much of it is left.
+    /// The file is empty; its owner has used all of the space but about this number of bytes.
     Given { left: u64 },
 }
 
