@@ -487,6 +487,13 @@ export const STORE_MUTANTS = [
     CHECK_TESTS,
   ),
   mutant(
+    'damaged headers stay in the segment that is being written',
+    `${STORE}/space/compaction.rs`,
+    'if active.is_some_and(|number| damaged.contains(&number)) {',
+    'if false {',
+    DAMAGE_TESTS,
+  ),
+  mutant(
     'compaction of a segment with damaged headers loses a delete',
     `${STORE}/space/compaction.rs`,
     ' || !self.has_deletes(&needed, entry)',

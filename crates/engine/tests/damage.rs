@@ -94,10 +94,11 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
 }
 
 /// Flips a bit where these bytes are in a segment that may be mapped.
-fn flip_in_place(path: &Path, bytes: &[u8], within: usize) {
+fn flip_in_place(path: &Path, id: &PointId, within: usize) {
     let log = fs::read(path).unwrap();
-    let at = log.windows(bytes.len()).position(|window| window == bytes);
-    let at = at.unwrap() + within;
+    let has_id = |block: &[u8]| block[16..32] == *id;
+    let block = log.chunks_exact(64).position(has_id);
+    let at = block.unwrap() * 64 + 16 + within;
     let file = fs::File::options().write(true).open(path).unwrap();
     file.write_all_at(&[log[at] ^ 4], at as u64).unwrap();
 }
@@ -172,7 +173,7 @@ fn a_damaged_point_that_is_deleted_holds_its_segment_no_longer() {
 }
 
 #[test]
-fn a_damaged_header_is_relinked_once_its_point_is_deleted() {
+fn a_damaged_header_is_healed_once_its_point_is_deleted() {
     let (folder, ids, vectors) = sealed();
     let engine = open(folder.path(), DIMENSION);
     let first = folder.path().join("00000001.log");
@@ -189,7 +190,7 @@ fn a_damaged_header_is_relinked_once_its_point_is_deleted() {
     assert!(Engine::open(&options(killed.path(), None)).is_err());
 
     assert!(delete(&engine, ids[17]));
-    wait_until("the file to be mended", || headers().is_none());
+    wait_until("a sound copy", || headers().is_none());
     assert!(!first.exists());
     for (id, vector) in ids.iter().zip(&vectors).skip(18).take(100) {
         assert_eq!(&engine.get(id).unwrap().unwrap().vector, vector);
@@ -199,6 +200,32 @@ fn a_damaged_header_is_relinked_once_its_point_is_deleted() {
     let engine = open(folder.path(), DIMENSION);
     assert_eq!(engine.get(&ids[17]).unwrap(), None, "back again");
     assert_eq!(engine.status().points, POINTS as u64 + 10 - 1);
+}
+
+#[test]
+fn a_damaged_header_in_the_segment_being_written_is_healed_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), DIMENSION);
+    let vectors = clustered(100, DIMENSION as usize);
+    let ids = insert(&engine, &vectors).unwrap();
+    let first = folder.path().join("00000001.log");
+    flip_in_place(&first, &ids[17], 15);
+    engine.get(&ids[17]).unwrap_err();
+    wait_until("the header to be found", || {
+        let damage = engine.status().damage;
+        damage.is_some_and(|damage| damage.damaged_headers == 1)
+    });
+    assert!(delete(&engine, ids[17]));
+    wait_until("a sound copy", || engine.status().damage.is_none());
+    assert!(!first.exists());
+    let more = insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
+    engine.close().unwrap();
+    assert_eq!(checked(folder.path()), (0, vec![]));
+    let engine = open(folder.path(), DIMENSION);
+    assert_eq!(engine.status().points, 100 - 1 + 10);
+    assert_eq!(engine.get(&ids[17]).unwrap(), None, "back again");
+    assert_eq!(engine.get(&ids[99]).unwrap().unwrap().vector, vectors[99]);
+    assert!(engine.get(&more[9]).unwrap().is_some());
 }
 
 #[test]

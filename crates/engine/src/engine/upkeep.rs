@@ -331,13 +331,13 @@ impl UpkeepThread {
             let uncopyable = self.uncopyable.clone();
             let damaged_numbers = &self.index.segments_with_damaged_headers() - &uncopyable;
             let stretches = self.writer.run(move |store| {
-                let damaged = store.damaged_stretches(&damaged_numbers);
-                if damaged.is_empty() {
+                let damaged = store.damaged_stretches(&damaged_numbers)?;
+                Ok::<_, Error>(if damaged.is_empty() {
                     store.stretches(&uncopyable)
                 } else {
                     damaged
-                }
-            })?;
+                })
+            })??;
             if stretches.is_empty() {
                 self.looked_at = Some(now);
             }

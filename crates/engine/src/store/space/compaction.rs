@@ -107,16 +107,21 @@ impl Store {
             .collect()
     }
 
-    /// The sealed ones of these segments, each as a stretch of its own: a copy has sound headers.
-    pub fn damaged_stretches(&mut self, damaged: &HashSet<u32>) -> Vec<Stretch> {
-        if self.failure.is_some() {
-            return Vec::new();
+    /// Segments with damaged headers, each as a stretch of its own: a copy has sound headers. The
+    /// segment that is being written is sealed for it.
+    pub fn damaged_stretches(&mut self, damaged: &HashSet<u32>) -> Result<Vec<Stretch>> {
+        if self.failure.is_some() || damaged.is_empty() {
+            return Ok(Vec::new());
+        }
+        let active = self.active.as_ref().map(|active| active.header.number);
+        if active.is_some_and(|number| damaged.contains(&number)) {
+            self.rotate(0).map_err(|error| self.failed(&error))?;
         }
         let sealed = 0..self.manifest.segments.len().saturating_sub(1);
         let is_damaged = |&at: &usize| damaged.contains(&self.manifest.segments[at].number);
         let places: Vec<_> = sealed.filter(is_damaged).collect();
         let stretches = places.into_iter().map(|at| self.stretch_of(at..at + 1));
-        stretches.collect()
+        Ok(stretches.collect())
     }
 
     /// The stretch of the segments at some places in the manifest, of which the last is not one.
