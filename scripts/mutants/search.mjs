@@ -72,8 +72,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'a walk that reaches too few points is the answer',
     `${INDEX}/search/run.rs`,
-    '.filter(|hits| hits.len() >= self.request.limit)',
-    '',
+    'if ranked.len() < self.request.limit {',
+    'if false {',
     CHURN_TESTS,
   ),
   mutant(
@@ -163,9 +163,23 @@ export const SEARCH_MUTANTS = [
   mutant(
     'what equals a query is left to the walk',
     `${INDEX}/search/walk.rs`,
-    'graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)?',
-    'graph.list_equal(arena, request.query, 0, patience, accept, &mut slots)?',
+    'graph.list_equal(arena, request.query, wanted, patience, age, &mut slots)?',
+    'graph.list_equal(arena, request.query, 0, patience, age, &mut slots)?',
     ITSELF_TESTS,
+  ),
+  mutant(
+    'of equal vectors those linked first are found, not the oldest',
+    EQUAL_VECTORS,
+    '&& aged < *youngest',
+    '&& false',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a search on the loop verifies any number of records',
+    `${INDEX}/search/rescore.rs`,
+    'index == RECORDS_AT_ONCE || bytes > BYTES_AT_ONCE',
+    'false',
+    INDEX_TESTS,
   ),
   mutant(
     'points of a snapshot are not found by their vectors',
@@ -198,8 +212,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'a search that gave up on the loop is scanned there',
     `${INDEX}/search/run.rs`,
-    'Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))',
-    'if hits.len() >= self.request.limit { Ok(Some(hits)) } else { self.scan().map(Some) }',
+    'if ranked.len() < self.request.limit {\n                    return Ok(None);',
+    'if ranked.len() < self.request.limit {\n                    return self.hits(self.scan()?).map(Some);',
     INDEX_TESTS,
   ),
   mutant(

@@ -5,6 +5,7 @@
 
 use std::{
     array,
+    collections::BinaryHeap,
     hash::{BuildHasher, RandomState},
     sync::PoisonError,
 };
@@ -148,37 +149,47 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl Graph {
-    /// Adds those points to `slots` whose vectors equal `vector` and that `accept` lets pass, the
-    /// oldest first and `limit` at most. Unlike a walk, this misses no point whose insertion is
-    /// finished. False if it gave up after `patience` points that did not pass.
+    /// Adds the `limit` oldest of the points to `slots` whose vectors equal `vector` and that have
+    /// an `age`, which is less for older points. Unlike a walk, this misses no point whose insertion
+    /// is finished. False if it gave up after `patience` points beside those that it adds.
     pub fn list_equal(
         &self,
         points: &impl Points,
         vector: &[f32],
         limit: usize,
         mut patience: usize,
-        accept: impl Fn(u32) -> bool,
+        age: impl Fn(u32) -> Option<u64>,
         slots: &mut Vec<u32>,
     ) -> Result<bool> {
-        let end = slots.len() + limit;
+        // A chain of duplicates has the order in which they were linked.
+        let mut oldest = BinaryHeap::new();
+        let no_memory = || Error::Overloaded("no memory for results".into());
         let ended = self.equal_vectors.find(points, vector, |first| {
             for slot in std::iter::once(first).chain(self.links.duplicates(first)) {
-                if slots.len() == end {
-                    break;
-                }
-                if accept(slot) {
-                    if slots.try_reserve(1).is_err() {
-                        return Some(Err(Error::Overloaded("no memory for results".into())));
+                let aged = age(slot).map(|age| (age, slot));
+                if oldest.len() < limit
+                    && let Some(aged) = aged
+                {
+                    if oldest.try_reserve(1).is_err() {
+                        return Some(Err(no_memory()));
                     }
-                    slots.push(slot);
-                } else if patience == 0 {
+                    oldest.push(aged);
+                    continue;
+                }
+                if patience == 0 {
                     return Some(Ok(false));
-                } else {
-                    patience -= 1;
+                }
+                patience -= 1;
+                if let (Some(aged), Some(mut youngest)) = (aged, oldest.peek_mut())
+                    && aged < *youngest
+                {
+                    *youngest = aged;
                 }
             }
             None
         });
+        slots.try_reserve(oldest.len()).map_err(|_| no_memory())?;
+        slots.extend(oldest.into_iter().map(|(_, slot)| slot));
         ended.unwrap_or(Ok(true))
     }
 

@@ -210,6 +210,12 @@ impl Scratch {
         }
     }
 
+    /// Whether its searches must not take long.
+    #[must_use]
+    pub fn is_impatient(&self) -> bool {
+        self.is_impatient
+    }
+
     /// How many points that it may not return a search goes through before it gives up, at most.
     #[must_use]
     pub fn patience(&self) -> usize {

@@ -255,6 +255,14 @@ impl Arena {
         self.verified.get(word).load(Ordering::Relaxed) & bit != 0
     }
 
+    /// As after a restart.
+    #[cfg(test)]
+    pub fn clear_verified(&self) {
+        for word in 0..bit_of(self.slots()).0 + 1 {
+            self.verified.get(word).store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Notes that it is.
     pub fn set_verified(&self, slot: u32) {
         let (word, bit) = bit_of(slot);

@@ -309,7 +309,8 @@ fn walk(
     let view = index.view();
     let linked = index.graph(Metric::Euclidean).current().unwrap();
     let search = view.prepare(request(&query));
-    let hits = search.walk(&linked, scratch).unwrap();
+    let ranked = search.walk(&linked, scratch).unwrap();
+    let hits = search.hits(ranked).unwrap();
     let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");
     for hit in &hits {

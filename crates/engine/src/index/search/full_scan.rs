@@ -1,9 +1,9 @@
 //! A search by a scan of all points, alone or together with others.
 
 use super::{
-    Hit, Prepared,
+    Prepared,
     best::reserve,
-    rescore::{slots_of, with_margin},
+    rescore::{Ranked, slots_of, with_margin},
     scan::{self, Scan, Scope},
 };
 use crate::{Result, index::view::View};
@@ -19,12 +19,12 @@ impl View<'_> {
 }
 
 impl Prepared<'_, '_> {
-    pub(super) fn scan(&self) -> Result<Vec<Hit>> {
+    pub(super) fn scan(&self) -> Result<Ranked> {
         let found = Prepared::scan_together(&[self])?;
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    pub(super) fn scan_together(searches: &[&Prepared]) -> Result<Vec<Vec<Hit>>> {
+    pub(super) fn scan_together(searches: &[&Prepared]) -> Result<Vec<Ranked>> {
         let [first, ..] = searches else {
             return Ok(Vec::new());
         };
@@ -42,7 +42,7 @@ impl Prepared<'_, '_> {
         searches.iter().zip(scans).map(finish).collect()
     }
 
-    pub(super) fn finish_scan(&self, scan: Scan) -> Result<Vec<Hit>> {
+    pub(super) fn finish_scan(&self, scan: Scan) -> Result<Ranked> {
         let Scan { measure, best } = scan;
         let may_have_missed = best.is_full() && !measure.is_exact();
         let candidates = best.into_sorted();
@@ -61,7 +61,7 @@ impl Prepared<'_, '_> {
     }
 
     /// Ranks every point in double precision.
-    pub(super) fn rank_all(&self) -> Result<Vec<Hit>> {
+    pub(super) fn rank_all(&self) -> Result<Ranked> {
         let view = self.view;
         let visible = |&slot: &u32| view.index.arena.is_visible(slot, view.sequence);
         self.rank((0..view.slots).filter(visible).collect())

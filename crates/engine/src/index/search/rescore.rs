@@ -9,6 +9,14 @@ use crate::{
     vectors::{kernels, points::Points},
 };
 
+/// Points in their final order, each with its rank and its slot.
+pub type Ranked = Vec<(f64, u32)>;
+
+/// Records, and bytes in them, that a search which must not take long compares with their
+/// checksums at most: about a millisecond.
+const RECORDS_AT_ONCE: usize = 32;
+const BYTES_AT_ONCE: u64 = 1 << 20;
+
 impl Prepared<'_, '_> {
     /// The candidates and all points that only double precision can rank, each once.
     pub(super) fn with_f64_only(&self, mut slots: Vec<u32>) -> Vec<u32> {
@@ -21,9 +29,9 @@ impl Prepared<'_, '_> {
     }
 
     /// The final order of the candidates.
-    pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Vec<Hit>> {
+    pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Ranked> {
         let (arena, count) = (&self.view.index.arena, slots.len());
-        let mut ranked: Vec<(f64, u32)> = Vec::new();
+        let mut ranked = Ranked::new();
         reserve(&mut ranked, count)?;
         let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
         ranked.extend(slots.into_iter().map(rank));
@@ -32,6 +40,24 @@ impl Prepared<'_, '_> {
             a.0.total_cmp(&b.0).then_with(by_insertion)
         });
         ranked.truncate(self.request.limit);
+        Ok(ranked)
+    }
+
+    /// Whether many records of these points are still to be compared with their checksums: that
+    /// takes as long as they are large, and longer if they are not in memory.
+    pub(super) fn takes_long_to_verify(&self, ranked: &Ranked) -> bool {
+        let arena = &self.view.index.arena;
+        let unverified = ranked.iter().filter(|&&(_, slot)| !arena.is_verified(slot));
+        let mut bytes = 0;
+        unverified.enumerate().any(|(index, &(_, slot))| {
+            bytes += arena.segments().bytes_of(arena.location(slot));
+            index == RECORDS_AT_ONCE || bytes > BYTES_AT_ONCE
+        })
+    }
+
+    /// The answer, of which every record is what was written.
+    pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Hit>> {
+        let arena = &self.view.index.arena;
         for &(_, slot) in &ranked {
             self.view.index.verify(slot)?;
         }

@@ -10,21 +10,29 @@ impl Prepared<'_, '_> {
             Some(hits) => Ok(hits),
             // The graph could not reach enough points that are left, or too many lie in between
             // that are not: only a scan is sure to.
-            None => self.scan(),
+            None => self.hits(self.scan()?),
         }
     }
 
-    /// Answers the search in the way that it was prepared for, or not at all where a walk does not
-    /// find enough. What it takes is then bounded by the patience of the scratch.
+    /// Answers the search in the way that it was prepared for. None if a walk does not find enough,
+    /// or if the scratch is impatient and the search would take long after all: among deleted points,
+    /// or as its results have to be verified.
     pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Hit>>> {
-        match (self.plan, &self.linked) {
+        let ranked = match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
-                let hits = self.walk(linked, scratch)?;
-                Ok(Some(hits).filter(|hits| hits.len() >= self.request.limit))
+                let ranked = self.walk(linked, scratch)?;
+                if ranked.len() < self.request.limit {
+                    return Ok(None);
+                }
+                ranked
             }
-            (Plan::Exact, _) => self.rank_all().map(Some),
-            _ => self.scan().map(Some),
+            (Plan::Exact, _) => self.rank_all()?,
+            _ => self.scan()?,
+        };
+        if scratch.is_impatient() && self.takes_long_to_verify(&ranked) {
+            return Ok(None);
         }
+        self.hits(ranked).map(Some)
     }
 
     /// Runs searches under one metric that were prepared in one view: those that scan go over the
@@ -44,8 +52,8 @@ impl Prepared<'_, '_> {
         let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
         let found = Prepared::scan_together(&scanning)?;
         let mut work: u64 = 0;
-        for (&(number, search), hits) in together.iter().zip(found) {
-            answers[number] = Some(hits);
+        for (&(number, search), ranked) in together.iter().zip(found) {
+            answers[number] = Some(search.hits(ranked)?);
             work = work.saturating_add(search.work());
         }
         for &(number, search) in &alone {

@@ -194,6 +194,56 @@ fn deleted_copies_are_not_gone_through_for_long() {
 }
 
 #[test]
+fn of_many_copies_a_walk_finds_the_oldest_in_whatever_order_they_were_linked() {
+    let mut vectors = vectors(20_000, 4);
+    vectors[..300].fill(vec![0.5; 4]);
+    let index = index(&vectors);
+    let graph = index.graph(Metric::Euclidean);
+    graph.want();
+    let linked = graph.current().unwrap();
+    let mut scratch = Scratch::new();
+    for slot in (0..300).rev() {
+        linked
+            .graph
+            .insert(&index.arena, slot, &mut scratch)
+            .unwrap();
+    }
+    link_all(&index);
+    let view = index.view();
+    for (limit, ef) in [(1, 1), (10, 10), (100, 100)] {
+        let search = view.prepare(request(&[0.5; 4], limit, ef)).by(Plan::Graph);
+        assert_eq!(search.plan(), Plan::Graph);
+        let hits = search.run(&mut scratch).unwrap();
+        let found: Vec<_> = hits.iter().map(|hit| hit.id).collect();
+        let oldest: Vec<_> = (1..=limit).map(id).collect();
+        assert_eq!(found, oldest);
+    }
+}
+
+#[test]
+fn a_search_that_must_not_take_long_verifies_few_records() {
+    let index = index(&vectors(1_000, 4));
+    let view = index.view();
+    let search = |limit, scratch: &mut Scratch| {
+        let search = view.prepare(request(&[0.5; 4], limit, 1));
+        search.run_at_once(scratch).unwrap().map(|hits| hits.len())
+    };
+    let mut impatient = Scratch::impatient();
+    assert_eq!(
+        search(33, &mut impatient),
+        Some(33),
+        "written by this process"
+    );
+    index.arena.clear_verified();
+    assert_eq!(search(33, &mut impatient), None);
+    assert_eq!(search(32, &mut impatient), Some(32));
+    assert_eq!(search(33, &mut impatient), Some(33), "one is left");
+    index.arena.clear_verified();
+    assert_eq!(search(33, &mut Scratch::new()), Some(33));
+    assert_eq!(search(33, &mut impatient), Some(33));
+}
+
+#[test]
 fn a_walk_finds_a_point_that_its_graph_does_not_hold_yet() {
     let all = vectors(20_000, 16);
     let index = index(&all);

@@ -3,9 +3,9 @@
 use std::slice;
 
 use super::{
-    Hit, Prepared,
+    Prepared,
     best::Candidate,
-    rescore::{slots_of, with_margin},
+    rescore::{Ranked, slots_of, with_margin},
     scan::{self, Scan},
 };
 use crate::{
@@ -20,7 +20,7 @@ impl Prepared<'_, '_> {
         &self,
         linked: &LinkedGraph,
         scratch: &mut Scratch,
-    ) -> Result<Vec<Hit>> {
+    ) -> Result<Ranked> {
         let Prepared { view, request, .. } = *self;
         let measure = self.measure();
         let wanted = with_margin(request.limit);
@@ -44,7 +44,7 @@ impl Prepared<'_, '_> {
         self.walk_graph(linked, &measure, scratch)?;
         view.index.note_passed(scratch.passed(), request.ef);
         if scratch.gave_up() {
-            return Ok(Vec::new());
+            return Ok(Ranked::new());
         }
         let found = scratch.results().iter();
         for neighbor in found.clone() {
@@ -55,14 +55,13 @@ impl Prepared<'_, '_> {
         }
         let mut slots = slots_of(&best.into_sorted());
         // A walk may miss what equals the query.
-        let accept = |slot| view.contains(slot);
+        let age = |slot| view.contains(slot).then(|| arena.sequence(slot));
         let graph = &linked.graph;
         let patience = scratch.patience();
-        if !graph.list_equal(arena, request.query, wanted, patience, accept, &mut slots)? {
-            return Ok(Vec::new());
+        if !graph.list_equal(arena, request.query, wanted, patience, age, &mut slots)? {
+            return Ok(Ranked::new());
         }
-        let hits = self.rank(self.with_f64_only(slots))?;
-        Ok(hits)
+        self.rank(self.with_f64_only(slots))
     }
 
     pub(super) fn walk_graph(
