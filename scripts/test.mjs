@@ -31,6 +31,10 @@ if (places.length > 0) await testPlaces();
 else if (asked.includes('--all')) await testAll();
 else await testQuickly();
 
+if (totals.passed + totals.failed + totals.skipped === 0) {
+  totals.failed = 1;
+  failures.push(`no test is in ${places.join(' ')}`);
+}
 for (const name of failures) console.log(`failed: ${name}`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
