@@ -61,11 +61,12 @@ const IDLE_TIMEOUT_MS = 600_000;
 
 /**
  * How soon a connection that has become silent is asked whether it is still there, and how long it
- * has to say so: one without calls loses nothing when it is closed.
+ * has to say so. One without calls and without a key loses nothing when it is closed. A client that
+ * has shown a key may stand still for seconds while it encodes a large message.
  */
 const PROBE = {
-  idle: { afterMs: 1_000, timeoutMs: 3_000 },
-  busy: { afterMs: 5_000, timeoutMs: 20_000 },
+  stranger: { afterMs: 1_000, timeoutMs: 3_000 },
+  client: { afterMs: 5_000, timeoutMs: 20_000 },
 } as const;
 const PING_BYTES = 17;
 
@@ -302,7 +303,8 @@ export class Connection implements Holder {
    */
   #askWhetherThere(nowMs: number, receivedBytes: number): void {
     const { readUntilMs } = this.stranger;
-    const { afterMs, timeoutMs } = this.#openCalls === 0 ? PROBE.idle : PROBE.busy;
+    const isStranger = this.#openCalls === 0 && !this.isKnown;
+    const { afterMs, timeoutMs } = isStranger ? PROBE.stranger : PROBE.client;
     if (receivedBytes > PING_BYTES) {
       this.#heardAtMs = nowMs;
       this.#probe = undefined;

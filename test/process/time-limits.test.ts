@@ -61,3 +61,18 @@ describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
     expect(server.log()).toContain('"reason":"unanswered_ping"');
   });
 });
+
+test('a client with a key that stands still for some seconds keeps its connection', async () => {
+  const connection = new Connection(server.grpc);
+  const insert = async () => {
+    const headers = { authorization: server.keys.readwrite };
+    const { stream, status: answered } = connection.open('InsertVector', headers);
+    stream.end(framed(wire.insertRequest([1, 2, 3, 4], 'x')));
+    return await answered;
+  };
+  expect(await insert()).toBe(status.OK);
+  // As one that encodes a large message: it answers no ping meanwhile.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000);
+  expect(await insert()).toBe(status.OK);
+  connection.close();
+}, 60_000);
