@@ -99,6 +99,9 @@ describe('a watched file', () => {
     writeKeys(path, 'new');
     await expectTakeover('new');
     expect(keys.lookup('old')).toBeUndefined();
+    const warnings = lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+    expect(warnings).toEqual(keys.warnings);
+    expect(warnings.join()).toContain('has fewer than 16 characters');
   });
 
   test('is taken over when another file is renamed over it', async () => {

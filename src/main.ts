@@ -37,11 +37,18 @@ async function run(args: readonly string[]): Promise<void> {
       await serve();
       break;
     case 'keys create':
+      warnOfMisspelled();
       createKeys(readConfig(process.env));
       break;
     default:
+      warnOfMisspelled();
       process.exitCode = await maintain(command, readConfig(process.env).dataPath);
   }
+}
+
+/** Warns on the standard error: the standard output is the command's. */
+function warnOfMisspelled(): void {
+  for (const line of misspelledSettings(process.env)) process.stderr.write(`warning: ${line}\n`);
 }
 
 async function serve(): Promise<void> {

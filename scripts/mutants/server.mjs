@@ -14,6 +14,7 @@ const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/graph-log.test.ts'];
 const KEYS_TESTS = ['src/keys'];
+const CHECK_TESTS = ['test/recovery/check-folder.test.ts'];
 const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
 const GRPC_AUTH = ['test/grpc/auth.test.ts'];
 const ABANDONED_TESTS = ['test/search/abandoned.test.ts'];
@@ -454,6 +455,27 @@ export const SERVER_MUTANTS = [
     'const settled = version === this.#seenVersion;',
     "const settled = version !== '';",
     KEYS_TESTS,
+  ),
+  mutant(
+    'a keys file that is read again is taken without its warnings',
+    'src/keys-watch.ts',
+    'for (const warning of this.#keys.warnings) this.#logger.warn(warning);',
+    '',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'a misspelled setting of a command is silent',
+    'src/main.ts',
+    'process.stderr.write(`warning: ${line}\\n`);',
+    'void line;',
+    CHECK_TESTS,
+  ),
+  mutant(
+    'a client with a key has as little time to answer a ping as a stranger',
+    'src/grpc/connections.ts',
+    'this.#openCalls === 0 && !this.isKnown',
+    'this.#openCalls === 0',
+    TIME_LIMITS,
   ),
   mutant(
     'a bad keys file is read again at each look',

@@ -63,7 +63,7 @@ export const STORE_MUTANTS = [
       'let mut group = group;',
       'for request in &mut group {',
       '    if let Request::Insert { done, .. } = request {',
-      '        std::mem::replace(done, Waiting(None)).answer(Ok(()));',
+      '        std::mem::replace(done, super::request::Waiting(None)).answer(Ok(()));',
       '    }',
       '}',
       'let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))',

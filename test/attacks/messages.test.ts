@@ -258,9 +258,9 @@ underAttack('requests that ask for too much', [
         filled('', '{"vector":', ''),
         `{"vector":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
       ];
-      for (const body of bodies) {
-        expect([400, 413]).toContain(await post(target, '/points', body));
-      }
+      const statuses = [];
+      for (const body of bodies) statuses.push(await post(target, '/points', body));
+      expect(statuses).toEqual([413, 413, 413, 400]);
     },
   },
   {
@@ -281,9 +281,7 @@ underAttack('requests that ask for too much', [
         filled('{"similarity":"', String.raw`\u0041`, '"}'),
         filled('{"vector":[', '1,', ']}'),
       ];
-      for (const body of bodies) {
-        expect([400, 413]).toContain(await post(target, '/points', body));
-      }
+      for (const body of bodies) expect(await post(target, '/points', body)).toBe(400);
     },
   },
   {

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { openClients } from '../support/clients.js';
 import { Random } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { ownFolder } from '../support/vectord.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
 import { runCommand } from './command.js';
 import { DIMENSION, randomPoint } from './load.js';
 import { LogFile } from './log-file.js';
@@ -32,6 +32,18 @@ test('a sound folder is summed up with 0, and nothing in it changes', async () =
     expect([code, stderr]).toEqual([0, '']);
   }
   expect(filesOf(dataPath)).toEqual(before);
+});
+
+test('a misspelled setting is told of by every command', async () => {
+  await writeAndStop();
+  const expected = 'DATA_PAHT is not a setting and has no effect: is DATA_PATH meant?';
+  const env = { DATA_PATH: dataPath, DATA_PAHT: folder };
+  for (const args of [['check'], ['backup', join(folder, 'copy')], ['keys', 'create']]) {
+    const vectord = new Vectord(env, args);
+    await vectord.exit;
+    expect(vectord.stderr).toContain(expected);
+    expect(vectord.stdout).not.toContain(expected);
+  }
 });
 
 test('every damaged place is named with file, offset and sequence: 3', async () => {
