@@ -21,7 +21,7 @@ import {
 } from './test-tiers.mjs';
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
-const failures = [];
+const failedNames = [];
 const asked = process.argv.slice(2);
 const places = asked.filter((arg) => arg !== '--all');
 
@@ -33,9 +33,9 @@ else await testQuickly();
 
 if (totals.passed + totals.failed + totals.skipped === 0) {
   totals.failed = 1;
-  failures.push(`no test is in ${places.join(' ')}`);
+  failedNames.push(`no test is in ${places.join(' ')}`);
 }
-for (const name of failures) console.log(`failed: ${name}`);
+for (const name of failedNames) console.log(`failed: ${name}`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
 
@@ -113,12 +113,12 @@ async function vitestTests(selection = []) {
   rmSync(folder, { recursive: true });
   totals.passed += counts.numPassedTests ?? 0;
   totals.skipped += (counts.numPendingTests ?? 0) + (counts.numTodoTests ?? 0);
-  const names = (counts.testResults ?? []).flatMap(failedNames);
+  const names = (counts.testResults ?? []).flatMap(namesOfFailed);
   countFailures(counts.numFailedTests ?? 0, names, code, 'vitest');
 }
 
 /** The failed tests of a file; the file itself where it failed outside its tests. */
-function failedNames({ name, status, assertionResults }) {
+function namesOfFailed({ name, status, assertionResults }) {
   const failed = assertionResults.filter((test) => test.status === 'failed');
   const file = relative('.', name);
   if (failed.length === 0 && status === 'failed') return [file];
@@ -149,8 +149,8 @@ async function benchmarkTests(folder) {
 function countFailures(failed, names, code, program) {
   const uncounted = code !== 0 && failed === 0;
   totals.failed += uncounted ? 1 : failed;
-  failures.push(...names);
-  if (uncounted && names.length === 0) failures.push(`${program}, which ended with ${code}`);
+  failedNames.push(...names);
+  if (uncounted && names.length === 0) failedNames.push(`${program}, which ended with ${code}`);
 }
 
 /** Runs a command to its end, its output shown and kept. */

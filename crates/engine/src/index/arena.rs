@@ -258,7 +258,7 @@ impl Arena {
     /// As after a restart.
     #[cfg(test)]
     pub fn clear_verified(&self) {
-        for word in 0..bit_of(self.slots()).0 + 1 {
+        for word in 0..=bit_of(self.slots()).0 {
             self.verified.get(word).store(0, Ordering::Relaxed);
         }
     }
