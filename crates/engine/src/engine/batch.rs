@@ -21,11 +21,11 @@ use crate::{
     vectors::kernels,
 };
 
-/// Queries in a group at most. More would gain little: a vector is then read once for 32 ranks.
+/// The most queries of a group. More would gain little: a vector is then read once for 32 ranks.
 const MAX_GROUP: usize = 32;
 
-/// Results that the queries of a group may be asked for together, so that what they keep while
-/// they scan fits a cache; a single query may ask for more.
+/// The most results that the queries of a group may ask for together, so that their candidates fit
+/// a cache. A single query may ask for more.
 const MAX_GROUP_RESULTS: usize = 32 << 10;
 
 /// A batch of searches as work for several threads.
@@ -34,7 +34,7 @@ pub struct BatchSearch {
     vectors: Vec<f32>,
     queries: Vec<Query>,
     groups: Vec<Mutex<Group>>,
-    /// Points at the beginning: what a query may ask for more takes no work.
+    /// The number of points at the beginning: a greater limit takes no more work.
     points: usize,
     /// Candidates of the queries that have no answer yet.
     work_left: AtomicU64,
@@ -98,7 +98,7 @@ impl BatchSearch {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answers to some queries, as many as the turn has room for.
+    /// The answers to some queries, as many as the turn allows.
     fn search(
         &self,
         members: &[u32],

@@ -1,17 +1,17 @@
-//! Memory that waiting and running requests may hold together.
+//! The memory that waiting and running requests may hold together.
 
 use std::sync::{Arc, Mutex};
 
 use crate::{Error, Result, sync::lock};
 
-/// A request that takes no more than this is small: a point, a delete.
+/// A request of at most this size is small: a point, a delete.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// One in so many bytes is for small requests alone.
+/// One in this number of bytes is for small requests alone.
 const SMALL_SHARE: usize = 8;
 
-/// Bytes of requests that the engine has taken on, whoever still waits for their answers: a client
-/// that goes away leaves its work behind. Large requests leave a part to small ones.
+/// Bytes of the requests that the engine has accepted, whether their clients still wait or not: the
+/// work of a client that goes away stays. Large requests leave a part to small ones.
 pub struct Budget {
     max_bytes: usize,
     used: Mutex<Used>,
@@ -39,14 +39,14 @@ impl Budget {
         })
     }
 
-    /// The bytes that are taken, and how many may be.
+    /// The bytes that are taken, and the greatest number.
     pub fn usage(&self) -> (usize, usize) {
         let used = lock(&self.used);
         (used.small + used.large, self.max_bytes)
     }
 
-    /// Takes `bytes`, or refuses with "overloaded". One request is always taken on when there is no
-    /// other, and a large one when there is no other large one, however large it is.
+    /// Takes `bytes`, or refuses with "overloaded". A request is always accepted if there is no
+    /// other, and a large one if there is no other large one, whatever its size.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {
         let mut used = lock(&self.used);
         let for_large = self.max_bytes - self.max_bytes / SMALL_SHARE;

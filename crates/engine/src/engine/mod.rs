@@ -1,4 +1,4 @@
-//! The engine as one thing: open a data folder, insert, delete, get, search, close.
+//! The public surface of the engine: open a data folder, insert, delete, get, search, close.
 
 pub mod batch;
 pub mod budget;
@@ -35,8 +35,8 @@ use crate::{
 /// The dimension of a fresh folder for which none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
 
-/// A search that takes longer is not answered on the caller's thread: it would hold up everything
-/// else on the server's loop.
+/// A search that takes longer is not answered on the calling thread: it would block the loop of the
+/// server.
 const MAX_TIME_AT_ONCE: Duration = Duration::from_millis(1);
 
 /// What to open and how.
@@ -64,7 +64,7 @@ pub enum DimensionSource {
     Configured,
     /// The points in the data folder.
     Remembered,
-    /// Nothing else said it.
+    /// Neither of the two: the default.
     Default,
 }
 
@@ -80,8 +80,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// The candidates that a query of this limit and breadth has among so many points: its work, by
-    /// the rule of `MAX_SEARCH_WORK`.
+    /// The candidates that a query of this limit and breadth has among this number of points: its
+    /// work, by the rule of `MAX_SEARCH_WORK`.
     #[must_use]
     pub fn candidates(limit: usize, ef: usize, points: usize) -> u64 {
         ef.max(limit.min(points)) as u64
@@ -122,20 +122,20 @@ impl Point {
     }
 }
 
-/// What the engine tells of itself.
+/// The state of the engine.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// Points that are not deleted.
     pub points: u64,
-    /// Slots of deleted points that are not free for others yet.
+    /// Slots of deleted points that are not reclaimed yet.
     pub dead: u64,
     /// Why the store takes no more writes, if it does not.
     pub failure: Option<String>,
-    /// Whether an insert found the disk full within the last minute, and none found room since.
+    /// Whether an insert found the disk full within the last minute, and no later one found space.
     pub is_full: bool,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
-    /// Damage that was found since the start and is there still: answers that would hold a damaged
+    /// Damage that was found since the start and still exists. Answers that would hold a damaged
     /// record are refused.
     pub damage: Option<Damage>,
     /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
@@ -226,7 +226,7 @@ impl Engine {
         self.dimension_source
     }
 
-    /// What opening the folder had to mend, as lines for a log.
+    /// What opening the folder had to repair, as lines for a log.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -259,8 +259,8 @@ impl Engine {
         })
     }
 
-    /// Answers a search on the calling thread, or `None` if it would take it too long, or is found
-    /// to among many deleted points: then [`Engine::search_batch`] is the way.
+    /// Answers a search on the calling thread. `None` if that would take too long, or turns out to:
+    /// use [`Engine::search_batch`] then.
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
         self.check_queries(vector, slice::from_ref(query))?;
         thread_local! {
@@ -276,7 +276,7 @@ impl Engine {
         })
     }
 
-    /// The candidates of queries with these limits and breadths, in all, among the points of now.
+    /// The candidates of queries with these limits and breadths, in all, among the present points.
     #[must_use]
     pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> u64 {
         let points = self.index.live() as usize;
@@ -309,8 +309,8 @@ impl Engine {
         None
     }
 
-    /// Gives up searches that nobody waits for: they are not begun any more, or end with the query
-    /// that they are at, and their memory is free for others. `done` is called with
+    /// Gives up searches that nobody waits for: queries that have not begun never will, and the
+    /// memory is free once the queries under way have ended. `done` is called with
     /// [`Error::Abandoned`]. Does nothing once they have been answered.
     pub fn abandon_search(&self, ticket: Ticket) {
         self.workers.abandon(ticket);
@@ -330,19 +330,20 @@ impl Engine {
         }
     }
 
-    /// What was done since the start, and what waits.
+    /// The counts since the start, and the work that waits.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.counters
             .read(&self.syncs, self.workers.jobs(), self.budget.usage())
     }
 
-    /// Finishes what is under way, makes it durable and lets the folder go. Everything is refused
-    /// afterwards; a second call does nothing.
+    /// Finishes what is under way, makes it durable, and unlocks the folder. Later requests are
+    /// refused, and a second call does nothing.
     pub fn close(&self) -> Result<()> {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.workers.stop();
-        // Before the writer, which would otherwise wait for a long tail to be linked.
+        // The linking threads end before the writer, which would otherwise wait for a long tail to
+        // be linked.
         if let Some(linker) = lock(&self.linker).take() {
             linker.stop();
         }
@@ -399,12 +400,12 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Nobody is left to hear of a failure; recovery at the next start makes up for it.
+        // Nobody is left to be told of a failure. The recovery of the next start makes up for it.
         drop(self.close());
     }
 }
 
-/// The binding hands over arrays that fit each other; anything else is a fault of the binding.
+/// The binding passes arrays of matching lengths. Anything else is a fault of the binding.
 fn wrong_shape() -> Error {
     Error::Internal("arrays of a request do not fit each other".into())
 }

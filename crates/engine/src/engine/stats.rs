@@ -1,4 +1,4 @@
-//! What the engine counts of its own work, for whoever watches it: cheap to count, read all at once.
+//! Counters of the engine's work: cheap to count, read all at once.
 
 use std::{
     sync::{
@@ -16,9 +16,9 @@ const SIZES: &[u64] = &[
     1, 2, 4, 8, 16, 32, 64, 128, 256, 1_024, 4_096, 16_384, 65_536,
 ];
 
-/// What the writer and the upkeep count.
+/// The counters of the writer and of the upkeep thread.
 pub struct Counters {
-    /// From the first byte of a group to where it can be seen, syncs included.
+    /// From the first byte of a group until it is visible, syncs included.
     commits: Arc<Histogram>,
     records: Histogram,
     snapshots: AtomicU64,
@@ -26,7 +26,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// All at 0.
+    /// All counters at 0.
     pub fn new() -> Arc<Counters> {
         Arc::new(Counters {
             commits: Histogram::of_times(),
@@ -36,7 +36,7 @@ impl Counters {
         })
     }
 
-    /// Counts a group of so many records that was committed and published in this time.
+    /// Counts a group of this number of records, committed and published in this time.
     pub fn add_group(&self, records: usize, time: Duration) {
         self.commits.add_time(time);
         self.records.add(records as u64);
@@ -47,13 +47,13 @@ impl Counters {
         self.snapshots.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts segments that took the place of others.
+    /// Counts segments that replaced others.
     pub fn add_compactions(&self, segments: usize) {
         self.compactions
             .fetch_add(segments as u64, Ordering::Relaxed);
     }
 
-    /// What has been counted so far, together with what others count.
+    /// The counts so far, together with those of the other parts.
     pub fn read(
         &self,
         syncs: &Histogram,
@@ -74,25 +74,25 @@ impl Counters {
     }
 }
 
-/// What the engine has done since it was opened, and what it has to do.
+/// The work that the engine has done since it was opened, and the work that waits.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     /// Microseconds that each sync of a group of the log took, those of no-ops included.
     pub syncs: Distribution,
-    /// Microseconds from the writing of a group to where it could be seen.
+    /// Microseconds from the writing of a group until it was visible.
     pub commits: Distribution,
     /// Records in each group, no-ops aside.
     pub group_records: Distribution,
     /// Snapshots written.
     pub snapshots: u64,
-    /// Segments written in the place of others.
+    /// Segments that replaced others.
     pub compactions: u64,
     /// Batches and heavy searches that wait or run.
     pub jobs: usize,
-    /// How many of them may.
+    /// The greatest number of these.
     pub max_jobs: usize,
     /// Memory in bytes that waiting and running requests take.
     pub queued_bytes: usize,
-    /// How much of it they may take.
+    /// The most memory that they may take.
     pub max_queued_bytes: usize,
 }

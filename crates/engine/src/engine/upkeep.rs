@@ -1,6 +1,6 @@
-//! The thread that keeps the data folder in order: it writes snapshots when a part of the index has
-//! changed, when it has come to rest after a few changes, and at the end; it gives the space of
-//! deleted points back; and it goes through all records, looking for damage.
+//! The thread that maintains the data folder. It writes snapshots, when a part of the index has
+//! changed, after a few changes without a further one, and at the end. It compacts the log. It
+//! compares all records with their checksums, in search of damage.
 
 use std::{
     collections::HashSet,
@@ -25,42 +25,43 @@ use crate::{
 /// How often the thread looks whether there is something to do.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How often it does while there is too little room on the disk: who deletes waits for it.
+/// The same while there is too little space on the disk: deletes wait for compaction.
 const TICK_WHEN_SHORT: Duration = Duration::from_millis(100);
 
-/// Fewer changes are linked again in a second or two.
+/// Fewer changes than this are linked again within a second or two.
 const LEAST_CHANGES: u64 = 20_000;
 
-/// A snapshot is due once there is a change for every so many points: then all snapshots that a
-/// growing store ever writes take a few times the bytes of the last.
+/// A snapshot is due after one change for this number of points. Then all snapshots of a growing
+/// store together take a few times the bytes of the last one.
 const POINTS_PER_CHANGE: u64 = 2;
 
-/// Fewer changes than that are saved once nothing has changed for so long.
+/// Fewer changes than that are saved once nothing has changed for this time.
 const REST: Duration = Duration::from_secs(30);
 
-/// After a failure, the next attempt comes no sooner.
+/// The least time from a failure to the next attempt.
 const RETRY: Duration = Duration::from_mins(1);
 
-/// After one for want of room, which others may make at any time.
+/// The same after a failure for lack of disk space, which may be there again at any time.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 
-/// What is told while the disk has no room for snapshots.
+/// The reported failure while the disk has no space for snapshots.
 const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to make room: \
                            a restart builds the graphs anew";
 
-/// Records compared with their checksums at a time take so many bytes, and one record at most more.
+/// The bytes of records that are compared with their checksums at a time; the last record may
+/// exceed them.
 const SCRUB_BYTES: u64 = 32 << 20;
 
-/// The next come no sooner, however often the thread looks.
+/// The least time between two such steps.
 const SCRUB_PAUSE: Duration = Duration::from_millis(900);
 
-/// All records are gone through again after this time.
+/// The time from the end of one search for damage to the next.
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
-/// A round of giving slots back is hardly ever over sooner.
+/// A round of reclaiming slots hardly ever takes less.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// How often it looks whether segments that were replaced are still read.
+/// How often it looks whether replaced segments are still read.
 const WAIT: Duration = Duration::from_millis(10);
 
 /// The running thread.
@@ -83,7 +84,7 @@ impl Upkeep {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let failure = Arc::new(Mutex::new(None));
         let (saved, now) = (index.changes(), Instant::now());
-        // What this process has written itself can wait.
+        // Records that this process has written itself can wait.
         let scrub_from = match index.live() {
             0 => now + SCRUB_EVERY,
             _ => now,
@@ -133,7 +134,7 @@ impl Upkeep {
         lock(&self.failure).clone()
     }
 
-    /// Ends the thread, in the midst of compaction if need be, after a last snapshot.
+    /// Ends the thread after a last snapshot. A compaction under way is given up.
     pub fn stop(self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         drop(self.stop);
@@ -148,38 +149,38 @@ struct UpkeepThread {
     snapshots: Snapshots,
     counters: Arc<Counters>,
     is_stopped: Arc<AtomicBool>,
-    /// Changes in the last snapshot.
+    /// The number of changes that the last snapshot holds.
     saved: u64,
-    /// Changes at the last look, and since when there are no more.
+    /// The number of changes at the last look, and since when it is the same.
     seen: u64,
     seen_at: Instant,
-    /// When the next snapshot may be tried.
+    /// The earliest time of the next snapshot.
     save_from: Instant,
-    /// When anything may be.
+    /// The earliest time of any attempt.
     not_before: Instant,
-    /// Whether there was too little room on the disk when that was last looked at.
+    /// Whether there was too little space on the disk at the last look.
     is_short: bool,
-    /// Whether all snapshots were removed to make room, and none was written since.
+    /// Whether all snapshots were removed to free space, and none was written since.
     has_no_snapshot: bool,
-    /// What is to be compared with its checksum next, and when.
+    /// The next step of the search for damage, and its earliest time.
     scrub_next: Scrub,
     scrub_from: Instant,
-    /// Changes, refused deletes and damage when there was last found to be no space to give back.
+    /// The state of things when compaction last found nothing worth it.
     looked_at: Option<Looked>,
-    /// The numbers of segments that compaction cannot copy, as the record of a live point in them
-    /// is damaged.
+    /// The numbers of segments that compaction cannot copy, since the record of a live point in
+    /// them is damaged.
     uncopyable: HashSet<u32>,
-    /// Changes of what is known of damage when these were found.
+    /// The number of changes of the known damage when these were found.
     damage_seen: u64,
-    /// Compacted segments that are read already, and that the manifest does not name yet.
+    /// Compacted segments that readers use already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
     failure: Arc<Mutex<Option<String>>>,
 }
 
-/// Changes of the index, refused deletes, changes of what is known of damage.
+/// The numbers of changes of the index, of refused deletes, and of changes of the known damage.
 type Looked = (u64, u64, u64);
 
-/// How far the search for damage has come.
+/// The progress of the search for damage.
 #[derive(Clone, Copy)]
 enum Scrub {
     /// The slot whose record is next.
@@ -194,7 +195,7 @@ impl UpkeepThread {
             Ok(Ok(()) | Err(Error::Closed)) => None,
             Ok(Err(error)) => Some(error),
             Err(_) => {
-                // Else inserts and deletes would wait for good.
+                // Otherwise inserts and deletes would wait for ever.
                 drop(self.writer.run(Store::end_freeing_space));
                 Some(Error::Internal("the upkeep panicked".into()))
             }
@@ -222,7 +223,7 @@ impl UpkeepThread {
         saved
     }
 
-    /// What room there is goes to others first, while it is short.
+    /// While disk space is short, deletes and compaction come first.
     fn save_if_due(&mut self) -> Result<()> {
         if self.is_short || Instant::now() < self.save_from || !self.is_snapshot_due() {
             return Ok(());
@@ -255,8 +256,8 @@ impl UpkeepThread {
         self.scrub_from = now + pause;
     }
 
-    /// Where what is known of damage has changed, a segment that could not be copied may be now, and
-    /// headers beside a damaged record are looked at soon.
+    /// After a change of the known damage, compaction may be able to copy a segment that it could
+    /// not copy before, and the headers are searched soon: damage seldom comes alone.
     fn heed_damage(&mut self) {
         let changes = self.index.damage_changes();
         if changes == self.damage_seen {
@@ -282,7 +283,7 @@ impl UpkeepThread {
     }
 
     fn unsaved(&self) -> u64 {
-        // A graph that is given up takes its changes with it.
+        // The count falls when a graph is given up.
         self.index.changes().saturating_sub(self.saved)
     }
 
@@ -302,7 +303,7 @@ impl UpkeepThread {
         Ok(())
     }
 
-    /// Gives back the space of deleted points, if it pays.
+    /// Compacts the log, if it is worth it.
     fn compact(&mut self) -> Result<()> {
         let now = (
             self.index.changes(),
@@ -324,8 +325,8 @@ impl UpkeepThread {
         }
     }
 
-    /// Copies all that it pays to copy, and writes one snapshot before the old segments go: the one
-    /// before holds points whose vectors go with them.
+    /// Copies all stretches that are worth it, and writes one snapshot before the old segments are
+    /// removed: the snapshot before it holds points whose vectors are in them.
     fn compact_at_once(&mut self, now: Looked) -> Result<()> {
         if self.replacements.is_empty() {
             let uncopyable = self.uncopyable.clone();
@@ -366,10 +367,10 @@ impl UpkeepThread {
         made
     }
 
-    /// Copies one stretch after the other, in the room that is kept for that, and has its old
-    /// segments go at once. No snapshot is written: what there are have points whose vectors go,
-    /// which makes them worse, and not wrong. They go where there is not even room for a copy, or
-    /// for deletes, and nothing else is left to give.
+    /// Copies one stretch after the other in the reserve, and removes its old segments at once. No
+    /// snapshot is written. The old snapshots hold points whose vectors are removed: they become
+    /// less useful, but not wrong. If there is no space for a copy, or for deletes, snapshots are
+    /// removed, the oldest first.
     fn compact_one_by_one(&mut self, now: Looked) -> Result<()> {
         loop {
             let compacted = match self.copy_tight() {
@@ -385,7 +386,7 @@ impl UpkeepThread {
                 Err(error) => Err(error),
             };
             match compacted {
-                // The next is due as soon as there is room.
+                // The next snapshot is due as soon as there is space.
                 Ok(()) => self.saved = 0,
                 Err(Error::StorageFull) if self.remove_snapshot()? => {}
                 Err(error) => return Err(error),
@@ -393,7 +394,7 @@ impl UpkeepThread {
         }
     }
 
-    /// Copies the stretch that takes the least room, unless one is copied already.
+    /// Copies the stretch that takes the least space, unless one is copied already.
     fn copy_tight(&mut self) -> Result<()> {
         while self.replacements.is_empty() {
             let uncopyable = self.uncopyable.clone();
@@ -426,10 +427,10 @@ impl UpkeepThread {
         Ok(())
     }
 
-    /// Waits until no graph has a point whose vector goes.
+    /// Waits until no graph holds a point whose vector is about to be removed.
     fn clear_going(&self) -> Result<()> {
         let going = self.going();
-        // Deleted points that are still in a graph have their vectors there.
+        // Deleted points that are still in a graph need their vectors.
         while !self.wait_until(ROUND, |index| index.clear(&going))? {
             let (index, going) = (Arc::clone(&self.index), going.clone());
             self.writer.run(move |_| index.lend_copies(&going))?;
@@ -442,7 +443,7 @@ impl UpkeepThread {
         going.collect()
     }
 
-    /// Has the manifest name what was copied, and removes what it was copied from.
+    /// Makes the manifest name the copies, and removes the segments that they replace.
     fn replace(&mut self) -> Result<()> {
         let going = self.going();
         let replacements = std::mem::take(&mut self.replacements);
@@ -470,7 +471,7 @@ impl UpkeepThread {
         Ok(())
     }
 
-    /// Leaves a segment as it is, as a record in it cannot be copied; all others go on.
+    /// Excludes a segment from compaction, since a record in it cannot be copied.
     fn spare(&mut self, error: Error) {
         let Error::Damaged { path, offset, .. } = &error else {
             return;
@@ -499,7 +500,7 @@ impl UpkeepThread {
         })
     }
 
-    /// Waits until something is so, for some time; says whether it is.
+    /// Waits until `is_so` holds, for `time` at most. Returns whether it does.
     fn wait_until(&self, time: Duration, is_so: impl Fn(&Index) -> bool) -> Result<bool> {
         let start = Instant::now();
         while !is_so(&self.index) {

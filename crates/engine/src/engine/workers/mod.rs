@@ -28,7 +28,7 @@ pub trait Job: Send + Sync {
     /// The work that is left, in candidates of searches.
     fn work_left(&self) -> u64;
 
-    /// Goes on with a part for as long as the turn allows; answers whether the part is done.
+    /// Goes on with a part for as long as the turn allows. Returns whether the part is done.
     fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
 
     /// The memory that the job and its results take.
@@ -52,15 +52,15 @@ struct Shared {
     budget: Arc<Budget>,
 }
 
-/// What a thread does of one part before it looks what is next.
+/// The work that a thread does on one part before it looks for the next one.
 pub struct Turn<'a> {
     shared: &'a Shared,
     running: &'a Running,
 }
 
 impl Turn<'_> {
-    /// Whether to go on after so much work: until nobody wants the job any more, or a while has
-    /// passed and another job waits.
+    /// Whether to go on after this much work, in candidates. Not if the job was given up, or if the
+    /// turn is long enough and another job waits.
     #[must_use]
     pub fn goes_on(&self, work: u64) -> bool {
         let is_over = || work >= TURN_WORK && self.shared.lock().has_other(self.running.ticket);
@@ -90,13 +90,13 @@ impl Workers {
         })
     }
 
-    /// How many threads work.
+    /// The number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.count
     }
 
-    /// How many jobs wait or run, and how many may.
+    /// The number of jobs that wait or run, and the greatest number.
     pub fn jobs(&self) -> (usize, usize) {
         (self.shared.lock().len(), MAX_JOBS)
     }
@@ -112,8 +112,9 @@ impl Workers {
         }
     }
 
-    /// Gives up a job that nobody waits for any more. What has not begun never will, and its place
-    /// in the queue is free; what is under way ends soon. Nothing, where the job has ended.
+    /// Gives up a job that nobody waits for any more. Parts that have not begun never will, and
+    /// their place in the queue is free. Parts under way end soon. Does nothing if the job has
+    /// ended.
     pub fn abandon(&self, ticket: Ticket) {
         let mut queue = self.shared.lock();
         let ended = queue.cut(ticket);
@@ -123,8 +124,8 @@ impl Workers {
         }
     }
 
-    /// Ends the threads, each soon: whoever closes has let its clients finish before, and nobody
-    /// waits for the rest. Jobs that are not done are refused, and later ones.
+    /// Ends the threads soon: the caller has let its clients finish before. Jobs that are not done,
+    /// and later ones, are refused.
     pub fn stop(&self) {
         let mut queue = self.shared.lock();
         let ended = queue.stop();
@@ -183,7 +184,7 @@ impl Shared {
             let stopped = queue.is_stopped();
             drop(queue);
             if let Some(running) = ended {
-                // Whoever waits for the job can do no more about a panic in its own callback.
+                // A panic in the callback of the job is its own affair.
                 drop(catch_unwind(AssertUnwindSafe(|| {
                     running.job.finish(running.outcome(stopped));
                 })));

@@ -12,20 +12,21 @@ use std::{
 use super::{Job, TURN_WORK};
 use crate::{Error, Result, engine::budget::Reservation};
 
-/// Jobs that wait or run at one time: beyond it the answer is "overloaded", at once.
+/// The greatest number of jobs that wait or run. Further ones are refused as overload.
 pub const MAX_JOBS: usize = 256;
 
-/// Of those, one in so many is for jobs of little work alone: they are done soon, whatever else
-/// waits, and are not to be refused because of it.
+/// One in this number of places is for jobs of little work alone: they are done soon whatever else
+/// waits, so other jobs must not cause their refusal.
 pub const SMALL_SHARE: usize = 8;
 
-/// Candidates of searches of a job of little work.
+/// The most candidates that a job of little work has.
 pub const LITTLE_WORK: u64 = 4 * TURN_WORK;
 
-/// Every so many turns the oldest job is next, however much of it is left, so that none starves.
+/// Every turn of this number goes to the oldest job, whatever work it has left, so that none
+/// starves.
 const FAIR_TURN: u64 = 4;
 
-/// Names a job for whoever may abandon it.
+/// Names a job, so that it can be abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
@@ -52,10 +53,10 @@ pub struct Queue {
     stopped: bool,
 }
 
-/// A job and how far it is.
+/// A job and its progress.
 struct Unfinished {
     running: Arc<Running>,
-    /// The first part that has had no turn.
+    /// The first part that has not had a turn.
     next: usize,
     /// Parts between two turns.
     paused: Vec<usize>,
@@ -67,7 +68,7 @@ pub struct Running {
     pub ticket: Ticket,
     pub job: Box<dyn Job>,
     pub panics: AtomicUsize,
-    /// Whether something was left undone because nobody waits for it or the threads should end.
+    /// Whether parts were left undone, since the job was abandoned or the threads should end.
     pub is_cut: AtomicBool,
     _memory: Reservation,
 }
@@ -118,7 +119,7 @@ impl Queue {
         ticket
     }
 
-    /// Gives up all jobs; answers those that have ended with it. Later ones are to be refused.
+    /// Gives up all jobs, and returns those that end at once. Later jobs must be refused.
     pub fn stop(&mut self) -> Vec<Arc<Running>> {
         self.stopped = true;
         let tickets: Vec<_> = self.unfinished.keys().copied().collect();
@@ -126,8 +127,9 @@ impl Queue {
         tickets.into_iter().filter_map(cut).collect()
     }
 
-    /// Gives up what has not begun of a job, or is between two turns, and has its threads stop.
-    /// Answers the job if that was its end: else the last thread that works on it finishes it.
+    /// Gives up the parts of a job that have not begun or are between two turns, and makes its
+    /// threads stop. Returns the job if it ends at once. Else the last thread that works on it
+    /// finishes it.
     pub fn cut(&mut self, ticket: Ticket) -> Option<Arc<Running>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.running.is_cut.store(true, Ordering::Relaxed);
@@ -137,7 +139,7 @@ impl Queue {
         self.note_done(ticket, waiting)
     }
 
-    /// Notes how a turn ended; answers the job if that was its end.
+    /// Notes how a turn ended. Returns the job if it ended with the turn.
     pub fn end_turn(&mut self, ticket: Ticket, part: usize, is_done: bool) -> Option<Arc<Running>> {
         let job = self.unfinished.get_mut(&ticket)?;
         if is_done || job.running.is_cut.load(Ordering::Relaxed) {
@@ -147,7 +149,7 @@ impl Queue {
         None
     }
 
-    /// Notes that so many parts of a job need no more turns; answers the job if none does.
+    /// Notes that this number of parts need no more turns. Returns the job if no part does.
     fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<Running>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.undone -= parts;
@@ -163,7 +165,7 @@ impl Queue {
         jobs.any(|(&other, job)| other != ticket && job.waits())
     }
 
-    /// The part that has the next turn, if any waits: of the job with the least work left.
+    /// The part that has the next turn, if any waits: one of the job with the least work left.
     pub fn next_part(&mut self) -> Option<(Arc<Running>, usize)> {
         let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
         let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());

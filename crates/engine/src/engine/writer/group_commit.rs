@@ -1,9 +1,8 @@
-//! The one thread that writes: it drains the queue, commits the requests as one group with one
-//! fsync, publishes them and answers everyone who waits. The fsync under way is the window in which
-//! the next group gathers.
+//! The one thread that writes. It drains the queue, commits the requests as one group with one
+//! fsync, publishes them, and answers them. The next group gathers during the fsync.
 //!
-//! Inserts for which the graphs have no room yet are set aside, and deletes pass them. Nobody can
-//! tell: the ids of points not yet acknowledged are known to nobody.
+//! If the tail of a graph is too long, inserts are set aside, and deletes overtake them. No client
+//! can notice it, since no client knows the id of a point before the acknowledgement.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -26,23 +25,25 @@ use crate::{
     sync::lock,
 };
 
-/// While a reserve is given away, inserts are refused for so long before there is looked again: to
-/// look whether there is room for it is to fill it, some ten mebibytes each time.
+/// While a reserve is in use, inserts are refused for this time before the store looks for space
+/// again: to look is to fill the reserve, some ten mebibytes each time.
 const FULL_PAUSE: Duration = Duration::from_millis(100);
 
 /// The last acknowledged record is proven by a no-op once the writer has been idle this long.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// Where the log ends is noted this often under writes without a pause: some syncs each time.
+/// How often the manifest notes the end of the log under writes without a pause. Each time takes
+/// some syncs.
 const NOTE_EVERY: Duration = Duration::from_secs(2);
 
-/// While inserts wait for room, the writer looks again after this time.
+/// While inserts wait for the graphs, the writer looks again after this time.
 const ROOM_WAIT: Duration = Duration::from_millis(5);
 
-/// A group takes in further requests up to this size, so that no write waits for a long one.
+/// A group that has reached this size takes no further requests, so that no write waits for a long
+/// one.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// So many deletes that wait for room are tried together.
+/// The number of deletes waiting for disk space that are tried together.
 const WAITING_TOGETHER: usize = 64;
 
 /// What the thread tells others of its store.
@@ -50,7 +51,7 @@ const WAITING_TOGETHER: usize = 64;
 pub struct Status {
     /// Why the store takes no more writes, if it does not.
     pub failure: Mutex<Option<String>>,
-    /// When an insert last found the disk full, unless one has found space since.
+    /// When an insert last found the disk full, unless a later one found space.
     pub full_at: Mutex<Option<Instant>>,
     /// How many times there was no space for deletes.
     pub refused_deletes: AtomicU64,
@@ -62,13 +63,13 @@ pub struct GroupCommit {
     index: Arc<Index>,
     counters: Arc<Counters>,
     status: Arc<Status>,
-    /// Inserts that wait for room, oldest first.
+    /// Inserts that wait for the graphs, oldest first.
     aside: VecDeque<Request>,
-    /// Deletes that wait for room on the disk, oldest first, while compaction makes some.
+    /// Deletes that wait for disk space while compaction frees some, oldest first.
     waiting: Vec<Request>,
-    /// When where the log ends was last noted.
+    /// When the manifest last noted the end of the log.
     noted_at: Instant,
-    /// When the store last had no room for an insert and its reserves.
+    /// When the store last had no space for an insert and its reserves.
     refused_at: Option<Instant>,
 }
 
@@ -104,13 +105,13 @@ impl GroupCommit {
         if let Some(done) = closing {
             let closed = self.store.close();
             let failed = lock(&self.status.failure).clone().map(Error::ReadOnly);
-            // Whoever closes has stopped waiting if the channel is gone.
+            // If the channel is closed, the caller has stopped waiting.
             drop(done.send(failed.map_or(closed, Err)));
         }
     }
 
-    /// Answers a group, and does what follows it. Breaks where no more can come, with whoever
-    /// closes, if anybody does.
+    /// Answers a group and does what follows it. Breaks if no more requests can come, with the
+    /// channel of the caller that closes, if there is one.
     fn take_turn(&mut self, queue: &Receiver<Request>) -> ControlFlow<Option<Sender<Result<()>>>> {
         let Some(first) = self.next(queue) else {
             self.finish();
@@ -122,7 +123,7 @@ impl GroupCommit {
         match next {
             None => {}
             Some(Next::Run(work)) => {
-                // A panic ends the channel of whoever waits.
+                // A panic closes the channel of the caller.
                 if catch_unwind(AssertUnwindSafe(|| work(&mut self.store))).is_err() {
                     self.note(&panicked());
                 }
@@ -136,8 +137,8 @@ impl GroupCommit {
         ControlFlow::Continue(())
     }
 
-    /// The request to begin the next group with: the oldest set aside once there is room, else what
-    /// comes next. None once nothing can come any more.
+    /// The request that begins the next group: the oldest one set aside once the graphs accept
+    /// inserts, else the next of the queue. None once the queue is closed.
     fn next(&mut self, queue: &Receiver<Request>) -> Option<Request> {
         loop {
             if !self.aside.is_empty() && self.index.accepts_inserts() {
@@ -160,8 +161,8 @@ impl GroupCommit {
         }
     }
 
-    /// Takes what waits into the group that `first` begins, up to a request that is not to write or
-    /// until the group is large enough; what there is no room for is set aside.
+    /// Gathers the group that `first` begins: waiting requests up to the first that is no write, or
+    /// until the group is large enough. Inserts that the graphs do not accept are set aside.
     fn gather(
         &mut self,
         first: Request,
@@ -196,7 +197,8 @@ impl GroupCommit {
         (group, None)
     }
 
-    /// Tries deletes again that wait for room: it may have been made by now, or nobody makes any.
+    /// Tries the deletes again that wait for disk space: there may be some now, or compaction has
+    /// ended.
     fn answer_waiting(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         while !waiting.is_empty() {
@@ -205,8 +207,8 @@ impl GroupCommit {
         }
     }
 
-    /// Writes what is set aside: at the end nobody waits for the graphs any more, and nobody makes
-    /// room.
+    /// Writes what is set aside, at the end: no request waits for the graphs any more, and no
+    /// compaction frees space.
     fn finish(&mut self) {
         for request in self.waiting.drain(..) {
             request.refuse(&Error::StorageFull);
@@ -226,7 +228,8 @@ impl GroupCommit {
         }
     }
 
-    /// What is noted cannot be lost unseen, or put back by an older copy, however long writes go on.
+    /// Notes the end of the log: groups before it cannot be lost, or replaced by an older copy,
+    /// without being noticed.
     fn note_groups_if_due(&mut self) {
         if self.noted_at.elapsed() < NOTE_EVERY || lock(&self.status.failure).is_some() {
             return;
@@ -257,7 +260,7 @@ impl GroupCommit {
             }
             *lock(&self.status.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
-            // There is space reserved for deletes alone.
+            // Deletes have a reserve.
             return self.answer(deletes);
         }
         if let Err(error) = &result {
@@ -338,7 +341,8 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Notes an error after which nothing can be written: some the store outlives.
+    /// Notes an error after which the store takes no more writes. A full disk and overload are
+    /// none.
     fn note(&self, error: &Error) {
         if !matches!(error, Error::StorageFull | Error::Overloaded(_)) {
             let mut failure = lock(&self.status.failure);

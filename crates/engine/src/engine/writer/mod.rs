@@ -25,11 +25,11 @@ use crate::{
     sync::lock,
 };
 
-/// How long a full disk is told of after the last insert that it refused: who is sent no more
-/// inserts because of that would not notice otherwise that there is room again.
+/// How long the engine reports a full disk after the last insert that it refused. A service that is
+/// sent no inserts because of the report would otherwise report it for ever.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
-/// What a waiting request takes beside its vectors and contents, about.
+/// About the memory that a waiting request takes beside its vectors and contents.
 const REQUEST_BYTES: usize = 256;
 
 /// The queue to the writer's thread.
@@ -85,14 +85,14 @@ impl Writer {
         }
     }
 
-    /// Has `work` done to the store between two groups, and waits for it.
+    /// Runs `work` on the store between two groups, and waits for its result.
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Result<T> {
         let (done, result) = channel();
         self.send(Request::Run(Box::new(move |store| {
-            // Whoever waits is there until the channel is closed.
+            // The caller waits until the channel is closed.
             drop(done.send(work(store)));
         })));
         result.recv().map_err(|_| Error::Closed)
@@ -103,12 +103,12 @@ impl Writer {
         lock(&self.status.failure).clone()
     }
 
-    /// Whether an insert found the disk full a short while ago, and none found room since.
+    /// Whether an insert found the disk full within the last minute, and no later one found space.
     pub fn is_full(&self) -> bool {
         lock(&self.status.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
     }
 
-    /// How many times the disk had no room for deletes either.
+    /// How many times the disk had no space for deletes either.
     pub fn refused_deletes(&self) -> u64 {
         self.status.refused_deletes.load(Ordering::Relaxed)
     }

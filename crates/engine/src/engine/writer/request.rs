@@ -1,4 +1,4 @@
-//! What is asked of the writer, and who is answered.
+//! The requests to the writer, and their answers.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -57,7 +57,7 @@ impl Batch {
     }
 }
 
-/// Who waits for a request, and is answered once, whatever becomes of it.
+/// The callback of a request, which is called exactly once, even after a panic.
 pub struct Waiting<T>(pub Option<Done<T>>);
 
 impl<T> Waiting<T> {
@@ -71,7 +71,7 @@ impl<T> Waiting<T> {
 impl<T> Drop for Waiting<T> {
     fn drop(&mut self) {
         if let Some(done) = self.0.take() {
-            // A panic got in the way of the answer. Another one here would end the process.
+            // A panic has prevented the answer. Another panic here would end the process.
             let answer = || done(Err(again(&panicked())));
             drop(catch_unwind(AssertUnwindSafe(answer)));
         }
@@ -95,7 +95,7 @@ pub enum Request {
     },
 }
 
-/// What another thread has done to the store between two groups.
+/// Work of another thread on the store, done between two groups.
 pub type Work = Box<dyn FnOnce(&mut Store) + Send>;
 
 /// What follows a group.
@@ -109,9 +109,9 @@ impl Request {
         match self {
             Request::Insert { done, .. } => done.answer(Err(again(error))),
             Request::Delete { done, .. } => done.answer(Err(again(error))),
-            // Whoever waits for the work learns from the end of its channel that it was not done.
+            // Dropping the work closes its channel, which tells the caller that it was not done.
             Request::Run(work) => drop(work),
-            // Whoever closes has stopped waiting if the channel is gone.
+            // If the channel is closed, the caller has stopped waiting.
             Request::Close { done } => drop(done.send(Err(again(error)))),
         }
     }
@@ -128,7 +128,8 @@ pub fn accept(group: Vec<Request>, found: Vec<bool>) {
                 done,
                 memory,
             } => {
-                // Given back first: who has its answer may count on the room for its next request.
+                // The memory is given back first: a client that has its answer may count on it for
+                // the next request.
                 drop((batch, memory));
                 done.answer(Ok(()));
             }
@@ -136,7 +137,7 @@ pub fn accept(group: Vec<Request>, found: Vec<bool>) {
                 drop(memory);
                 done.answer(Ok(found.next() == Some(true)));
             }
-            // Neither is ever part of a group.
+            // These are never part of a group.
             Request::Run(_) | Request::Close { .. } => {}
         }
     }
@@ -146,7 +147,7 @@ pub fn panicked() -> Error {
     Error::Internal("the writer panicked".into())
 }
 
-/// The same failure for another of those who wait for a group.
+/// A copy of the error, for another request of the group.
 pub fn again(error: &Error) -> Error {
     match error {
         Error::StorageFull => Error::StorageFull,
