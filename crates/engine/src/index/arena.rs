@@ -1,4 +1,5 @@
-//! The slots: where each point's record lies, when it became visible and when it was deleted.
+//! The arena: for each slot the place of the point's record, its id, its code, and the sequences of
+//! its insert and its delete.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,26 +18,25 @@ use crate::{
     vectors::{kernels, points::Points, quantize::Codes},
 };
 
-/// Words in an id.
+/// Words of an id.
 const ID: usize = 2;
 
-/// Stands in the place of an inverse norm when the vector is outside the range in which the
-/// single-precision kernels can be trusted.
+/// Stored instead of an inverse norm if single precision cannot rank the vector.
 const NEEDS_F64: f32 = f32::NAN;
 
-/// What a slot holds when an index begins with points from before.
+/// The content of a slot that is restored.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
     /// Nothing.
     Free,
     /// A point.
     Live(LivePoint),
-    /// A point that was deleted at a sequence and is still in a graph.
+    /// A point that was deleted at this sequence and is still in a graph.
     Dead(LivePoint, u64),
 }
 
 impl Slot {
-    /// Where the point is, if there is one.
+    /// The place of the point's record, if there is a point.
     pub fn location(&self) -> Option<Location> {
         match self {
             Slot::Free => None,
@@ -45,51 +45,52 @@ impl Slot {
     }
 }
 
-/// What was found on restoring slots.
+/// The outcome of restoring slots.
 #[derive(Debug, Default)]
 pub struct Restored {
-    /// How many hold a live point.
+    /// The number of live points.
     pub live: u64,
-    /// Those left to the double-precision kernels.
+    /// Slots of points that only double precision can rank.
     pub f64_only: Vec<u32>,
-    /// Those that hold nothing.
+    /// Slots that hold nothing.
     pub free: Vec<u32>,
 }
 
 /// Points by slot, written by one thread and read by any number without a lock.
 ///
-/// A slot is used again once its point is deleted and no reader is left who could know it: a reader
-/// holds a pin of an epoch from before it takes its view until it is done with what it found.
+/// A slot is used again once its point is deleted and no reader is left that may know it. A reader
+/// pins an epoch before it takes its view, and holds the pin until it has read what it found.
 pub struct Arena {
     segments: Arc<Segments>,
     /// Segment number in the upper half, offset of the vector in units of 64 bytes in the lower. A
-    /// walk by vectors asks for these all over the table: by themselves, many stay in the cache.
+    /// walk by vectors reads these all over the table: in a table of their own, many stay in the
+    /// cache.
     vectors: Table<AtomicU64>,
     /// Offset of the record in the upper half, bits of the inverse norm in the lower.
     records: Table<AtomicU64>,
-    /// When each point came and went.
+    /// The sequences of insert and delete.
     lives: Lives,
-    /// The ids: also in the records, but these lie far apart and are seldom in memory.
+    /// The ids. The records hold them too, but lie far apart and are seldom in memory.
     ids: Table<AtomicU64>,
-    /// The codes of the vectors, where walks go by them.
+    /// The codes of the vectors, if walks rank by them.
     codes: Option<Codes>,
-    /// Segment and block at which the vector pushed last ends.
+    /// Segment and block at which the last pushed vector ends.
     passed: AtomicU64,
     len: AtomicU32,
     live: AtomicU64,
     visible: AtomicU64,
-    /// `live` when `visible` became what it is, or less.
+    /// `live` at the time when `visible` last changed, or less.
     visible_live: AtomicU64,
-    /// Slots to use again, the next one last.
+    /// Free slots, the next one to use last.
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
-    /// A bit for each slot whose point every view contains: a walk asks that of each candidate,
-    /// and finds bits in the cache, lives seldom.
+    /// A bit for each settled slot. A walk asks for it at each candidate: bits are in the cache,
+    /// lives seldom.
     settled: Table<AtomicU64>,
-    /// Is held while a bit of `settled` changes.
+    /// Held while a bit of `settled` changes.
     settling: Mutex<()>,
-    /// A bit for each slot whose record is known to be what was written: by this process, or
-    /// compared with its checksum since.
+    /// A bit for each slot whose record is verified: this process wrote it, or has compared it with
+    /// its checksum.
     verified: Table<AtomicU64>,
 }
 
@@ -143,9 +144,9 @@ impl Arena {
         self.segments.vector(location.segment, location.vector)
     }
 
-    /// Lets go of what lies between a vector, which has been read, and the end of the one before. To
-    /// read a vector brings in what is around it, but of headers and contents nothing is read until
-    /// somebody asks for it.
+    /// Evicts the pages between a vector, which has been read, and the end of the vector before.
+    /// Reading a vector brings its surroundings into memory, but headers and contents are not
+    /// needed until a client asks for them.
     fn pass(&self, passed: u64, location: Location) {
         let (segment, from) = unpack(passed);
         if segment == location.segment {
@@ -156,7 +157,7 @@ impl Arena {
         }
     }
 
-    /// Makes room for so many slots at once, which is faster than one by one.
+    /// Reserves memory for this number of slots at once, which is faster than one by one.
     pub fn reserve(&self, slots: u32) -> Result<()> {
         let slots = slots as usize;
         for table in [&self.vectors, &self.records, &self.ids] {
@@ -171,8 +172,8 @@ impl Arena {
             .map_or(Ok(()), |codes| codes.reserve(slots))
     }
 
-    /// Puts points into slots of which nobody has heard yet and for which there is room. Several
-    /// threads may do so, each with slots of its own.
+    /// Puts points into slots that are reserved and that no reader knows yet. Several threads may
+    /// do it, each with slots of its own.
     pub fn restore(&self, first: u32, slots: &[Slot]) -> Result<Restored> {
         let mut restored = Restored::default();
         let mut passed = None;
@@ -209,7 +210,7 @@ impl Arena {
         Ok(restored)
     }
 
-    /// Makes the slots below `len`, which hold `live` points, those in use.
+    /// Ends the restoring: the slots below `len` are in use and hold `live` points.
     pub fn finish_restore(&self, len: u32, live: u64) {
         self.live.store(live, Ordering::Relaxed);
         self.len.store(len, Ordering::Release);
@@ -232,23 +233,23 @@ impl Arena {
         Ok(slot)
     }
 
-    /// Stores where the vector and the record of a point lie, and its norm.
+    /// Stores the places of the vector and the record of a point, and its norm.
     fn place(&self, slot: u32, [vector, record]: [u64; 2]) {
         self.vectors.get(slot).store(vector, Ordering::Relaxed);
         self.records.get(slot).store(record, Ordering::Relaxed);
     }
 
-    /// Tells where the record of the point in `slot` lies as well: both places can be read.
+    /// Changes the place of the record of the point in `slot`. Both places can be read.
     pub fn relocate(&self, slot: u32, location: Location) {
         let (_, norm) = unpack(self.records.get(slot).load(Ordering::Relaxed));
         let record = pack(location.record, norm);
         self.records.get(slot).store(record, Ordering::Relaxed);
         let vector = pack(location.segment, location.vector);
-        // Who finds the new place finds the segment that is there.
+        // A reader that finds the new place finds its segment too.
         self.vectors.get(slot).store(vector, Ordering::Release);
     }
 
-    /// Whether the record of the point in `slot` is known to be what was written.
+    /// Whether the record of the point in `slot` is verified.
     #[inline]
     pub fn is_verified(&self, slot: u32) -> bool {
         let (word, bit) = bit_of(slot);
@@ -263,7 +264,7 @@ impl Arena {
         }
     }
 
-    /// Notes that it is.
+    /// Notes that the record is verified.
     pub fn set_verified(&self, slot: u32) {
         let (word, bit) = bit_of(slot);
         self.verified.get(word).fetch_or(bit, Ordering::Relaxed);
@@ -277,14 +278,14 @@ impl Arena {
         })
     }
 
-    /// Stores the id of a point, before anybody can learn of its slot.
+    /// Stores the id of a point, before any reader can know its slot.
     fn name(&self, slot: u32, id: PointId) {
         for (word, half) in self.ids.row(slot).iter().zip(halves(&id)) {
             word.store(half, Ordering::Relaxed);
         }
     }
 
-    /// Stores the code of a vector before anybody can learn of its slot.
+    /// Stores the code of a vector, before any reader can know its slot.
     fn code(&self, slot: u32, vector: &[f32]) -> Result<()> {
         self.codes
             .as_ref()
@@ -300,7 +301,7 @@ impl Arena {
         Some(slot)
     }
 
-    /// The slots of points that every view from now on knows to be deleted and that are not free.
+    /// The slots of points that are deleted in every view from now on, and that are not free.
     pub fn dead(&self) -> Result<Vec<u32>> {
         let visible = self.visible();
         let mut dead = Vec::new();
@@ -313,7 +314,7 @@ impl Arena {
         Ok(dead)
     }
 
-    /// Gives slots of deleted points to those that come. Nobody may be able to find them any more.
+    /// Frees slots of deleted points. No reader may be able to find them any more.
     pub fn free_slots(&self, slots: &[u32]) -> Result<()> {
         let mut free = self.free();
         free.try_reserve(slots.len()).map_err(|_| no_memory())?;
@@ -326,7 +327,7 @@ impl Arena {
         Ok(())
     }
 
-    /// The number of slots that wait to be used again.
+    /// The number of free slots.
     #[must_use]
     pub fn free_len(&self) -> u32 {
         self.free_len.load(Ordering::Relaxed)
@@ -347,11 +348,11 @@ impl Arena {
         self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes that every view that there is or will be contains the points in these slots that were
-    /// inserted up to `sequence`, but for those deleted meanwhile.
+    /// Settles the points in these slots that were inserted up to `sequence`, unless they were
+    /// deleted meanwhile: every present and later view contains them.
     ///
-    /// The lock keeps a delete from coming between the look at the life and the bit: one that is not
-    /// seen here takes the bit back before it is published.
+    /// The lock excludes deletes between the check of the life and the change of the bit. A later
+    /// delete clears the bit before it is published.
     pub fn settle(&self, slots: &[u32], sequence: u64) {
         let _settling = self.settling();
         for &slot in slots {
@@ -366,41 +367,42 @@ impl Arena {
         self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets searches that start from now on see everything up to `sequence`.
+    /// Makes everything up to `sequence` visible to searches that begin from now on.
     pub fn publish(&self, sequence: u64) {
         let (before, live) = (self.visible_live.load(Ordering::Relaxed), self.live());
-        // Between the two there are as many as before or as now.
+        // Between the two stores a reader counts the points of before or of now.
         self.visible_live.store(live.min(before), Ordering::Relaxed);
         self.visible.store(sequence, Ordering::Release);
         self.visible_live.store(live, Ordering::Release);
     }
 
-    /// The sequence number up to which a search that starts now may look.
+    /// The sequence of a view that is taken now.
     #[must_use]
     pub fn visible(&self) -> u64 {
         self.visible.load(Ordering::Acquire)
     }
 
-    /// Slots that were ever in use.
+    /// The number of slots that were ever in use.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Points that are not deleted, as the writer counts them: ahead of what is visible.
+    /// The number of points that are not deleted, as the writer counts them, which may be ahead of
+    /// what is visible.
     #[must_use]
     pub fn live(&self) -> u64 {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// The sequence number up to which a search that starts now may look, and how many points it
-    /// sees: a number that may be too small for a moment, never too large.
+    /// The sequence of a view that is taken now, and the number of its points, which may be too
+    /// small for a moment, but never too large.
     #[must_use]
     pub fn visible_points(&self) -> (u64, u64) {
         loop {
             let sequence = self.visible();
             let live = self.visible_live.load(Ordering::Acquire);
-            // Who finds the number of a later sequence finds that sequence too.
+            // A reader that finds the number of a later sequence finds that sequence too.
             if self.visible() == sequence {
                 return (sequence, live);
             }
@@ -416,7 +418,7 @@ impl Arena {
         is_settled || self.lives.is_visible(slot, sequence)
     }
 
-    /// Whether the vector in `slot` is left to the double-precision kernels.
+    /// Whether only double precision can rank the vector in `slot`.
     #[inline]
     #[must_use]
     pub fn needs_f64(&self, slot: u32) -> bool {
@@ -424,7 +426,7 @@ impl Arena {
     }
 
     /// The vector in `slot` and its inverse norm, if a view taken at `sequence` contains the point
-    /// and single precision can rank it: what a scan asks of every slot.
+    /// and single precision can rank it. A scan asks this of every slot.
     #[inline]
     #[must_use]
     pub fn ordinary(&self, slot: u32, sequence: u64) -> Option<(&[f32], f32)> {
@@ -445,8 +447,7 @@ impl Arena {
         bytemuck::cast([0, 1].map(|half: usize| words[half].load(Ordering::Relaxed)))
     }
 
-    /// Starts to bring what an answer needs of the point in `slot` into the cache, besides its
-    /// vector.
+    /// Prefetches what an answer needs of the point in `slot`, beside its vector.
     #[inline]
     pub fn prefetch_hit(&self, slot: u32) {
         self.lives.prefetch(slot);
@@ -515,7 +516,7 @@ fn end_of(location: Location, vector: &[f32]) -> u64 {
     pack(location.segment, location.vector + blocks)
 }
 
-/// What the tables say of where a point lies, and of its norm.
+/// The words of the tables for the place of a point and its norm.
 fn words_of(location: Location, vector: &[f32]) -> [u64; 2] {
     let norm = if kernels::is_ordinary(vector) {
         kernels::inverse_norm(vector)

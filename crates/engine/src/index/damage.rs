@@ -1,5 +1,5 @@
-//! What is known of damage: each place once, for as long as it matters. That of a point's record
-//! does until the point is deleted, that of a file's headers until compaction has replaced the file.
+//! The known damage: each place once, for as long as it matters. Damage of a point's record matters
+//! until the point is deleted, damage of headers until compaction has replaced the file.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -14,22 +14,22 @@ use crate::{
     sync::MutexGuard,
 };
 
-/// So many places are kept at most; of more it is known that there are more.
+/// The most places that are kept. Of further ones it is only known that there are more.
 const MOST_KEPT: usize = 10_000;
 
-/// So many points and places are named at most.
+/// The most points and places that are named.
 const MOST_NAMED: usize = 16;
 
-/// Damage that was found since the start and is there still.
+/// Damage that was found since the start and still exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// A line for the log about each place, of which the first are named.
+    /// A line for the log about each of the first places.
     pub places: Vec<String>,
-    /// The points whose records are damaged: the first of them.
+    /// The first points whose records are damaged.
     pub points: Vec<PointId>,
-    /// How many points that are.
+    /// The number of points whose records are damaged.
     pub damaged_points: usize,
-    /// How many places in headers, which cost no answer, and which a start would refuse.
+    /// The number of damaged places in headers. They cost no answer, but a start would be refused.
     pub damaged_headers: usize,
 }
 
@@ -55,7 +55,7 @@ impl Known {
 }
 
 impl Index {
-    /// Damage that was found since the start and is there still, if there is any.
+    /// Damage that was found since the start and still exists, if there is any.
     #[must_use]
     pub fn damage(&self) -> Option<Damage> {
         let known = self.known_damage();
@@ -73,7 +73,7 @@ impl Index {
         })
     }
 
-    /// Grows with each place of damage that is found or that does not matter any more.
+    /// A number that grows with each place of damage that is found, or that ceases to matter.
     #[must_use]
     pub fn damage_changes(&self) -> u64 {
         self.known_damage().changes
@@ -120,7 +120,7 @@ impl Index {
             .map(|(id, _)| id)
     }
 
-    /// What is known, but for the records of points that were deleted: they are in no answer.
+    /// The known damage, without the records of points that were deleted: they are in no answer.
     fn known_damage(&self) -> MutexGuard<'_, Known> {
         let mut known = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.places.is_empty() {

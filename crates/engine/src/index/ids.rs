@@ -13,11 +13,12 @@ use crate::{
     sync::{RwLock, parallel},
 };
 
-/// Tables of their own, by a part of the hash. One that grows moves all that is in it while nobody
-/// can read it: as one table, two million ids were out of reach for almost a second.
+/// The number of parts, chosen by some bits of the hash. A table that grows moves all of its
+/// entries, and blocks its readers meanwhile: in one table, two million ids could not be read for
+/// almost a second.
 const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 256 };
 
-/// The slots of the live points by id. The ids themselves are in the arena, by slot.
+/// The slots of the live points by id. The arena holds the ids themselves, by slot.
 pub struct IdTable {
     parts: [RwLock<HashTable<u32>>; PARTS],
 }
@@ -31,7 +32,7 @@ impl Default for IdTable {
 }
 
 impl IdTable {
-    /// What `look` finds at the slot of the live point `id`, which is neither moved nor deleted
+    /// Calls `look` with the slot of the live point `id`, which is neither moved nor deleted
     /// meanwhile.
     pub fn get<T>(&self, id: &PointId, arena: &Arena, look: impl FnOnce(u32) -> T) -> Option<T> {
         let hash = hash(id);
@@ -42,7 +43,7 @@ impl IdTable {
             .map(|&slot| look(slot))
     }
 
-    /// Has `change` done to the slot of the live point `id` while nobody looks at it.
+    /// Calls `change` with the slot of the live point `id`, while no other thread looks at it.
     pub fn change<T>(
         &self,
         id: &PointId,
@@ -57,7 +58,7 @@ impl IdTable {
             .map(|&slot| change(slot))
     }
 
-    /// Enters a point whose id is new.
+    /// Adds a point, whose id is new.
     pub fn insert(&self, slot: u32, arena: &Arena) -> Result<()> {
         let hash_of = |&slot: &u32| hash(&arena.id(slot));
         let hash = hash_of(&slot);
@@ -68,8 +69,8 @@ impl IdTable {
         Ok(())
     }
 
-    /// Enters the live points among the slots below `len`, whose ids are all new. What this needs to
-    /// be told of a slot is whether its point lives.
+    /// Adds the live points among the slots below `len`, whose ids are all new. `is_live` says of a
+    /// slot whether its point lives.
     pub fn restore(
         &self,
         len: u32,
@@ -109,7 +110,7 @@ impl IdTable {
         entered.into_iter().collect()
     }
 
-    /// Strikes a point out and says which slot it has.
+    /// Removes a point and returns its slot.
     pub fn remove(&self, id: &PointId, arena: &Arena) -> Option<u32> {
         let hash = hash(id);
         let slots = self.part(hash).write();
@@ -118,7 +119,7 @@ impl IdTable {
         Some(slots.find_entry(hash, is_same).ok()?.remove().0)
     }
 
-    /// The table for a hash, by bits that the table itself does not go by: those at both ends.
+    /// The table for a hash, chosen by middle bits: the table itself uses those at both ends.
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
         &self.parts[part_of(hash)]
     }

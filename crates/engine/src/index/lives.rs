@@ -1,4 +1,4 @@
-//! When the point of each slot came and went, by sequence numbers.
+//! The life of the point in each slot: the sequences of its insert and its delete.
 
 use crate::{
     Result,
@@ -11,16 +11,16 @@ use crate::{
 
 /// Words of a slot's life.
 const LIFE: usize = 2;
-/// Sequence number of the insert: from here on the point is visible.
+/// The sequence of the insert: later views contain the point.
 const SEQUENCE: usize = 0;
-/// Sequence number of the delete, 0 while the point lives. 0 in no slot that is free: who finds
-/// that 0 has not synchronized with what is put into the slot next.
+/// The sequence of the delete, 0 while the point lives. Never 0 in a free slot: a reader that finds
+/// such a 0 has not synchronized with the point that comes into the slot next.
 const DELETED: usize = 1;
 
-/// Stands in the place of the insert's sequence number while a slot is free: no view contains it.
+/// Stored instead of the sequence of the insert while a slot is free: no view contains it.
 const FREE: u64 = u64::MAX;
 
-/// Sequence number of a delete that every view knows of.
+/// The sequence of a delete that every view knows.
 const BEFORE_ALL: u64 = 1;
 
 /// The lives of points by slot, written by one thread and read by any number without a lock.
@@ -32,24 +32,24 @@ impl Lives {
         Lives(Table::new(LIFE))
     }
 
-    /// Makes room for so many slots, to each of which a point has yet to come.
+    /// Reserves memory for this number of slots, which hold no points yet.
     pub fn ensure(&self, slots: usize) -> Result<()> {
         self.0.ensure(slots)
     }
 
-    /// Begins the life of the point in a slot of which nobody has heard yet.
+    /// Begins the life of a point in a slot that no reader knows yet.
     pub fn begin(&self, slot: u32, sequence: u64) {
         self.of(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
     }
 
-    /// Begins the life of the point that was put into a free slot.
+    /// Begins the life of a point in a free slot.
     ///
-    /// No reader takes it for part of a view older than `sequence`. Such a view is not older than
-    /// the deletion of the slot's last point: readers with older views had gone before the slot was
-    /// freed. A reader that still finds that deletion holds the slot for deleted. One
-    /// that finds 0 there has synchronized with the store of that 0, the last of all that is stored
-    /// of the point, and so finds `sequence`, which is beyond its view. And one whose view contains
-    /// `sequence` has synchronized with what published it, which follows all of that.
+    /// No view older than `sequence` contains it, for these reasons. Readers with views older than
+    /// the delete of the slot's last point had ended before the slot was freed. A reader that still
+    /// finds that delete sees a deleted slot. A reader that finds 0 there has synchronized with the
+    /// store of this 0, which is the last store for the point: it finds `sequence`, which is beyond
+    /// its view. A reader whose view contains `sequence` has synchronized with its publication,
+    /// which follows all of these stores.
     pub fn begin_again(&self, slot: u32, sequence: u64) {
         let life = self.of(slot);
         life[SEQUENCE].store(sequence, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl Lives {
         self.of(slot)[DELETED].store(sequence, Ordering::Release);
     }
 
-    /// Makes a slot free whose point has been deleted and can be found by nobody any more.
+    /// Frees a slot whose point was deleted and that no reader can find any more.
     pub fn free(&self, slot: u32) {
         let life = self.of(slot);
         debug_assert_ne!(
@@ -72,7 +72,7 @@ impl Lives {
         life[SEQUENCE].store(FREE, Ordering::Relaxed);
     }
 
-    /// Makes a slot free of which nobody has heard yet, like one whose point was deleted.
+    /// Makes a slot that no reader knows yet free, like one whose point was deleted.
     pub fn begin_free(&self, slot: u32) {
         self.end(slot, BEFORE_ALL);
         self.free(slot);
@@ -91,11 +91,11 @@ impl Lives {
         life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
     }
 
-    /// Whether the point in `slot` came up to `sequence` and has not been deleted at all.
+    /// Whether the point in `slot` was inserted up to `sequence` and is not deleted.
     pub fn lasts_since(&self, slot: u32, sequence: u64) -> bool {
         let life = self.of(slot);
-        // In this order: of a slot filled again, whoever finds the deletion gone finds its new
-        // sequence.
+        // In this order: a reader that finds no delete, since the slot was filled again, finds the
+        // new sequence.
         let is_deleted = life[DELETED].load(Ordering::Acquire) != 0;
         !is_deleted && life[SEQUENCE].load(Ordering::Relaxed) <= sequence
     }
@@ -120,7 +120,7 @@ impl Lives {
         self.of(slot)[SEQUENCE].load(Ordering::Relaxed)
     }
 
-    /// Starts to bring the life of the point in `slot` into the cache.
+    /// Prefetches the life of the point in `slot`.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         kernels::prefetch(self.of(slot));

@@ -46,25 +46,25 @@ use linking::{
     reclaim, settle,
 };
 
-/// Threads that read at one time without waiting for each other, with room to spare.
+/// The number of threads that read at one time without waiting for each other: more than there are.
 const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };
 
-/// What the index tells of one graph.
+/// The state of one graph.
 #[derive(Clone, Debug)]
 pub struct GraphStatus {
     /// The metric under which it is built.
     pub metric: Metric,
     /// Slots linked so far, of `slots`.
     pub linked: u32,
-    /// Slots to link in all.
+    /// The slots of the arena.
     pub slots: u32,
-    /// Whether it has once been as good as complete.
+    /// Whether it has caught up with the arena since it was begun.
     pub caught_up: bool,
-    /// Whether there is one: one that failed is built anew after a while.
+    /// Whether there is a graph. One that failed is built anew after a while.
     pub exists: bool,
-    /// How often it was given up because it failed.
+    /// How often it failed and was given up.
     pub failures: u32,
-    /// Why the last time.
+    /// The reason of the last failure.
     pub failure: Option<String>,
 }
 
@@ -72,16 +72,16 @@ pub struct GraphStatus {
 pub struct Index {
     arena: Arena,
     ids: IdTable,
-    /// Slots whose vectors the single-precision kernels cannot be trusted with.
+    /// Slots of points that only double precision can rank.
     f64_only: RwLock<Vec<u32>>,
-    /// By the numbers of their metrics.
+    /// Indexed by the numbers of the metrics.
     graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
     linker: linker::Signal,
     epochs: Epochs,
     reclaim: reclaim::Reclaim,
     settling: settle::Settling,
-    /// Inserts and deletes since the index began.
+    /// The number of inserts and deletes since the index began.
     written: AtomicU64,
     damage: Mutex<damage::Known>,
     params: Params,
@@ -152,19 +152,19 @@ impl Index {
         true
     }
 
-    /// The sequence and the place of the live point `id`, visible or not. Only the writer calls
-    /// this.
+    /// The sequence and the place of the live point `id`, whether it is visible yet or not. Only
+    /// the writer calls this.
     #[must_use]
     pub fn find(&self, id: &PointId) -> Option<(u64, Location)> {
         let find = |slot| (self.arena.sequence(slot), self.arena.location(slot));
         self.ids.get(id, &self.arena, find)
     }
 
-    /// Gives the place of the record of the point `id` to `read`, once it is visible; what is there
-    /// stays there meanwhile.
+    /// Calls `read` with the place of the record of the point `id`, if it is visible. The record
+    /// stays readable there meanwhile.
     pub fn with_location<T>(&self, id: &PointId, read: impl FnOnce(Location) -> T) -> Option<T> {
-        // Until the slot has led to the record, no other point may get it, and until that is read,
-        // its segment is not unmapped.
+        // The pin keeps the slot from getting another point, and the segment mapped, until the
+        // record is read.
         let _pin = self.epochs.pin();
         let locate = |slot| {
             let visible = self.arena.is_visible(slot, self.arena.visible());
@@ -190,8 +190,8 @@ impl Index {
             .filter(|(id, location)| self.is_at(id, *location))
     }
 
-    /// Has the live point `id` read from `to` if it is at `from`, and says whether it was. Only the
-    /// writer calls this.
+    /// Changes the place of the live point `id` to `to` if it is `from`, and returns whether it
+    /// was. Only the writer calls this.
     pub fn relocate(&self, id: &PointId, from: Location, to: Location) -> bool {
         let relocate = |slot| {
             let is_there = self.arena.location(slot) == from;
@@ -203,9 +203,9 @@ impl Index {
         self.ids.change(id, &self.arena, relocate) == Some(true)
     }
 
-    /// Has the slots of deleted points given back soon, however few there are, until no point that
-    /// is not reclaimed has its record in these segments; says whether that is so. Only live points
-    /// that were [relocated](Index::relocate) stay.
+    /// Makes rounds of reclaiming begin for any number of deleted points, until no point that is
+    /// not reclaimed has its record in these segments. Returns whether that is so. Live points must
+    /// have been [relocated](Index::relocate).
     pub fn clear(&self, segments: &[u32]) -> bool {
         let is_clear = self.arena.points_in(segments).next().is_none();
         self.reclaim.hurry(!is_clear);

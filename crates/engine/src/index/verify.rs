@@ -1,8 +1,8 @@
-//! Comparing records with their checksums before they count.
+//! Verifying records: comparing them with their checksums.
 //!
-//! At the start, of most records only the headers are: their vectors are ranked as they are found.
-//! But no point becomes part of an answer before all of its record is known to be what was written.
-//! That is found out once for each record; besides, all are gone through in the background.
+//! A start verifies only the headers of most records, and searches rank vectors as they are. But a
+//! point becomes part of an answer only after its whole record was verified, once in the life of
+//! the process. In the background, all records are verified again and again.
 
 use super::{Index, PointId};
 use crate::{
@@ -10,33 +10,34 @@ use crate::{
     store::{HeaderPlace, Location, StoredPoint},
 };
 
-/// Records whose headers and contents are let go together: those of a batch lie side by side.
+/// Records whose headers and contents are evicted together: those of a batch lie side by side.
 const PASSED_TOGETHER: usize = 16_384;
 
-/// What it takes to look whether there is a point, in bytes that could be read instead.
+/// The cost of a slot without a point, in bytes that could be read instead.
 const SLOT_BYTES: u64 = 64;
 
-/// How far a search for damage has come.
+/// The progress of a search for damage.
 #[derive(Clone, Copy, Debug)]
 pub struct Scrubbed {
-    /// The slot to go on with; 0 after the last.
+    /// The next slot; 0 after the last.
     pub next: u32,
-    /// The records that were compared.
+    /// The number of records that were verified.
     pub records: usize,
-    /// What that took.
+    /// The bytes that were read.
     pub bytes: u64,
 }
 
 impl Index {
-    /// Makes sure that the record of the point in `slot` is what was written. A pin is held, and the
-    /// slot holds a point that is visible under it.
+    /// Verifies the record of the point in `slot`, unless that was done before. The caller holds a
+    /// pin, and the point is visible under it.
     pub(super) fn verify(&self, slot: u32) -> Result<()> {
         if self.arena.is_verified(slot) {
             return Ok(());
         }
-        // Read without a lock, the place may be half old and half new, if the point is just moved.
+        // Without a lock, the place may be half old and half new, if compaction is just moving the
+        // point.
         if self.compare(slot).is_err() {
-            // One deleted meanwhile is not moved any more.
+            // A point that was deleted meanwhile is not moved any more.
             self.compare_in_place(slot)
                 .unwrap_or_else(|| self.compare(slot))
                 .map_err(|error| self.name(self.arena.id(slot), error))?;
@@ -45,12 +46,12 @@ impl Index {
         Ok(())
     }
 
-    /// Compares the records of the live points in the slots from `first` on with their checksums,
-    /// whatever is known of them, until they take `bytes` or `is_stopped` says so between two. What
-    /// is found is [noted](Index::damage).
+    /// Verifies the records of the live points in the slots from `first` on, again if they were
+    /// verified before, until they take `bytes`, or `is_stopped` holds between two. Damage is
+    /// [noted](Index::damage).
     ///
-    /// To read a record brings its header and its content into memory, which hardly anybody asks
-    /// for: they are let go again.
+    /// Reading a record brings its header and its content into memory, which are seldom needed:
+    /// they are evicted again.
     pub fn scrub(&self, first: u32, bytes: u64, is_stopped: impl Fn() -> bool) -> Scrubbed {
         let slots = self.arena.slots();
         let _pin = self.epochs.pin();
@@ -67,7 +68,7 @@ impl Index {
                 done.bytes += length;
             }
             done.next += 1;
-            // To look at a slot without a point takes time, too.
+            // A slot without a point takes time too.
             done.bytes += SLOT_BYTES;
             if read.len() == PASSED_TOGETHER {
                 self.arena.segments().let_go_beside_vectors(&read);
@@ -81,8 +82,8 @@ impl Index {
         done
     }
 
-    /// Compares the record of the point in `slot`, if one lives there, and says where it is and how
-    /// many bytes it takes.
+    /// Verifies the record of the point in `slot`, if it lives, and returns its place and its
+    /// bytes.
     fn scrub_slot(&self, slot: u32) -> Option<(Location, u64)> {
         let id = self.arena.id(slot);
         let compare = |slot| (self.arena.location(slot), self.compare(slot));
@@ -131,7 +132,7 @@ impl Index {
         read.map_err(|error| self.name(*id, error))
     }
 
-    /// Notes damage of the record of a point, and has the error name it.
+    /// Notes damage of the record of a point, and adds the id of the point to the error.
     fn name(&self, id: PointId, error: Error) -> Error {
         let error = error.about(&id);
         self.note_damage(&error, Some(id));

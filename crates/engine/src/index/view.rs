@@ -1,26 +1,26 @@
-//! What a search sees.
+//! The view of a search.
 
 use super::{Index, linking::activity::Running};
 use crate::sync::epoch::Pin;
 
-/// The points that searches see: those of one moment, whatever is written meanwhile.
+/// The points of one moment, whatever is written meanwhile.
 pub struct View<'i> {
     pub(super) index: &'i Index,
     pub(super) _running: Running<'i>,
-    /// Whatever slot a search meets, no point that comes later gets it before the view is dropped.
+    /// Until the view is dropped, no slot that a search may meet gets another point.
     pub(super) _pin: Pin<'i>,
     pub(super) sequence: u64,
     pub(super) slots: u32,
-    /// Points that it contains, or fewer.
+    /// The number of points that the view contains, or less.
     pub(super) live: u64,
 }
 
 impl Index {
-    /// What a search that starts now sees.
+    /// The view of a search that begins now.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         let (running, pin) = (self.enter(), self.epochs.pin());
-        // The sequence first: every point that it contains then has its slot.
+        // The sequence is read first: then every point of the view has its slot.
         let (sequence, live) = self.arena.visible_points();
         View {
             index: self,

@@ -1,27 +1,27 @@
-//! Who searches right now, so that work in the background can leave a core to them.
+//! Whether searches run now, so that background work can leave a core to them.
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
-/// A stream of searches with pauses up to this long counts as one that goes on. Longer, and work
-/// in the background would stand still for a client that asks now and then; shorter, and each
-/// search of one that asks ten times a second would find all cores taken.
+/// Searches with pauses of at most this time count as one stream. With a longer time, background
+/// work would stop for a client that searches now and then. With a shorter one, each search of a
+/// client that searches ten times a second would find all cores busy.
 pub(crate) const GRACE: Duration = Duration::from_millis(100);
 
-/// Threads that search are few: with as many lanes hardly any two of them share one.
+/// The number of lanes. Threads that search are few, so two of them hardly ever share a lane.
 const LANES: usize = 64;
 
-/// The searches and gets that run, and when the last one ended. All of it is advice: nothing but
-/// the choice of who works when rests on it, so no order between threads is asked for.
+/// The searches and gets that run, and when the last one ended. All of it is advice: only the
+/// choice of which thread works depends on it, so relaxed atomics do.
 pub(crate) struct Activity {
     started: Instant,
     lanes: [Lane; LANES],
 }
 
-/// What the threads of one lane do. Two cache lines of its own, as processors fetch lines in
-/// pairs: threads that search do not take each other's.
+/// The searches of the threads of one lane. It has two cache lines of its own, as processors fetch
+/// lines in pairs: so threads that search share no cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Lane {
@@ -58,7 +58,7 @@ impl Activity {
         self.lanes.iter().any(Lane::is_running)
     }
 
-    /// Whether no search runs and none has for the time of grace.
+    /// Whether no search runs, and none has for [`GRACE`].
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet_at(self.now_ms())
     }

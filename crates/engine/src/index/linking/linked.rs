@@ -1,5 +1,5 @@
-//! A graph that follows the arena: several threads link the slots in the order in which they are
-//! filled, and those that are not linked yet are known, so that a search can rank them besides.
+//! A graph that follows the arena. Several threads link the slots in the order in which they are
+//! filled. The tail, the slots that are not linked yet, is known, so that searches can rank it too.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,51 +17,51 @@ use crate::{
     },
 };
 
-/// Slots that a thread takes at a time: few, so that the tail behind a running insert stays short.
+/// The number of slots that a thread claims at a time: few, so that the tail stays short.
 const CHUNK_SLOTS: u32 = 16;
 
 /// A graph counts as caught up once its tail is no longer than this.
 const CAUGHT_UP_SLOTS: u32 = 1024;
 
-/// A graph and how far it has followed the arena.
+/// A graph and its progress through the arena.
 pub struct LinkedGraph {
     /// The graph itself.
     pub graph: Graph,
     progress: Mutex<Progress>,
     watermark: AtomicU32,
-    /// A bit for each slot that is used again and not linked: searches read them without a lock.
+    /// A bit for each slot that was refilled and is not linked. Searches read them without a lock.
     marks: Table<AtomicU64>,
-    /// The number of times that such slots were used again.
+    /// The number of refilled slots so far.
     refilled: AtomicU32,
     caught_up: AtomicBool,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// The first slot that has not been claimed in its turn.
+    /// The first slot that has not been claimed.
     next: u32,
-    /// Where the claims of such slots begin that are not finished.
+    /// The first slots of the claims that are not finished.
     under_way: Vec<u32>,
-    /// Slots below `next` that hold another point by now.
+    /// Refilled slots below `next`.
     refilled: VecDeque<u32>,
-    /// How many times each of them, and of those claimed and not finished, is used again.
+    /// How many times each of them, claimed ones included, was refilled and is not linked.
     marked: HashMap<u32, u32>,
 }
 
-/// How far a graph has come while nobody links.
+/// The progress of a graph while no thread links.
 #[derive(Clone, Copy, Debug)]
 pub struct Progressed {
-    /// The first slot that has not had its turn.
+    /// The first slot that is not linked, refilled slots aside.
     pub next: u32,
-    /// Whether the graph has once been as good as complete.
+    /// Whether the graph has caught up.
     pub caught_up: bool,
 }
 
-/// Slots that a thread has taken to link.
+/// Slots that a thread has claimed to link.
 pub enum Claim {
-    /// The next ones in turn.
+    /// The next slots in order.
     Next(Range<u32>),
-    /// Slots that are used again.
+    /// Refilled slots.
     Refilled(Vec<u32>),
 }
 
@@ -76,12 +76,12 @@ impl Claim {
     }
 }
 
-/// The slots that may not be linked yet.
+/// The tail: slots that may not be linked yet.
 #[derive(Debug, Default)]
 pub struct Tail {
-    /// Those whose turn is still to come.
+    /// The slots from the watermark on.
     pub next: Range<u32>,
-    /// Those that are used again, in order.
+    /// Refilled slots below it, in order.
     pub refilled: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl LinkedGraph {
         LinkedGraph::restored(Graph::new(metric, params), progressed)
     }
 
-    /// A graph from before, whose links are of an arena that is restored the same.
+    /// A graph of a snapshot, over an arena that is restored with the same slots.
     #[must_use]
     pub fn restored(graph: Graph, progressed: Progressed) -> Self {
         let Progressed { next, caught_up } = progressed;
@@ -127,7 +127,7 @@ impl LinkedGraph {
         }
     }
 
-    /// How far the graph has come. Nobody links at this time.
+    /// The progress of the graph. No thread may link meanwhile.
     #[must_use]
     pub fn progressed(&self) -> Progressed {
         Progressed {
@@ -136,13 +136,13 @@ impl LinkedGraph {
         }
     }
 
-    /// Counts as being built again, for all that it has to catch up with.
+    /// Makes the graph count as not caught up, if its tail is long.
     pub fn fall_behind(&self) {
         self.caught_up.store(false, Ordering::Release);
     }
 
-    /// Hears that a slot holds a new point. Slots that have had no turn yet will come to it; the
-    /// others are queued. Only the writer calls this, before it publishes the point.
+    /// Notes that a slot holds a new point. Slots behind the watermark are queued, the others come
+    /// in their order. Only the writer calls this, before it publishes the point.
     pub fn follow(&self, slot: u32) -> Result<()> {
         let mut progress = self.progress();
         if slot < progress.next {
@@ -156,8 +156,8 @@ impl LinkedGraph {
         Ok(())
     }
 
-    /// Takes the next slots to link, of an arena of `len` slots. Whoever takes them links them and
-    /// then calls `finish`.
+    /// Claims the next slots to link, of an arena of `len` slots. The caller links them and then
+    /// calls `finish`.
     pub fn claim(&self, len: u32) -> Option<Claim> {
         let mut progress = self.progress();
         if !progress.refilled.is_empty() {
@@ -239,7 +239,7 @@ impl LinkedGraph {
         next.saturating_add(self.refilled.load(Ordering::Acquire))
     }
 
-    /// Whether the graph has once been as good as complete: from then on its tail is kept short.
+    /// Whether the graph has caught up. From then on its tail is kept short.
     #[must_use]
     pub fn caught_up(&self) -> bool {
         self.caught_up.load(Ordering::Acquire)

@@ -1,4 +1,4 @@
-//! The threads that link new points into the graphs, behind the back of readers and writer.
+//! The threads that link new points into the graphs, in the background.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,11 +21,11 @@ pub(crate) const MAX_TAIL_SLOTS: u32 = 20_000;
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// While slots are being given back or points settle, a thread looks again after this time whether a
-/// search that that waits for has ended.
+/// While a round of reclaiming or settling waits for an epoch, a thread looks again after this
+/// time.
 const EPOCH_WAIT: Duration = Duration::from_millis(1);
 
-/// A thread that panicked, and may do so again at once, rests for this time.
+/// A thread that panicked rests for this time, since it may panic again at once.
 const REST: Duration = Duration::from_secs(1);
 
 /// Wakes the linking threads when there is work, and makes them pause.
@@ -33,9 +33,9 @@ const REST: Duration = Duration::from_secs(1);
 pub(crate) struct Signal {
     state: Mutex<Threads>,
     changed: Condvar,
-    /// The threads shall end or pause, or need not pause any more.
+    /// Signals that the threads shall end or pause, or need not pause any more.
     called: Condvar,
-    /// Another thread has paused or ended.
+    /// Signals that a thread has paused or ended.
     parked: Condvar,
 }
 
@@ -43,13 +43,13 @@ pub(crate) struct Signal {
 struct Threads {
     is_stopped: bool,
     is_pausing: bool,
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     running: usize,
-    /// Those of them that pause.
+    /// The number of these that pause.
     parked: usize,
 }
 
-/// As long as this lives, nothing is linked and no slot is given back.
+/// As long as this lives, nothing is linked and no slot is freed.
 pub struct Pause<'s>(&'s Signal);
 
 impl Drop for Pause<'_> {
@@ -78,13 +78,13 @@ impl Signal {
         self.state().is_stopped
     }
 
-    /// Whether a pause is wanted: then no round of giving slots back begins.
+    /// Whether a pause is wanted. Then no round of reclaiming begins.
     pub(crate) fn is_pausing(&self) -> bool {
         self.state().is_pausing
     }
 
-    /// Has the threads pause, each after what it is at; a round of giving slots back is finished
-    /// before. One pause at a time.
+    /// Pauses the threads, each after its present piece of work. A round of reclaiming is finished
+    /// first. One pause at a time.
     fn pause(&self) -> Pause<'_> {
         let mut state = self.state();
         state.is_pausing = true;
@@ -99,7 +99,7 @@ impl Signal {
         Pause(self)
     }
 
-    /// Pauses for as long as is wanted.
+    /// Pauses until the pause ends.
     fn park(&self) {
         let mut state = self.state();
         state.parked += 1;
@@ -113,7 +113,7 @@ impl Signal {
         state.parked -= 1;
     }
 
-    /// Waits for a change, or a little while.
+    /// Waits for a signal, or a little while.
     fn wait(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {
@@ -121,9 +121,9 @@ impl Signal {
         }
     }
 
-    /// Waits that long, or until the threads should end or pause: whoever has to leave the work to
-    /// others need not hear of each claim that they finish. While they finish a round of giving
-    /// slots back, before a pause, it waits for less.
+    /// Waits for this time, or until the threads should end or pause. A thread that leaves the work
+    /// to others need not hear of each claim that they finish. While they finish a round of
+    /// reclaiming before a pause, it waits for less.
     fn rest(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {
@@ -133,7 +133,7 @@ impl Signal {
     }
 }
 
-/// A linking thread, of which nobody waits for anything once this is dropped: whatever ends it.
+/// A linking thread, which counts as ended once this is dropped, whatever ends it.
 struct Thread(Arc<Index>);
 
 impl Thread {
@@ -150,17 +150,17 @@ impl Drop for Thread {
     }
 }
 
-/// When a linking thread works: bulk work may take all cores, but leaves one to searches while there
+/// When a linking thread works: linking may use all cores, but leaves one to searches while there
 /// are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Whenever there is work.
     Always,
-    /// While it is quiet. What it has claimed it finishes all the same: a claim that waits would
-    /// hold up the watermark, and with it inserts.
+    /// While there are no searches. It finishes what it has claimed nevertheless: a claim that
+    /// waits would hold up the watermark, and with it inserts.
     WhenQuiet,
-    /// Whenever there is work, but where the one core is shared, each point gives way to searches
-    /// that it has interrupted.
+    /// Whenever there is work, on the only core: it yields between two points to a search that it
+    /// has interrupted.
     GivingWay,
 }
 
@@ -180,7 +180,7 @@ impl Turn {
         self != Turn::WhenQuiet || activity.is_quiet()
     }
 
-    /// Is called between two points.
+    /// Called between two points.
     fn pause(self, activity: &Activity) {
         if self == Turn::GivingWay && activity.is_running() {
             thread::yield_now();
@@ -215,7 +215,7 @@ impl Linker {
         })
     }
 
-    /// Ends the threads, each after the slot it is at.
+    /// Ends the threads, each after its present slot.
     pub fn stop(self) {
         self.index.linker.stop();
         for thread in self.threads {
@@ -226,12 +226,12 @@ impl Linker {
 }
 
 impl Index {
-    /// Has the linking threads pause until what this returns is dropped.
+    /// Pauses the linking threads until the result is dropped.
     pub fn pause_linking(&self) -> Pause<'_> {
         self.linker.pause()
     }
 
-    /// Gives up all that is half done: nobody knows how far a thread had come with it.
+    /// Gives up all work under way, since it is not known how far a thread had come.
     fn start_over(&self, reason: &str) {
         for graph in &self.graphs {
             if let Some(linked) = graph.current() {
@@ -242,7 +242,7 @@ impl Index {
         self.abandon_settling();
     }
 
-    /// Whether no graph that had caught up has fallen too far behind to take more points.
+    /// Whether the tails of all graphs that have caught up are short enough for more points.
     pub fn accepts_inserts(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
             linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
@@ -264,7 +264,7 @@ fn run(index: &Index, turn: Turn) {
     }
 }
 
-/// Does what there is to do, or waits a little while.
+/// Does one piece of work, or waits a little while.
 fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
     if index.linker.is_pausing() && !index.reclaim.is_under_way() {
         return index.linker.park();
@@ -277,7 +277,7 @@ fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
     }
     let waits_for_epoch = index.reclaim.is_under_way() || index.settling.is_under_way();
     if !waits_for_epoch {
-        // It may be long before there is more to do.
+        // The next piece of work may come after a long time.
         *scratch = Scratch::new();
     }
     index
@@ -285,8 +285,8 @@ fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
         .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
 }
 
-/// Links the slots of one claim, notes which points all searches see, and does one piece of giving
-/// slots back. Says whether there was anything to do: none waits until the others are through.
+/// Links the slots of one claim, settles points, and does one piece of reclaiming. Returns whether
+/// there was anything to do. No thread waits for the others.
 pub(crate) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
@@ -327,7 +327,7 @@ fn link(
         graph.fail(linked, reason);
     }
     if !graph.is_current(linked) {
-        // To searches that are on the graph, what it lacks stays in its tail.
+        // For searches in the graph, the points that it lacks stay in its tail.
         return;
     }
     linked.finish(slots, index.arena.slots());
@@ -342,7 +342,8 @@ fn insert_all(
     slots: &Claim,
     scratch: &mut Scratch,
 ) -> Result<()> {
-    // From before a point is found to live until it is linked: giving slots back waits for it.
+    // Pinned from before the point is found to live until it is linked, so that reclaiming waits
+    // for it.
     let _pin = index.epochs.pin();
     if !graph.is_current(linked) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The life of the graph of a metric: begun when the metric is first asked for, kept up from then
-//! on.
+//! The graph of a metric: begun when a search first asks for it, and kept up with the arena from
+//! then on.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -13,10 +13,10 @@ use crate::{
     sync::{RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-/// A graph that failed is begun again after this time, then after twice as long with each failure.
+/// The time after which a graph that failed is begun again. It doubles with each failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The time is doubled so often at most: a graph that always fails costs a build each 17 minutes.
+/// The most doublings: a graph that always fails costs a build every 17 minutes.
 const MOST_DOUBLINGS: u32 = 10;
 
 /// The graph that answers searches under a metric, or none yet.
@@ -29,10 +29,10 @@ pub struct MetricGraph {
 #[derive(Default)]
 struct GraphState {
     current: Option<Arc<LinkedGraph>>,
-    /// When to begin it again, while there is none because it failed.
+    /// When to begin the graph again, after it failed.
     retry_at: Option<Instant>,
     failures: u32,
-    /// Why it failed last.
+    /// The reason of the last failure.
     failure: Option<String>,
 }
 
@@ -60,8 +60,9 @@ impl MetricGraph {
         self.metric
     }
 
-    /// The graph to search, if there is one. Whoever walks it holds a pin from before this call: it
-    /// may be given up at any time, and no slot that it holds gets another point until the pin ends.
+    /// The graph to search, if there is one. A thread that walks it holds a pin from before this
+    /// call: the graph may be given up at any time, and no slot in it gets another point until the
+    /// pin ends.
     #[must_use]
     pub fn current(&self) -> Option<Arc<LinkedGraph>> {
         self.read().current.clone()
@@ -75,7 +76,8 @@ impl MetricGraph {
         current.is_some_and(|current| std::ptr::eq(current, linked))
     }
 
-    /// Begins the graph if there is none; true if it did. One that failed has to wait.
+    /// Begins the graph if there is none, and returns whether it did. A graph that failed has to
+    /// wait.
     pub fn want(&self) -> bool {
         let mut state = self.write();
         if state.current.is_some() || state.retry_at.is_some() {
@@ -85,7 +87,7 @@ impl MetricGraph {
         true
     }
 
-    /// Begins a graph anew that failed, once it has waited.
+    /// Begins a graph that failed again, once it has waited.
     pub fn retry(&self, now: impl Fn() -> Instant) {
         let is_due = |state: &GraphState| state.retry_at.is_some_and(|at| at <= now());
         if is_due(&self.read()) {
@@ -96,12 +98,12 @@ impl MetricGraph {
         }
     }
 
-    /// Takes over a graph from before, as the one to search and keep up.
+    /// Takes the graph of a snapshot as the one to search and keep up.
     pub fn adopt(&self, linked: Arc<LinkedGraph>) {
         self.write().current = Some(linked);
     }
 
-    /// Gives up a graph, unless that was done already: searches scan until another is built.
+    /// Gives up a graph, unless that was done before. Searches scan until another is built.
     pub fn fail(&self, linked: &LinkedGraph, reason: String) {
         let mut state = self.write();
         let current = state.current.as_deref();
@@ -116,7 +118,7 @@ impl MetricGraph {
         }
     }
 
-    /// How often the graph was given up, and why the last time.
+    /// How often the graph was given up, and the last reason.
     #[must_use]
     pub fn failures(&self) -> (u32, Option<String>) {
         let state = self.read();

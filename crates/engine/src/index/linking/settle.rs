@@ -1,7 +1,8 @@
-//! Which points every search sees, so that walks need not look when each came and went.
+//! Settling points: noting which points every view contains, so that walks need not compare
+//! sequences.
 //!
-//! A point that a linking thread has linked is settled once no view is left from before its insert.
-//! The threads gather such points, wait for an epoch, and note them in the arena.
+//! A linked point is settled once no view from before its insert is left. The linking threads
+//! gather linked points, wait for an epoch, and note them in the arena.
 
 use std::sync::PoisonError;
 
@@ -14,7 +15,7 @@ use crate::{
     vectors::points::Points,
 };
 
-/// The points on their way.
+/// The points that are not settled yet.
 #[derive(Default)]
 pub(crate) struct Settling {
     gathered: Mutex<Gathered>,
@@ -23,12 +24,12 @@ pub(crate) struct Settling {
 
 #[derive(Default)]
 struct Gathered {
-    /// Slots linked since the wait began.
+    /// Slots that were linked since the wait began.
     fresh: Vec<u32>,
     /// Slots that wait for an epoch.
     waiting: Vec<u32>,
     epoch: u64,
-    /// Every view taken after the wait contains everything up to here.
+    /// Every view taken after the wait contains everything up to this sequence.
     sequence: u64,
 }
 
@@ -40,12 +41,12 @@ impl Settling {
 }
 
 impl Index {
-    /// Hears which slots were linked.
+    /// Notes which slots were linked.
     pub(crate) fn gather(&self, slots: impl Iterator<Item = u32>) {
         let gathered = self.settling.gathered.lock();
         let fresh = &mut gathered.unwrap_or_else(PoisonError::into_inner).fresh;
         for slot in slots {
-            // Without memory, searches look closer, as they do for every point at first.
+            // Without memory, the points stay unsettled: searches compare their sequences.
             if fresh.try_reserve(1).is_err() {
                 return;
             }
@@ -54,15 +55,15 @@ impl Index {
         self.settling.is_under_way.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets the points on their way: searches look closer at them, as they do at first.
+    /// Leaves all points unsettled that wait: searches compare their sequences.
     pub(crate) fn abandon_settling(&self) {
         let gathered = self.settling.gathered.lock();
         *gathered.unwrap_or_else(PoisonError::into_inner) = Gathered::default();
         self.settling.is_under_way.store(false, Ordering::Relaxed);
     }
 
-    /// Notes the points for which the wait is over, and begins the next wait. Says whether there
-    /// was anything to do.
+    /// Settles the points whose wait is over, and begins the next wait. Returns whether there was
+    /// anything to do.
     pub(crate) fn settle(&self) -> bool {
         if !self.settling.is_under_way() {
             return false;
@@ -79,7 +80,7 @@ impl Index {
         }
         let visible = self.arena.visible();
         let Gathered { fresh, waiting, .. } = gathered;
-        // What takes the slots of these is linked and gathered in its turn.
+        // A point that refills one of these slots is linked and gathered in its turn.
         fresh.retain(|&slot| !self.arena.is_gone(slot));
         waiting.extend(fresh.extract_if(.., |slot| self.arena.sequence(*slot) <= visible));
         let is_under_way = !(waiting.is_empty() && fresh.is_empty());

@@ -19,12 +19,12 @@ pub struct Candidate {
 pub struct Best {
     heap: BinaryHeap<Candidate>,
     capacity: usize,
-    /// The rank of the farthest candidate kept once there is no room left, infinity before.
+    /// The rank of the farthest candidate once all places are taken, infinity before.
     bound: f32,
 }
 
 impl Best {
-    /// Room for `capacity` candidates, which is at least 1.
+    /// No candidates yet, of at most `capacity`, which is at least 1.
     pub fn new(capacity: usize) -> Result<Self> {
         let mut heap = BinaryHeap::new();
         heap.try_reserve(capacity)
@@ -44,7 +44,7 @@ impl Best {
         rank <= self.bound
     }
 
-    /// Takes `candidate` in if it is among the closest so far.
+    /// Keeps `candidate` if it is among the closest so far.
     pub fn offer(&mut self, candidate: Candidate) {
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
@@ -60,7 +60,7 @@ impl Best {
         }
     }
 
-    /// Whether there is no room left: candidates may have been turned away.
+    /// Whether all places are taken: candidates may have been dropped.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.heap.len() == self.capacity
@@ -95,7 +95,7 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// Makes room for so many more results.
+/// Reserves memory for this number of further results.
 pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
     list.try_reserve(count)
         .map_err(|_| Error::Overloaded(format!("no memory for {count} results")))

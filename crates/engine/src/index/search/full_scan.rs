@@ -54,8 +54,8 @@ impl Prepared<'_, '_> {
         if covers || !may_have_missed {
             return self.rank(self.with_f64_only(slots_of(&candidates)));
         }
-        // More points than the margin holds are as near as single precision can tell: take them
-        // all, or the exact answer would be a matter of rounding.
+        // Single precision cannot tell more points apart than the margin holds. All of them are
+        // rescored, so that the answer is exact.
         let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
         self.rank(self.with_f64_only(near))
     }

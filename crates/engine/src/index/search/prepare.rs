@@ -1,4 +1,4 @@
-//! Which way a search goes, and what it will cost.
+//! Preparing a search: which way it goes, and its cost.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::{
 };
 
 impl View<'_> {
-    /// Chooses the way of a search. A metric asked for the first time gets its graph begun here,
-    /// as soon as walking it would pay; until it is there, scans answer.
+    /// Chooses the way of a search. If a walk would cost less and there is no graph of the metric,
+    /// the graph is begun. Until it has caught up, scans answer.
     #[must_use]
     pub fn prepare<'q>(&self, mut request: Request<'q>) -> Prepared<'_, 'q> {
         let index = self.index;
-        // Not the number of live points: the writer counts a delete before the view contains it.
+        // Not the number of live points, which counts deletes that the view does not contain yet.
         request.limit = request.limit.min(self.slots as usize).max(1);
         request.ef = request.ef.max(request.limit);
         let costs = Costs::new(Level::widest(), request.metric, index.dimension);
@@ -64,7 +64,7 @@ impl<'q> Prepared<'_, 'q> {
         Duration::from_secs_f32((found + self.final_cost) / 1e9)
     }
 
-    /// The points that this search looks at, or about as many.
+    /// About the number of points that this search ranks.
     pub(super) fn work(&self) -> u64 {
         match self.plan {
             Plan::Graph => self.request.ef as u64,
@@ -72,7 +72,8 @@ impl<'q> Prepared<'_, 'q> {
         }
     }
 
-    /// The same search by a way of the caller's choice: `Graph` only where there is one to walk.
+    /// The same search by a way of the caller's choice. `Graph` has no effect if there is no graph
+    /// to walk.
     #[must_use]
     pub fn by(mut self, plan: Plan) -> Self {
         if plan != Plan::Graph || self.linked.is_some() {
@@ -85,7 +86,7 @@ impl<'q> Prepared<'_, 'q> {
         Measure::new(self.request.metric, self.request.query)
     }
 
-    /// Walks the graph if that costs less than a scan, or has it begun if there is none.
+    /// Chooses the graph if a walk costs less than a scan, or begins it if there is none.
     fn consider_graph(&mut self) {
         let index = self.view.index;
         let Some(linked) = index.graph(self.request.metric).current() else {
@@ -105,7 +106,7 @@ impl<'q> Prepared<'_, 'q> {
         self.linked = Some(linked);
     }
 
-    /// Makes searches that would walk one by one scan instead, where scanning together costs less.
+    /// Makes searches that would walk one by one scan together, if that costs less.
     pub(super) fn join(searches: &mut [Prepared]) {
         let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
         let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));

@@ -12,8 +12,8 @@ use crate::{
 /// Points in their final order, each with its rank and its slot.
 pub type Ranked = Vec<(f64, u32)>;
 
-/// Records, and bytes in them, that a search which must not take long compares with their
-/// checksums at most: about a millisecond.
+/// The most records, and the most bytes of them, that an impatient search verifies: about a
+/// millisecond of work.
 const RECORDS_AT_ONCE: usize = 32;
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
@@ -43,8 +43,8 @@ impl Prepared<'_, '_> {
         Ok(ranked)
     }
 
-    /// Whether many records of these points are still to be compared with their checksums: that
-    /// takes as long as they are large, and longer if they are not in memory.
+    /// Whether verifying the records of these points takes long: many are not verified yet, or
+    /// large.
     pub(super) fn takes_long_to_verify(&self, ranked: &Ranked) -> bool {
         let arena = &self.view.index.arena;
         let unverified = ranked.iter().filter(|&&(_, slot)| !arena.is_verified(slot));
@@ -55,7 +55,7 @@ impl Prepared<'_, '_> {
         })
     }
 
-    /// The answer, of which every record is what was written.
+    /// Verifies the records of the points, and returns the answer.
     pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Hit>> {
         let arena = &self.view.index.arena;
         for &(_, slot) in &ranked {
@@ -79,8 +79,8 @@ pub fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
     kernels::distance(request.metric, request.query, vector)
 }
 
-/// Candidates to keep for `limit` results: some more, because the order in double precision can
-/// differ from the one in single precision where distances are nearly equal.
+/// The number of candidates to rescore for `limit` results: some more, since nearly equal distances
+/// may have another order in double precision than in single.
 pub fn with_margin(limit: usize) -> usize {
     limit + limit / 8 + 16
 }

@@ -8,8 +8,8 @@ impl Prepared<'_, '_> {
     pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
         match self.run_at_once(scratch)? {
             Some(hits) => Ok(hits),
-            // The graph could not reach enough points that are left, or too many lie in between
-            // that are not: only a scan is sure to.
+            // The walk found too few points, or passed too many that it may not return. Only a scan
+            // is sure to find enough.
             None => self.hits(self.scan()?),
         }
     }
@@ -35,9 +35,9 @@ impl Prepared<'_, '_> {
         self.hits(ranked).map(Some)
     }
 
-    /// Runs searches under one metric that were prepared in one view: those that scan go over the
-    /// points together, then those that do not one after the other, for as long as `goes_on` says
-    /// so, which is told how many candidates there were so far. The rest has no answer.
+    /// Runs searches under one metric that were prepared in one view. The scans go over the points
+    /// together, then the walks run one after the other, as long as `goes_on` holds, which is given
+    /// the number of candidates so far. The remaining searches have no answer.
     pub fn run_together(
         mut searches: Vec<Prepared>,
         scratch: &mut Scratch,

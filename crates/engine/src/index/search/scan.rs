@@ -1,26 +1,26 @@
 //! The exact scan: the points in order of their slots, each read once for all queries that scan.
 //!
-//! Vectors lie behind each other in the log, but a slot has to be looked up and found visible
-//! first. So a scan works in blocks: with each vector that the first query ranks, one of the next
-//! block is looked up, and fetched line by line as the ranking goes over its own, so that memory is
-//! never left waiting. The other queries find the block in the nearest cache, and rank four vectors
-//! at a time, for which they load their own values once.
+//! Vectors lie one after the other in the log, but a slot has to be looked up and its visibility
+//! checked first. So a scan works in blocks. While the first query ranks a vector of a block, a
+//! vector of the next block is looked up and prefetched line by line, so that the memory is always
+//! busy. The other queries find the block in the nearest cache, and rank four vectors at a time,
+//! for which they load their own values once.
 
 use std::{mem, ops::Range};
 
 use super::best::{Best, Candidate, reserve};
 use crate::{Result, index::arena::Arena, vectors::measure::Measure};
 
-/// Vectors in a block at most.
+/// The most vectors of a block.
 const MAX_BLOCK: usize = 64;
 
-/// Bytes of vectors in a block: two of them and some queries fit a nearest cache of 32 KiB.
+/// The bytes of a block: two blocks and some queries fit a nearest cache of 32 KiB.
 const BLOCK_BYTES: usize = 8 << 10;
 
-/// A vector is ranked together with three others.
+/// The number of vectors that are ranked together.
 const FOUR: usize = 4;
 
-/// Which points a scan sees.
+/// The points that a scan sees.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// The points.
@@ -31,7 +31,7 @@ pub struct Scope<'a> {
     pub dimension: usize,
 }
 
-/// One query of a scan and what it has found.
+/// One query of a scan and its candidates.
 pub struct Scan<'q> {
     /// The query.
     pub measure: Measure<'q>,
@@ -90,8 +90,8 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) ->
     outcome.map(|()| near)
 }
 
-/// Reads the points in scope from memory: gives `take` the rank and the slot of each, and `again`
-/// each block of them, for which it is in the nearest cache.
+/// Reads the points in scope from memory. Calls `take` with the rank and the slot of each, and
+/// `again` with each block while it is in the nearest cache.
 fn read(
     scope: Scope,
     mut slots: Range<u32>,
@@ -108,7 +108,7 @@ fn read(
         next.len = 0;
         for at in 0..block.len {
             let vector = block.vectors[at];
-            // At the end there is nothing to fetch but what is there already.
+            // At the end there is no next block to prefetch.
             let ahead = if next.add(scope, &mut slots) {
                 next.vectors[at]
             } else {
@@ -138,14 +138,13 @@ impl<'a> Block<'a> {
         inverse_norms: [0.0; MAX_BLOCK],
     };
 
-    /// How many points of this dimension are taken together.
+    /// The number of points of this dimension in a block.
     fn capacity(dimension: usize) -> usize {
         let fitting = BLOCK_BYTES / (dimension * size_of::<f32>()).max(1);
         (fitting - fitting % FOUR).clamp(FOUR, MAX_BLOCK)
     }
 
-    /// Takes in the next point that is in scope and that single precision can rank, if there is
-    /// one.
+    /// Adds the next point that is in scope and that single precision can rank, if there is one.
     #[inline]
     fn add(&mut self, scope: Scope<'a>, slots: &mut Range<u32>) -> bool {
         for slot in slots {
@@ -160,7 +159,8 @@ impl<'a> Block<'a> {
         false
     }
 
-    /// Gives `take` the rank and the slot of each point, which another query has just read.
+    /// Calls `take` with the rank and the slot of each point of a block that another query has just
+    /// read.
     fn rank(&self, measure: &Measure, mut take: impl FnMut(f32, u32)) {
         let (slots, _) = self.slots[..self.len].as_chunks::<FOUR>();
         let (vectors, _) = self.vectors[..self.len].as_chunks::<FOUR>();

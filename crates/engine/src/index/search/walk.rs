@@ -25,7 +25,8 @@ impl Prepared<'_, '_> {
         let measure = self.measure();
         let wanted = with_margin(request.limit);
         let mut tail_scan = Scan::new(measure, wanted)?;
-        // The tail first: a point that is linked meanwhile is then met twice rather than missed.
+        // The tail is scanned first: a point that is linked meanwhile is found twice rather than
+        // missed.
         let tail = linked.tail(view.slots);
         let next = tail.next.clone();
         scan::scan(view.scope(), next, slice::from_mut(&mut tail_scan));
@@ -54,7 +55,7 @@ impl Prepared<'_, '_> {
             best.offer(candidate(rank, slot));
         }
         let mut slots = slots_of(&best.into_sorted());
-        // A walk may miss what equals the query.
+        // A walk may miss points that equal the query.
         let age = |slot| view.contains(slot).then(|| arena.sequence(slot));
         let graph = &linked.graph;
         let patience = scratch.patience();

@@ -1,5 +1,5 @@
-//! What a snapshot holds: which point has which slot, and the graphs. Everything else is read from
-//! the log, or computed from it, each time.
+//! The content of a snapshot: the points of the slots, and the graphs. Everything else is read or
+//! computed from the log at each start.
 
 pub mod restore;
 
@@ -21,10 +21,10 @@ use crate::{
     store::{LivePoint, Snapshots},
 };
 
-/// Bytes of a slot: the sequence of its point, 0 if it is in no graph, and the id.
+/// Bytes of a slot: the sequence of its point, or 0 if it is in no graph, and the id.
 const SLOT_BYTES: usize = 24;
 
-/// Bytes of what precedes each graph.
+/// Bytes of the header of a graph.
 const GRAPH_BYTES: usize = 16;
 
 /// Slots and graphs from a snapshot.
@@ -35,8 +35,8 @@ pub struct Saved {
 }
 
 impl Index {
-    /// Writes a snapshot, if there is a graph. Searches and writes go on meanwhile; linking does
-    /// once the bytes are handed over, before they are durable.
+    /// Writes a snapshot, if there is a graph. Searches and writes go on meanwhile. Linking goes on
+    /// once the bytes are written, before they are durable.
     pub fn snapshot(&self, snapshots: &Snapshots) -> Result<()> {
         if self.graphs.iter().all(|graph| graph.current().is_none()) {
             return Ok(());
@@ -49,8 +49,8 @@ impl Index {
         })
     }
 
-    /// Writes the graphs, and which points they are of. The linking threads are paused meanwhile:
-    /// then no slot that is in a graph is freed or gets another point.
+    /// Writes the graphs and their points. The linking threads are paused meanwhile, so that no
+    /// slot in a graph is freed or gets another point.
     fn save(&self, out: &mut impl Write) -> io::Result<()> {
         let graphs: Vec<_> = self
             .graphs
@@ -84,7 +84,7 @@ impl Index {
         Ok(())
     }
 
-    /// Takes over the graphs over the slots with which this index was restored.
+    /// Takes the graphs of the snapshot, over the slots with which this index was restored.
     pub(super) fn adopt(&self, saved: Saved) -> Result<()> {
         for linked in saved.graphs {
             linked.graph.load_equal_vectors(&self.arena)?;
@@ -98,7 +98,7 @@ impl Index {
                 linked.follow(slot)?;
             }
             if linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS {
-                // Else inserts would wait until all of it is linked.
+                // Otherwise inserts would wait until all of the tail is linked.
                 linked.fall_behind();
             }
             self.graph(linked.graph.metric()).adopt(Arc::new(linked));
@@ -109,8 +109,8 @@ impl Index {
 }
 
 impl Saved {
-    /// Reads what [`Index::save`] wrote, of which `rest` bytes are left at most. A graph that was
-    /// built with other parameters is an error of the kind `InvalidInput`: it has to be built anew.
+    /// Reads what [`Index::save`] wrote, of which `rest` bytes are left at most. A graph with other
+    /// parameters is an error of the kind `InvalidInput`: it has to be built anew.
     pub fn load(source: &mut impl Read, rest: u64, params: Params) -> io::Result<Saved> {
         let [count, graphs] = read_words(source)?;
         if u64::from(count) * SLOT_BYTES as u64 > rest || graphs as usize > Metric::ALL.len() {
@@ -159,14 +159,14 @@ impl Saved {
         })
     }
 
-    /// Gives the points of the log, both lists by ascending sequence, the slots that they had, and
-    /// those that had none the slots between and behind. `last` is the log's last sequence.
+    /// Assigns slots to the points of the log, both lists by ascending sequence: the slots that
+    /// they had, or free ones. `last` is the last sequence of the log.
     ///
-    /// A point without a record was deleted and compacted away after the snapshot was taken. Until
-    /// it is reclaimed, walks pass it as if it were where a point is that it is linked to.
+    /// A point without a record was deleted, and its record dropped by compaction, after the
+    /// snapshot was taken. Until it is reclaimed, walks take the vector of a point that it links to
+    /// for its own.
     ///
-    /// # Errors
-    /// What in the snapshot cannot be of this log.
+    /// # Errors What in the snapshot does not belong to this log.
     pub fn place(
         &self,
         live: &[LivePoint],
@@ -238,7 +238,7 @@ impl Saved {
     }
 }
 
-/// Finds points by their sequence; fastest where one is asked for after the other.
+/// Finds points by their sequences, fastest in ascending order.
 struct Lookup<'p> {
     points: &'p [LivePoint],
     next: usize,

@@ -1,5 +1,5 @@
-//! An index that begins with the points of a data folder, all at once and on all cores, and with
-//! the graphs of its last snapshot.
+//! Filling an index with the points of a data folder, on all cores, and with the graphs of the last
+//! snapshot.
 
 use std::{io, path::Path, sync::PoisonError};
 
@@ -14,10 +14,10 @@ use crate::{
 const CHUNK_SLOTS: usize = 4096;
 
 impl Index {
-    /// Fills an index without points: with those that live, and with the graphs of the newest of
-    /// `snapshots` that fits them; `dead` are deleted points whose records are still there. Both are
-    /// by ascending sequence, and `last` is the sequence of the last record. Returns a line for the
-    /// log about each snapshot that was of no use; such a snapshot is removed.
+    /// Fills an empty index with the live points, and with the graphs of the newest of `snapshots`
+    /// that fits them. `dead` are deleted points whose records still exist. Both lists are by
+    /// ascending sequence, and `last` is the sequence of the last record. Returns a line for the
+    /// log about each snapshot that could not be used; such a snapshot is removed.
     pub fn restore(
         &self,
         live: &[LivePoint],
