@@ -33,7 +33,7 @@ impl Candidate {
 
 const SIGN: u32 = 1 << 31;
 
-/// The bits of a rank in an order that is that of the numbers.
+/// The bits of a rank, changed so that they order like the numbers.
 #[inline]
 fn order(rank: f32) -> u64 {
     let bits = rank.to_bits();
@@ -41,13 +41,13 @@ fn order(rank: f32) -> u64 {
     u64::from(bits ^ mask)
 }
 
-/// Candidates that a search for a place passes over at a time.
+/// The stride of the search for the place of a candidate.
 const STRIDE: usize = 8;
 
-/// The up to `ef` closest accepted points in a sorted array, which for such sizes beats a heap: one
-/// binary search, one short move, and the next candidate is found by a cursor. Points that a search
-/// walks through but may not return wait in a heap of their own, for there can be any number of
-/// them; they never take one of the `ef` places.
+/// The beam: the `ef` closest accepted points in a sorted array, which is faster than a heap at
+/// these sizes: an insertion is one search and one short move, and a cursor finds the next
+/// candidate. Rejected points, which a search passes but may not return, wait in a heap: there can
+/// be any number of them, and they never take one of the `ef` places.
 #[derive(Debug)]
 pub(super) struct Beam {
     ef: usize,
@@ -58,12 +58,12 @@ pub(super) struct Beam {
     bound: f32,
     stop_rule: StopRule,
     rejected: BinaryHeap<Reverse<Candidate>>,
-    /// Rejected points to expand before giving up on them.
+    /// The number of rejected points that may still be expanded.
     patience: usize,
-    /// Accepted points without which the walk does not give up.
+    /// The number of accepted points before which the walk does not give up.
     least: usize,
     gave_up: bool,
-    /// Rejected points that the walk went through.
+    /// The number of rejected points that the walk has passed.
     passed: usize,
 }
 
@@ -85,7 +85,8 @@ impl Default for Beam {
 }
 
 impl Beam {
-    /// Empties the beam and makes room for `ef` candidates, of at most `points` that exist.
+    /// Empties the beam and sets its breadth to `ef` candidates, or to `points`, the number of
+    /// points that exist, if that is less.
     pub fn begin(&mut self, ef: usize, points: usize) -> Result<()> {
         self.ef = ef.clamp(1, points.max(1));
         self.accepted.clear();
@@ -106,8 +107,8 @@ impl Beam {
         self.stop_rule = rule;
     }
 
-    /// Gives up on rejected points once so many of them have been expanded, but not before `least`
-    /// points are accepted.
+    /// Sets the number of rejected points after which the walk gives up, and the number of accepted
+    /// points before which it does not.
     pub fn bound_rejected(&mut self, patience: usize, least: usize) {
         self.patience = patience;
         self.least = least;
@@ -118,12 +119,12 @@ impl Beam {
         self.gave_up
     }
 
-    /// The rejected points that the walk went through.
+    /// The number of rejected points that the walk has passed.
     pub fn passed(&self) -> usize {
         self.passed
     }
 
-    /// Goes past a rejected point that has no links to expand, unless the walk gives up.
+    /// Passes a rejected point that has no links to expand. False if the walk gives up.
     pub fn pass_leaf(&mut self) -> bool {
         if self.patience == 0 {
             self.gave_up = true;
@@ -138,7 +139,7 @@ impl Beam {
         self.passed += 1;
     }
 
-    /// Begins a walk of the next layer down from the candidates at hand.
+    /// Begins the walk of the next layer down, from the present candidates.
     pub fn restart(&mut self) {
         self.cursor = 0;
         self.rejected.clear();
@@ -147,7 +148,7 @@ impl Beam {
         }
     }
 
-    /// The number of candidates there is room for.
+    /// The breadth of the beam.
     #[inline]
     pub fn breadth(&self) -> usize {
         self.ef
@@ -156,12 +157,12 @@ impl Beam {
     /// Whether a point of this rank is closer than the farthest of a full beam.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
-        // No branch: which points are close enough is what a processor cannot foretell.
+        // Without a branch: a processor cannot predict which points are close enough.
         (rank < self.bound) | (self.accepted.len() < self.ef)
     }
 
-    /// Takes in a point that the search may return and should expand, and says before how many
-    /// others at most it is expanded, unless closer ones are found.
+    /// Adds a point that the search may return and should expand. Returns the most candidates that
+    /// are expanded before it, unless closer ones are found.
     #[inline]
     pub fn accept(&mut self, neighbor: Neighbor) -> usize {
         let at = self.insert(Candidate::new(neighbor, false));
@@ -169,7 +170,7 @@ impl Beam {
         at - self.cursor
     }
 
-    /// Takes in a point that the search may return but that has no links to expand.
+    /// Adds a point that the search may return and that has no links to expand.
     pub fn accept_leaf(&mut self, neighbor: Neighbor) {
         let at = self.insert(Candidate::new(neighbor, true));
         if at <= self.cursor {
@@ -199,7 +200,7 @@ impl Beam {
         at
     }
 
-    /// Takes in a point to walk through that the search must not return.
+    /// Adds a point that the search passes and must not return.
     pub fn reject(&mut self, neighbor: Neighbor) -> Result<()> {
         self.rejected
             .try_reserve(1)
@@ -235,7 +236,7 @@ impl Beam {
                 .is_some_and(|found| self.stop_rule.excludes(rank, found.neighbor().rank))
     }
 
-    /// The points that come next unless closer ones are found before.
+    /// The points that are expanded next, unless closer ones are found.
     #[inline]
     pub fn upcoming(&self) -> impl Iterator<Item = u32> {
         let rest = self.accepted.iter().skip(self.cursor);
@@ -260,7 +261,7 @@ impl Beam {
         }
         let rank = closest.neighbor().rank;
         if !self.admits(rank) || self.is_out_of_reach(rank) {
-            // Both bounds only shrink, so none of them will ever be wanted.
+            // Both bounds only shrink, so these points will never be expanded.
             self.rejected.clear();
             return None;
         }

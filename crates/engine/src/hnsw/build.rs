@@ -242,7 +242,7 @@ impl Graph {
 
 /// How insertions treat points that are deleted or leaving.
 impl Graph {
-    /// Eligible a point that an insertion has met, and that is close enough, into its beam: as a
+    /// Takes a point that an insertion has met, and that is close enough, into its beam: as a
     /// candidate for links, or only to be passed.
     #[inline]
     pub(super) fn meet<P: Points>(

@@ -1,15 +1,15 @@
-//! How far codes are off, and when they are not to be trusted.
+//! The errors of ranks by code, and when such ranks cannot be trusted.
 
 use super::{Neighbor, ranks::Ranks};
 
-/// Candidates that are ranked both ways to see how far codes are off.
+/// The number of candidates that are ranked both ways to estimate the errors.
 pub(super) const SAMPLE: usize = 8;
 
-/// What ranking a sample both ways shows.
+/// The outcome of ranking a sample both ways.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeError {
-    /// Ranks by code less those by vector. A difference that all share does no harm: it changes no
-    /// order.
+    /// The differences of ranks by code and by vector. A difference that all candidates share
+    /// changes no order.
     pub differences: Extent,
     /// Ranks by vector.
     ranks: Extent,
@@ -39,7 +39,7 @@ impl Extent {
 }
 
 impl CodeError {
-    /// Gives candidates ranked by their codes the ranks of their vectors, and compares.
+    /// Replaces the ranks of candidates by code with those by vector, and compares them.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
         by_vector.prefetch_all(candidates);
         let (mut differences, mut ranks) = (Extent::NONE, Extent::NONE);

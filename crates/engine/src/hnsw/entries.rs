@@ -1,9 +1,9 @@
-//! Where walks begin: at the closest of a few points, those that rise highest.
+//! The entry points: walks begin at the closest of a few points, those that rise highest.
 //!
-//! In the paper a walk begins at one point and goes down greedily through all layers. Points link to
-//! what is near, so such a walk may not get from one cluster to another far away. A sample of all
-//! points has some in every cluster that is not small, and ranking the same few points for every
-//! walk, at once and in the cache, costs less than the hops through the layers that it replaces.
+//! In the paper a walk begins at one point and goes down greedily through all layers. Since points
+//! link to near points, such a walk may not get from one cluster to another. A sample of all points
+//! has some in every cluster that is not small. To rank the same few points for every walk, at once
+//! and in the cache, costs less than the steps through the layers that it replaces.
 
 use std::sync::PoisonError;
 
@@ -16,10 +16,10 @@ use crate::sync::{
     },
 };
 
-/// Points besides the highest: few under the model, so that they push each other out.
+/// The size of the sample. Few under the model, so that points replace each other.
 const SAMPLE: usize = if cfg!(vectord_shuttle) { 2 } else { 63 };
 
-/// A point where walks begin, and its highest layer.
+/// An entry point, and its highest layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub slot: u32,
@@ -40,17 +40,16 @@ impl Entry {
     }
 }
 
-/// The points where walks begin. A point that is leaving is none of them from
-/// [`Entries::replace_leaving`] on.
+/// The entry points. From [`Entries::replace_leaving`] on, no leaving point is one of them.
 #[derive(Debug)]
 pub(super) struct Entries {
-    /// The highest of all: there is one as soon as there is a point. Packed, 0 if none.
+    /// The highest point of the graph, packed; 0 in an empty graph.
     highest: AtomicU64,
-    /// Those that were drawn highest, in no order; 0 where there is none.
+    /// The sample: the points that were drawn highest, in no order, packed; 0 in a free place.
     sample: [AtomicU64; SAMPLE],
-    /// What a point must be drawn below to become one of them.
+    /// The bound below which a point must be drawn to enter the sample.
     drawn_below: AtomicU64,
-    /// Whoever changes the sample holds it.
+    /// Held while the sample changes.
     changing: Mutex<()>,
 }
 
@@ -64,20 +63,21 @@ impl Entries {
         }
     }
 
-    /// The highest of them, in a graph with points.
+    /// The highest entry point, unless the graph is empty.
     #[inline]
     pub fn highest(&self) -> Option<Entry> {
         Entry::unpack(self.highest.load(Acquire))
     }
 
-    /// The others, and perhaps the highest again.
+    /// The other entry points, and perhaps the highest again.
     #[inline]
     pub fn sample(&self) -> impl Iterator<Item = Entry> {
         let sample = self.sample.iter();
         sample.filter_map(|place| Entry::unpack(place.load(Acquire)))
     }
 
-    /// Makes the first point of a graph its entry; for any other, returns the highest.
+    /// Makes the first point of a graph its highest entry point. For any other point, returns the
+    /// highest.
     pub fn claim(&self, new: Entry) -> Option<Entry> {
         let claimed = self
             .highest
@@ -85,7 +85,7 @@ impl Entries {
         claimed.map_or_else(Entry::unpack, |_| None)
     }
 
-    /// Puts another point, or none, in the place of the highest, if that is still `present`.
+    /// Replaces the highest entry point by another or by none, if it is still `present`.
     pub fn replace(&self, present: Entry, new: Option<Entry>) -> bool {
         let new = new.map_or(0, Entry::pack);
         self.highest
@@ -93,7 +93,7 @@ impl Entries {
             .is_ok()
     }
 
-    /// Lets walks begin at a point that is linked, if it is high enough.
+    /// Makes a linked point an entry point, if it is high enough.
     pub fn offer(&self, new: Entry) {
         let mut present = self.highest.load(Acquire);
         while Entry::unpack(present).is_none_or(|highest| highest.level < new.level) {
@@ -111,7 +111,7 @@ impl Entries {
         }
     }
 
-    /// Puts others in the place of points that are leaving, chosen from the points that stay.
+    /// Replaces leaving entry points by points that stay.
     pub fn replace_leaving(
         &self,
         is_leaving: impl Fn(u32) -> bool,
@@ -138,7 +138,8 @@ impl Entries {
         }
     }
 
-    /// Takes a point into the sample if there is room, or if it was drawn higher than another.
+    /// Adds a point to the sample, if there is a free place or the point was drawn higher than
+    /// another.
     fn take(&self, new: Entry, _changing: &MutexGuard<'_, ()>) {
         let height = |place: &AtomicU64| {
             let entry = Entry::unpack(place.load(Relaxed));
@@ -156,7 +157,7 @@ impl Entries {
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        // There is no state behind the lock that a panic could have left half-changed.
+        // No state behind the lock can be left half-changed by a panic.
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,8 @@
-//! The points of a graph by their vectors: what equals a vector is found at once, where a walk may
-//! miss it, since the neighbours of a point need not lead to it under every metric and in any data.
+//! The points of a graph by their vectors. A hash table finds the points that equal a query at
+//! once. A walk may miss them: under some metrics and in some data, the neighbours of a point do
+//! not lead to it.
 //!
-//! Of points with equal vectors only the first is in here; the others hang on it as its duplicates.
+//! Of points with equal vectors, only the first is in the table. The others are its duplicates.
 
 use std::{
     array,
@@ -19,21 +20,21 @@ use crate::{
     vectors::points::Points,
 };
 
-/// Tables of their own, by a part of the hash. One that grows reads the vectors of all that is in
-/// it, while who looks something up in it waits.
+/// The number of parts, chosen by some bits of the hash. A table that grows reads the vectors of
+/// all its points, and blocks its readers meanwhile.
 const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
-/// Slots that a thread enters at a time when a graph is loaded.
+/// The number of slots that a thread adds at a time when a graph is loaded.
 const CHUNK_SLOTS: usize = 4096;
 
-/// Running products of a hash: they do not wait for each other.
+/// The number of independent products of a hash.
 const LANES: usize = 4;
 
-/// Points by vector, of which equality is that of numbers: 0 equals -0.
+/// Points by vector. Vectors are equal if their numbers are: 0 equals -0.
 #[derive(Debug)]
 pub(super) struct EqualVectors {
     parts: Box<[RwLock<HashTable<u32>>]>,
-    /// Drawn at random: nobody can make up vectors that all have one hash.
+    /// Drawn at random, so that no client can choose vectors with equal hashes.
     key: u64,
     seeds: [u64; LANES],
 }
@@ -41,7 +42,7 @@ pub(super) struct EqualVectors {
 impl EqualVectors {
     pub fn new() -> Self {
         let random = RandomState::new();
-        // The model goes through the same schedule twice only if the parts are the same.
+        // The model can repeat a schedule only if the hashes are the same.
         let draw = |number| match number {
             number if cfg!(vectord_shuttle) => number,
             number => random.hash_one(number),
@@ -53,7 +54,7 @@ impl EqualVectors {
         }
     }
 
-    /// Makes room for so many points at once: a table that grows reads vectors again.
+    /// Reserves memory for this number of points, as a table that grows reads vectors again.
     fn reserve(&self, points: &impl Points, count: usize) -> Result<()> {
         let expected = count / PARTS;
         for part in &self.parts {
@@ -64,7 +65,7 @@ impl EqualVectors {
         Ok(())
     }
 
-    /// Enters the point in `slot`.
+    /// Adds the point in `slot`.
     pub fn insert(&self, points: &impl Points, slot: u32) -> Result<()> {
         let hash_of = |&slot: &u32| self.hash(points.vector(slot));
         let hash = hash_of(&slot);
@@ -77,7 +78,7 @@ impl EqualVectors {
         Ok(())
     }
 
-    /// Removes the point in `slot` out.
+    /// Removes the point in `slot`.
     pub fn remove(&self, points: &impl Points, slot: u32) {
         let hash = self.hash(points.vector(slot));
         let mut part = self
@@ -89,15 +90,15 @@ impl EqualVectors {
             return;
         }
         drop(part);
-        // Its vector is not what it was: the disk has damaged it.
+        // The vector has changed: it is damaged on disk.
         for part in &self.parts {
             let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
             part.retain(|&mut entered| entered != slot);
         }
     }
 
-    /// The first that `look` makes something of among the points whose vectors equal `vector`,
-    /// of which there is but one unless two came at one time or one is deleted.
+    /// The first result of `look` among the points whose vectors equal `vector`. There is more than
+    /// one such point in the table only if two were linked at one time or one is deleted.
     pub fn find<T>(
         &self,
         points: &impl Points,
@@ -115,11 +116,11 @@ impl EqualVectors {
     }
 
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
-        // By bits that the table itself does not go by: those at both ends.
+        // By middle bits: the table itself uses those at both ends.
         &self.parts[(hash >> 40) as usize % PARTS]
     }
 
-    /// A multiply-and-fold hash, as of wyhash, several values at a time.
+    /// A multiply-and-fold hash like wyhash, of several values at a time.
     fn hash(&self, vector: &[f32]) -> u64 {
         let mut lanes = self.seeds;
         let (blocks, rest) = vector.as_chunks::<{ 2 * LANES }>();
@@ -142,7 +143,7 @@ fn no_memory(_: TryReserveError) -> Error {
     Error::Internal("no memory for the hash of a vector".into())
 }
 
-/// Both halves of a product.
+/// The exclusive or of both halves of a product.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
@@ -161,7 +162,7 @@ impl Graph {
         age: impl Fn(u32) -> Option<u64>,
         slots: &mut Vec<u32>,
     ) -> Result<bool> {
-        // A chain of duplicates has the order in which they were linked.
+        // A chain of duplicates is in the order of linking.
         let mut oldest = BinaryHeap::new();
         let no_memory = || Error::Overloaded("no memory for results".into());
         let ended = self.equal_vectors.find(points, vector, |first| {
@@ -193,7 +194,7 @@ impl Graph {
         ended.unwrap_or(Ok(true))
     }
 
-    /// Makes a point the duplicate of the first of its kind, if there is one that takes it.
+    /// Makes a point the duplicate of an eligible point with an equal vector, if there is one.
     pub(super) fn join_duplicates<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
         let vector = filter.points.vector(slot);
         let eligible = |first| self.is_eligible(filter, first).then_some(first);
@@ -201,7 +202,7 @@ impl Graph {
         first.is_some_and(|first| self.append_duplicate(filter, first, slot))
     }
 
-    /// Enters the points of a graph that was loaded, now that their vectors are there.
+    /// Adds the points of a loaded graph, once their vectors can be read.
     pub fn load_equal_vectors(&self, points: &impl Points) -> Result<()> {
         let stands = |&slot: &u32| self.links.staying_level(slot).is_some();
         let slots: Vec<u32> = (0..self.slots()).filter(stands).collect();

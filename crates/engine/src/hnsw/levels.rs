@@ -1,6 +1,6 @@
 //! The layer up to which each point is linked, drawn from its slot.
 
-/// No point rises above this layer; with `m` = 16 one in 10^22 would.
+/// The highest layer. With `m` = 16, one point in 10^22 would rise above it.
 const MAX_LEVEL: u8 = 15;
 
 /// The layer up to which a point is linked: one point in `2 * m` rises above each layer, as many as
@@ -18,8 +18,8 @@ pub(super) fn draw_level(slot: u32, m: usize) -> u8 {
     MAX_LEVEL
 }
 
-/// The number that decides how high a point rises: the lower, the higher. Drawn from the slot, so
-/// that building again gives the same graph.
+/// The number that decides how high a point rises: the lower the number, the higher the point. It
+/// is drawn from the slot, so that another build gives the same graph.
 pub(super) fn drawn(slot: u32) -> u64 {
     scramble(u64::from(slot))
 }

@@ -1,4 +1,4 @@
-//! Who is linked to whom: one slab of rows for the ground layer and one for all layers above it.
+//! The links: one table of rows for layer 0, and one for all layers above it.
 
 use std::sync::PoisonError;
 
@@ -15,31 +15,33 @@ use crate::{
     vectors::kernels,
 };
 
-/// Locks shared by all points; two writers rarely meet at one of them. Under the model they do.
+/// The number of locks that all points share. Two writers rarely need the same one, except under
+/// the model.
 const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
-/// Slots are below this number, which leaves a link room for its mark.
+/// The bound of slots, which leaves a bit of a link for its mark.
 pub(super) const SLOTS: u32 = TREE_MARK - 1;
 
-/// Marks the links that are never given up.
+/// The mark of tree links.
 const TREE_MARK: u32 = 1 << 31;
 
-/// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and perhaps a mark.
+/// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and the mark of a
+/// tree link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link(u32);
 
 impl Link {
-    /// A link that may be given up for a better one.
+    /// A link that may be pruned.
     pub fn new(slot: u32) -> Self {
         Link(slot + 1)
     }
 
-    /// A link that is never given up.
+    /// A tree link, which is never pruned.
     pub fn tree(slot: u32) -> Self {
         Link((slot + 1) | TREE_MARK)
     }
 
-    /// Whether the link is never given up.
+    /// Whether this is a tree link.
     pub fn is_tree(self) -> bool {
         self.0 & TREE_MARK != 0
     }
@@ -55,7 +57,7 @@ impl Link {
         (self.0 & !TREE_MARK) - 1
     }
 
-    /// The link stored in a place of a row, if it is taken.
+    /// The link in a place of a row, unless the place is free.
     #[inline]
     pub fn load(place: &AtomicU32) -> Option<Link> {
         match place.load(Acquire) {
@@ -64,7 +66,7 @@ impl Link {
         }
     }
 
-    /// Puts the link into a place of a row.
+    /// Stores the link in a place of a row.
     pub fn store(self, place: &AtomicU32) {
         place.store(self.0, Release);
     }
@@ -75,31 +77,31 @@ impl Link {
     }
 }
 
-/// The links of every point. The first place of a row that is not taken ends it. Readers never
-/// lock: whatever mix of old and new links they meet, each was a link of that point. Writers hold
-/// the point's [`Links::lock`].
+/// The links of every point. The first free place of a row ends it. Readers need no lock: they may
+/// see a mix of old and new links, each of which is or was a link of the point. Writers hold the
+/// [`Links::lock`] of the point.
 ///
-/// Links are stored with `Release` and loaded with `Acquire`: who finds a point by its link sees
-/// its vector and its own links.
+/// Links are stored with `Release` and loaded with `Acquire`: a reader that finds a point by a link
+/// sees its vector and its own links.
 #[derive(Debug)]
 pub(super) struct Links {
     /// Layer 0, by slot.
     ground: Table<AtomicU32>,
-    /// The layers above: a point's rows lie side by side, layer 1 first.
+    /// The layers above: the rows of a point lie side by side, layer 1 first.
     upper: Table<AtomicU32>,
     upper_used: AtomicU32,
-    /// The first upper row of each slot that ever was in the graph and rises above layer 0: a slot
-    /// always draws the same level, so it keeps them. Row 0 is nobody's.
+    /// The first upper row of each slot that ever was in the graph and rises above layer 0. A slot
+    /// always draws the same level, so it keeps its rows. Row 0 is unused.
     upper_first: Table<AtomicU32>,
-    /// The next point with an equal vector and, for the first of its kind, the last one, for the
-    /// others the first.
+    /// For each slot the next point of its chain of duplicates, and beside it the last point of the
+    /// chain for the first one, the first point for all others.
     duplicates: Table<AtomicU32>,
-    /// 1 + the highest layer of each slot once its insertion is finished, 0 before it begins, and
-    /// beside it what else there is to say of it.
+    /// For each slot 1 + the highest layer once its insertion is finished, 0 before it begins, and
+    /// flags.
     levels: Table<AtomicU8>,
     stripes: Box<[Mutex<()>]>,
-    /// Held together by those who add points to the spanning tree, alone by who takes one out:
-    /// then every point that can be reached is in it.
+    /// Guards the spanning tree: shared by threads that add points, exclusive for the one that
+    /// takes one out.
     tree: RwLock<()>,
 }
 
@@ -107,17 +109,17 @@ const NEXT_DUPLICATE: usize = 0;
 const LAST_DUPLICATE: usize = 1;
 const FIRST_DUPLICATE: usize = 1;
 
-/// Stands in the place of the level while the insertion of a point is under way.
+/// Stored instead of the level while the insertion of a point is under way.
 const BUSY: u8 = LEVEL;
-/// The part of an entry in `levels` that holds the level.
+/// The bits of an entry in `levels` that hold the level.
 const LEVEL: u8 = 0x1F;
 /// The point has no links of its own: it is the duplicate of another.
 const DUPLICATE: u8 = 0x20;
-/// The point is on its way out of the graph.
+/// The point is leaving the graph.
 const LEAVING: u8 = 0x80;
 
 impl Links {
-    /// No links yet; room for `2 * m` at each point in layer 0 and for `m` above.
+    /// No links yet. Rows have `2 * m` places in layer 0 and `m` above.
     pub fn new(m: usize) -> Self {
         Links {
             ground: Table::new(2 * m),
@@ -131,15 +133,14 @@ impl Links {
         }
     }
 
-    /// Claims the insertion of a point, and says whether it is the caller's: of several that begin
-    /// the same slot, one does.
+    /// Claims the insertion of a point. Of several threads that claim the same slot, one gets true.
     pub fn begin(&self, slot: u32) -> Result<bool> {
         self.levels.ensure(slot as usize + 1)?;
         let level = self.levels.get(slot);
         Ok(level.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok())
     }
 
-    /// Makes room for the links of a point up to layer `level`. Only who inserts the point calls
+    /// Reserves rows for a point up to layer `level`. Only the thread that inserts the point calls
     /// this.
     pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {
         let slots = slot as usize + 1;
@@ -157,12 +158,12 @@ impl Links {
         Ok(())
     }
 
-    /// The number of slots there is room for; no link leads beyond.
+    /// The number of slots that have rows. No link leads beyond.
     pub fn capacity(&self) -> usize {
         self.ground.capacity()
     }
 
-    /// Where a point's links in one layer are kept. The point has reserved that layer.
+    /// The row of a point in one layer, which must be reserved.
     #[inline]
     pub fn row(&self, slot: u32, layer: u8) -> &[AtomicU32] {
         match layer.checked_sub(1) {
@@ -182,7 +183,7 @@ impl Links {
             .map(Link::slot)
     }
 
-    /// Gives a point that nobody can reach yet its first links in one layer.
+    /// Stores the first links of a point in one layer. No reader can reach the point yet.
     pub fn set(&self, slot: u32, layer: u8, linked: impl Iterator<Item = u32>) {
         let mut linked = linked.map(Link::new);
         for place in self.row(slot, layer) {
@@ -190,8 +191,8 @@ impl Links {
         }
     }
 
-    /// Gives up the links of a full row that are not to stay and adds `new` to the rest if it is to.
-    /// Who walks along the row meanwhile may miss a link that moves.
+    /// Removes the links of a full row for which `stays` does not hold, and adds `new` if it holds
+    /// for it. A reader of the row may miss a link that moves meanwhile.
     pub fn prune(&self, slot: u32, layer: u8, new: Link, stays: impl Fn(u32) -> bool) {
         let row = self.row(slot, layer);
         let stays = |link: &Link| stays(link.slot());
@@ -206,19 +207,20 @@ impl Links {
         }
     }
 
-    /// Starts to bring a point's links in layer 0 into the cache.
+    /// Prefetches the links of a point in layer 0.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         kernels::prefetch(self.ground.row(slot));
     }
 
-    /// The points that a point in layer 0 is linked to for good.
+    /// The neighbours of a point in the spanning tree.
     pub fn tree_neighbors(&self, slot: u32) -> impl Iterator<Item = u32> {
         let links = self.ground.row(slot).iter().map_while(Link::load);
         links.filter(|link| link.is_tree()).map(Link::slot)
     }
 
-    /// The points whose vectors equal that of `slot`, oldest first, if it is the first of its kind.
+    /// The duplicates of the point in `slot` in the order of linking, if it is the first of its
+    /// chain.
     #[inline]
     pub fn duplicates(&self, slot: u32) -> impl Iterator<Item = u32> {
         let next =
@@ -226,7 +228,7 @@ impl Links {
         std::iter::successors(next(slot), move |&duplicate| next(duplicate))
     }
 
-    /// Adds `duplicate` to the points whose vectors equal that of `first`, if that one takes it.
+    /// Adds `duplicate` to the chain of `first`, if `first` is eligible. Returns whether it did.
     pub fn append_duplicate(
         &self,
         first: u32,
@@ -245,18 +247,19 @@ impl Links {
         true
     }
 
-    /// The first of the points whose vectors equal that of the duplicate in `slot`.
+    /// The first point of the chain of the duplicate in `slot`.
     pub fn first_duplicate(&self, slot: u32) -> Option<u32> {
         Link::load(&self.duplicates.row(slot)[FIRST_DUPLICATE]).map(Link::slot)
     }
 
-    /// The last of the points whose vectors equal that of `first`, if there are any.
+    /// The last point of the chain of `first`, if it has duplicates.
     pub fn last_duplicate(&self, first: u32) -> Option<u32> {
         Link::load(&self.duplicates.row(first)[LAST_DUPLICATE]).map(Link::slot)
     }
 
-    /// Takes the duplicates of `first` that are leaving out of its chain, and says whether any is left.
-    /// The lock of `first` is held. Who stands on one of them goes on from there as before.
+    /// Removes the leaving duplicates of `first` from its chain, and returns whether any duplicate
+    /// is left. The lock of `first` is held. A reader that stands on a removed duplicate still
+    /// finds the next one.
     pub fn drop_leaving_duplicates(&self, first: u32) -> bool {
         let mut last = first;
         for duplicate in self.duplicates(first) {
@@ -284,20 +287,20 @@ impl Links {
         Link::load(&self.duplicates.row(first)[NEXT_DUPLICATE]).is_some()
     }
 
-    /// Keeps other writers from the links of a point.
+    /// Excludes other writers of the links of a point.
     pub fn lock(&self, slot: u32) -> MutexGuard<'_, ()> {
-        // There is no state behind the lock that a panic could have left half-changed.
+        // No state behind the lock can be left half-changed by a panic.
         self.stripes[slot as usize % STRIPES]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets points be added to the spanning tree, but none be taken out of it.
+    /// Locks the spanning tree for adding points.
     pub fn read_tree(&self) -> RwLockReadGuard<'_, ()> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps others from the spanning tree.
+    /// Locks the spanning tree for taking a point out.
     pub fn lock_tree(&self) -> RwLockWriteGuard<'_, ()> {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -310,25 +313,25 @@ impl Links {
         }
     }
 
-    /// The highest layer of a point with links of its own that is to stay.
+    /// The highest layer of a point with links of its own that does not leave.
     pub fn staying_level(&self, slot: u32) -> Option<u8> {
         let stands = self.state(slot) & (DUPLICATE | LEAVING) == 0;
         self.level(slot).filter(|_| stands)
     }
 
-    /// Whether a point has no links of its own.
+    /// Whether a point is a duplicate, without links of its own.
     pub fn is_duplicate(&self, slot: u32) -> bool {
         self.state(slot) & DUPLICATE != 0
     }
 
-    /// Whether a point that is or was in the graph is on its way out of it.
+    /// Whether a point is leaving.
     #[inline]
     pub fn is_leaving(&self, slot: u32) -> bool {
         self.levels.get(slot).load(Acquire) & LEAVING != 0
     }
 
-    /// What is to be saved of a point besides its links: nothing, or 1 + its highest layer, marked
-    /// if it is a duplicate.
+    /// The byte that a snapshot holds of a point: 0, or 1 + its highest layer, marked if it is a
+    /// duplicate.
     pub fn saved_state(&self, slot: u32) -> u8 {
         match self.state(slot) {
             state if state & LEVEL == BUSY => 0,
@@ -336,25 +339,25 @@ impl Links {
         }
     }
 
-    /// The highest layer of a point, and whether it is a duplicate, from what was saved.
+    /// The highest layer of a point, and whether it is a duplicate, from the byte of a snapshot.
     pub fn read_state(state: u8) -> Option<(u8, bool)> {
         let level = (state & LEVEL).checked_sub(1)?;
         let is_known = state & !(LEVEL | DUPLICATE) == 0 && state & LEVEL != BUSY;
         is_known.then_some((level, state & DUPLICATE != 0))
     }
 
-    /// The point to which a place of a row leads, from what is stored in it.
+    /// The point of a link, from the word of a snapshot.
     pub fn slot_of(stored: u32) -> Option<u32> {
         (stored & !TREE_MARK).checked_sub(1)
     }
 
-    /// What is stored of the duplicates of a point.
+    /// The two words of a point for its chain of duplicates.
     pub fn duplicate_words(&self, slot: u32) -> [u32; 2] {
         let row = self.duplicates.row(slot);
         [NEXT_DUPLICATE, LAST_DUPLICATE].map(|place| row[place].load(Relaxed))
     }
 
-    /// Stores what was saved of the duplicates of a point.
+    /// Stores the two words of a snapshot for a chain of duplicates.
     pub fn set_duplicate_words(&self, slot: u32, words: [u32; 2]) {
         for (place, word) in self.duplicates.row(slot).iter().zip(words) {
             place.store(word, Release);
@@ -374,12 +377,12 @@ impl Links {
         self.levels.get(slot).fetch_or(LEAVING, Release);
     }
 
-    /// Wipes out a point that nobody can reach or stands on any more.
+    /// Erases a point that no thread can reach or stands on any more.
     pub fn erase(&self, slot: u32) {
         for layer in 0..=self.level(slot).unwrap_or(0) {
             self.row(slot, layer).iter().for_each(Link::erase);
         }
-        // A row never written to takes no memory, and shall not for a zero.
+        // A row that was never written takes no memory, so no zeros are written to it.
         let duplicates = self.duplicates.row(slot).iter();
         duplicates
             .filter(|place| Link::load(place).is_some())

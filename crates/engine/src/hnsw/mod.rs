@@ -1,12 +1,11 @@
-//! The graph index: HNSW, hierarchical navigable small worlds, after Malkov and Yashunin, 2016
-//! (arXiv:1603.09320).
+//! The graph index: HNSW, hierarchical navigable small worlds (Malkov and Yashunin, 2016,
+//! arXiv:1603.09320).
 //!
-//! Every point links to near points in layer 0; each higher layer holds one in 2 M of the points
-//! below it. A search walks down the layers and then widens to about `ef` candidates in layer 0. The
-//! graph holds only slots: vectors stay where [`Points`] keeps them.
+//! Every point links to near points in layer 0. Each higher layer holds one in 2 M of the points
+//! below it. A search walks down the layers and then widens to about `ef` candidates in layer 0.
+//! The graph holds slots only: [`Points`] holds the vectors.
 //!
-//! Any number of threads search without a lock while others insert. Where this differs from the
-//! paper:
+//! Any number of threads search without a lock while others insert. Differences from the paper:
 //! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `stop_rule`).
 //! - A point whose vector equals that of a linked point is chained to it as its duplicate and gets no
 //!   links: thousands of copies of one vector cost one place in the graph. In the beam of a search
@@ -58,9 +57,9 @@ const ATTEMPTS: usize = 10_000;
 /// How densely a graph is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Links of a point in each layer above 0, at least 2; layer 0 has room for twice as many.
+    /// The most links of a point in each layer above 0, at least 2; twice as many in layer 0.
     pub m: usize,
-    /// Candidates among which the links of a new point are chosen, at least 1.
+    /// The number of candidates for the links of a new point, at least 1.
     pub ef_construction: usize,
 }
 
@@ -106,26 +105,26 @@ impl Graph {
         }
     }
 
-    /// The number of points whose insertion is finished and that are to stay.
+    /// The number of points whose insertion is finished and that do not leave.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len.load(Acquire)
     }
 
-    /// Whether there are none.
+    /// Whether there are no such points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the insertion of the point in `slot` is finished, and it has not been forgotten.
+    /// Whether the insertion of the point in `slot` is finished, and it has not been erased.
     #[must_use]
     pub fn contains(&self, slot: u32) -> bool {
         self.links.level(slot).is_some()
     }
 
-    /// Points near to the one in `slot`, the nearest known first: its copies, then those that it is
-    /// linked to. None if it is not in the graph.
+    /// Points near to the point in `slot`: its duplicates, then the points that it links to in
+    /// layer 0. None if the point is not in the graph.
     #[must_use]
     pub fn near(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) {
@@ -143,8 +142,8 @@ impl Graph {
             .collect()
     }
 
-    /// The points whose vectors equal that of `slot`, if it is the first of its kind. Such a point
-    /// stays in the graph for them when it is deleted itself.
+    /// The duplicates of the point in `slot`, if it is the first of its chain. Such a point stays
+    /// in the graph after its delete as long as it has duplicates.
     #[must_use]
     pub fn copies(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) || self.links.is_duplicate(slot) {
@@ -170,16 +169,16 @@ impl Graph {
 /// neighbours takes about a millisecond.
 const SHORT_PATIENCE: usize = 1_000;
 
-/// What a thread reuses from one walk to the next. Keep one per thread.
+/// The memory that a thread reuses from one walk to the next. Keep one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Whether its searches must not take long.
     is_impatient: bool,
     visited: Visited,
     beam: Beam,
-    /// Points just met, with their ranks.
+    /// Points that were just met, with their ranks.
     fresh: Vec<Neighbor>,
-    /// Where a walk begins, with their ranks.
+    /// Points at which a walk begins, with their ranks.
     starts: Vec<Neighbor>,
     /// Points whose links change.
     owners: Vec<u32>,
@@ -200,8 +199,8 @@ impl Scratch {
         Self::default()
     }
 
-    /// The same for searches that must not take long: they [give up](Scratch::gave_up) after a
-    /// thousand points that they may not return, whatever the size of the graph.
+    /// The same for searches that must not take long: they [give up](Scratch::gave_up) once they
+    /// have passed a thousand points, whatever the size of the graph.
     #[must_use]
     pub fn impatient() -> Self {
         Scratch {
@@ -216,7 +215,7 @@ impl Scratch {
         self.is_impatient
     }
 
-    /// How many points that it may not return a search goes through before it gives up, at most.
+    /// The number of points that a search may pass before it gives up.
     #[must_use]
     pub fn patience(&self) -> usize {
         if self.is_impatient {
@@ -226,7 +225,7 @@ impl Scratch {
         }
     }
 
-    /// The points that the last search went through and may not return.
+    /// The number of points that the last search passed.
     #[must_use]
     pub fn passed(&self) -> usize {
         self.beam.passed()
@@ -238,8 +237,8 @@ impl Scratch {
         &self.results
     }
 
-    /// Whether the last search gave up walking through points that it may not return: closer ones
-    /// may lie behind them.
+    /// Whether the last search gave up among points that it may not return. Closer points may lie
+    /// behind them.
     #[must_use]
     pub fn gave_up(&self) -> bool {
         self.beam.gave_up()

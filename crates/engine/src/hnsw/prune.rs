@@ -1,5 +1,4 @@
-//! Which links a point should have: the paper's neighbour selection, with the factor of `DiskANN`'s
-//! robust prune.
+//! Pruning: the neighbour selection of the paper, with the factor of the robust prune of `DiskANN`.
 
 use super::{Neighbor, ranks::Ranks, space::Space};
 use crate::Metric;

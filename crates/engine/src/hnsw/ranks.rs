@@ -1,4 +1,4 @@
-//! Where the ranks of a walk come from: the vectors themselves, or their codes.
+//! The ranks of a walk: by vectors or by codes.
 
 use super::Neighbor;
 use crate::vectors::{measure::Measure, points::Points, quantize::ByCode};
@@ -10,13 +10,13 @@ pub(super) trait Ranks: Copy {
     /// faster for many than for few.
     const ABREAST: usize;
 
-    /// The rank of the point in `slot`; one that is not a number counts as infinitely far.
+    /// The rank of the point in `slot`. NaN counts as infinitely far.
     fn rank(&self, slot: u32) -> f32;
 
-    /// Starts to bring what [`Ranks::rank`] reads into the cache.
+    /// Prefetches what [`Ranks::rank`] reads.
     fn prefetch(&self, slot: u32);
 
-    /// Starts to bring what ranking these neighbours reads into the cache.
+    /// Prefetches what ranking these neighbours reads.
     #[inline]
     fn prefetch_all(&self, neighbors: &[Neighbor]) {
         for neighbor in neighbors {
@@ -24,14 +24,14 @@ pub(super) trait Ranks: Copy {
         }
     }
 
-    /// Sets the rank of each neighbour, after what ranking them reads was fetched for all of them.
+    /// Prefetches what ranking the neighbours reads, then sets the rank of each.
     #[inline]
     fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
         self.prefetch_all(neighbors);
         self.rank_all(neighbors);
     }
 
-    /// Sets the rank of each neighbour; what ranking them reads should be on its way.
+    /// Sets the rank of each neighbour. What this reads should be prefetched.
     #[inline]
     fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for neighbor in neighbors {

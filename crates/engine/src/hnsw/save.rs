@@ -17,7 +17,7 @@ use crate::{
 const WORD: usize = size_of::<u32>();
 
 impl Graph {
-    /// Writes what the graph holds of the slots below `slots`. Nobody may insert, withdraw or mend
+    /// Writes the part of the graph below slot `slots`. No thread may insert or remove points
     /// meanwhile.
     pub fn save(&self, slots: u32, out: &mut impl Write) -> io::Result<()> {
         let Graph { params, links, .. } = self;

@@ -18,17 +18,18 @@ use crate::{
     },
 };
 
-/// Candidates with which a search goes through the layers above the ground.
+/// The beam of a search in the layers above 0.
 const APPROACH: usize = 2;
 
-/// As many for an insertion: a point in the wrong place is hard to find for good.
+/// The same for an insertion, which is wider: a point that is linked in the wrong place stays hard
+/// to find.
 pub(super) const INSERT_APPROACH: usize = 16;
 
-/// A walk takes candidates together only if its beam has room for so many times as many: in a small
-/// beam those taken early would often have been pushed out.
+/// A walk expands several candidates together only if its beam is this many times as broad: in a
+/// small beam, later candidates would often have been pushed out.
 const LEAST_BREADTH: usize = 12;
 
-/// The links of a candidate that comes before so many others are fetched at once: it will be
+/// The links of a candidate among the next of this number are prefetched at once: it will be
 /// expanded soon.
 const SOON: usize = 4;
 
@@ -49,7 +50,7 @@ pub(super) struct Filter<'p, P> {
     pub eligible: Eligible,
 }
 
-/// What a walk looks for, and how many ranks it has taken.
+/// The target of a walk, and the number of ranks so far.
 pub(super) struct Target<R> {
     ranks: R,
     evaluations: u64,
@@ -63,7 +64,7 @@ impl<R: Ranks> Target<R> {
         }
     }
 
-    /// Ranks points of which the slots are known; what ranking reads should be on its way.
+    /// Sets the ranks of neighbours. What this reads should be prefetched.
     #[inline]
     fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
         self.ranks.rank_all(neighbors);
@@ -78,8 +79,8 @@ impl Graph {
     /// are with [`Graph::contains`] before the search, not after it. Where too many points do not
     /// pass, the search gives up and [says so](Scratch::gave_up).
     ///
-    /// Where there are codes, the walk goes by them, and the ranks of the results are still those
-    /// of the vectors.
+    /// If there are codes, the walk ranks by them. The ranks of the results are those of the
+    /// vectors.
     pub fn search<P: Points>(
         &self,
         points: &P,
@@ -116,7 +117,7 @@ impl Graph {
         Ok(evaluations)
     }
 
-    /// The number of points that a walk of this breadth may pass without filter them as candidates:
+    /// The number of points that a walk of this breadth may pass without taking them as candidates:
     /// beyond it, a scan would hardly take longer.
     pub(super) fn patience(&self, breadth: usize) -> usize {
         breadth.saturating_mul(4).max(self.len() as usize / 4)
@@ -160,7 +161,7 @@ impl Graph {
         Ok(target.evaluations)
     }
 
-    /// Eligible a point and its duplicates into the beam as far as they are close enough.
+    /// Takes a point and its duplicates into the beam as far as they are close enough.
     #[inline]
     fn offer(
         &self,
@@ -273,7 +274,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Eligible the next few candidates from the beam, ranks what they link to, as far as this walk
+    /// Takes the next few candidates from the beam, ranks what they link to, as far as this walk
     /// has not seen it, and leaves in `scratch.fresh` what is close enough for now; false if no
     /// candidate is left.
     #[inline]
@@ -316,7 +317,7 @@ impl Graph {
     }
 }
 
-/// Drops the neighbours that are not wanted, without a branch that a processor cannot foretell.
+/// Drops the neighbours that are not wanted, without a branch, which a processor could not predict.
 #[inline]
 fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
     let mut count = 0;
@@ -343,7 +344,7 @@ impl Scratch {
         results.clear();
         results.extend(candidates.by_ref().take(surely));
         let error = CodeError::of(results, ranks);
-        // Those farther away may be of another cluster, from which any code tells them apart.
+        // Farther candidates may be of another cluster, which any code tells apart.
         let nearest = beam.neighbors().take(surely.saturating_mul(2));
         if !error.is_small_for(nearest) {
             return false;

@@ -13,11 +13,11 @@ use crate::Metric;
 /// The number of dimensions of the data for which `ef` candidates are expected within reach.
 const DIMENSIONS: f32 = 18.0;
 
-/// Whatever their distances, a walk goes through at least one in so many of `ef` candidates and
-/// through at most so many times `ef`.
+/// Whatever their distances, a walk expands at least `ef` divided by this number of candidates, and
+/// at most `ef` times this number.
 const LEEWAY: usize = 2;
 
-/// How far a search walks, given how far what it has found is.
+/// The distance at which a search ends, from the distances of its candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopRule {
     /// The place in order of the candidate that everything is compared with.

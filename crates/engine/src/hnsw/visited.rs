@@ -16,17 +16,17 @@ pub(super) struct Visited {
     stamps: Option<MmapMut>,
 }
 
-/// The set at hand, for adding several slots.
+/// The set, for adding several slots.
 pub(super) struct Stamps<'a> {
     epoch: u8,
     stamps: &'a mut [u8],
 }
 
 impl Visited {
-    /// Empties the set and makes room for the slots `0..slots`.
+    /// Empties the set and reserves memory for the slots `0..slots`.
     pub fn begin(&mut self, slots: usize) -> Result<()> {
         if slots > self.stamps.as_deref().map_or(0, <[u8]>::len) {
-            // What was seen need not be kept.
+            // The old stamps need not be kept.
             let stamps = MmapMut::map_anon(slots)
                 .map_err(|error| Error::Internal(format!("visited list: {error}")))?;
             (self.epoch, self.stamps) = (0, Some(stamps));
@@ -60,14 +60,14 @@ impl Visited {
 }
 
 impl Stamps<'_> {
-    /// Adds a slot, and says whether it is new. A slot beyond the room made was linked after the
-    /// walk began and counts as seen: the walk passes it by.
+    /// Adds a slot, and returns whether it is new. A slot beyond the reserved ones was linked after
+    /// the walk began and counts as visited: the walk ignores it.
     #[inline]
     pub fn insert(&mut self, slot: u32) -> bool {
         let Some(stamp) = self.stamps.get_mut(slot as usize) else {
             return false;
         };
-        // No branch: which points a walk has seen is what a processor cannot foretell.
+        // Without a branch: a processor cannot predict which points a walk has visited.
         let is_new = *stamp != self.epoch;
         *stamp = self.epoch;
         is_new

@@ -136,12 +136,12 @@ impl LinkedGraph {
         }
     }
 
-    /// Makes the graph count as not caught up, if its tail is long.
+    /// Makes the graph count as not caught up, since its tail is long.
     pub fn fall_behind(&self) {
         self.caught_up.store(false, Ordering::Release);
     }
 
-    /// Notes that a slot holds a new point. Slots behind the watermark are queued, the others come
+    /// Notes that a slot holds a new point. Slots below the watermark are queued, the others come
     /// in their order. Only the writer calls this, before it publishes the point.
     pub fn follow(&self, slot: u32) -> Result<()> {
         let mut progress = self.progress();
