@@ -1,5 +1,5 @@
-//! What the store asks of the operating system, as a trait: behind it stands the real disk, or in
-//! tests a disk that loses what was not synced.
+//! The calls of the store to the operating system, as traits. They are implemented by the real
+//! disk, and in tests by a disk that loses what was not synced.
 
 use std::{
     io::{self, ErrorKind, Read},
@@ -25,14 +25,14 @@ pub trait Io: Send + Sync {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// The paths of everything in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
-    /// Renames a file over whatever has the new name.
+    /// Renames a file, replacing any file of the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Opens a folder, in time to sync what is about to be done in it.
+    /// Opens a folder, before a change in it that is to be synced.
     fn open_folder(&self, folder: &Path) -> io::Result<Box<dyn IoFolder>>;
 
-    /// Makes durable what was done in a folder.
+    /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         self.open_folder(folder)?.sync()
     }
@@ -158,15 +158,14 @@ impl IoFile for DiskFile {
     }
 }
 
-/// Opens a file. What is there and is none is refused first: to open a FIFO would be to wait for
-/// whoever has the other end.
+/// Opens a file. Anything but a file is refused first: opening a FIFO would wait for its other end.
 pub fn open_file(options: &fs_err::OpenOptions, path: &Path) -> io::Result<fs_err::File> {
     refuse_no_file(path)?;
     options.open(path)
 }
 
-/// Refuses what is no file under a name that is one of ours. What cannot be looked at passes: who
-/// opens it learns why.
+/// Refuses anything but a file under a name of ours. What cannot be examined passes: opening it
+/// gives the reason.
 pub fn refuse_no_file(path: &Path) -> io::Result<()> {
     let Ok(found) = std::fs::metadata(path) else {
         return Ok(());
@@ -203,7 +202,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 pub fn sync_way_to(io: &dyn Io, folder: &Path) {
     for above in Path::new(".").join(folder).ancestors().skip(1) {
         if above != Path::new("") {
-            // One that we may not open was there before us.
+            // A folder that we may not open existed before.
             let _ = io.sync_folder(above);
         }
     }
@@ -258,9 +257,9 @@ pub fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// Marks an error as one that ends all writing, a full disk included: after a failed sync nobody
-/// knows what the disk holds, and trying again can report success for data that is lost. What could
-/// not be opened was not synced either: such an error stays what it is.
+/// Marks an error as one that ends all writing, even if the disk is full: after a failed sync it is
+/// not known what the disk holds, and another try can report success for data that is lost. If a
+/// file could not be opened, nothing was done, and the error stays as it is.
 pub fn fatal(error: io::Error) -> io::Error {
     if is_out_of_files(&error) {
         error

@@ -1,4 +1,4 @@
-//! One process per data folder.
+//! The lock of a data folder: one process may have it open.
 
 use std::{
     fs::TryLockError,
@@ -11,20 +11,20 @@ use fs_err::{File, OpenOptions, os::unix::fs::OpenOptionsExt};
 use super::io::open_file;
 use crate::{Error, Result};
 
-/// An advisory lock on the data folder, held for as long as this value lives. The kernel lets go
-/// of it when the process ends, however it ends. The file stays: removing it would let two
-/// processes lock two files of one name. Should somebody remove it all the same, the folder itself
-/// is locked, too, where its file system can.
+/// An advisory lock on the data folder, held as long as this value lives. The kernel releases it
+/// when the process ends, for whatever reason. The file stays: if it were removed, two processes
+/// could lock two files of one name. In case a user removes it nevertheless, the folder itself is
+/// locked too, if its file system can.
 pub struct Lock {
     _file: Option<File>,
     _folder: Option<File>,
 }
 
-/// What is said of a holder that has left no text.
+/// The description of a holder that has written no text.
 const READERS: &str = "vectord check or restore";
 
 impl Lock {
-    /// Takes the lock or says who holds it.
+    /// Takes the lock, or fails with an error that names the holder.
     pub fn acquire(folder: &Path) -> Result<Lock> {
         let path = folder.join("LOCK");
         let mut options = OpenOptions::new();
@@ -36,7 +36,8 @@ impl Lock {
             .mode(0o600);
         let mut file = open_file(&options, &path)?;
         if let Err(error) = file.try_lock() {
-            // Whom a shared lock does not disturb has one, and has left the text as it was.
+            // If a shared lock can be taken, the holders have shared locks, and the text is that of
+            // an earlier holder.
             let shared =
                 matches!(error, TryLockError::WouldBlock) && file.try_lock_shared().is_ok();
             if shared {
@@ -54,11 +55,12 @@ impl Lock {
         })
     }
 
-    /// Keeps every process that would write from opening the folder, and changes nothing in it.
+    /// Takes a shared lock: no process can open the folder for writing meanwhile. Changes nothing
+    /// in the folder.
     pub fn share(folder: &Path) -> Result<Lock> {
         let path = folder.join("LOCK");
         let file = match open_file(OpenOptions::new().read(true), &path) {
-            // No process ever opened it, or somebody has removed the file.
+            // No process ever opened the folder, or a user has removed the file.
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             other => {
                 let mut file = other?;
@@ -75,7 +77,7 @@ impl Lock {
     }
 }
 
-/// Locks the folder itself, where its file system can: some lock nothing but files.
+/// Locks the folder itself, if its file system can: some can only lock files.
 fn lock_folder(
     folder: &Path,
     path: &Path,
@@ -99,7 +101,7 @@ fn lock_folder(
     }
 }
 
-/// Says who holds the lock, or why it cannot be taken.
+/// The error that names the holder of the lock, or the reason why it cannot be taken.
 fn refusal(error: TryLockError, file: &mut File, path: PathBuf) -> Error {
     match error {
         TryLockError::WouldBlock => {

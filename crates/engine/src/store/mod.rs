@@ -1,7 +1,7 @@
-//! The segment log: the durable truth about every point.
+//! The segment log, which holds every point durably.
 //!
-//! A commit is one group, appended by one write and made durable by one sync before anything of
-//! it can be seen. docs/FORMAT.md describes the files byte by byte.
+//! A commit is one group, appended by one write and made durable by one sync before any of it is
+//! visible. docs/FORMAT.md describes the files byte by byte.
 
 mod io;
 mod lock;
@@ -50,9 +50,9 @@ pub use tools::{
 pub struct OpenOptions {
     /// The data folder, created if it is missing.
     pub path: PathBuf,
-    /// The dimension that the stored points must have, if one is demanded.
+    /// The dimension that the stored points must have, if it is configured.
     pub dimension: Option<u32>,
-    /// The dimension of a store without points when none is demanded.
+    /// The dimension of a store without points if none is configured.
     pub default_dimension: u32,
     /// The greatest usual size of a segment file; a larger group gets a larger one of its own.
     pub segment_bytes: u64,
@@ -67,11 +67,11 @@ pub struct Opened {
     pub store: Store,
     /// The live points in the order of their sequence.
     pub points: Vec<LivePoint>,
-    /// Deleted points whose records are still there, in the order of their sequence.
+    /// Deleted points whose records still exist, in the order of their sequence.
     pub dead: Vec<LivePoint>,
     /// The dimension of every vector.
     pub dimension: u32,
-    /// Whether stored points pin the dimension.
+    /// Whether the dimension is that of stored points.
     pub remembered: bool,
     /// The sequence of the last record, a no-op included; 0 in an empty store.
     pub last_sequence: u64,
@@ -92,7 +92,7 @@ pub struct LivePoint {
     pub payload_bytes: u32,
 }
 
-/// Where a record is. Offsets count blocks of 64 bytes from the start of the segment.
+/// The place of a record. Offsets count blocks of 64 bytes from the start of the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The segment's number, from 1.
@@ -150,14 +150,14 @@ pub struct Store {
     proven: bool,
     /// Why the store takes no more writes, if it does not.
     failure: Option<String>,
-    /// Holds the group being written; kept for the next one.
+    /// The buffer of the group being written, kept for the next one.
     buffer: Vec<u8>,
-    /// How long each sync of a group took.
+    /// The times of the syncs of groups.
     syncs: Arc<Histogram>,
     lock: Arc<Lock>,
 }
 
-/// A buffer that one large batch has grown beyond this is given back.
+/// A buffer that a large batch has grown beyond this size is shrunk.
 const KEPT_BUFFER_BYTES: usize = 8 << 20;
 
 impl Store {
@@ -235,13 +235,13 @@ impl Store {
         })
     }
 
-    /// The readers' side, which sees a group once it is durable.
+    /// The segments for readers, which see a group once it is durable.
     #[must_use]
     pub fn segments(&self) -> Arc<Segments> {
         Arc::clone(&self.segments)
     }
 
-    /// How long the syncs of this store take.
+    /// The times of the syncs of this store.
     #[must_use]
     pub(crate) fn syncs(&self) -> Arc<Histogram> {
         Arc::clone(&self.syncs)
@@ -274,8 +274,8 @@ impl Store {
         Ok(locations)
     }
 
-    /// On a full disk deletes go on in the space that is reserved for them, and inserts wait until
-    /// there is room for all.
+    /// On a full disk deletes use their reserve, and inserts are refused until both reserves are
+    /// back.
     fn append_or_free_space(
         &mut self,
         writes: &[Write],
@@ -305,7 +305,7 @@ impl Store {
         }
     }
 
-    /// Keeps account of what is needed, after a commit whose first record has this sequence.
+    /// Counts the bytes and the tombstones of a commit whose first record has the sequence `first`.
     fn count(&mut self, writes: &[Write], locations: &[Location], first: u64) {
         let dimension = self.manifest.dimension;
         for ((write, at), sequence) in writes.iter().zip(locations).zip(first..) {
@@ -328,16 +328,16 @@ impl Store {
         }
     }
 
-    /// Proves that the last commit was durable, by writing a no-op behind it: from then on its
-    /// damage is told from a torn tail. Takes a sequence number. Does nothing when the last record
-    /// is a no-op already or the store is empty.
+    /// Proves that the last commit was durable, by a no-op behind it: from then on, damage of the
+    /// commit cannot be taken for a torn tail. The no-op takes a sequence. Does nothing if the last
+    /// record is a no-op or the store is empty.
     pub fn prove(&mut self) -> Result<()> {
         self.check_writable()?;
         if self.proven || self.last_sequence == 0 {
             return Ok(());
         }
         self.append(&[Record::noop(self.last_sequence + 1)])?;
-        // Nothing is being written now, and it may be long before something is.
+        // The next write may come after a long time.
         self.buffer = Vec::new();
         self.proven = true;
         Ok(())
@@ -349,8 +349,8 @@ impl Store {
         self.last_sequence
     }
 
-    /// Proves the last commit, notes in the manifest where the log ends, and lets go of the folder.
-    /// On a full disk the next start has to find the end, as after a crash.
+    /// Proves the last commit, notes the end of the log in the manifest, and unlocks the folder. On
+    /// a full disk the next start has to find the end, as after a crash.
     pub fn close(mut self) -> Result<()> {
         match self.note_end() {
             Err(Error::StorageFull) => Ok(()),
@@ -358,15 +358,15 @@ impl Store {
         }
     }
 
-    /// Proves the last commit and has the manifest say where the log ends: an end that is lost or
-    /// put back by an older copy is no torn tail from then on.
+    /// Proves the last commit and notes the end of the log in the manifest. From then on, a log
+    /// that was cut or replaced by an older copy cannot be taken for one with a torn tail.
     pub fn note_end(&mut self) -> Result<()> {
         self.prove()?;
         self.note_groups()
     }
 
-    /// Has the manifest say where the log ends, which takes three syncs: what is behind that place
-    /// is proven by nothing yet, what is before it by the manifest.
+    /// Notes the end of the log in the manifest, which takes three syncs and proves everything
+    /// before that place.
     pub fn note_groups(&mut self) -> Result<()> {
         self.check_writable()?;
         let Some(active) = &self.active else {
@@ -382,7 +382,7 @@ impl Store {
                 self.manifest = manifest;
                 Ok(())
             }
-            // The log itself goes on, and is none the worse for it.
+            // The log itself can go on.
             Err(error) if is_forbidden(&error) || is_out_of_files(&error) => Ok(()),
             Err(error) => Err(self.failed(&error)),
         }
@@ -422,7 +422,7 @@ impl Store {
         active.is_some_and(|active| active.free_bytes() >= group_length)
     }
 
-    /// What a group of this length takes of the disk, with a segment to begin for it.
+    /// The bytes that a group of this length takes on disk, with a new segment if it needs one.
     fn bytes_for(&self, group_length: u64) -> u64 {
         if self.fits(group_length) {
             group_length
@@ -431,8 +431,8 @@ impl Store {
         }
     }
 
-    /// Seals the active segment and starts one with room for a group of this length. A full disk,
-    /// or one file too many, leaves everything as it was.
+    /// Seals the active segment and begins one that a group of this length fits. If the disk is
+    /// full, or no file can be opened, nothing is changed.
     fn rotate(&mut self, group_length: u64) -> std::io::Result<()> {
         let number = self.manifest.next_number;
         let header = SegmentHeader {
@@ -506,7 +506,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a failed write means: a full disk was undone, as was one file too many; anything else
+    /// The error for a failed write. A full disk and a lack of files were undone. Anything else
     /// ends all writing.
     fn failed(&mut self, error: &std::io::Error) -> Error {
         if is_full(error) {

@@ -1,4 +1,4 @@
-//! What may be in a data folder under which name.
+//! The names of the files of a data folder.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Error, Result, store::log::segment};
 
-/// The files of a data folder, those that are numbered aside.
+/// The files of a data folder, except numbered ones.
 const OURS: [&str; 7] = [
     "LOCK",
     "MANIFEST",
@@ -22,15 +22,15 @@ const OURS: [&str; 7] = [
     "SNAPSHOT.tmp",
 ];
 
-/// Refuses a folder in which something has the name of one of our files and is no file.
+/// Refuses a folder in which something other than a file has the name of one of our files.
 pub fn refuse_no_files(io: &dyn Io, folder: &Path) -> Result<()> {
     let paths = io.list(folder)?;
     let mut ours = paths.iter().filter(|path| is_ours(path));
     Ok(ours.try_for_each(|path| refuse_no_file(path))?)
 }
 
-/// Refuses a folder without a file of a log in which somebody else keeps files: it was hardly meant.
-/// Spared are keys, which may be there before the first point, and what systems put anywhere.
+/// Refuses a folder without a log that holds other files: it was hardly meant. Keys, which may
+/// exist before the first point, and files that operating systems put anywhere are allowed.
 pub fn refuse_foreign(io: &dyn Io, folder: &Path) -> Result<()> {
     let paths = io.list(folder)?;
     let is_log = |path: &PathBuf| path.ends_with("MANIFEST") || segment::number(path).is_some();

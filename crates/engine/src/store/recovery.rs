@@ -1,4 +1,5 @@
-//! Reads a data folder back after any end: what is sound, what is a torn tail, what is damage.
+//! Recovery: reads a data folder after any end of the process, and tells sound data, a torn tail
+//! and damage apart.
 //!
 //! [`inspect`] only reads, so a folder that is refused stays as it was found; [`repair`] then
 //! clears what an interrupted write left behind.
@@ -29,7 +30,7 @@ use crate::{
     sync::parallel,
 };
 
-/// A sealed segment is brought into memory in pieces of at least so many bytes.
+/// A sealed segment is read ahead in pieces of at least this size.
 const AHEAD_BYTES: u64 = 1 << 20;
 
 /// What a data folder holds.
@@ -39,7 +40,7 @@ pub struct Found {
     /// The segments of the manifest, each with its end.
     pub segments: Vec<(Segment, Mapping)>,
     pub replay: Replay,
-    /// The end of the bytes that an interrupted write left behind the last group.
+    /// The end of the torn tail behind the last group, if there is one.
     torn: Option<u64>,
     /// Files of segments whose creation or removal was interrupted.
     orphans: Vec<PathBuf>,
@@ -181,8 +182,8 @@ impl Found {
 }
 
 impl Replay {
-    /// The live points, and the deleted ones whose records are there still, both by ascending
-    /// sequence; and every delete with the number of its segment.
+    /// The live points, the deleted points whose records still exist, both by ascending sequence,
+    /// and every delete with the number of its segment.
     pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>, Vec<(u32, Tombstone)>) {
         let Replay {
             points, deletes, ..
@@ -219,7 +220,7 @@ impl Replay {
     }
 }
 
-/// What the groups of one segment say.
+/// The content of the groups of one segment.
 pub struct Walked {
     /// The segment.
     number: u32,
@@ -258,7 +259,8 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
         if mapping.bring_in(from, ready) {
             return Ok(());
         }
-        // Reading, not mapping: what cannot be read is an error here, and a signal there.
+        // Read, not mapped: a sector that cannot be read is an error here, and a signal in mapped
+        // memory.
         segment.load(&mut Vec::new(), from, ready).map(drop)
     })?;
     if let Some(flaw) = flaw {
@@ -283,8 +285,8 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
     Ok(walked)
 }
 
-/// Reads the segment that was being written. If there is a torn tail behind its groups, its end
-/// comes too.
+/// Reads the segment that was being written. Also returns the end of the torn tail behind its
+/// groups, if there is one.
 pub fn read_active(
     header: &SegmentHeader,
     bytes: &[u8],
@@ -313,7 +315,7 @@ pub fn read_active(
     Ok((walked, (dirty > end).then_some(dirty)))
 }
 
-/// Has a flaw tell what it may cost.
+/// Adds to a flaw what it may cost.
 fn explain(flaw: Flaw, verify: &Verify) -> Flaw {
     let mut first = None;
     let verified = verify.run(&mut |found| {
@@ -334,11 +336,10 @@ fn explain(flaw: Flaw, verify: &Verify) -> Flaw {
     }
 }
 
-/// Reads groups from the start of a segment to the end of `bytes` or the first flaw, of which one is
-/// that the manifest was written of other groups. Up to the end that the manifest knows, every byte
-/// was durable: there headers are verified, and a record once somebody asks for it. Behind it a
-/// group is there when all of it is. `bring_in` is told of each range before it is
-/// read, vectors included: they will be wanted next.
+/// Reads the groups of a segment up to the end of `bytes` or to the first flaw. Up to the end that
+/// the manifest knows, every byte was durable, so only headers are verified, and records when they
+/// are read. Behind it, whole groups are verified. `bring_in` is called with each range before it
+/// is read, vectors included, which are read next.
 fn read_groups(
     header: &SegmentHeader,
     entry: &Entry,

@@ -1,8 +1,8 @@
-//! Snapshot files: what can be derived from the log, kept so that it need not be derived again.
+//! Snapshot files, which hold what could be derived from the log again.
 //!
-//! A snapshot is complete or not there: it is written under another name, synced and renamed. Its
-//! bytes come in frames of a mebibyte, each with a checksum, so that nothing is taken from them
-//! before it is verified. docs/FORMAT.md describes the file byte by byte.
+//! A snapshot is complete or does not exist: it is written under another name, synced and renamed.
+//! Its bytes are in frames of a mebibyte, each with a checksum that is verified before the frame is
+//! used. docs/FORMAT.md describes the file byte by byte.
 
 use std::{
     io::{self, Read, Write},
@@ -29,17 +29,17 @@ const HEADER_BYTES: usize = 64;
 const HEADER_CRC_AT: usize = HEADER_BYTES - 4;
 const FRAME_HEADER_BYTES: usize = 12;
 
-/// The most that one frame holds.
+/// The most bytes of a frame.
 const FRAME_BYTES: usize = 1 << 20;
 
-/// Snapshots that are kept: should the last be damaged, there is the one before.
+/// The number of snapshots that are kept: if the last is damaged, the one before is used.
 const KEPT: usize = 2;
 
 /// The snapshots of a store.
 pub struct Snapshots {
     io: Arc<dyn Io>,
     folder: PathBuf,
-    /// Nobody else writes to the folder as long as there are snapshots to write.
+    /// Keeps other processes from the folder as long as snapshots are written.
     _lock: Arc<Lock>,
     store: [u8; 16],
 }
@@ -54,7 +54,7 @@ impl Snapshots {
         }
     }
 
-    /// The snapshots there are, the newest first.
+    /// The existing snapshots, the newest first.
     pub fn list(&self) -> Result<Vec<PathBuf>> {
         let mut found: Vec<(u32, PathBuf)> = self
             .io
@@ -66,7 +66,7 @@ impl Snapshots {
         Ok(found.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// Removes a snapshot that is of no use.
+    /// Removes a snapshot.
     pub fn remove(&self, path: &Path) -> Result<()> {
         Ok(remove_if_there(&*self.io, path)?)
     }
@@ -87,7 +87,7 @@ impl Snapshots {
         let temporary = self.folder.join("SNAPSHOT.tmp");
         let written = self.write_as(&temporary, sequence, write);
         if written.is_err() {
-            // It is removed at the next attempt, if not now.
+            // If this fails, the file is removed at the next attempt.
             drop(self.io.remove(&temporary));
         }
         written.map_err(|error| match error {
@@ -164,7 +164,7 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
     })
 }
 
-/// Reads all of a snapshot of a store; the error says what is wrong with it.
+/// Verifies all of a snapshot of a store.
 pub fn verify(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     let mut snapshot = open(io, path, store)?;
     let read = io::copy(&mut snapshot, &mut io::sink());
@@ -193,8 +193,7 @@ fn read_header(file: &dyn IoFile, path: &Path) -> Result<[u8; HEADER_BYTES]> {
     Ok(header)
 }
 
-/// Has a snapshot belong to another store, durably; one that is damaged stays as it is. Nothing but
-/// its header names the store.
+/// Changes the store in the header of a snapshot, durably. A damaged snapshot stays as it is.
 pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     let file = io.open(path)?;
     let mut header = match read_header(&*file, path) {
@@ -208,7 +207,7 @@ pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Where a log ends, as far as it can be read.
+/// The end of a log, as far as it can be read.
 pub struct LogEnd {
     /// The store whose log it is.
     pub store: [u8; 16],
@@ -220,9 +219,9 @@ pub struct LogEnd {
     pub offset: u64,
 }
 
-/// Refuses a log that ends before a snapshot, or none where there is one: a snapshot is made from
-/// what was durable before, so the end of the log is lost, or put back by an older copy. Snapshots
-/// that are damaged prove nothing, as long as there is a log; those of a later version are refused.
+/// Refuses a log that ends before a snapshot, or a snapshot without a log: a snapshot holds only
+/// what was durable before, so the end of the log is lost or replaced by an older copy. Damaged
+/// snapshots prove nothing if there is a log. Snapshots of a later version are refused.
 pub fn check_log(disk: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<()> {
     for path in disk.list(folder)? {
         if number(&path).is_none() {
@@ -251,13 +250,13 @@ pub fn check_log(disk: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<(
     Ok(())
 }
 
-/// Takes the content of a snapshot.
+/// Writes the content of a snapshot.
 pub struct SnapshotWriter {
     file: Box<dyn IoFile>,
     id: [u8; 16],
     at: u64,
     frames: u32,
-    /// Room for its header, then what it holds so far.
+    /// The present frame: space for its header, then its content so far.
     frame: Vec<u8>,
 }
 
@@ -307,7 +306,7 @@ impl Write for SnapshotWriter {
     }
 }
 
-/// Gives the content of a snapshot back, verified.
+/// Reads the content of a snapshot, verified.
 pub struct SnapshotReader {
     file: Box<dyn IoFile>,
     path: PathBuf,
@@ -328,7 +327,7 @@ impl SnapshotReader {
         self.sequence
     }
 
-    /// How many bytes at most are still to come.
+    /// The most bytes that may still follow.
     #[must_use]
     pub fn rest(&self) -> u64 {
         self.size - self.at + (self.frame.len() - self.taken) as u64

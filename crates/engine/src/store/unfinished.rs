@@ -1,6 +1,5 @@
-//! What tells a folder that is being made, by a restore or a repair, from one that holds a log: its
-//! manifest has another name, with which a store does not open it. Taking its own is the last that
-//! happens.
+//! Folders that a restore or a repair has not finished: their manifest has another name, under
+//! which no store opens it. The last step gives it its own name.
 
 use std::{
     io::{self, ErrorKind},
@@ -19,7 +18,7 @@ use crate::{
     },
 };
 
-/// Where the manifest is until everything that it names is there.
+/// The path of the manifest until all segments that it names exist.
 pub fn marker_path(folder: &Path) -> PathBuf {
     folder.join("MANIFEST.restoring")
 }
@@ -40,8 +39,8 @@ pub fn is_unfinished(io: &dyn Io, folder: &Path) -> io::Result<bool> {
     Ok(io.list(folder)?.contains(&marker_path(folder)))
 }
 
-/// Refuses a target in the folder that is read, which is to be `backed up`, say: what takes that
-/// folder would take the target along.
+/// Refuses a target within the folder that is `backed up`, or the like: if that folder is lost, the
+/// target would be lost too.
 pub fn refuse_inside(source: &Path, target: &Path, purpose: &str) -> Result<()> {
     let source = fs_err::canonicalize(source)?;
     for above in Path::new(".").join(target).ancestors() {

@@ -1,10 +1,10 @@
-//! Giving the space of deleted points back: what is needed of a few sealed segments is copied into
-//! one new segment, which is read instead from then on, and in the end takes their place in the
-//! manifest. Nothing is written over, so a crash at any time leaves the old segments or the new one.
+//! Compaction: the records of some sealed segments that are still needed are copied into one new
+//! segment. Readers use it from then on, and it replaces the old segments in the manifest. Nothing
+//! is overwritten, so a crash at any time leaves the old segments or the new one.
 //!
-//! A record keeps its sequence. Each segment stands for a stretch of sequence numbers, and remembers
-//! up to where deletes had been heeded when it was compacted: so it is known of every delete whether
-//! the insert that it undoes may still be on disk, and one that is not needed is dropped too.
+//! A record keeps its sequence. Each segment covers a range of sequences, and notes the last delete
+//! that was known when it was compacted. So it is known of every tombstone whether the insert that
+//! it deletes may still be on disk. Tombstones that are not needed are dropped too.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,10 +33,10 @@ use crate::{
     },
 };
 
-/// A group takes in records up to this size.
+/// The size at which a group of the copy is complete.
 const GROUP_BYTES: u64 = 1 << 20;
 
-/// Segments whose needed records shall go to a new one.
+/// Neighbouring segments to be compacted into one.
 pub struct Stretch {
     io: Arc<dyn Io>,
     folder: PathBuf,
@@ -51,7 +51,7 @@ pub struct Stretch {
     through: u64,
 }
 
-/// The new segment, complete and durable, that nothing knows yet.
+/// The new segment, complete and durable, and not used yet.
 pub struct Compacted {
     segment: Segment,
     mapping: Mapping,
@@ -60,14 +60,14 @@ pub struct Compacted {
     moves: Vec<Move>,
 }
 
-/// Which segment comes in the place of which others.
+/// A new segment, and the segments that it replaces.
 pub struct Replacement {
     entry: Entry,
     going: Vec<Entry>,
 }
 
 impl Replacement {
-    /// The numbers of the segments that go.
+    /// The numbers of the segments that are replaced.
     pub fn going(&self) -> impl Iterator<Item = u32> {
         self.going.iter().map(|entry| entry.number)
     }
@@ -78,9 +78,9 @@ impl Replacement {
 pub struct Move {
     /// The point's id.
     pub id: [u8; 16],
-    /// Where it was.
+    /// The old place, which can still be read.
     pub from: Location,
-    /// Where it is as well.
+    /// The new place.
     pub to: Location,
     bytes: u64,
 }
@@ -92,8 +92,8 @@ struct Needed {
 }
 
 impl Store {
-    /// Chooses what to compact next, if anything is worth it; no `uncopyable` segments, which cannot be
-    /// copied.
+    /// Chooses the stretches that are worth compacting. Compaction cannot copy the `uncopyable`
+    /// segments.
     pub fn stretches(&mut self, uncopyable: &HashSet<u32>) -> Vec<Stretch> {
         if self.failure.is_some() {
             return Vec::new();
@@ -146,9 +146,9 @@ impl Store {
         }
     }
 
-    /// Lets a compacted segment be read. `relocate` says of each point in it whether it lives and is
-    /// read from there from now on. The manifest still names the old segments: after a crash they
-    /// count, and the new one is removed.
+    /// Makes a compacted segment readable. `relocate` changes the place of each point in it and
+    /// returns whether the point lives. The manifest still names the old segments: after a crash
+    /// they count, and the new one is removed.
     pub fn take_in(
         &mut self,
         compacted: Compacted,
@@ -169,7 +169,7 @@ impl Store {
         replacement
     }
 
-    /// Has the manifest name new segments in the place of old ones. These can be read until they are
+    /// Makes the manifest name new segments instead of old ones, which can be read until they are
     /// [dropped](Store::drop_segments). On a full disk nothing is changed.
     pub fn replace(&mut self, replacements: &[Replacement]) -> Result<()> {
         self.check_writable()?;
@@ -189,8 +189,7 @@ impl Store {
 
     /// Unmaps segments that were replaced and removes their files.
     ///
-    /// # Safety
-    /// Nobody has, or can get any more, a reference to bytes of these segments.
+    /// # Safety No thread has, or can get, a reference to bytes of these segments.
     #[allow(unsafe_code, reason = "the caller knows who reads the segments")]
     pub unsafe fn drop_segments(&mut self, numbers: &[u32]) -> Result<()> {
         for &number in numbers {
@@ -203,7 +202,7 @@ impl Store {
 }
 
 impl Manifest {
-    /// Puts one entry in the place of others next to each other.
+    /// Replaces neighbouring entries by one.
     fn replace(&mut self, going: &[Entry], entry: Entry) {
         let is_going = |entry: &Entry| going.iter().any(|going| going.number == entry.number);
         let first = self.segments.iter().position(is_going).unwrap_or(0);
@@ -337,7 +336,7 @@ impl Stretch {
             for found in &needed[before..] {
                 missing.remove(&found.location);
             }
-            // Those that were deleted meanwhile are missed by nobody.
+            // Points that were deleted meanwhile are not needed.
             let is_whole = !missing.iter().any(|(at, id)| is_live(id, *at));
             if !is_ours || !is_whole || !self.has_deletes(&needed, entry) {
                 return Err(damage);

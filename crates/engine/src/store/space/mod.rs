@@ -1,5 +1,5 @@
-//! Disk space: who gets it when there is little, what is kept for those who give some back, and how
-//! the space of deleted points comes back.
+//! Disk space: who may use it when there is little, the reserves for deletes and compaction, and
+//! compaction.
 
 pub mod compaction;
 pub mod full_disk;
