@@ -20,7 +20,7 @@ export declare class NativeEngine {
   get dimension(): number
   /** Where the dimension comes from: `Configured`, `Remembered` or `Default`. */
   get dimensionSource(): string
-  /** What opening the folder had to mend, as lines for a log. */
+  /** What opening the folder had to repair, as lines for a log. */
   get notes(): Array<string>
   /**
    * Stores points, all or none: `ids`, `vectors` and `contents` hold one item after the other,

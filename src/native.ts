@@ -67,7 +67,7 @@ export class Engine {
     return this.#engine.dimensionSource as DimensionSource;
   }
 
-  /** What opening the folder had to mend, as lines for the log. */
+  /** What opening the folder had to repair, as lines for the log. */
   get notes(): readonly string[] {
     return this.#engine.notes;
   }

@@ -217,7 +217,7 @@ impl NativeEngine {
         format!("{:?}", self.engine.dimension_source())
     }
 
-    /// What opening the folder had to mend, as lines for a log.
+    /// What opening the folder had to repair, as lines for a log.
     #[napi(getter, catch_unwind)]
     pub fn notes(&self) -> Vec<String> {
         self.engine.notes().to_vec()

@@ -433,7 +433,8 @@ impl UpkeepThread {
         // Deleted points that are still in a graph need their vectors.
         while !self.wait_until(ROUND, |index| index.clear(&going))? {
             let (index, going) = (Arc::clone(&self.index), going.clone());
-            self.writer.run(move |_| index.lend_copies(&going))?;
+            self.writer
+                .run(move |_| index.relocate_to_duplicates(&going))?;
         }
         Ok(())
     }

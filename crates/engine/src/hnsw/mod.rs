@@ -134,10 +134,10 @@ impl Graph {
             .links
             .first_duplicate(slot)
             .filter(|_| self.links.is_duplicate(slot));
-        let copies = self.copies(slot);
+        let duplicates = self.duplicates_of(slot);
         original
             .into_iter()
-            .chain(copies)
+            .chain(duplicates)
             .chain(self.links.of(slot, 0))
             .collect()
     }
@@ -145,7 +145,7 @@ impl Graph {
     /// The duplicates of the point in `slot`, if it is the first of its chain. Such a point stays
     /// in the graph after its delete as long as it has duplicates.
     #[must_use]
-    pub fn copies(&self, slot: u32) -> Vec<u32> {
+    pub fn duplicates_of(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) || self.links.is_duplicate(slot) {
             return Vec::new();
         }

@@ -213,9 +213,9 @@ impl Index {
         is_clear
     }
 
-    /// Has deleted points that stay in a graph for their copies read where one of these is, if they
-    /// are in these segments. Only the writer calls this.
-    pub fn lend_copies(&self, segments: &[u32]) {
+    /// Makes deleted points that stay in a graph for their duplicates, and have their records in
+    /// these segments, use the vector of a duplicate. Only the writer calls this.
+    pub fn relocate_to_duplicates(&self, segments: &[u32]) {
         let graphs: Vec<_> = self
             .graphs
             .iter()
@@ -226,8 +226,10 @@ impl Index {
             .points_in(segments)
             .filter(|&slot| self.arena.is_gone(slot))
         {
-            let copies = graphs.iter().flat_map(|linked| linked.graph.copies(slot));
-            let places = copies.map(|copy| self.arena.location(copy));
+            let duplicates = graphs
+                .iter()
+                .flat_map(|linked| linked.graph.duplicates_of(slot));
+            let places = duplicates.map(|slot| self.arena.location(slot));
             let place = places
                 .into_iter()
                 .find(|place| !segments.contains(&place.segment));

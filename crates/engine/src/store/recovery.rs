@@ -256,7 +256,7 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
         }
         let from = from.max(ready);
         ready = to.max(from + AHEAD_BYTES).min(entry.end);
-        if mapping.bring_in(from, ready) {
+        if mapping.read_ahead(from, ready) {
             return Ok(());
         }
         // Read, not mapped: a sector that cannot be read is an error here, and a signal in mapped
@@ -338,13 +338,13 @@ fn explain(flaw: Flaw, verify: &Verify) -> Flaw {
 
 /// Reads the groups of a segment up to the end of `bytes` or to the first flaw. Up to the end that
 /// the manifest knows, every byte was durable, so only headers are verified, and records when they
-/// are read. Behind it, whole groups are verified. `bring_in` is called with each range before it
+/// are read. Behind it, whole groups are verified. `read_ahead` is called with each range before it
 /// is read, vectors included, which are read next.
 fn read_groups(
     header: &SegmentHeader,
     entry: &Entry,
     bytes: &[u8],
-    mut bring_in: impl FnMut(u64, u64) -> Result<()>,
+    mut read_ahead: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<(Walked, Option<Flaw>)> {
     let mut walked = Walked {
         number: header.number,
@@ -360,10 +360,10 @@ fn read_groups(
     let vector_bytes = align(u64::from(header.dimension) * 4);
     while walk.position < bytes.len() as u64 {
         let position = walk.position;
-        bring_in(position, position + BLOCK as u64)?;
+        read_ahead(position, position + BLOCK as u64)?;
         let group = GroupHeader::decode(&bytes[position as usize..], header.salt, position);
         let count = group.map_or(0, |group| u64::from(group.record_count));
-        bring_in(
+        read_ahead(
             position,
             position.saturating_add(count * (BLOCK as u64 + vector_bytes)),
         )?;

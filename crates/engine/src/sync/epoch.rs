@@ -1,9 +1,9 @@
-//! When the last reader of something has gone: epoch-based reclamation after Fraser, 2004
-//! ("Practical lock-freedom", UCAM-CL-TR-579).
+//! Epoch-based reclamation (Fraser, 2004, "Practical lock-freedom", UCAM-CL-TR-579): when the last
+//! reader of something has gone.
 //!
-//! A reader pins the present epoch for as long as it holds on to slots that it found. Whoever wants
-//! to give a slot out again first takes it away from where readers find it, then moves on to the
-//! next epoch, and waits until no pin from before is left.
+//! A reader pins the present epoch as long as it uses slots that it found. A thread that wants to
+//! use a slot again first removes it from where readers find it, then begins the next epoch, and
+//! waits until no pin from before is left.
 
 use crate::sync::{
     atomic::{
@@ -14,11 +14,11 @@ use crate::sync::{
     thread_number, yield_now,
 };
 
-/// The present epoch and the pins of those who read.
+/// The present epoch, and the pins of the readers.
 #[derive(Debug)]
 pub struct Epochs {
     now: Padded,
-    /// For each reader the epoch that it pins, 0 where there is none.
+    /// For each reader the epoch that it pins, or 0.
     places: Box<[Padded]>,
 }
 
@@ -29,7 +29,7 @@ pub struct Epochs {
 struct Padded(AtomicU64);
 
 impl Epochs {
-    /// Epochs with room for `readers` pins at one time; more have to wait for each other.
+    /// Epochs for `readers` pins at one time. Further readers have to wait.
     #[must_use]
     pub fn new(readers: usize) -> Self {
         Epochs {
@@ -40,14 +40,14 @@ impl Epochs {
         }
     }
 
-    /// Pins the present epoch until the pin is dropped. A thread that holds one takes no second:
-    /// were all places taken, it would wait for itself.
+    /// Pins the present epoch until the pin is dropped. A thread that holds a pin must not take
+    /// another: if all places are taken, it would wait for itself.
     ///
-    /// The pin is stored before the fence, and everything that the reader goes on to read is read
-    /// behind it; [`Epochs::has_passed`] has its fence between the taking away and its look at the
+    /// The pin is stored before the fence, and everything that the reader reads afterwards is read
+    /// behind it. [`Epochs::has_passed`] has its fence between the removal and its look at the
     /// pins. One of the two fences comes first. If it is the reader's, its pin is seen. If it is
-    /// the other, the reader finds nothing of what was taken away before. An epoch that is out of
-    /// date when it is stored only makes others wait longer.
+    /// the other, the reader finds nothing that was removed before. An epoch that is out of date
+    /// when it is stored only makes others wait longer.
     pub fn pin(&self) -> Pin<'_> {
         let first = thread_number();
         loop {

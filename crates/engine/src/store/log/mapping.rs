@@ -68,7 +68,7 @@ impl Mapping {
 
     /// Brings what lies between two offsets into the memory of this process, before it is read.
     /// False where the system cannot do that, or cannot read the file there.
-    pub fn bring_in(&self, from: u64, to: u64) -> bool {
+    pub fn read_ahead(&self, from: u64, to: u64) -> bool {
         #[cfg(target_os = "linux")]
         return self.populate(from, to).is_ok();
         #[cfg(not(target_os = "linux"))]
