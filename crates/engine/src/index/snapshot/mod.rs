@@ -166,7 +166,8 @@ impl Saved {
     /// snapshot was taken. Until it is reclaimed, walks take the vector of a point that it links to
     /// for its own.
     ///
-    /// # Errors What in the snapshot does not belong to this log.
+    /// # Errors
+    /// What in the snapshot does not belong to this log.
     pub fn place(
         &self,
         live: &[LivePoint],

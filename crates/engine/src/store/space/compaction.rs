@@ -189,7 +189,8 @@ impl Store {
 
     /// Unmaps segments that were replaced and removes their files.
     ///
-    /// # Safety No thread has, or can get, a reference to bytes of these segments.
+    /// # Safety
+    /// No thread has, or can get, a reference to bytes of these segments.
     #[allow(unsafe_code, reason = "the caller knows who reads the segments")]
     pub unsafe fn drop_segments(&mut self, numbers: &[u32]) -> Result<()> {
         for &number in numbers {
