@@ -1,4 +1,4 @@
-//! Counts of values by size, which any thread adds to.
+//! Histograms: counts of values by size, to which any thread adds.
 
 use std::{
     sync::{
@@ -14,11 +14,11 @@ const TIMES_US: &[u64] = &[
     1_000_000, 2_500_000, 10_000_000,
 ];
 
-/// How often a value fell between which bounds. Counting is two additions, by any thread; the parts
-/// of a reading may be one value apart.
+/// A histogram. Counting is two additions, by any thread. The parts of a reading may differ by one
+/// value.
 pub struct Histogram {
     bounds: &'static [u64],
-    /// One for each bound, and one for what is beyond the last.
+    /// A count for each bound, and one for values beyond the last.
     counts: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
@@ -50,7 +50,7 @@ impl Histogram {
         self.sum.fetch_add(value, Ordering::Relaxed);
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn read(&self) -> Distribution {
         let counts = self.counts.iter();
         Distribution {
@@ -61,7 +61,7 @@ impl Histogram {
     }
 }
 
-/// How often a value fell between which bounds, since the start.
+/// The counts of a histogram since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     /// The greatest value of each bucket but the last, which has no bound.

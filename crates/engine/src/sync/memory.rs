@@ -15,8 +15,8 @@ mod mapped {
     /// The common size of a huge page.
     const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-    /// Memory mapped for so many values: zeroed, aligned to a page, and backed only where it is
-    /// touched.
+    /// Memory mapped for a number of values: zeroed, aligned to a page, and backed only where it is
+    /// written.
     pub struct Memory<T> {
         mapped: MmapRaw,
         /// Where the part begins that is not on huge pages yet.
@@ -25,7 +25,7 @@ mod mapped {
     }
 
     impl<T: Zeroable> Memory<T> {
-        /// Maps memory for `length` values; none if there is not so much.
+        /// Maps memory for `length` values. None if there is too little.
         pub fn zeroed(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
             let mut bytes = length.checked_mul(size_of::<T>())?;
@@ -62,7 +62,7 @@ mod mapped {
                 return None;
             }
             #[cfg(target_os = "linux")]
-            // Slower without, but as good: some systems have none to give.
+            // Without huge pages it is slower, but as good: some systems have none.
             drop(
                 self.mapped
                     .advise_range(memmap2::Advice::HugePage, self.rest, bytes),
@@ -72,7 +72,7 @@ mod mapped {
             Some(start..start.wrapping_add(bytes))
         }
 
-        /// How many values are to be in use for [`Memory::fill`] to find more.
+        /// The number of used values from which on [`Memory::fill`] finds more to move.
         pub fn due(&self) -> usize {
             (self.rest + HUGE_PAGE_BYTES).div_ceil(size_of::<T>())
         }

@@ -1,5 +1,5 @@
-//! Where the modules that threads share take their atomics and locks from: the standard library,
-//! or, compiled with `--cfg vectord_shuttle`, the model checker that runs such modules under
+//! The atomics and locks of the modules that threads share: those of the standard library, or,
+//! compiled with `--cfg vectord_shuttle`, those of a model checker that runs such modules under
 //! thousands of schedules (`npm run test:model`).
 
 pub mod epoch;
@@ -20,7 +20,7 @@ pub use shuttle::{
     thread::yield_now,
 };
 
-/// Takes a lock, even after a panic under it: what is behind it is whole at any time.
+/// Takes a lock, even after a panic of its holder: the state behind it is consistent at any time.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -54,7 +54,7 @@ pub fn thread_number() -> usize {
     })
 }
 
-/// The same number for every thread: under the model, they shall meet.
+/// The same number for every thread, so that threads contend under the model.
 #[cfg(vectord_shuttle)]
 pub fn thread_number() -> usize {
     0

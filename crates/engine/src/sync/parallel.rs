@@ -1,4 +1,4 @@
-//! Work on many items at once, for whoever waits for all of it.
+//! Parallel work on many items.
 
 use std::{
     sync::{
@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 
-/// What `work` makes of each item, in their order, on as many threads as there are cores. A panic
-/// in one of them is passed on.
+/// The results of `work` for each item, in order, computed on as many threads as there are cores. A
+/// panic in one of them is passed on.
 pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let done: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();

@@ -1,10 +1,10 @@
 //! A growing table that is read without locks.
 //!
-//! Rows live in buckets, each twice as large as the one before, so growing never moves a row and a
-//! reference to one stays good while others append. A bucket is mapped memory of its own, which
-//! moves to huge pages where there are any, because walks read rows all over a table and would miss
-//! the address translation each time. It moves as far as rows fill such pages: the last page would
-//! be taken whole for the few rows in it.
+//! Rows live in buckets, each twice as large as the one before, so growing never moves a row, and a
+//! reference to one stays valid while others append. A bucket is mapped memory of its own. It moves
+//! to huge pages if there are any, since walks read rows all over a table and would miss the
+//! translation cache each time. Only pages that rows fill are moved: the last one would take a
+//! whole huge page for few rows.
 #![allow(
     unsafe_code,
     reason = "mapped memory is used as a slice of values while it is shared"
@@ -35,13 +35,13 @@ const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
 /// shared references; all of them are zero at first.
 pub struct Table<T> {
     width: usize,
-    /// Whether most rows are written to some day.
+    /// Whether most rows will be written.
     is_dense: bool,
     /// The number of rows up to which [`Table::ensure`] has nothing to do.
     ready: AtomicUsize,
     /// Where the values of each bucket begin; null until there is memory.
     buckets: [AtomicPtr<T>; BUCKETS],
-    /// What the buckets point to. Whoever adds a bucket holds the lock.
+    /// The memory of the buckets. Held while a bucket is added.
     memory: Mutex<Vec<Memory<T>>>,
 }
 
@@ -58,8 +58,8 @@ impl<T: Sync + Zeroed> Table<T> {
         }
     }
 
-    /// An empty table of which few rows are ever written to: it stays on small pages, and a page
-    /// of which nothing was written takes no memory.
+    /// An empty table whose rows are seldom written: it stays on small pages, and a page without a
+    /// written row takes no memory.
     #[must_use]
     pub const fn sparse(width: usize) -> Self {
         let mut table = Table::new(width);
@@ -67,8 +67,8 @@ impl<T: Sync + Zeroed> Table<T> {
         table
     }
 
-    /// Makes room for the rows `0..rows`, of which most are in use. Several threads may grow the
-    /// table at once.
+    /// Reserves memory for the rows `0..rows`, most of which are in use. Several threads may grow
+    /// the table at once.
     pub fn ensure(&self, rows: usize) -> Result<()> {
         let Some(last) = rows.checked_sub(1) else {
             return Ok(());
@@ -101,8 +101,8 @@ impl<T: Sync + Zeroed> Table<T> {
         Ok(())
     }
 
-    /// Moves the first rows of a bucket to huge pages, and says with which number of rows there is
-    /// more to move.
+    /// Moves the first rows of a bucket to huge pages. Returns the number of rows from which on
+    /// there is more to move.
     fn fill(&self, bucket: &mut Memory<T>, rows: usize) -> usize {
         if !self.is_dense {
             return usize::MAX;
@@ -113,7 +113,7 @@ impl<T: Sync + Zeroed> Table<T> {
         bucket.due().div_ceil(self.width)
     }
 
-    /// The number of rows there is room for.
+    /// The number of rows that are reserved.
     #[must_use]
     pub fn capacity(&self) -> usize {
         let mapped = self
@@ -127,7 +127,7 @@ impl<T: Sync + Zeroed> Table<T> {
     /// The row at `index`.
     ///
     /// # Panics
-    /// Panics if [`Table::ensure`] has not made room for the row.
+    /// Panics if [`Table::ensure`] has not reserved the row.
     #[inline]
     #[must_use]
     pub fn row(&self, index: u32) -> &[T] {
@@ -143,7 +143,7 @@ impl<T: Sync + Zeroed> Table<T> {
     /// The first value of the row at `index`: the value itself in a table of width 1.
     ///
     /// # Panics
-    /// Panics if [`Table::ensure`] has not made room for the row.
+    /// Panics if [`Table::ensure`] has not reserved the row.
     #[inline]
     #[must_use]
     pub fn get(&self, index: u32) -> &T {
@@ -186,8 +186,8 @@ fn rows_before(bucket: usize) -> usize {
 #[cfg(target_os = "linux")]
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// Copies what is in use already to huge pages, and leaves it where it is if there are none: the
-/// system may still do so later.
+/// Moves the used part to huge pages. Without free huge pages it stays where it is; the system may
+/// move it later.
 #[cfg(target_os = "linux")]
 fn collapse(bytes: Range<*mut u8>) {
     // SAFETY: the range is part of a mapping of ours. The system changes nothing that a program can

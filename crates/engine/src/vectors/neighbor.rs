@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// A point found, with its rank under the metric of the search.
+/// A point with its rank under the metric of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
     /// The rank: smaller is closer.
@@ -12,7 +12,7 @@ pub struct Neighbor {
 }
 
 impl Neighbor {
-    /// A point whose rank is still to be found.
+    /// A point whose rank is not computed yet.
     #[inline]
     pub(crate) fn unranked(slot: u32) -> Self {
         Neighbor { rank: 0.0, slot }

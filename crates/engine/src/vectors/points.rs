@@ -1,4 +1,4 @@
-//! What an index needs to know of the points it ranks.
+//! Access to the points that an index ranks.
 
 use crate::vectors::quantize::Codes;
 
@@ -11,16 +11,16 @@ pub trait Points: Sync {
     /// `1 / |v|` of the vector in `slot`, 0 for a zero vector.
     fn inverse_norm(&self, slot: u32) -> f32;
 
-    /// The codes of the vectors, if walks may go by them.
+    /// The codes of the vectors, if walks may rank by them.
     fn codes(&self) -> Option<&Codes> {
         None
     }
 
-    /// Whether the point in `slot` is deleted: nothing is linked to it any more.
+    /// Whether the point in `slot` is deleted: no new links lead to it.
     fn is_gone(&self, _slot: u32) -> bool {
         false
     }
 
-    /// Starts to bring the vector in `slot` into the cache: it will be ranked soon.
+    /// Prefetches the vector in `slot`, which will be ranked soon.
     fn prefetch(&self, _slot: u32) {}
 }

@@ -1,15 +1,14 @@
-//! Vectors in 8 bits a value: what walks of a graph rank by.
+//! Quantized vectors, 8 bits a value, by which walks of a graph rank.
 //!
-//! A code is a quarter of its vector, and a processor multiplies four times as many bytes as floats
-//! at once; walks are bound by both. Each vector has a scale and an offset of its own (scalar
-//! quantisation, as in Aguerrebere et al., 2023, arXiv:2304.04759, who subtract a learned mean
-//! besides). Nothing is learned, so no drift of the data ever makes old codes wrong, and the code
-//! of a vector does not depend on when it came.
+//! A code has a quarter of the size of its vector, and a processor multiplies four times as many
+//! bytes as floats at once. Both bound the speed of walks. Each vector has its own scale and offset
+//! (scalar quantization, as in Aguerrebere et al., 2023, arXiv:2304.04759, who also subtract a
+//! learned mean). Nothing is learned, so drift of the data makes no code worse, and the code of a
+//! vector does not depend on the time of its insert.
 //!
-//! A decoded vector is `b / √n + w`: its mean at every position, and what differs from it. Ranks
-//! are those of decoded vectors: `|w₁ - w₂|² + (b₁ - b₂)²` stays precise where a large mean would
-//! swallow the differences, and errors of coding count by the distance between two vectors rather
-//! than by their lengths.
+//! A decoded vector is `b / √n + w`: its mean at every position, and the differences from it. Ranks
+//! are those of decoded vectors: `|w₁ - w₂|² + (b₁ - b₂)²` stays precise under a large mean, and
+//! errors of coding depend on the distance of two vectors rather than on their lengths.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -38,10 +37,10 @@ const TOP: f32 = 255.0;
 /// The middle that [`CodeProducts`] subtracts from one operand.
 const MIDDLE: f32 = 128.0;
 
-/// How many deviations a rank by code is hardly ever off.
+/// The number of standard deviations that the error of a rank by code hardly ever exceeds.
 const DEVIATIONS: f32 = 3.0;
 
-/// Codes multiplied together: as many as a point has links, usually.
+/// The number of codes that are multiplied together: about as many as a point has links.
 const TOGETHER: usize = 32;
 
 /// The codes of the points of one store, by slot.
@@ -53,7 +52,7 @@ pub struct Codes {
     rows: Table<AtomicU64>,
 }
 
-/// A code by itself: that of a query.
+/// The code of a query.
 #[derive(Debug, Default)]
 pub struct Code(Vec<AtomicU64>);
 
@@ -65,13 +64,13 @@ pub struct ByCode<'a> {
     metric: Metric,
     values: &'a [AtomicU64],
     shape: Shape,
-    /// What the shape's `sum` is for values smaller by 128.
+    /// The `sum` of the shape, for values smaller by 128.
     middle_sum: f32,
     inverse_norm: f32,
 }
 
-/// What a code needs besides its values, which count from 0 to 255: the decoded vector is
-/// `scale * value + lowest` at each of the `n` positions, or `b / √n + w`.
+/// The shape of a code, beside its values from 0 to 255: the decoded vector is `scale * value +
+/// lowest` at each of the `n` positions, or `b / √n + w`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     scale: f32,
@@ -106,13 +105,13 @@ impl Codes {
         matches!(metric, Metric::Euclidean | Metric::Cosine)
     }
 
-    /// Makes room for the codes of the slots below `slots`.
+    /// Reserves memory for the codes of the slots below `slots`.
     pub fn reserve(&self, slots: usize) -> Result<()> {
         self.rows.ensure(slots)
     }
 
     /// Stores the code of the vector in `slot`. One thread at a time calls this, before any other
-    /// learns of the slot.
+    /// can know the slot.
     pub fn store(&self, slot: u32, vector: &[f32]) -> Result<()> {
         self.rows.ensure(slot as usize + 1)?;
         encode(vector, self.rows.row(slot));
@@ -153,7 +152,7 @@ impl Codes {
         }
     }
 
-    /// Starts to bring the code in `slot` into the cache: it will be ranked soon.
+    /// Prefetches the code in `slot`, which will be ranked soon.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         kernels::prefetch(self.rows.row(slot));
@@ -161,7 +160,7 @@ impl Codes {
 }
 
 impl ByCode<'_> {
-    /// Starts to bring the code in `slot` into the cache: it will be ranked soon.
+    /// Prefetches the code in `slot`, which will be ranked soon.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         self.codes.prefetch(slot);
@@ -182,9 +181,9 @@ impl ByCode<'_> {
         }
     }
 
-    /// How much greater a rank by code may be than that by vector, which is `rank`, and hardly ever
-    /// is, for codes of such steps as that in `slot`. Rounding moves each value by up to half a
-    /// step either way, evenly: the rank by what that has for its mean, and a few deviations.
+    /// The bound by which a rank by code hardly ever exceeds the rank by vector, `rank`, for codes
+    /// with steps like those in `slot`. Rounding moves each value by up to half a step, evenly: the
+    /// error of the rank is its mean and a few standard deviations.
     #[must_use]
     pub fn margin(&self, slot: u32, rank: f32) -> f32 {
         let shape = Shape::of(self.codes.rows.row(slot));
@@ -297,7 +296,7 @@ fn encode(vector: &[f32], row: &[AtomicU64]) {
     for word in values {
         let mut bytes = [0; WORD];
         for (byte, value) in bytes.iter_mut().zip(chunks.next().unwrap_or_default()) {
-            // The cast rounds down, stays within 0 to 255, and takes what is no number for 0.
+            // The cast rounds down, stays within 0 to 255, and makes NaN 0.
             *byte = ((value - lowest) * steps + 0.5) as u8;
             sum += u64::from(*byte);
             squares += u64::from(*byte) * u64::from(*byte);

@@ -1,9 +1,8 @@
-//! A copy of a data folder as it is at one moment, whether a process has it open or not.
+//! Backup: a copy of a data folder as it is at one moment, whether a process has it open or not.
 //!
 //! It needs neither the lock nor that process. The moment is that of a manifest: the files that it
-//! names are linked or opened at once, and nobody can take them away from then on, however long the
-//! copies last. Sealed segments never change, and of the active one all groups are taken that are
-//! whole.
+//! names are linked or opened at once, so that they stay readable however long the copies last.
+//! Sealed segments never change. Of the active segment, all whole groups are copied.
 
 use std::{
     collections::BTreeSet,
@@ -33,16 +32,16 @@ use crate::{
     },
 };
 
-/// How often the files of a log are looked for: one may go between the reading of the manifest and
-/// its opening, when compaction has just replaced it.
+/// How often a backup tries to open the files of a log. Compaction may replace one after the
+/// manifest was read and before the file is opened.
 const ATTEMPTS: u32 = 20;
 
-/// What a backup holds.
+/// The content of a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupReport {
     /// The segments in it.
     pub segments: u32,
-    /// Those of them that share their bytes with the data folder.
+    /// The segments that share their bytes with the data folder, as links.
     pub linked: u32,
     /// The bytes of the log.
     pub bytes: u64,
@@ -51,9 +50,9 @@ pub struct BackupReport {
 }
 
 /// Backs up a data folder into one that is missing or empty: every write that was acknowledged
-/// before is in it. All of the log is verified: where some of it is damaged, every place is told and
-/// there is no backup. Holds a segment in memory. What a failed backup has made is removed; one that
-/// ended otherwise has no `MANIFEST`.
+/// before is in it. All of the log is verified. If it is damaged, every place is reported and there
+/// is no backup. Holds a segment in memory. The files of a failed backup are removed; a backup that
+/// was interrupted has no `MANIFEST`.
 pub fn backup(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<BackupReport> {
     backup_on(&Disk, source, target, tell)
 }
@@ -64,7 +63,7 @@ pub(crate) fn backup_on(
     target: &Path,
     tell: &mut dyn FnMut(Event),
 ) -> Result<BackupReport> {
-    // Before anything is made: a source that is not there is the likeliest mistake.
+    // Checked before anything is made: a missing source is the likeliest mistake.
     refuse_no_files(io, source)?;
     refuse_unfinished(io, source)?;
     refuse_inside(source, target, "backed up")?;
@@ -107,14 +106,14 @@ struct Backup<'a> {
     report: BackupReport,
     done: u64,
     total: u64,
-    /// What was found amiss so far, and what of it matters.
+    /// The flaws that were found so far, and the damage that matters.
     flaws: Flaws,
     damages: Vec<Damage>,
     /// The segment that is being verified.
     buffer: Vec<u8>,
 }
 
-/// The log as one manifest names it. Its files stay readable, whatever compaction removes.
+/// The log of one manifest. Its files stay readable when compaction removes them.
 struct Log {
     manifest: Manifest,
     sealed: Vec<Sealed>,
@@ -130,7 +129,7 @@ struct Sealed {
 
 impl Backup<'_> {
     fn run(&mut self) -> Result<BackupReport> {
-        // Snapshots first: what they lead to is then in the log that is read behind them.
+        // Snapshots first: then the log, which is read after them, holds all of their points.
         self.take_snapshots()?;
         let log = self.open_log()?;
         self.take_log(&log)?;
@@ -156,7 +155,7 @@ impl Backup<'_> {
         Err(std::io::Error::other(text).into())
     }
 
-    /// Links or opens all that the manifest names; nothing if some of it was replaced meanwhile.
+    /// Links or opens all segments of the manifest. None if one was replaced meanwhile.
     fn try_open_log(&mut self) -> Result<Option<Log>> {
         let Some(manifest) = self.current_manifest()? else {
             return Ok(None);
@@ -171,8 +170,8 @@ impl Backup<'_> {
         for path in links {
             remove_if_there(self.io, &path)?;
         }
-        // Segments go once another manifest does not name them: while this one does, it has to be
-        // there.
+        // A segment is removed once a manifest does not name it any more. As long as the manifest
+        // names it, its file must exist.
         let now = Manifest::load(self.io, self.source)?;
         if now.is_some_and(|now| now.segments.iter().any(|entry| entry.number == number)) {
             return Err(error);
@@ -180,11 +179,11 @@ impl Backup<'_> {
         Ok(None)
     }
 
-    /// Reads the manifest, and makes sure that it is not an older one put back: as at a start, no
-    /// segment may hold data that it does not name. A segment holds none before a manifest names it,
-    /// so what holds some is judged by a manifest that is read afterwards; what is begun after that
-    /// is later than the backup. Nothing if there is a manifest only since a moment, or was until
-    /// then.
+    /// Reads the manifest, and makes sure that it was not replaced by an older one: as at a start,
+    /// no segment that it does not name may hold data. A segment holds none before a manifest names
+    /// it, so segments with data are judged by a manifest that is read after them. Segments that
+    /// are begun later are not part of the backup. None if the manifest has just appeared or
+    /// vanished.
     fn current_manifest(&self) -> Result<Option<Manifest>> {
         let before = Manifest::load(self.io, self.source)?;
         let paths = self.io.list(self.source)?;
@@ -210,13 +209,13 @@ impl Backup<'_> {
 
     fn check_orphan(&self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
         match segment::check_orphan(self.io, path, manifest) {
-            // The rest of a compaction, which has gone meanwhile.
+            // The rest of a compaction, which was removed meanwhile.
             Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
             checked => checked,
         }
     }
 
-    /// Links or opens the segments; an error comes with the number of the one that it is about.
+    /// Links or opens the segments. An error comes with the number of its segment.
     fn open_all(&mut self, manifest: &Manifest) -> Result<Log, (u32, Error)> {
         let (last, before) = manifest.segments.split_last().expect("it names a segment");
         let mut sealed = Vec::new();
@@ -235,9 +234,9 @@ impl Backup<'_> {
         })
     }
 
-    /// Whether a sealed segment has a second name now. Other file systems, too many links, files of
-    /// somebody else: what stands in the way of a link need not stand in the way of a copy, and
-    /// where it does, the copy says so.
+    /// Links a sealed segment into the backup, and returns whether it could. Another file system,
+    /// too many links or the owner of the file may prevent a link. They need not prevent a copy,
+    /// and if they do, the copy gives the reason.
     fn link(&mut self, number: u32) -> bool {
         let [from, to] = [self.source, self.target].map(|folder| segment::path(folder, number));
         self.made.insert(to.clone());
@@ -271,7 +270,7 @@ impl Backup<'_> {
             .map_or(Ok(()), |damage| Err(damage.clone().into()))
     }
 
-    /// Finds out what of the flaws matters, and tells of those that do not.
+    /// Separates the damage that matters, and reports the flaws that do not as notes.
     fn judge(&mut self) {
         let (damages, notes) = std::mem::take(&mut self.flaws).into_parts();
         self.damages.extend(damages);
@@ -294,7 +293,7 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Verifies a sealed segment, and copies it where it could not be linked.
+    /// Verifies a sealed segment, and copies it if it could not be linked.
     fn take_sealed(&mut self, sealed: &Sealed) -> Result<()> {
         let Sealed { entry, held } = sealed;
         let to = segment::path(self.target, entry.number);
@@ -374,7 +373,7 @@ impl Backup<'_> {
     }
 
     fn remove_all(&mut self) {
-        // The manifest goes first. What cannot be removed has none, and passes for nothing.
+        // The manifest is removed first: files that cannot be removed are no backup without it.
         for path in std::mem::take(&mut self.made).into_iter().rev() {
             let _ = remove_if_there(self.io, &path);
         }
@@ -389,8 +388,8 @@ fn read_active(segment: &Segment, entry: &Entry, buffer: &mut Vec<u8>) -> Result
         let bytes = segment.load(buffer, 0, segment.header.capacity)?;
         match recovery::read_active(&segment.header, bytes, entry) {
             Ok((walked, _)) => return Ok((walked.end, walked.last_sequence)),
-            // Two groups may have been written between the reading of their places. Then what
-            // proves the first was there before it is read again.
+            // Two groups may have been written while the file was read. The second, which proves
+            // the first, was there before the file is read again.
             Err(Flaw::Broken { offset, .. }) if damaged_at.is_none_or(|before| before < offset) => {
                 damaged_at = Some(offset);
             }

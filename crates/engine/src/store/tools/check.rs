@@ -1,5 +1,5 @@
-//! Verifies every byte that a data folder promises, and names all that is damaged, not only the
-//! first. It reads a segment at a time and changes nothing.
+//! Check: verifies every byte of a log, and names all damage, not only the first. It reads a
+//! segment at a time and changes nothing.
 
 use std::{
     collections::HashSet,
@@ -28,14 +28,14 @@ use crate::{
     },
 };
 
-/// What a check has found.
+/// The outcome of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The segments that could be read.
     pub segments: u32,
     /// The records in them that are sound.
     pub records: u64,
-    /// The points that these insert and do not delete.
+    /// The live points of these records.
     pub points: u64,
     /// The bytes of their headers and groups.
     pub bytes: u64,
@@ -177,7 +177,7 @@ impl<'a> Check<'a> {
         self.snapshots()
     }
 
-    /// What snapshots tell of the log. They themselves are only derived from it.
+    /// Verifies what snapshots prove of the log. The snapshots themselves are derived from it.
     fn snapshots(&mut self) -> Result<()> {
         match snapshot::check_log(self.io, self.folder, self.log_end.as_ref()) {
             Err(Error::Damaged {
@@ -221,7 +221,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What the segments say when nothing says which of them must be there.
+    /// Verifies segments without a manifest that says which of them must exist.
     fn without_manifest(&mut self, paths: &[PathBuf]) -> Result<()> {
         for path in paths {
             if segment::number(path).is_none() {
@@ -387,7 +387,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Tells what was found amiss: which of it matters is known in the end.
+    /// Reports the flaws: which of them matter is known only at the end.
     fn end(mut self) -> Checked {
         let (damages, notes) = self.flaws.into_parts();
         self.checked.report.points = self.live.len() as u64;

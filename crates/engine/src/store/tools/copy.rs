@@ -11,12 +11,12 @@ use crate::store::{
     snapshot,
 };
 
-/// How much of a file is in memory at once.
+/// The bytes of a file that are in memory at once.
 const PIECE_BYTES: usize = 256 * PAGE;
 
 /// Copies the first `end` bytes of a file into a new one of `size` bytes and returns their
-/// checksum. The content is durable then, its name not yet. `step` hears how many bytes more were
-/// copied.
+/// checksum. The content is durable then, its name not yet. `step` is called with the number of
+/// bytes of each piece.
 pub fn copy(
     io: &dyn Io,
     from: &dyn IoFile,

@@ -1,4 +1,4 @@
-//! What a check, a backup or a restore tells while it runs.
+//! The reports of a check, a backup, a restore or a repair while it runs.
 
 use std::{
     fmt,
@@ -7,19 +7,19 @@ use std::{
 
 use crate::{Error, Result, store::log::format::Flaw};
 
-/// Something to be told at once. What hears of it may take its time: the work waits.
+/// A report. The work waits until it is handled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// How far the work is.
+    /// The progress of the work.
     Progress {
         /// Bytes read or copied so far.
         done: u64,
         /// Bytes to read or to copy, as far as known.
         total: u64,
     },
-    /// Something that is not what was written.
+    /// Damage.
     Damage(Damage),
-    /// Something worth knowing that is no damage.
+    /// A note about something that is no damage.
     Note(String),
 }
 

@@ -1,9 +1,9 @@
-//! What a walk past flaws has found, and whether it matters: the rule for checks and backups, and
-//! by what a start refuses, too.
+//! The flaws of a log, and which of them matter: the rule for checks and backups, which agrees with
+//! what a start refuses.
 //!
 //! Everything that a start reads matters: all headers, and the records behind the end that the
-//! manifest knows. Else it is the record of a point: that it matters while the point lives, and not
-//! once it is deleted. Nobody reads it then, and compaction drops it.
+//! manifest knows. Any other flaw is in the record of a point. It matters while the point lives.
+//! Once the point is deleted, the record is not read any more, and compaction drops it.
 
 use std::{collections::HashMap, path::Path};
 
@@ -24,7 +24,7 @@ pub struct Flaws {
     found: Vec<Damage>,
     /// Records of points, by the sequences of their inserts: the places of their flaws in `found`.
     damaged: HashMap<u64, usize>,
-    /// The places in `found` of those that do not matter.
+    /// The places in `found` of flaws that do not matter.
     harmless: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ impl Flaws {
         self.found.push(damage);
     }
 
-    /// Heeds what a walk through a segment tells. The error is a version that is not known.
+    /// Adds what the verification of a segment has found. The error is a version that is not known.
     pub fn heed(&mut self, found: Found, path: &Path, entry: Option<&Entry>) -> Result<()> {
         match found {
             Found::Record(record, _) => self.heed_delete(record),
@@ -42,7 +42,7 @@ impl Flaws {
                 let sequence = record.sequence;
                 let mut damage = Damage::of(flaw, path, Some(sequence))?;
                 damage.reason = format!("{}: point {}", damage.reason, uuid(&record.id));
-                // What the manifest knows a start does not compare again.
+                // A start does not verify records before the end that the manifest knows.
                 if entry.is_some_and(|entry| damage.offset < entry.end) {
                     self.damaged.insert(sequence, self.found.len());
                 }

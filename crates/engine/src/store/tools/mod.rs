@@ -1,5 +1,5 @@
-//! What works on a data folder without serving it: check, backup, restore and repair, and what they
-//! tell while they run.
+//! The tools for a data folder that is not served: check, backup, restore and repair, and their
+//! reports.
 
 pub mod backup;
 pub mod check;

@@ -21,8 +21,9 @@ use crate::{
 const KEPT: [&str; 3] = ["LOCK", "keys.json", "keys.json.made"];
 
 /// Verifies a backup, then copies it into a data folder that is missing or empty. Holds a segment
-/// in memory, and the ids of the live points. Damage is told whole and nothing is copied. A restore
-/// that fails or is interrupted leaves a folder that no store opens until it is run again.
+/// in memory, and the ids of the live points. If the backup is damaged, every place is reported and
+/// nothing is copied. A restore that fails or is interrupted leaves a folder that no store opens
+/// until it is run again.
 pub fn restore(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<Report> {
     restore_on(&Disk, source, target, tell)
 }
@@ -52,8 +53,8 @@ pub(crate) fn restore_on(
         let text = format!("the MANIFEST of {} is gone", source.display());
         return Err(Error::Internal(text));
     };
-    // What is written from now on is another history than that of the source, or of a second restore
-    // of it: their files must not pass for each other's.
+    // The restored folder gets an id of its own: its files must not be taken for those of the
+    // source or of a second restore.
     manifest.store = random()?;
     unfinished::begin(io, target, &manifest)?;
     copy_segments(io, (source, target), &checked.segments, tell)?;

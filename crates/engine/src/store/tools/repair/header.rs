@@ -1,5 +1,4 @@
-//! The first page of a segment where it is not what was written: all else in the file is read by
-//! what it says.
+//! Recovering a damaged header of a segment, without which nothing else in the file can be read.
 
 use crate::store::log::{
     format::{BLOCK, GroupHeader, PAGE, Salt, SegmentHeader, array_at, put, u32_at},
@@ -11,16 +10,16 @@ use crate::store::log::{
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 const CRC_AT: usize = PAGE - 4;
 
-/// A header that was made good.
+/// A header that was recovered.
 pub struct Recovered {
     pub header: SegmentHeader,
-    /// Whether what is left of the page says which store it belongs to.
+    /// Whether the rest of the page names the store.
     pub names_store: bool,
 }
 
-/// The header of a segment whose page is damaged, from its whole file: one byte is found by the
-/// checksum of the page; more by what the manifest says of the segment, and by the first group.
-/// Nothing where no group agrees with it.
+/// Recovers the header of a segment from its whole file. One wrong byte is found by the checksum of
+/// the page. More are replaced by the entry of the manifest and the salt of the first group. None
+/// if no group is sound under the header.
 pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recovered> {
     let page = bytes.first_chunk()?;
     if let Some(header) = correct_byte(page).filter(|header| leads_to_groups(header, bytes)) {
@@ -51,7 +50,7 @@ pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recov
     })
 }
 
-/// The header of a page in which one byte is another than it was.
+/// The header of a page with one wrong byte.
 fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
     let (found, computed) = (u32_at(page, CRC_AT), crc32fast::hash(&page[..CRC_AT]));
     let mut page = *page;
@@ -65,7 +64,8 @@ fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
         put(&mut page, CRC_AT, &computed.to_le_bytes());
         return SegmentHeader::decode(&page).ok();
     }
-    // What a byte adds to a checksum is its difference, taken on by each byte behind it.
+    // The difference of one byte changes the checksum by that difference, carried on by each byte
+    // behind it.
     let mut added = found ^ computed;
     for at in (0..CRC_AT).rev() {
         added = unwind(added, &[0]);
@@ -77,13 +77,13 @@ fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
     None
 }
 
-/// A salt with which all checksums of a segment are as with its own, from its first group: what a
-/// checksum is before the bytes that it covers follows from what it is behind them.
+/// A salt that gives the same checksums as that of the segment, from its first group: the state of
+/// a checksum before some bytes follows from the state behind them.
 fn salt_of(groups: &[u8]) -> Option<Salt> {
     let group: &[u8; BLOCK] = groups.first_chunk()?;
     let behind_salt = unwind(!u32_at(group, 8), &group[12..]);
     let mut salt = [0; 16];
-    // A group begins with the first half. The rest is chosen to lead to the same checksum.
+    // A group begins with the first half of the salt. The rest is chosen to give the same checksum.
     salt[..8].copy_from_slice(&group[..8]);
     let before = !crc32fast::hash(&salt[..12]);
     put(
@@ -94,7 +94,7 @@ fn salt_of(groups: &[u8]) -> Option<Salt> {
     Some(Salt(salt))
 }
 
-/// The register of a checksum before it has taken in some bytes.
+/// The register of a checksum before some bytes, from the register behind them.
 fn unwind(mut register: u32, bytes: &[u8]) -> u32 {
     for &byte in bytes.iter().rev() {
         for _ in 0..8 {

@@ -25,7 +25,7 @@ pub fn path(target: &Path) -> Result<PathBuf> {
     Ok(target.with_file_name(name))
 }
 
-/// Writes the list, durably. What fails leaves none.
+/// Writes the list, durably. After an error there is none.
 pub fn save(
     io: &dyn Io,
     path: &Path,
@@ -34,7 +34,7 @@ pub fn save(
 ) -> Result<()> {
     let saved = try_save(io, path, &text(folders, what));
     if saved.is_err() {
-        // One that is left is removed by the next run.
+        // If this fails, the next run removes it.
         drop(io.remove(path));
     }
     Ok(saved?)

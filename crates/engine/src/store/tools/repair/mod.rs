@@ -25,7 +25,7 @@ use crate::{
 /// What may be in a folder that a repair is made into.
 const KEPT: [&str; 1] = ["LOCK"];
 
-/// What a repair has saved, and what not.
+/// The outcome of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairReport {
     /// The points in the new folder.
@@ -40,7 +40,7 @@ pub struct RepairReport {
     pub lost_records: u64,
     /// Whether the end of the log may be lost, with any number of records.
     pub is_end_lost: bool,
-    /// Points of which a lost record may have been the delete.
+    /// Points whose delete may have been a lost record.
     pub outdated: u64,
     /// Where all of that is listed.
     pub losses: PathBuf,

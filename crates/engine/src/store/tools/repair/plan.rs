@@ -1,4 +1,4 @@
-//! What is saved, and what is lost.
+//! The plan of a repair: which points are saved, and what is lost.
 
 use std::{collections::HashMap, ops::RangeInclusive};
 
@@ -7,17 +7,17 @@ use super::{
     survey::{Insert, Spoilt, Survey, Surveyed},
 };
 
-/// What a repair does with what was read.
+/// The decisions of a repair.
 pub struct Plan {
     /// The points to be saved, by ascending sequence.
     pub saved: Vec<Saved>,
     /// Points that were stored and not deleted, as far as can be read, and are lost.
     pub lost_points: Vec<(usize, Spoilt)>,
-    /// Sequences of which nothing says what they did.
+    /// Sequences of lost records.
     pub lost: Vec<RangeInclusive<u64>>,
     /// Whether the log may have gone on.
     pub is_open: bool,
-    /// How many of the saved points may have been deleted by what is lost: the first so many.
+    /// The number of saved points, from the first on, that a lost record may have deleted.
     pub outdated: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Saved {
     pub file: usize,
 }
 
-/// Decides from what was read of the files what is saved.
+/// Decides what is saved, from what could be read.
 pub fn plan(survey: &Survey) -> Plan {
     let files = &survey.files;
     let mut known = Ranges::default();
@@ -150,7 +150,7 @@ impl Deletes {
         Deletes(deletes)
     }
 
-    /// Whether none of them is of this insert.
+    /// Whether no delete is of this insert.
     fn spare(&self, sequence: u64, id: &[u8; 16]) -> bool {
         self.0.binary_search(&(sequence, *id)).is_err()
     }

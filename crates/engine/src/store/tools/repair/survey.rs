@@ -1,4 +1,4 @@
-//! What of a damaged folder can still be read, file by file.
+//! The survey of a repair: what can still be read of a damaged folder, file by file.
 
 use std::path::{Path, PathBuf};
 
@@ -25,22 +25,22 @@ pub struct Survey {
     pub files: Vec<Surveyed>,
     /// Every damaged place.
     pub damages: Vec<Damage>,
-    /// The last sequence that anything tells of.
+    /// The last sequence that anything proves.
     pub last_sequence: u64,
     /// Whether the log may have gone on behind it.
     pub is_open: bool,
 }
 
-/// What one segment holds.
+/// The readable content of one segment.
 pub struct Surveyed {
     pub path: PathBuf,
     pub header: SegmentHeader,
     pub inserts: Vec<Insert>,
     /// The sequences of inserts that were deleted, each with the id of its point.
     pub deletes: Vec<(u64, [u8; 16])>,
-    /// Points that were stored, and of which vector or payload are lost.
+    /// Points whose vector or payload is lost.
     pub uncopyable: Vec<Spoilt>,
-    /// The sequences of which it is known what they did.
+    /// The sequences whose records are known.
     pub known: Ranges,
 }
 
@@ -54,7 +54,7 @@ pub struct Insert {
     pub payload_bytes: u32,
 }
 
-/// A point of which the record is not what was written.
+/// A point whose record is damaged.
 #[derive(Clone, Debug)]
 pub struct Spoilt {
     pub sequence: u64,
@@ -73,7 +73,7 @@ struct Candidate {
     needs_proof: bool,
 }
 
-/// Reads all segments of a folder. Damage is told, and gone past.
+/// Reads all segments of a folder. Damage is reported, and the survey goes on behind it.
 pub fn survey(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Survey> {
     let mut reader = Reader {
         io,
@@ -101,7 +101,7 @@ pub fn survey(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result
     let (mut done, total) = (0, candidates.iter().map(|file| file.header.capacity).sum());
     let mut has_last = false;
     for (index, candidate) in candidates.iter().enumerate() {
-        // Where no manifest says what was on disk, all that is sound is taken for it.
+        // Without a manifest that says what was on disk, everything sound is taken as written.
         let may_be_torn = Some(index) == last_log && candidate.named.is_some();
         if let Some((surveyed, is_open)) = reader.read(candidate, !may_be_torn)? {
             survey.is_open |= is_open;
@@ -124,7 +124,7 @@ pub fn survey(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Result
     Ok(survey)
 }
 
-/// The last sequence that manifest and snapshots tell of.
+/// The last sequence that the manifest and the snapshots prove.
 fn last_known(io: &dyn Io, paths: &[PathBuf], manifest: Option<&Manifest>, store: [u8; 16]) -> u64 {
     let snapshots = paths.iter().filter(|path| snapshot::number(path).is_some());
     let known = snapshots.filter_map(|path| snapshot::open(io, path, store).ok());
@@ -206,7 +206,7 @@ impl Reader<'_> {
                 self.damage(flaw, &path, Some(entry.first_sequence))?;
             }
         }
-        // What is named comes first, under its own name before under another.
+        // Segments that the manifest names come first, those under their own name before others.
         own.sort_by_key(|file| {
             let own_name = segment::number(&file.path) == Some(file.header.number);
             (file.named.is_none(), !own_name)
@@ -214,7 +214,8 @@ impl Reader<'_> {
         Ok(own)
     }
 
-    /// The header of a segment, made good where that can be; nothing where it holds no group.
+    /// The header of a segment, recovered if it is damaged and can be. None if the segment holds no
+    /// group.
     fn header(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<Option<Candidate>> {
         let file = self.io.open_read(path)?;
         let size = file.size()?;
@@ -261,8 +262,8 @@ impl Reader<'_> {
         }))
     }
 
-    /// Leaves out what a start would remove: a segment that has been compacted into another may hold
-    /// points of which the delete is not needed any more.
+    /// Leaves out the segments that a start would remove: a segment that was compacted into another
+    /// may hold points whose deletes are not needed any more, and would bring them back.
     fn without_rests(
         &mut self,
         found: Vec<Candidate>,
@@ -327,8 +328,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a segment; nothing if it turns out to be of another history. Says, too, whether the log
-    /// may have gone on behind what could be read.
+    /// Reads a segment. None if it turns out to be from another copy of the folder. Also returns
+    /// whether the log may have gone on behind what could be read.
     fn read(&mut self, candidate: &Candidate, sealed: bool) -> Result<Option<(Surveyed, bool)>> {
         let Candidate { path, header, .. } = candidate;
         let entry = candidate.named.as_ref().map(|(entry, _)| entry);
@@ -403,7 +404,8 @@ fn ends_as_named(extent: &Extent, entry: Option<&Entry>, sealed: bool) -> bool {
     })
 }
 
-/// What an error of reading makes of a file: lost, unless it is only kept from us, or is not ours.
+/// The flaw for an error of reading: the file is lost, unless we may not read it or it is of a
+/// newer version.
 fn unreadable(error: Error) -> Result<Flaw> {
     match error {
         Error::Io(error)
@@ -417,13 +419,13 @@ fn unreadable(error: Error) -> Result<Flaw> {
     }
 }
 
-/// Takes in what the walk through a segment comes by.
+/// Collects what the verification of a segment finds.
 struct Walk {
     surveyed: Surveyed,
     is_compacted: bool,
-    /// The next sequence that nothing was heard of.
+    /// The next sequence that is not accounted for.
     next: u64,
-    /// Whether something is lost before what comes next.
+    /// Whether a record before the next one is lost.
     is_lost: bool,
 }
 

@@ -71,7 +71,7 @@ struct Writer<'a> {
     io: &'a dyn Io,
     target: &'a Path,
     manifest: &'a mut Manifest,
-    /// Up to here deletes were heeded.
+    /// The last delete that is known.
     last_sequence: u64,
     source: Source<'a>,
     done: u64,
