@@ -19,7 +19,7 @@ use crate::{
         Damage, Event, HeaderPlace, Location, Report,
         io::{Disk, Io},
         log::{
-            format::{BLOCK, PAGE},
+            format::{BLOCK, GroupHeader, PAGE, SegmentHeader},
             manifest,
         },
         tools::{backup::backup_on, check::check_on},
@@ -179,6 +179,41 @@ fn a_start_with_its_scrub_a_check_and_a_backup_agree_about_each_flipped_bit() {
     }
     // Of the points that were deleted: their vectors, and the content of one.
     assert!(refused > 500 && noted > 20, "{refused} and {noted}");
+}
+
+#[test]
+fn a_scrub_finds_each_header_that_is_damaged_while_its_folder_is_open() {
+    let folder = written(End::Closed);
+    let opened = open(folder.path()).unwrap();
+    let segments = opened.store.segments();
+    let mut flaws = 0;
+    let mut scrub = || {
+        let mut found = Vec::new();
+        let note = |flaw: &Error| found.push(flaw.to_string());
+        segments.verify_headers(HeaderPlace::FIRST, u64::MAX, || false, note);
+        flaws += found.len();
+        found
+    };
+    assert_eq!(scrub(), Vec::<String>::new());
+    // Those of both files, of their groups and of all records, deletes included.
+    for number in [1, 2] {
+        let path = log(folder.path(), number);
+        let bytes = fs_err::read(&path).unwrap();
+        let header = SegmentHeader::decode(bytes.first_chunk().unwrap()).unwrap();
+        let mut headers: Vec<usize> = (0..PAGE).collect();
+        let mut at = PAGE;
+        while let Some(group) = GroupHeader::decode(&bytes[at..], header.salt, at as u64) {
+            headers.extend(at..at + (group.record_count as usize + 1) * BLOCK);
+            at += group.length as usize;
+        }
+        for at in headers.into_iter().step_by(3) {
+            overwrite(&path, at as u64, &[bytes[at] ^ 1 << (at % 8)]);
+            let found = scrub();
+            assert_eq!(found.len(), 1, "{} byte {at}: {found:?}", path.display());
+            overwrite(&path, at as u64, &[bytes[at]]);
+        }
+    }
+    assert!(flaws > 3000, "{flaws}");
 }
 
 #[test]

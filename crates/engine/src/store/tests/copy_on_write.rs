@@ -4,12 +4,15 @@
 use std::sync::Arc;
 
 use super::{
-    Step, StoredPoints, apply, commit,
+    SEGMENT_BYTES, Step, StoredPoints, apply, commit,
     compaction::compact_all,
     disk::{Files, Loss, TestDisk, Want, after_power_cut},
-    new_folder, open, open_on, restore, state, workload,
+    files, new_folder, open, open_on, options, restore, state, workload,
 };
-use crate::{Error, store::Opened};
+use crate::{
+    Error,
+    store::{OpenOptions, Opened, Store},
+};
 
 /// What a folder may hold: what was acknowledged, and with it what was answered by an error that
 /// leaves this open.
@@ -99,4 +102,37 @@ fn where_undoing_finds_no_space_no_refused_write_comes_back_and_no_acknowledged_
         read_only > 50,
         "{read_only} runs met an error that could not be undone"
     );
+}
+
+#[test]
+fn a_group_that_is_refused_for_space_leaves_nothing_in_its_segment_or_writing_ends() {
+    let large = |number| [Step::Insert(number, vec![1; 20_000])];
+    let (mut undone, mut ended) = (0, 0);
+    for from in 0.. {
+        let folder = new_folder();
+        let disk = TestDisk::default();
+        let options = OpenOptions {
+            segment_bytes: 8 * SEGMENT_BYTES,
+            ..options(folder.path())
+        };
+        let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+        commit(&mut opened.store, &large(1)).unwrap();
+        let before = files(folder.path());
+        // A part of the group finds room, and so many calls later a change of what is there does not.
+        disk.set_space(Some(5000));
+        disk.want_space(from, Want::Once);
+        match commit(&mut opened.store, &large(2)) {
+            Err(Error::StorageFull) => {
+                assert_eq!(files(folder.path()), before, "call {from}");
+                undone += 1;
+            }
+            Err(Error::ReadOnly(_)) => ended += 1,
+            other => panic!("call {from}: {other:?}"),
+        }
+        if !disk.has_wanted_space() {
+            break;
+        }
+    }
+    // The part's own write and the last run; the zeros over it and their sync.
+    assert!(undone >= 2 && ended >= 2, "{undone} undone, {ended} ended");
 }
