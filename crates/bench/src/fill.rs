@@ -9,7 +9,7 @@ use std::{
 
 use vectord_engine::{
     Result,
-    hnsw::{Graph, Scratch},
+    layers::hnsw::{Graph, Scratch},
 };
 
 use super::vectors::Vectors;

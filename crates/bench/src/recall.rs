@@ -1,6 +1,6 @@
 //! Recall by distance, not by slot: where ranks tie, every slot at the true K-th rank is right.
 
-use vectord_engine::vectors::measure::Measure;
+use vectord_engine::layers::vectors::measure::Measure;
 
 use super::vectors::Vectors;
 

@@ -7,9 +7,8 @@ use std::{borrow::Cow, cell::Cell, ops::Range};
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 use vectord_engine::{
-    Metric, Result,
-    hnsw::Params,
-    vectors::{
+    Metric, Params, Result,
+    layers::vectors::{
         kernels::{self, Kernel},
         points::Points,
     },

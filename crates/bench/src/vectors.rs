@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vectord_engine::vectors::{kernels, points::Points, quantize::Codes};
+use vectord_engine::layers::vectors::{kernels, points::Points, quantize::Codes};
 
 use super::{Result, npy::Npy};
 

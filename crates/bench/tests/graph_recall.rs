@@ -10,9 +10,11 @@ use vectord_bench::{
     vectors::Vectors,
 };
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::{measure::Measure, points::Points},
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::{measure::Measure, points::Points},
+    },
 };
 
 const PARAMS: Params = Params {

@@ -1,18 +1,21 @@
 //! The engine of vectord: a durable log of points and the indexes that answer nearest-neighbour
 //! searches over them. Plain Rust: it knows nothing of N-API, JSON or protobuf.
 //!
-//! Bottom up: [`vectors`] holds the vectors' codes, their metrics and the SIMD kernels, [`hnsw`] is
-//! the HNSW graph, [`store`] the segment log, [`index`] finds points, and [`Engine`] ties them
-//! together with the threads that write and search.
+//! Bottom up: `vectors` holds the codes of vectors, the metrics and the SIMD kernels, `hnsw` is the
+//! HNSW graph, `store` the segment log, `index` finds points, and [`Engine`] ties them together with
+//! the threads that write and search. [`tools`] work on data folders without an
+//! engine.
 
 mod engine;
 mod error;
-pub mod hnsw;
-pub mod index;
+mod hnsw;
+mod index;
+#[cfg(feature = "layers")]
+pub mod layers;
 mod metric;
-pub mod store;
+mod store;
 mod sync;
-pub mod vectors;
+mod vectors;
 
 pub use engine::{
     DimensionSource, Engine, Options, Point, Query, Status,
@@ -21,5 +24,7 @@ pub use engine::{
     writer::{Batch, Done},
 };
 pub use error::{Error, Result, uuid};
+pub use hnsw::Params;
 pub use index::{Damage, GraphStatus, Hit, PointId};
 pub use metric::Metric;
+pub use store::{DEFAULT_SEGMENT_BYTES, tools};

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vectord_engine::{Batch, Engine, Metric, Options, PointId, Query, hnsw::Params};
+use vectord_engine::{Batch, Engine, Metric, Options, Params, PointId, Query};
 
 const DIMENSION: usize = 8;
 

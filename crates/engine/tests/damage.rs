@@ -20,7 +20,7 @@ use std::{
 use driver::*;
 use vectord_engine::{
     Engine, Error, Metric, PointId,
-    store::{self, Event},
+    tools::{self, Event},
     uuid,
 };
 
@@ -111,9 +111,9 @@ fn checked(folder: &Path) -> (u64, Vec<String>) {
             notes.push(note);
         }
     };
-    let report = store::check(folder, &mut tell).unwrap();
+    let report = tools::check(folder, &mut tell).unwrap();
     let target = tempfile::tempdir().unwrap();
-    let made = store::backup(folder, target.path(), &mut |_| {});
+    let made = tools::backup(folder, target.path(), &mut |_| {});
     assert_eq!(made.is_err(), report.damages > 0, "{made:?}, {report:?}");
     (report.damages, notes)
 }

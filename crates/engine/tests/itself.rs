@@ -10,7 +10,7 @@ mod driver;
 use std::{path::Path, sync::mpsc::channel};
 
 use driver::*;
-use vectord_engine::{Engine, Metric, Query, vectors::kernels};
+use vectord_engine::{Engine, Metric, Query, layers::vectors::kernels};
 
 const POINTS: usize = 4_000;
 const DIMENSION: usize = 8;

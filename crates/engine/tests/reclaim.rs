@@ -5,9 +5,11 @@
 )]
 
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
+    },
 };
 
 const DIMENSION: usize = 32;

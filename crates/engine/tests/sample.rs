@@ -15,7 +15,7 @@ use std::{
 };
 
 use driver::{copy_of, delete, search, wait_for_graphs, wait_until};
-use vectord_engine::{Batch, Engine, Metric, Options, PointId, hnsw::Params};
+use vectord_engine::{Batch, Engine, Metric, Options, Params, PointId};
 
 const DIMENSION: usize = 8;
 const POINTS: u32 = 240;

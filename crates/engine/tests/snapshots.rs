@@ -14,7 +14,7 @@ use std::{
 };
 
 use driver::*;
-use vectord_engine::{Engine, Error, Metric, Options, hnsw::Params};
+use vectord_engine::{Engine, Error, Metric, Options, Params};
 
 const DIMENSION: u32 = 16;
 const POINTS: usize = 3_000;

@@ -19,13 +19,15 @@ use std::{
 };
 
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::{
-        kernels::{self, Kernels, Level, Sum, code_products},
-        measure::Measure,
-        points::Points,
-        quantize::Codes,
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::{
+            kernels::{self, Kernels, Level, Sum, code_products},
+            measure::Measure,
+            points::Points,
+            quantize::Codes,
+        },
     },
 };
 

@@ -22,8 +22,8 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Error, Metric, Options, PointId, Query, Result, hnsw::Params,
-    vectors::kernels,
+    Batch, Done, Engine, Error, Metric, Options, Params, PointId, Query, Result,
+    layers::vectors::kernels,
 };
 
 /// Enough that walks go by codes.

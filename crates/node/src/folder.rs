@@ -8,7 +8,7 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
-use vectord_engine::{store, store::Event};
+use vectord_engine::tools::{self, Event};
 
 /// Something that is told while the work goes on: damage, a note, or how far it is.
 #[napi(object)]
@@ -82,7 +82,7 @@ pub fn check_folder(
     path: String,
     #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
 ) -> Result<Object<'_>> {
-    let work = move |tell: &mut dyn FnMut(Event)| store::check(Path::new(&path), tell);
+    let work = move |tell: &mut dyn FnMut(Event)| tools::check(Path::new(&path), tell);
     telling(env, on_event, work, FolderReport::from)
 }
 
@@ -95,7 +95,7 @@ pub fn backup_folder(
     #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
 ) -> Result<Object<'_>> {
     let work = move |tell: &mut dyn FnMut(Event)| {
-        store::backup(Path::new(&source), Path::new(&target), tell)
+        tools::backup(Path::new(&source), Path::new(&target), tell)
     };
     telling(env, on_event, work, BackupReport::from)
 }
@@ -109,7 +109,7 @@ pub fn restore_folder(
     #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
 ) -> Result<Object<'_>> {
     let work = move |tell: &mut dyn FnMut(Event)| {
-        store::restore(Path::new(&source), Path::new(&target), tell)
+        tools::restore(Path::new(&source), Path::new(&target), tell)
     };
     telling(env, on_event, work, FolderReport::from)
 }
@@ -123,7 +123,7 @@ pub fn repair_folder(
     #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
 ) -> Result<Object<'_>> {
     let work = move |tell: &mut dyn FnMut(Event)| {
-        store::repair(Path::new(&source), Path::new(&target), tell)
+        tools::repair(Path::new(&source), Path::new(&target), tell)
     };
     telling(env, on_event, work, RepairReport::from)
 }
@@ -182,8 +182,8 @@ impl From<Event> for FolderEvent {
     }
 }
 
-impl From<store::Report> for FolderReport {
-    fn from(report: store::Report) -> FolderReport {
+impl From<tools::Report> for FolderReport {
+    fn from(report: tools::Report) -> FolderReport {
         FolderReport {
             segments: report.segments,
             records: report.records as f64,
@@ -194,8 +194,8 @@ impl From<store::Report> for FolderReport {
     }
 }
 
-impl From<store::BackupReport> for BackupReport {
-    fn from(report: store::BackupReport) -> BackupReport {
+impl From<tools::BackupReport> for BackupReport {
+    fn from(report: tools::BackupReport) -> BackupReport {
         BackupReport {
             segments: report.segments,
             linked: report.linked,
@@ -205,8 +205,8 @@ impl From<store::BackupReport> for BackupReport {
     }
 }
 
-impl From<store::RepairReport> for RepairReport {
-    fn from(report: store::RepairReport) -> RepairReport {
+impl From<tools::RepairReport> for RepairReport {
+    fn from(report: tools::RepairReport) -> RepairReport {
         RepairReport {
             points: report.points as f64,
             bytes: report.bytes as f64,

@@ -18,8 +18,7 @@ use napi::{
 };
 use napi_derive::napi;
 use vectord_engine::{
-    Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, PointId, Query, Ticket,
-    hnsw::Params,
+    Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, Params, PointId, Query, Ticket,
 };
 use vectord_json::Lifted;
 

@@ -6,7 +6,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use vectord_engine::vectors::kernels::{Kernel, KernelOfFour, Kernels, Level, Sum};
+use vectord_engine::layers::vectors::kernels::{Kernel, KernelOfFour, Kernels, Level, Sum};
 
 const DIMENSIONS: [usize; 4] = [128, 384, 768, 1536];
 type Choice = fn(&Kernels) -> Sum;

@@ -1,6 +1,6 @@
 //! What `ef` and `limit` promise.
 
-use vectord_engine::{Metric, hnsw::Scratch};
+use vectord_engine::{Metric, layers::hnsw::Scratch};
 
 use crate::{
     engines::Modelled,

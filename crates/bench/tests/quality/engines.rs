@@ -14,7 +14,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use vectord_engine::{Batch, Engine, Hit, Metric, Options, PointId, Query, hnsw::Params};
+use vectord_engine::{Batch, Engine, Hit, Metric, Options, Params, PointId, Query};
 
 use crate::{sets::Rows, truth};
 

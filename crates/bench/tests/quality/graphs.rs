@@ -1,9 +1,11 @@
 //! Graphs over a set, walked whatever a scan would cost, and how much of the truth they find.
 
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::{kernels, measure::Measure},
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::{kernels, measure::Measure},
+    },
 };
 
 use crate::sets::{Rows, Set};

@@ -1,6 +1,6 @@
 //! What the right answers are, by ranking everything in double precision.
 
-use vectord_engine::{Metric, vectors::kernels};
+use vectord_engine::{Metric, layers::vectors::kernels};
 
 /// The indexes of the `limit` nearest rows to a query, closest first, ties by index.
 pub fn nearest<'r>(

@@ -292,9 +292,13 @@ mod tests {
         let answers = receiver.recv().unwrap().unwrap();
         let mut scratch = Scratch::new();
         let request = query(3);
-        let alone = large
-            .chunks(2)
-            .map(|vector| index.search(request.request(vector), &mut scratch).unwrap());
+        let alone = large.chunks(2).map(|vector| {
+            index
+                .view()
+                .prepare(request.request(vector))
+                .run(&mut scratch)
+                .unwrap()
+        });
         assert_eq!(answers, alone.collect::<Vec<_>>());
     }
 

@@ -23,9 +23,10 @@ pub use arena::Arena;
 pub use damage::Damage;
 pub use linking::linker::Linker;
 pub use point_id::PointId;
-pub use search::{Hit, Prepared, Request, plan::Plan};
+#[cfg(any(test, feature = "layers"))]
+pub use search::plan::Plan;
+pub use search::{Hit, Prepared, Request};
 pub use snapshot::Saved;
-pub use view::View;
 
 use crate::{
     Error, Metric, Result,
@@ -116,6 +117,7 @@ impl Index {
     }
 
     /// The points by slot.
+    #[cfg(feature = "layers")]
     #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.arena

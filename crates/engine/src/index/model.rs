@@ -341,7 +341,7 @@ fn link(index: &Index, scratch: &mut Scratch) -> bool {
 fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
     let before = index.arena.visible();
     let query = [value(query)];
-    let hits = index.search(request(&query), scratch).unwrap();
+    let hits = index.view().prepare(request(&query)).run(scratch).unwrap();
     let after = index.arena.visible();
     let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");

@@ -163,7 +163,7 @@ mod tests {
     fn the_search_for_damage_leaves_vectors_in_memory_and_nothing_else() {
         let vectors = vec![vec![1.0; DIMENSION]; POINTS];
         let index = testing::index_with_contents(&vectors, &[7; CONTENT_BYTES]);
-        let segments = index.arena().segments();
+        let segments = index.arena.segments();
         let location = |number| index.find(&id(number)).unwrap().1;
         let (first, last) = (location(1), location(POINTS));
         let vector_of = |at: Location| segments.vector(at.segment, at.vector).as_ptr_range();

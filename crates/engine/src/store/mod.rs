@@ -12,7 +12,7 @@ mod snapshot;
 mod space;
 #[cfg(test)]
 mod tests;
-mod tools;
+pub mod tools;
 mod unfinished;
 
 use std::{path::PathBuf, sync::Arc};
@@ -34,16 +34,9 @@ use log::{
     usage::{Tombstone, Usage, record_bytes},
 };
 use recovery::Found;
-pub use snapshot::{SnapshotReader, SnapshotWriter, Snapshots};
-pub use space::compaction::{Move, Replacement, Stretch};
+pub use snapshot::Snapshots;
+pub use space::compaction::{Replacement, Stretch};
 use space::full_disk::Reserves;
-pub use tools::{
-    backup::{BackupReport, backup},
-    check::{Report, check},
-    event::{Damage, Event},
-    repair::{RepairReport, repair},
-    restore::restore,
-};
 
 /// How to open a store.
 #[derive(Clone, Debug)]

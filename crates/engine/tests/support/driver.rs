@@ -16,7 +16,7 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Engine, Error, Metric, Options, PointId, Query, hnsw::Params, vectors::kernels,
+    Batch, Engine, Error, Metric, Options, Params, PointId, Query, layers::vectors::kernels,
 };
 
 pub const SEGMENT_BYTES: u64 = 1 << 20;

@@ -28,11 +28,13 @@ use vectord_bench::{
     vectors::Vectors,
 };
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    index::{Index, Linker, Request},
-    store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
-    vectors::{measure::Measure, points::Points},
+    DEFAULT_SEGMENT_BYTES, Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        index::{Index, Linker, Request},
+        store::{OpenOptions, Store, Write},
+        vectors::{measure::Measure, points::Points},
+    },
 };
 
 const SETS: [(&str, &str, Metric); 4] = [
@@ -151,7 +153,7 @@ fn compare(
                     limit: LIMIT,
                     ef,
                 };
-                black_box(index.search(request, &mut scratch)?);
+                black_box(index.view().prepare(request).run(&mut scratch)?);
             }
             let end = cpu::seconds();
             // The first round brings caches and costs up.

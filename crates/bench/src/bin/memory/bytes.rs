@@ -4,7 +4,7 @@
 //! more so that the two check each other: what a sum has beyond its parts is a line of its own, the
 //! rest, and a part that grows shows there.
 
-use vectord_engine::{Metric, hnsw::Params, vectors::quantize::Codes};
+use vectord_engine::{Metric, Params, layers::vectors::quantize::Codes};
 
 use crate::Set;
 use vectord_bench::{

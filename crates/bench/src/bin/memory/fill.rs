@@ -8,8 +8,8 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Metric, Options, Query, Result as EngineResult, hnsw::Params,
-    store::DEFAULT_SEGMENT_BYTES,
+    Batch, DEFAULT_SEGMENT_BYTES, Done, Engine, Metric, Options, Params, Query,
+    Result as EngineResult,
 };
 
 use crate::{

@@ -13,7 +13,7 @@ use std::{env, fmt, path::PathBuf, process::ExitCode, thread};
 
 use bytes::CONTENT_BYTES;
 use vectord_bench::{Result, report::Report};
-use vectord_engine::hnsw::Params;
+use vectord_engine::Params;
 
 /// Points and dimensions of the sets whose targets are known.
 const SETS: [Set; 2] = [

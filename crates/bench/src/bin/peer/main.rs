@@ -12,9 +12,11 @@ use vectord_bench::cpu;
 
 use vectord_bench::{Result, fill::fill, recall::K, reference::Reference, vectors::Vectors};
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::{measure::Measure, points::Points, quantize::Codes},
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::{measure::Measure, points::Points, quantize::Codes},
+    },
 };
 
 /// What takes part.

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Instant};
 
 use vectord_engine::{
     Metric,
-    vectors::{measure::Measure, points::Points},
+    layers::vectors::{measure::Measure, points::Points},
 };
 
 use crate::sets::Set;

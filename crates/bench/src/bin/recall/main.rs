@@ -21,9 +21,11 @@ use options::Options;
 use sets::Set;
 use vectord_bench::{Result, fill::fill, recall::K, reference::Reference};
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params, Scratch},
-    vectors::measure::Measure,
+    Metric, Params,
+    layers::{
+        hnsw::{Graph, Scratch},
+        vectors::measure::Measure,
+    },
 };
 
 const BUILD_THREADS: u32 = 2;

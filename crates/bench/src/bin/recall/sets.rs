@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use vectord_engine::{
     Metric,
-    vectors::{measure::Measure, points::Points},
+    layers::vectors::{measure::Measure, points::Points},
 };
 
 use crate::cases::Case;

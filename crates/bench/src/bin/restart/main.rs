@@ -21,7 +21,7 @@ use vectord_bench::{
     rounds::Samples,
     synthetic::Family,
 };
-use vectord_engine::{Batch, Engine, Metric, Options, Query, hnsw::Params, store};
+use vectord_engine::{Batch, DEFAULT_SEGMENT_BYTES, Engine, Metric, Options, Params, Query};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -203,7 +203,7 @@ impl Bench<'_> {
             dimension: Some(self.asked.dimension),
             graph: Params::default(),
             warm_metrics,
-            segment_bytes: store::DEFAULT_SEGMENT_BYTES,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
             max_queued_bytes: 1 << 30,
         }
     }

@@ -1,6 +1,6 @@
 //! What a search costs at a given recall.
 
-use vectord_engine::{
+use vectord_engine::layers::{
     hnsw::{Graph, Scratch},
     vectors::{measure::Measure, points::Points},
 };

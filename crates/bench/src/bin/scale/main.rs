@@ -31,9 +31,11 @@ use vectord_bench::{
     vectors::Vectors,
 };
 use vectord_engine::{
-    Metric,
-    hnsw::{Graph, Params},
-    vectors::{measure::Measure, points::Points},
+    Metric, Params,
+    layers::{
+        hnsw::Graph,
+        vectors::{measure::Measure, points::Points},
+    },
 };
 
 const SIZES: [usize; 4] = [10_000, 30_000, 100_000, 200_000];

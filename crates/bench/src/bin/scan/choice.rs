@@ -14,8 +14,10 @@ use vectord_bench::{
 };
 use vectord_engine::{
     Metric, Result,
-    hnsw::Scratch,
-    index::{Index, Plan, Request},
+    layers::{
+        hnsw::Scratch,
+        index::{Index, Plan, Request},
+    },
 };
 
 const DIMENSIONS: [u32; 5] = [16, 64, 128, 384, 1536];

@@ -17,9 +17,11 @@ use vectord_bench::{
     rounds::Samples,
 };
 use vectord_engine::{
-    Metric, Result,
-    hnsw::Scratch,
-    index::{Index, Plan, PointId, Request},
+    Metric, PointId, Result,
+    layers::{
+        hnsw::Scratch,
+        index::{Index, Plan, Request},
+    },
 };
 
 const DIMENSIONS: [u32; 2] = [128, 384];

@@ -22,9 +22,11 @@ use reads::Reads;
 use vectord_bench::report::{Report, Table};
 use vectord_engine::{
     Error, Metric, Result,
-    hnsw::Scratch,
-    index::{Index, Prepared, Request},
-    vectors::points::Points,
+    layers::{
+        hnsw::Scratch,
+        index::{Index, Prepared, Request},
+        vectors::points::Points,
+    },
 };
 
 const DIMENSIONS: [u32; 3] = [128, 384, 1536];

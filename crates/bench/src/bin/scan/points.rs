@@ -3,10 +3,11 @@
 use std::{path::PathBuf, sync::Arc};
 
 use vectord_engine::{
-    Result,
-    hnsw::Params,
-    index::{Index, Linker},
-    store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Store, Write},
+    DEFAULT_SEGMENT_BYTES, Params, Result,
+    layers::{
+        index::{Index, Linker},
+        store::{OpenOptions, Store, Write},
+    },
 };
 
 /// Centres that the points lie around.

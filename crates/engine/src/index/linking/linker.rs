@@ -463,7 +463,10 @@ mod tests {
 
         let ids = |hits: Vec<crate::Hit>| hits.iter().map(|hit| hit.id).collect::<Vec<_>>();
         assert_eq!(ids(begun_before.run(scratch).unwrap()), nearest);
-        assert_eq!(ids(index.search(request, scratch).unwrap()), nearest);
+        assert_eq!(
+            ids(index.view().prepare(request).run(scratch).unwrap()),
+            nearest
+        );
         drop(begun_before);
         drop(view);
 

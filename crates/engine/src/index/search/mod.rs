@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use plan::{Costs, Plan};
 
-use super::{Index, PointId, linking::linked::LinkedGraph, view::View};
-use crate::{Metric, Result, hnsw::Scratch};
+use super::{PointId, linking::linked::LinkedGraph, view::View};
+use crate::Metric;
 
 /// One neighbour of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,11 +56,4 @@ pub struct Prepared<'v, 'q> {
     walk_cost: f32,
     /// Of the final order.
     final_cost: f32,
-}
-
-impl Index {
-    /// The points nearest to a query, closest first, ties by insertion.
-    pub fn search(&self, request: Request, scratch: &mut Scratch) -> Result<Vec<Hit>> {
-        self.view().prepare(request).run(scratch)
-    }
 }

@@ -49,6 +49,7 @@ impl View<'_> {
 
 impl<'q> Prepared<'_, 'q> {
     /// The way this search will go.
+    #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
@@ -74,6 +75,7 @@ impl<'q> Prepared<'_, 'q> {
 
     /// The same search by a way of the caller's choice. `Graph` has no effect if there is no graph
     /// to walk.
+    #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn by(mut self, plan: Plan) -> Self {
         if plan != Plan::Graph || self.linked.is_some() {

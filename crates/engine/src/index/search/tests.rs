@@ -1,9 +1,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::index::{
-    Linker,
-    testing::{id, index},
+use crate::{
+    hnsw::Scratch,
+    index::{
+        Index, Linker,
+        testing::{id, index},
+    },
 };
 
 fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
@@ -40,7 +43,10 @@ fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points
     let index = index(&[vec![1.0], vec![1.0], vec![1.0]]);
     let search = || {
         let mut scratch = Scratch::new();
-        let hits = index.search(request(&[0.0], usize::MAX, 1), &mut scratch);
+        let hits = index
+            .view()
+            .prepare(request(&[0.0], usize::MAX, 1))
+            .run(&mut scratch);
         let number = |hit: &Hit| u128::from_be_bytes(hit.id);
         hits.unwrap().iter().map(number).collect::<Vec<_>>()
     };
@@ -149,7 +155,11 @@ fn with_a_hole(vectors: &[Vec<f32>], deleted: usize) -> Arc<Index> {
     let index = index(vectors);
     link_all(&index);
     let request = request(&[0.5; 4], deleted, vectors.len());
-    let nearest = index.search(request, &mut Scratch::new()).unwrap();
+    let nearest = index
+        .view()
+        .prepare(request)
+        .run(&mut Scratch::new())
+        .unwrap();
     let sequence = vectors.len() as u64 + 1;
     for hit in nearest {
         assert!(index.delete(&hit.id, sequence));

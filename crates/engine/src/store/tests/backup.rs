@@ -20,10 +20,10 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        BackupReport, Event, Store,
+        Store,
         io::Io,
         log::manifest,
-        tools::{backup::backup_on, restore::restore_on},
+        tools::{BackupReport, Event, backup::backup_on, restore::restore_on},
     },
 };
 

@@ -16,13 +16,13 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Damage, Event, HeaderPlace, Location, Report,
+        HeaderPlace, Location,
         io::{Disk, Io},
         log::{
             format::{BLOCK, GroupHeader, PAGE, SegmentHeader},
             manifest,
         },
-        tools::{backup::backup_on, check::check_on},
+        tools::{Damage, Event, Report, backup::backup_on, check::check_on},
     },
 };
 

@@ -19,7 +19,11 @@ use crate::{
     Error, Metric, Result,
     hnsw::Params,
     index::{Index, Linker},
-    store::{Event, Opened, Store, log::segment, tools::check::check_on},
+    store::{
+        Opened, Store,
+        log::segment,
+        tools::{Event, check::check_on},
+    },
 };
 
 /// The calls that fail, each in its turn: that of `VECTORD_FAILING_CALL` alone if there is one.

@@ -14,10 +14,10 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, Opened,
+        Opened,
         io::{Disk, Io},
         log::{format::PAGE, manifest},
-        tools::{backup, check, restore},
+        tools::{Event, backup, check, restore},
     },
 };
 

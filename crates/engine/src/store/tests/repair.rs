@@ -23,7 +23,6 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, RepairReport,
         io::{Disk, Io},
         lock::Lock,
         log::{
@@ -32,7 +31,7 @@ use crate::{
             segment,
             verify::{Found, Verify},
         },
-        tools::repair::repair_on,
+        tools::{Event, RepairReport, repair::repair_on},
         unfinished::marker_path,
     },
 };

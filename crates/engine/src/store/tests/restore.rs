@@ -14,11 +14,10 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        Event, Report,
         io::Io,
         lock::Lock,
         log::manifest,
-        tools::{backup::backup_on, restore::restore_on},
+        tools::{Event, Report, backup::backup_on, restore::restore_on},
         unfinished::marker_path,
     },
 };

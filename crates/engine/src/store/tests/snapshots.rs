@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error,
-    store::{self, Opened, Store},
+    store::{Opened, Store, tools},
 };
 
 const SNAPSHOTS: u8 = 4;
@@ -79,7 +79,7 @@ fn a_version_that_rotted_is_damage_and_a_later_one_is_refused() {
     assert!(error.to_string().contains("format version 3"), "{error}");
 
     drop(store);
-    let checked = store::check(folder.path(), &mut |_| {}).map(drop);
+    let checked = tools::check(folder.path(), &mut |_| {}).map(drop);
     assert!(matches!(checked, Err(Error::Io(_))), "{checked:?}");
     let started = open(folder.path()).map(drop);
     assert!(matches!(started, Err(Error::Io(_))), "{started:?}");

@@ -110,7 +110,12 @@ impl Writing {
             limit: 100,
             ef: 100,
         };
-        let hits = self.index.search(request, &mut Scratch::new()).unwrap();
+        let hits = self
+            .index
+            .view()
+            .prepare(request)
+            .run(&mut Scratch::new())
+            .unwrap();
         [by_id.collect(), hits.iter().map(|hit| hit.id).collect()]
     }
 

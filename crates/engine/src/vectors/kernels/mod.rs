@@ -33,7 +33,9 @@ mod prefetch;
 
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;
-pub use level::{FetchingKernel, Kernel, KernelOfFour, Kernels, Level, Sum, kernels};
+#[cfg(any(test, feature = "layers"))]
+pub use level::{Kernel, KernelOfFour, Kernels};
+pub use level::{Level, Sum, kernels};
 pub use ordinary::is_ordinary;
 pub use prefetch::prefetch;
 
