@@ -23,7 +23,12 @@ const SEEDS = '-Zmiri-many-seeds=0..4';
  * Tests that do the same in one thread thousands of times, on a disk that fails at each call: they
  * would take an hour under the thread sanitizer, and find no race.
  */
-const ONE_THREAD = 'backup check copy_on_write crash damage failing full repair restore';
+const ONE_THREAD = [
+  ...'backup check copy_on_write crash damage failing full repair restore'
+    .split(' ')
+    .map((name) => `store::tests::${name}`),
+  'index::snapshot::tests',
+];
 
 const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };
 
@@ -51,8 +56,8 @@ function sanitize(sanitizer) {
   console.log(`\n> ${sanitizer} sanitizer on ${target}`);
   const names = ['engine', 'churn', 'soundness', 'stress'];
   const tests = ['--lib', ...names.flatMap((name) => ['--test', name])];
-  const skipped = sanitizer === 'thread' ? ONE_THREAD.split(' ') : [];
-  const selection = skipped.flatMap((name) => ['--skip', `store::tests::${name}`]);
+  const skipped = sanitizer === 'thread' ? ONE_THREAD : [];
+  const selection = skipped.flatMap((name) => ['--skip', name]);
   const environment = {
     RUSTFLAGS: `-Zsanitizer=${sanitizer}`,
     VECTORD_STRESS_SECONDS: process.env.VECTORD_STRESS_SECONDS ?? '20',

@@ -2,6 +2,9 @@
 //! changed, after a few changes without a further one, and at the end. It compacts the log. It
 //! compares all records with their checksums, in search of damage.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},

@@ -11,7 +11,7 @@ mod recovery;
 mod snapshot;
 mod space;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod tools;
 mod unfinished;
 
@@ -159,7 +159,7 @@ impl Store {
         Store::open_on(Arc::new(Disk), options)
     }
 
-    fn open_on(io: Arc<dyn Io>, options: &OpenOptions) -> Result<Opened> {
+    pub(crate) fn open_on(io: Arc<dyn Io>, options: &OpenOptions) -> Result<Opened> {
         options.check()?;
         let folder = &options.path;
         io::create_folder(folder)?;

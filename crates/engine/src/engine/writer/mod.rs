@@ -2,6 +2,8 @@
 
 mod group_commit;
 mod request;
+#[cfg(test)]
+pub(super) mod tests;
 
 use std::{
     sync::{

@@ -2,6 +2,9 @@
 //! computed from the log at each start.
 
 pub mod restore;
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests;
 
 use std::{
     io::{self, Read, Write},

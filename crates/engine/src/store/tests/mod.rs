@@ -6,9 +6,9 @@ mod check;
 mod compaction;
 mod copy_on_write;
 mod crash;
-mod damage;
-mod disk;
-mod failing;
+pub(crate) mod damage;
+pub(crate) mod disk;
+pub(crate) mod failing;
 mod files;
 mod fork;
 mod full;
@@ -18,8 +18,6 @@ mod repair;
 mod restore;
 mod round_trip;
 mod snapshots;
-mod upkeep;
-mod writer;
 
 use std::{
     collections::BTreeMap,
@@ -37,21 +35,21 @@ use super::{
 use crate::{Error, Result};
 
 /// A point as a test remembers it: vector bits, content type, content.
-type Point = (Vec<u32>, u8, Vec<u8>);
+pub(crate) type Point = (Vec<u32>, u8, Vec<u8>);
 /// The live points by id.
-type StoredPoints = BTreeMap<[u8; 16], Point>;
+pub(crate) type StoredPoints = BTreeMap<[u8; 16], Point>;
 
-const DIMENSION: usize = 3;
-const SEGMENT_BYTES: u64 = 8192;
+pub(crate) const DIMENSION: usize = 3;
+pub(crate) const SEGMENT_BYTES: u64 = 8192;
 
 /// A folder in memory where there is such a thing: the tests write thousands of small files.
-fn new_folder() -> tempfile::TempDir {
+pub(crate) fn new_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .unwrap()
 }
 
-fn options(folder: &Path) -> OpenOptions {
+pub(crate) fn options(folder: &Path) -> OpenOptions {
     OpenOptions {
         path: folder.to_owned(),
         dimension: None,
@@ -60,15 +58,15 @@ fn options(folder: &Path) -> OpenOptions {
     }
 }
 
-fn open(folder: &Path) -> Result<Opened> {
+pub(crate) fn open(folder: &Path) -> Result<Opened> {
     open_on(Arc::new(disk::TestDisk::default()), folder)
 }
 
-fn open_on(io: Arc<dyn Io>, folder: &Path) -> Result<Opened> {
+pub(crate) fn open_on(io: Arc<dyn Io>, folder: &Path) -> Result<Opened> {
     Store::open_on(io, &options(folder))
 }
 
-fn id(number: u32) -> [u8; 16] {
+pub(crate) fn id(number: u32) -> [u8; 16] {
     let mut id = [0xA5; 16];
     id[..4].copy_from_slice(&number.to_le_bytes());
     id
@@ -76,7 +74,7 @@ fn id(number: u32) -> [u8; 16] {
 
 /// A write that a test can keep.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Insert(u32, Vec<u8>),
     Delete(u32),
 }
@@ -86,7 +84,7 @@ fn vector(number: u32) -> [f32; DIMENSION] {
     [number as f32 * 0.1, -0.0, f32::from_bits(number + 1)]
 }
 
-fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
+pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
     let vectors: Vec<_> = steps
         .iter()
         .map(|step| match step {
@@ -167,7 +165,7 @@ fn workload() -> Vec<Vec<Step>> {
     groups
 }
 
-fn state_after(groups: &[Vec<Step>]) -> StoredPoints {
+pub(crate) fn state_after(groups: &[Vec<Step>]) -> StoredPoints {
     let mut state = StoredPoints::new();
     for group in groups {
         apply(group, &mut state);
@@ -175,7 +173,7 @@ fn state_after(groups: &[Vec<Step>]) -> StoredPoints {
     state
 }
 
-fn apply(group: &[Step], state: &mut StoredPoints) {
+pub(crate) fn apply(group: &[Step], state: &mut StoredPoints) {
     for step in group {
         match step {
             Step::Insert(number, content) => {
@@ -194,7 +192,7 @@ fn point(number: u32, content: &[u8]) -> Point {
 }
 
 /// Everything that an opened store says it holds, each point read back and verified.
-fn state(opened: &Opened) -> StoredPoints {
+pub(crate) fn state(opened: &Opened) -> StoredPoints {
     let segments = opened.store.segments();
     assert!(opened.points.is_sorted_by(|a, b| a.sequence < b.sequence));
     let read = |point: &super::LivePoint| {
@@ -212,7 +210,7 @@ fn state(opened: &Opened) -> StoredPoints {
 }
 
 /// The files of a folder, the lock aside.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fs_err::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -223,7 +221,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Makes the files of a folder these. Written in place: truncating a file and writing it again
 /// makes some file systems write to the disk each time.
-fn restore(folder: &Path, wanted: &BTreeMap<PathBuf, Vec<u8>>) {
+pub(crate) fn restore(folder: &Path, wanted: &BTreeMap<PathBuf, Vec<u8>>) {
     for path in files(folder)
         .keys()
         .filter(|path| !wanted.contains_key(*path))

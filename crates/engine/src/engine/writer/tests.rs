@@ -10,21 +10,20 @@ use std::{
     thread,
 };
 
-use super::{
-    DIMENSION, SEGMENT_BYTES,
-    disk::{Call, TestDisk},
-    id, new_folder, options,
-};
+use super::{Batch, Writer};
 use crate::{
     Error, Metric, Result,
-    engine::{
-        budget::Budget,
-        stats::Counters,
-        writer::{Batch, Writer},
-    },
+    engine::{budget::Budget, stats::Counters},
     hnsw::{Params, Scratch},
     index::{Index, Request},
-    store::{OpenOptions, Store},
+    store::{
+        OpenOptions, Store,
+        tests::{
+            DIMENSION, SEGMENT_BYTES,
+            disk::{Call, TestDisk},
+            id, new_folder, options,
+        },
+    },
 };
 
 pub struct Writing {

@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{id, new_folder, writer::Writing};
+use super::Upkeep;
 use crate::{
     Result,
-    engine::{stats::Counters, upkeep::Upkeep},
+    engine::{stats::Counters, writer::tests::Writing},
     index::Linker,
-    store::{Store, log::segment},
+    store::tests::{damage::log, id, new_folder},
 };
 
 const POINTS: u32 = 1_000;
@@ -48,10 +48,8 @@ fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gon
     let (segments, snapshots) = writer.run(|store| (store.segments(), store.snapshots()))?;
     let upkeep = Upkeep::start(index.clone(), writer.clone(), snapshots, Counters::new())?;
 
-    let is_named = move |store: &mut Store| store.manifest.entry_of(1).map(|it| it.number);
-    wait_until(|| writer.run(is_named).unwrap() != Some(before.segment));
-    assert_ne!(index.find(&id(0)).unwrap().1.segment, before.segment);
-    let path = segment::path(folder.path(), before.segment);
+    wait_until(|| index.find(&id(0)).unwrap().1.segment != before.segment);
+    let path = log(folder.path(), before.segment);
     let replaced_at = Instant::now();
     while replaced_at.elapsed() < LONG {
         assert!(path.exists(), "it is gone before its reader");
