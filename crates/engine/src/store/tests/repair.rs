@@ -568,6 +568,45 @@ fn what_compaction_left_out_stays_deleted_where_the_old_segments_are_there_too()
 }
 
 #[test]
+fn what_compaction_left_out_stays_deleted_where_no_delete_of_it_is_left() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    let mut segments: Vec<(u32, Vec<u32>)> = Vec::new();
+    for number in 0..100 {
+        let group = [Step::Insert(number, vec![1; 300])];
+        let segment = commit(&mut opened.store, &group).unwrap()[0].segment;
+        match segments.last_mut() {
+            Some((last, numbers)) if *last == segment => numbers.push(number),
+            _ => segments.push((segment, vec![number])),
+        }
+    }
+    // Both ends of each segment stay: what compaction makes of it tells all that lay between.
+    for (_, numbers) in &segments {
+        for &number in &numbers[1..numbers.len() - 1] {
+            commit(&mut opened.store, &[Step::Delete(number)]).unwrap();
+        }
+    }
+    opened.store.note_end().unwrap();
+    let before = files(folder.path());
+    assert!(compact_all(&mut opened.store).unwrap() > 0);
+    opened.store.close().unwrap();
+    let truth = Truth::of(folder.path());
+    fs_err::remove_file(manifest::path(folder.path())).unwrap();
+    let mut rests = 0;
+    for (segment, _) in &segments {
+        let path = log(folder.path(), *segment);
+        if !path.exists() {
+            fs_err::write(&path, &before[&path]).unwrap();
+            let context = path.display().to_string();
+            assert_eq!(repaired(folder.path(), &context).0, truth.live, "{context}");
+            fs_err::remove_file(&path).unwrap();
+            rests += 1;
+        }
+    }
+    assert!(rests > 3, "{rests} of {} segments", segments.len());
+}
+
+#[test]
 fn points_before_a_lost_range_are_saved_and_counted_as_possibly_outdated() {
     let folder = written(End::Closed);
     let truth = Truth::of(folder.path());
