@@ -453,6 +453,14 @@ struct NameChange {
 }
 
 impl NameChange {
+    /// A path in the folder that changes: nothing is moved from one to another.
+    fn path(&self) -> &Path {
+        let added = self.added.as_ref().map(|(path, _)| path);
+        added
+            .or(self.removed.as_ref())
+            .expect("a change has a path")
+    }
+
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
         if let Some(path) = &self.removed {
             names.remove(path);
@@ -511,10 +519,13 @@ impl PowerCut {
             }
             Call::LostSync(path) => self.files[self.names[path]].pending.clear(),
             Call::SyncFolder(folder) => {
-                let mut names = self.names.keys().chain(self.durable_names.keys());
-                if names.any(|path| path.parent() == Some(folder)) {
-                    self.durable_names = self.names.clone();
-                    self.pending_names.clear();
+                let changes = std::mem::take(&mut self.pending_names);
+                let (synced, pending): (Vec<_>, Vec<_>) = changes
+                    .into_iter()
+                    .partition(|change| change.path().parent() == Some(folder));
+                self.pending_names = pending;
+                for change in synced {
+                    change.apply(&mut self.durable_names);
                 }
             }
         }
