@@ -387,6 +387,31 @@ fn a_record_is_saved_without_the_headers_that_lead_to_it() {
 }
 
 #[test]
+fn a_record_without_its_group_is_saved_only_where_its_checksum_matches() {
+    let folder = new_folder();
+    let mut opened = open(folder.path()).unwrap();
+    let insert = |number: u32| Step::Insert(number, vec![number as u8; 30]);
+    commit(&mut opened.store, &[1, 2, 3].map(insert)).unwrap();
+    commit(&mut opened.store, &[Step::Delete(2), insert(4)]).unwrap();
+    opened.store.close().unwrap();
+    let truth = Truth::of(folder.path());
+    let sound = files(folder.path());
+    let path = log(folder.path(), 1);
+    for group in [&truth.records[..3], &truth.records[3..5]] {
+        let group_header = group[0].parts[0].start - BLOCK;
+        for record in group {
+            for at in record.parts.iter().cloned().flatten() {
+                overwrite(&path, group_header as u64, &[0; BLOCK]);
+                overwrite(&path, at as u64, &[sound[&path][at] ^ 1 << (at % 8)]);
+                let report = truth.check(folder.path(), &format!("byte {at}"));
+                assert_eq!(report.lost_records + report.lost_points, 1, "byte {at}");
+                restore(folder.path(), &sound);
+            }
+        }
+    }
+}
+
+#[test]
 fn each_file_may_be_missing_emptied_cut_or_full_of_zeros() {
     for folder in [written(End::Closed), workload_folder()] {
         let truth = Truth::of(folder.path());
