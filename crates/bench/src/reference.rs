@@ -9,7 +9,7 @@ use hnsw_rs::prelude::{Distance, Hnsw};
 use vectord_engine::{
     Metric, Params, Result,
     layers::vectors::{
-        kernels::{self, Kernel},
+        kernels::{self, Kernel, Kernels},
         points::Points,
     },
 };
@@ -79,7 +79,7 @@ struct Counted {
 
 impl Counted {
     fn new(metric: Metric) -> Self {
-        let kernels = kernels::kernels();
+        let kernels = Kernels::widest();
         let sum = match metric {
             Metric::Euclidean => kernels.squared_euclidean,
             Metric::Manhattan => kernels.manhattan,

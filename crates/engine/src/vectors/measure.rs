@@ -3,7 +3,10 @@
 
 use crate::{
     Metric,
-    vectors::{kernels, points::Points},
+    vectors::{
+        kernels::{self, Kernels},
+        points::Points,
+    },
 };
 
 /// Below this, `1 - cos` in single precision has lost so many digits that it is computed anew.
@@ -152,7 +155,7 @@ impl<'q> Measure<'q> {
 }
 
 fn sum(metric: Metric) -> kernels::Sum {
-    let kernels = kernels::kernels();
+    let kernels = Kernels::widest();
     match metric {
         Metric::Euclidean => kernels.squared_euclidean,
         Metric::Manhattan => kernels.manhattan,

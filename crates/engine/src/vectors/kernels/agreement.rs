@@ -1,5 +1,4 @@
-//! Test support: holds the kernels of every level that this processor has against the scalar
-//! reference.
+//! Test support: compares the kernels of every level of this processor with the scalar reference.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -24,8 +23,8 @@ pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
     length.prop_flat_map(move |length| (vec(value.clone(), length), vec(value.clone(), length)))
 }
 
-/// Checks every level to the bound that rounding sets: the terms of an n-fold sum, whatever the
-/// order of the additions, are each rounded at most n + 2 times by half of `f32::EPSILON`, in
+/// Checks that every level is within the error bound of rounding: whatever the order of the
+/// additions, each term of a sum of n is rounded at most n + 2 times, by half of `f32::EPSILON`, in
 /// both variants. `terms` is the sum of their magnitudes.
 pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) {
     let expected = f64::from((sum(scalar()).alone)(a, b));
@@ -41,8 +40,8 @@ pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) 
     }
 }
 
-/// Checks every level for equality on small whole numbers: no sum of theirs is ever rounded, so
-/// that a single position left out, or counted twice, shows at any length.
+/// Checks that all levels are equal on small whole numbers: their sums are never rounded, so that a
+/// position that is left out or counted twice shows at any length.
 pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
     const ODD_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
     const OFFSETS: usize = 17;
@@ -63,8 +62,8 @@ pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
     }
 }
 
-/// Checks that every level's fetching kernel gives what its kernel gives, bit for bit, whatever is
-/// fetched.
+/// Checks that the prefetching kernel of every level equals its plain kernel bit for bit, whatever
+/// is prefetched.
 pub(super) fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
     for length in lengths() {
         let [a, b, next] = [1, 2, 3].map(|seed| fractions(length, seed));
@@ -78,8 +77,8 @@ pub(super) fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
     }
 }
 
-/// Checks that every level's kernel of four gives what its kernel gives, bit for bit, whichever of
-/// the four places a vector has.
+/// Checks that the kernel of four of every level equals its plain kernel bit for bit, in each of
+/// the four places.
 pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
     for length in lengths() {
         let [a, b @ ..] = [1, 2, 3, 4, 5].map(|seed| fractions(length, seed));
@@ -92,7 +91,7 @@ pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
     }
 }
 
-/// Checks that 0 and -0 count as the same value, in whole steps and in the tail.
+/// Checks that 0 and -0 count as equal, in whole steps and in the tail.
 pub(super) fn equal_on_zeros_of_either_sign(sum: fn(&Kernels) -> Sum) {
     for length in [1, 3, 15, 17, 64, 127, 129] {
         let (plus, minus) = (vec![0.0; length], vec![-0.0; length]);
@@ -106,12 +105,12 @@ pub(super) fn equal_on_zeros_of_either_sign(sum: fn(&Kernels) -> Sum) {
     }
 }
 
-/// Below, at and above each width that a kernel takes at once, and some longer ones.
+/// Lengths below, at and above each width of a step, and some longer ones.
 fn lengths() -> impl Iterator<Item = usize> {
     (0..=130).chain([191, 384, 1000, 1537])
 }
 
-/// Values whose sums are rounded, so that the order of the additions shows.
+/// Values whose sums are rounded, so that a different order of additions shows.
 fn fractions(length: usize, seed: u32) -> Vec<f32> {
     let whole = whole_numbers(length, seed);
     whole.iter().map(|x| x / 7.0 + 1e-3).collect()

@@ -9,16 +9,17 @@ use std::arch::x86_64::{
 use super::{common_length, prefetch::prefetch_part};
 
 const LANES: usize = 8;
-/// One sum would wait for the previous addition each time; four keep both arithmetic units busy.
+/// With one sum, each addition would wait for the one before. Four sums keep both arithmetic units
+/// busy.
 const SUMS: usize = 4;
 
 /// Runs `step(sum, a, b)` over `a` and each of the slices in `b`, 8 values at a time, and adds up
-/// the lanes. What comes out for one slice does not depend on how many there are.
+/// the lanes. The result for a slice does not depend on the number of slices.
 ///
-/// Vectors `ahead` are fetched meanwhile, as far as the slices are long: line by line, so that the
-/// fetching never has to wait for room and never stops.
+/// Meanwhile it prefetches the vectors `ahead`, over the length of the slices: one cache line per
+/// step, so that the prefetches never fill the buffer of outstanding loads.
 ///
-/// The lanes past the end read as zero in both slices: `step` must add nothing for two zeros.
+/// Lanes past the end are zero in both slices: for two zeros `step` must add nothing.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn fold<const N: usize, const M: usize>(
@@ -69,16 +70,16 @@ pub(super) fn fold<const N: usize, const M: usize>(
 /// Loads 8 values.
 ///
 /// # Safety
-/// `values` must have as many from `at` on.
+/// `values` must have at least 8 values from `at` on.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn load(values: &[f32], at: usize) -> __m256 {
     debug_assert!(at + LANES <= values.len());
-    // SAFETY: the caller vouches for the values; the load takes any alignment.
+    // SAFETY: the caller guarantees that the values exist; the load takes any alignment.
     unsafe { _mm256_loadu_ps(values.as_ptr().add(at)) }
 }
 
-/// Loads up to 8 values from `at` on, as many as lie before `end`, and fills up with zeros.
+/// Loads the values from `at` to `end`, 8 at most, and zeros for the rest.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn load_part(values: &[f32], at: usize, end: usize) -> __m256 {
@@ -86,11 +87,11 @@ fn load_part(values: &[f32], at: usize, end: usize) -> __m256 {
     #[allow(clippy::cast_possible_wrap, reason = "at most 8")]
     let length = _mm256_set1_epi32(values.len().min(LANES) as i32);
     let mask = _mm256_cmpgt_epi32(length, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    // SAFETY: the mask lets the load read no value past the slice.
+    // SAFETY: the mask keeps the load from reading a value past the slice.
     unsafe { _mm256_maskload_ps(values.as_ptr(), mask) }
 }
 
-/// Halves three times: 8 lanes to 4, to 2, to 1.
+/// Adds up the lanes by halves: 8 to 4, to 2, to 1.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of_lanes(lanes: __m256) -> f32 {

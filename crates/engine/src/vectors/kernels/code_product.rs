@@ -1,6 +1,6 @@
-//! The inner product of 8-bit codes, the one kernel that walks of a graph spend their time in.
+//! The inner product of 8-bit codes: the kernel that walks of a graph spend most of their time in.
 //!
-//! All sums are of whole numbers, so every variant gives the same result.
+//! All sums are of integers, so all variants give equal results.
 
 use std::sync::{
     LazyLock,
@@ -11,26 +11,26 @@ use std::sync::{
 use super::Level;
 
 /// `Σ a · (b - 128)` over the bytes of a code `b` `[words]` and of each code `a` `[words]`, eight
-/// bytes to a word; writes as many results as there are codes and room for them. One operand
-/// unsigned and one signed is what processors multiply. Exact up to 65,536 bytes. A code
-/// may be longer than `b`: what follows is left out.
+/// bytes to a word. Writes one result for each code, as far as the output has room. One operand is
+/// unsigned and one signed, since that is what processors multiply. Exact up to 65,536 bytes. A
+/// code may be longer than `b`: the rest of it is ignored.
 ///
-/// A code is written before the first thread learns of it, and not again before the last one has
-/// forgotten it: the words are atomic so that writing them needs no unsafe code, and are read as
-/// plain memory.
+/// A code is written before any other thread learns of its slot, and is not written again while any
+/// thread may read it. The words are atomic so that writing them needs no unsafe code; the kernels
+/// read them as plain memory.
 pub type CodeProducts = fn(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]);
 
-/// Turns an unsigned byte into a signed one, smaller by 128.
+/// The mask that turns an unsigned byte into a signed one, smaller by 128.
 const FLIP: u64 = 0x8080_8080_8080_8080;
 
-/// The fastest variant that this processor runs, found out once.
+/// The fastest variant that this processor can run, chosen once.
 #[must_use]
 pub fn code_products() -> CodeProducts {
     static CHOSEN: LazyLock<CodeProducts> = LazyLock::new(|| variants().next().unwrap_or(scalar));
     *CHOSEN
 }
 
-/// Every variant that this processor runs, the fastest first.
+/// All variants that this processor can run, the fastest first.
 fn variants() -> impl Iterator<Item = CodeProducts> {
     #[cfg(target_arch = "x86_64")]
     let simd = {
@@ -65,7 +65,7 @@ fn scalar_product(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
             .map(|(a, b)| i32::from(a) * i32::from(b.cast_signed()));
         products.sum()
     };
-    // Partial sums may pass the range that the whole stays in.
+    // Partial sums may leave the range of the total.
     a.iter().zip(b).map(product).fold(0, i32::wrapping_add)
 }
 
@@ -85,7 +85,7 @@ mod x86 {
 
     use super::{CodeProducts, FLIP, scalar_product};
 
-    // SAFETY: this variant is offered only where AVX-512F and VNNI were found.
+    // SAFETY: this variant is used only where the processor has AVX-512F and VNNI.
     pub const AVX512_VNNI: CodeProducts =
         |b, codes, products| unsafe { avx512_vnni_all(b, codes, products) };
 
@@ -119,18 +119,18 @@ mod x86 {
         }
         for (a, b) in rest_a.chunks(8).zip(rest_b.chunks(8)) {
             let mask = ((1_u16 << a.len()) - 1) as u8;
-            // SAFETY: the mask lets the loads read no word past the chunks.
+            // SAFETY: the mask keeps the loads from reading a word past the chunks.
             unsafe {
                 let a = _mm512_maskz_loadu_epi64(mask, a.as_ptr().cast());
                 let b = _mm512_maskz_loadu_epi64(mask, b.as_ptr().cast());
-                // Bytes beyond the end are 0 in `a`, whatever they become in `b`.
+                // Bytes past the end are 0 in `a`, so that their values in `b` do not matter.
                 sums[1] = step(sums[1], a, b);
             }
         }
         _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
     }
 
-    // SAFETY: this variant is offered only where AVX2 and AVX-VNNI were found.
+    // SAFETY: this variant is used only where the processor has AVX2 and AVX-VNNI.
     pub const AVX_VNNI: CodeProducts =
         |b, codes, products| unsafe { avx_vnni_all(b, codes, products) };
 
@@ -152,7 +152,7 @@ mod x86 {
         })
     }
 
-    // SAFETY: this variant is offered only where AVX2 was found.
+    // SAFETY: this variant is used only where the processor has AVX2.
     pub const AVX2: CodeProducts = |b, codes, products| unsafe { avx2_all(b, codes, products) };
 
     #[target_feature(enable = "avx2")]
@@ -231,7 +231,7 @@ mod arm {
 
     use super::{CodeProducts, scalar_product};
 
-    // SAFETY: this variant is offered only where NEON was found.
+    // SAFETY: this variant is used only where the processor has NEON.
     pub const NEON: CodeProducts = |b, codes, products| unsafe { neon_all(b, codes, products) };
 
     #[target_feature(enable = "neon")]

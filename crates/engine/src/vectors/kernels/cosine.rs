@@ -9,8 +9,8 @@ use super::exact;
 
 /// `1 / |v|` in single precision, summed in double; 0 for a zero vector, and never infinite.
 ///
-/// Of a zero vector the product `dot · 1/|a| · 1/|b|` is then 0, which is the distance of 1 from
-/// everything that it shall have.
+/// For a zero vector the product `dot · 1/|a| · 1/|b|` is then 0: its distance from every vector is
+/// 1, as the metric demands.
 #[must_use]
 pub fn inverse_norm(vector: &[f32]) -> f32 {
     let norm = exact::norm(vector);

@@ -1,4 +1,4 @@
-//! Double-precision distances, for the final order of results and for every vector that single
+//! Double-precision distances, for the final order of results, and for all vectors that single
 //! precision cannot rank ([`super::is_ordinary`]).
 //!
 //! The squares of all finite f32, subnormals included, lie well within f64 (from 2e-90 to 1e77),
@@ -12,16 +12,16 @@
 
 use crate::Metric;
 
-/// A kernel of [`super::distance`]: every level gives the same, bit for bit.
+/// A kernel of [`super::distance`]. The results of all levels are equal bit for bit.
 pub type ExactKernel = fn(Metric, &[f32], &[f32]) -> f64;
 
-/// Independent running sums: enough for the compiler to use the vector unit.
+/// The number of independent running sums, enough for the compiler to vectorize the loop.
 const LANES: usize = 8;
 
-/// Above this cosine, `1 - cos` has lost a digit to cancellation, and more with every step to 1.
+/// Above this cosine, `1 - cos` has lost a digit to cancellation, and the closer to 1, the more.
 const NEARLY_PARALLEL: f64 = 0.9;
 
-/// What every level computes; the wider its lanes, the fewer the steps.
+/// The computation of every level. A level with more lanes takes fewer steps.
 #[inline(always)]
 pub(super) fn scalar(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     match metric {
@@ -57,13 +57,13 @@ fn one_minus_cosine(a: &[f32], b: &[f32]) -> f64 {
     if aa == 0.0 || bb == 0.0 {
         return 1.0;
     }
-    // The only inexact steps on whole numbers come last, so that parallel vectors tie.
+    // For vectors of whole numbers only the last steps round, so that parallel vectors tie.
     let cosine = (ab * ab / (aa * bb)).sqrt().copysign(ab);
     if cosine < NEARLY_PARALLEL {
         return 1.0 - cosine;
     }
-    // What is left of a after its projection on b, times |b|², has the length |a| |b|² sin: by
-    // way of the sine the smallest angles keep their order, and parallel vectors are at 0.
+    // The rejection of a from b, times |b|², has the length |a| |b|² sin. The sine keeps the order
+    // of the smallest angles, and is 0 for parallel vectors.
     let squares = sum(a, b, |x, y| (x * bb - y * ab) * (x * bb - y * ab));
     squares / (aa * bb * bb) / (1.0 + cosine)
 }
@@ -78,8 +78,7 @@ fn sum(a: &[f32], b: &[f32], term: impl Fn(f64, f64) -> f64) -> f64 {
     sum
 }
 
-/// Adds up each of the `terms(a, b)`, position `i` in lane `i % LANES`, the lanes in pairs at the
-/// end.
+/// Adds up `terms(a, b)`: position `i` in lane `i % LANES`, and the lanes in pairs at the end.
 #[inline(always)]
 fn sums<const N: usize>(a: &[f32], b: &[f32], terms: impl Fn(f64, f64) -> [f64; N]) -> [f64; N] {
     debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
     use crate::vectors::kernels::{Kernels, Level, distance};
 
-    /// Two vectors of one length, of any finite values at all.
+    /// Two vectors of one length, of any finite values.
     fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
         let value = prop_oneof![
             -1.0..1.0f32,

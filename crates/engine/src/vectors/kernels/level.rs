@@ -1,4 +1,4 @@
-//! The levels of SIMD that kernels are written for, and the choice of one at run time.
+//! The SIMD levels that kernels are written for, and the choice of one at run time.
 
 use std::sync::LazyLock;
 
@@ -13,14 +13,14 @@ use super::{
 /// In a release build, slices of different lengths are compared over the shorter length.
 pub type Kernel = fn(&[f32], &[f32]) -> f32;
 
-/// A [`Kernel`] that has a third vector of that length fetched while it goes over the two: line by
-/// line, so that the fetching neither waits for room nor pauses.
+/// A [`Kernel`] that also prefetches a third vector of the same length, one cache line per step, so
+/// that the prefetches never fill the buffer of outstanding loads.
 pub type FetchingKernel = fn(&[f32], &[f32], &[f32]) -> f32;
 
-/// A kernel over one vector and four others, which gives for each of them, bit for bit, what the
-/// [`Kernel`] gives. The one vector is loaded once for all, and the four are fetched side by side.
-/// They are passed by reference: a copy just made would have to leave the processor before it can be
-/// read in larger pieces, which takes as long as ranking short vectors.
+/// A kernel over one vector and four others. Each of the four results equals that of [`Kernel`] bit
+/// for bit. The one vector is loaded once for all four, and the loads of the four overlap. They are
+/// passed by reference: wide loads from a copy that was just stored would stall (no store
+/// forwarding), which takes as long as ranking short vectors.
 pub type KernelOfFour = fn(&[f32], &[&[f32]; 4]) -> [f32; 4];
 
 /// The kernels of one sum over two vectors.
@@ -28,13 +28,13 @@ pub type KernelOfFour = fn(&[f32], &[&[f32]; 4]) -> [f32; 4];
 pub struct Sum {
     /// For any two vectors.
     pub alone: Kernel,
-    /// For vectors that are read one after the other.
+    /// The same, while the vector that is read next is prefetched.
     pub fetching: FetchingKernel,
     /// For one vector and four others.
     pub of_four: KernelOfFour,
 }
 
-/// The kernels of one level: in single precision, but for the exact one.
+/// The kernels of one level. All but `exact` compute in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// Squared L2 distance: `Σ (a - b)²`.
@@ -45,11 +45,11 @@ pub struct Kernels {
     pub hamming: Sum,
     /// Inner product: `Σ a · b`.
     pub dot: Sum,
-    /// The rank under a metric in double precision.
+    /// The distance under a metric, in double precision.
     pub exact: ExactKernel,
 }
 
-/// A set of instructions that the kernels have a variant for.
+/// An instruction set for which there is a variant of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Plain Rust: the reference that every other level is tested against.
@@ -60,14 +60,6 @@ pub enum Level {
     Avx512,
     /// aarch64: 4 lanes.
     Neon,
-}
-
-/// The kernels of the widest level of this processor.
-#[must_use]
-pub fn kernels() -> &'static Kernels {
-    static WIDEST: LazyLock<&Kernels> =
-        LazyLock::new(|| Kernels::of(Level::widest()).unwrap_or(&SCALAR));
-    &WIDEST
 }
 
 impl Level {
@@ -107,6 +99,14 @@ impl Level {
 }
 
 impl Kernels {
+    /// The kernels of the widest level of this processor.
+    #[must_use]
+    pub fn widest() -> &'static Kernels {
+        static WIDEST: LazyLock<&Kernels> =
+            LazyLock::new(|| Kernels::of(Level::widest()).unwrap_or(&SCALAR));
+        &WIDEST
+    }
+
     /// The kernels of a level, if this processor can run them.
     #[must_use]
     pub fn of(level: Level) -> Option<&'static Kernels> {
@@ -130,7 +130,7 @@ impl Kernels {
     }
 }
 
-/// The kernels that a scalar function makes.
+/// Builds the kernels of a sum from a scalar function.
 macro_rules! scalar {
     ($function:path) => {
         Sum {
@@ -144,13 +144,13 @@ macro_rules! scalar {
     };
 }
 
-/// The kernels that a SIMD function makes.
+/// Builds the kernels of a sum from a SIMD function.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! simd {
     ($function:path) => {
         Sum {
-            // SAFETY: `Kernels::of` alone hands a table out, after it has found what its level
-            // needs.
+            // SAFETY: only `Kernels::of` returns this table, after it has checked that the
+            // processor has the features of the level.
             alone: |a, b| unsafe { $function(a, [b], [])[0] },
             // SAFETY: as above.
             fetching: |a, b, next| unsafe { $function(a, [b], [next])[0] },
@@ -201,11 +201,12 @@ static NEON: Kernels = Kernels {
     manhattan: simd!(manhattan::neon),
     hamming: simd!(hamming::neon),
     dot: simd!(cosine::neon),
-    // Every processor of the architecture has two lanes.
+    // Every processor of the architecture has two f64 lanes.
     exact: |metric, a, b| exact::scalar(metric, a, b),
 };
 
-/// Four as two pairs: sixteen registers hold the sums of two, and would spill those of four.
+/// Four vectors as two pairs: sixteen registers hold the sums of two vectors, but would spill those
+/// of four.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn in_pairs(b: &[&[f32]; 4], pair: impl Fn([&[f32]; 2]) -> [f32; 2]) -> [f32; 4] {
@@ -235,7 +236,10 @@ mod tests {
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let expected = Level::Scalar;
 
-        assert!(std::ptr::eq(kernels(), Kernels::of(expected).unwrap()));
+        assert!(std::ptr::eq(
+            Kernels::widest(),
+            Kernels::of(expected).unwrap()
+        ));
     }
 
     #[test]

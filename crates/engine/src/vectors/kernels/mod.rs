@@ -1,8 +1,8 @@
 //! Distance kernels: one file per metric, the scalar reference beside its SIMD variants.
 //!
-//! Single precision ranks candidates: [`kernels`] gives the fastest variants this processor runs.
-//! [`exact`] orders what is left of them in double precision, and alone ranks the vectors that are
-//! too small or too large for single precision ([`is_ordinary`]).
+//! Single precision ranks candidates: [`Kernels::widest`] gives the fastest variants that this
+//! processor can run. [`exact`] orders the best candidates in double precision. It also ranks the
+//! vectors that are too small or too large for single precision ([`is_ordinary`]).
 
 #![allow(
     unsafe_code,
@@ -34,22 +34,22 @@ mod prefetch;
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
-pub use level::{Kernel, KernelOfFour, Kernels};
-pub use level::{Level, Sum, kernels};
+pub use level::{Kernel, KernelOfFour};
+pub use level::{Kernels, Level, Sum};
 pub use ordinary::is_ordinary;
 pub use prefetch::prefetch;
 
-/// The rank of `b` from `a`, both `[dimension]` of equal length: it orders as the metric does.
+/// The distance of `b` from `a`, both `[dimension]`, or a number that orders in the same way.
 ///
 /// Euclidean: the squared L2 distance. Manhattan: the L1 distance. Hamming: the number of
 /// positions that differ. Cosine: `1 - cos`, between 0 and 2, and 1 where a vector is zero.
 #[must_use]
 pub fn distance(metric: crate::Metric, a: &[f32], b: &[f32]) -> f64 {
-    (kernels().exact)(metric, a, b)
+    (Kernels::widest().exact)(metric, a, b)
 }
 
-/// The length that slices have in common. Callers pass equal lengths; taking the least keeps a
-/// mistake in a release build from reading past the shortest slice.
+/// The length of the shortest slice. Callers pass slices of equal length; in a release build this
+/// keeps a mistake from becoming a read past the end.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn common_length(a: &[f32], b: &[&[f32]]) -> usize {

@@ -1,20 +1,21 @@
-//! The loop that the NEON kernels share: loads, four running sums, a tail filled up with zeros.
+//! The loop that the NEON kernels share: loads, four running sums, a tail padded with zeros.
 
 use std::arch::aarch64::{float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vld1q_f32};
 
 use super::{common_length, prefetch::prefetch_part};
 
 const LANES: usize = 4;
-/// One sum would wait for the previous addition each time; four keep the arithmetic units busy.
+/// With one sum, each addition would wait for the one before. Four sums keep the arithmetic units
+/// busy.
 const SUMS: usize = 4;
 
 /// Runs `step(sum, a, b)` over `a` and each of the slices in `b`, 4 values at a time, and adds up
-/// the lanes. What comes out for one slice does not depend on how many there are.
+/// the lanes. The result for a slice does not depend on the number of slices.
 ///
-/// Vectors `ahead` are fetched meanwhile, as far as the slices are long: line by line, so that the
-/// fetching never has to wait for room and never stops.
+/// Meanwhile it prefetches the vectors `ahead`, over the length of the slices: one cache line per
+/// step, so that the prefetches never fill the buffer of outstanding loads.
 ///
-/// The lanes past the end read as zero in both slices: `step` must add nothing for two zeros.
+/// Lanes past the end are zero in both slices: for two zeros `step` must add nothing.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn fold<const N: usize, const M: usize>(
@@ -65,16 +66,16 @@ pub(super) fn fold<const N: usize, const M: usize>(
 /// Loads 4 values.
 ///
 /// # Safety
-/// `values` must have as many from `at` on.
+/// `values` must have at least 4 values from `at` on.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn load(values: &[f32], at: usize) -> float32x4_t {
     debug_assert!(at + LANES <= values.len());
-    // SAFETY: the caller vouches for the values; the load takes any alignment.
+    // SAFETY: the caller guarantees that the values exist; the load takes any alignment.
     unsafe { vld1q_f32(values.as_ptr().add(at)) }
 }
 
-/// Loads up to 4 values from `at` on, as many as lie before `end`, and fills up with zeros.
+/// Loads the values from `at` to `end`, 4 at most, and zeros for the rest.
 #[inline]
 #[target_feature(enable = "neon")]
 fn load_part(values: &[f32], at: usize, end: usize) -> float32x4_t {

@@ -1,10 +1,10 @@
-//! Which vectors single precision can be trusted with.
+//! Which vectors single precision ranks correctly.
 
 use std::ops::RangeInclusive;
 
 use super::exact;
 
-/// The L2 norms for which no kernel overflows, and none loses to underflow more than it rounds.
+/// The L2 norms for which no kernel overflows, and for which underflow costs less than rounding.
 ///
 /// For any two vectors whose norms are at most 1e15 (u and v, up to 65,536 dimensions):
 /// - the squared distance is at most (2e15)² = 4e30, the inner product at most 1e30, and the L1
@@ -19,8 +19,8 @@ const NORMS: RangeInclusive<f64> = 1e-12..=1e15;
 
 /// Whether the kernels rank this vector correctly against every other such vector.
 ///
-/// True for a zero vector and for those whose norm lies between 1e-12 and 1e15; all others are
-/// to be ranked by [`super::distance`] alone.
+/// True for a zero vector and for those whose norm lies between 1e-12 and 1e15; all others must be
+/// ranked by [`super::distance`].
 #[must_use]
 pub fn is_ordinary(vector: &[f32]) -> bool {
     let norm = exact::norm(vector);

@@ -1,17 +1,17 @@
-//! Fetching memory ahead of its use.
+//! Prefetches of vectors.
 
 /// Bytes in a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Starts to bring values into the cache, on processors where that is worth the instructions.
+/// Prefetches values into the cache, on processors where that is worth the instructions.
 #[inline]
 pub fn prefetch<T>(values: &[T]) {
     prefetch_bytes(values.as_ptr().cast(), size_of_val(values));
 }
 
-/// Starts to bring in `COUNT` values from `at` on. There may be fewer: what lies behind them comes
-/// too, and does no harm.
+/// Prefetches `COUNT` values from `at` on. There may be fewer: prefetching the memory behind them
+/// does no harm.
 #[inline]
 pub(super) fn prefetch_part<const COUNT: usize>(values: &[f32], at: usize) {
     prefetch_bytes(
@@ -25,7 +25,8 @@ fn prefetch_bytes(start: *const i8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..bytes).step_by(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE is part of x86_64, and the address, whatever lies there, is never read.
+        // SAFETY: SSE is part of x86_64, and a prefetch may have any address, since nothing is
+        // read.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line)) }
     }
     #[cfg(not(target_arch = "x86_64"))]
