@@ -1,4 +1,4 @@
-//! Processor time, which does not go on while others have the processor.
+//! Processor time: it does not count the time when other processes have the processor.
 
 use rustix::time::{ClockId, clock_gettime};
 

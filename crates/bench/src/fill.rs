@@ -25,7 +25,7 @@ pub fn fill(graph: &Graph, base: &Vectors, slots: Range<u32>, threads: u32) -> R
     })
 }
 
-/// Deals slots out, in order, to threads that each run `work` on what they get.
+/// Gives the slots, in order, to threads that each run `work` on the next one.
 pub fn deal(
     slots: Range<u32>,
     threads: u32,

@@ -1,6 +1,6 @@
 //! `hnsw_rs`, the independent HNSW that the engine's graph is compared with.
 //!
-//! It runs with the engine's distance kernels, so that what differs is the index and not the
+//! It runs with the distance kernels of the engine, so that only the indexes differ and not the
 //! arithmetic.
 
 use std::{borrow::Cow, cell::Cell, ops::Range};
@@ -55,7 +55,8 @@ impl<'a> Reference<'a> {
         (slots, EVALUATIONS.get())
     }
 
-    /// Under Cosine the vector at length 1, which spares `hnsw_rs` the norms, else as it is.
+    /// Under Cosine the normalized vector, so that `hnsw_rs` needs no norms; otherwise the vector
+    /// unchanged.
     fn prepared<'v>(&self, vector: &'v [f32]) -> Cow<'v, [f32]> {
         if self.metric != Metric::Cosine {
             return vector.into();
@@ -73,7 +74,7 @@ thread_local! {
 /// A kernel of the engine as a distance of `hnsw_rs`.
 struct Counted {
     kernel: Kernel,
-    /// Whether the kernel gives the cosine, which is not a distance yet.
+    /// Whether the kernel returns the cosine, which must still become a distance.
     cosine: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Vectors of any number, all from one distribution: however many are taken, the set is a larger
-//! sample of the same thing, so that sizes can be compared.
+//! Any number of vectors from one distribution: a larger set is a larger sample of the same, so
+//! that sizes can be compared.
 //!
-//! A vector is a point of a space of few dimensions, carried over into many by a fixed linear map:
-//! its coordinates there are a centre's, chosen at random, and normal numbers around them. The
-//! vectors so have an intrinsic dimension of [`INTRINSIC`], whatever the length they are stored in.
+//! A vector is a point of a space of few dimensions, mapped into more dimensions by a fixed linear
+//! map. In the small space a point is a random centre plus normal noise. The vectors therefore have
+//! the intrinsic dimension [`INTRINSIC`], whatever their stored dimension is.
 
 use std::f64::consts::TAU;
 
@@ -14,10 +14,11 @@ pub const INTRINSIC: usize = 16;
 /// Centres that the points lie around.
 pub const CLUSTERS: usize = 256;
 
-/// How far points spread around a centre, where centres spread by 1: clusters overlap.
+/// The standard deviation of points around their centre, where that of centres is 1: clusters
+/// overlap.
 const SPREAD: f64 = 1.0;
 
-/// Vectors are drawn by number; queries take theirs from here on.
+/// Each vector has a number, its seed; those of queries begin here.
 const QUERIES: u64 = 1 << 40;
 
 /// The distribution.

@@ -27,7 +27,7 @@ impl Vectors {
         }
     }
 
-    /// The same with codes, which graphs then go by, if they pay as in the service.
+    /// The same with codes, by which graphs then walk, where the service would use codes.
     pub fn with_codes(mut self) -> Result<Self> {
         if !Codes::pay(self.dimension) {
             return Ok(self);

@@ -1,8 +1,8 @@
 //! Compares the kernels of every SIMD level side by side: `cargo run --release --bin kernels`.
 //!
-//! Prints nanoseconds for one distance, alone and as one of four, and how many times faster than
-//! scalar that is. The levels
-//! take turns, and the best turn of each counts, so that a busy machine slows all of them alike.
+//! Prints the nanoseconds of one distance, alone and as one of four, and the speedup over scalar.
+//! The levels take turns, so that a busy machine slows all of them alike, and the best turn of each
+//! counts.
 
 use std::{hint::black_box, time::Instant};
 
@@ -16,7 +16,7 @@ const METRICS: [(&str, Choice); 4] = [
     ("hamming", |k| k.hamming),
     ("dot", |k| k.dot),
 ];
-/// Few enough that the vectors stay in the nearest caches: this measures arithmetic, not memory.
+/// Few enough vectors to stay in the L1 and L2 caches: this measures arithmetic, not memory.
 const VECTORS: usize = 32;
 const TURNS: usize = 200;
 
@@ -47,7 +47,7 @@ fn main() {
     }
 }
 
-/// The mean time of one distance, over one turn: the first vector against all the others.
+/// The mean time of one distance in one turn: from the first vector to all others.
 fn nanoseconds(kernel: Kernel, vectors: &[Vec<f32>]) -> f64 {
     let start = Instant::now();
     for vector in &vectors[1..] {

@@ -1,11 +1,11 @@
 //! What a search through the engine costs beside a walk of the bare graph:
 //! `engine FOLDER [--points N] [--json FILE]`.
 //!
-//! The bare graph ranks vectors in memory and returns slots: that is what `peer` compares with other
-//! libraries. The engine reads its vectors in the mapped log, sees to it that no answer holds a
-//! point that is deleted or not there yet, chooses between walk and scan, orders the answer in
-//! double precision and looks the ids up. Both search the same points at the same breadth, query
-//! set by query set in turns, on one thread; what counts is processor time.
+//! The bare graph ranks vectors in memory and returns slots, as `peer` does in its comparison with
+//! other libraries. The engine reads its vectors from the mapped log, leaves out points that are
+//! deleted or not yet visible, chooses between walk and scan, orders the answer in double precision
+//! and looks up the ids. Both search the same points at the same breadth on one thread; they take
+//! turns, and processor time is measured.
 
 // What the benchmarks share; not all of it is needed here.
 
@@ -43,15 +43,15 @@ const SETS: [(&str, &str, Metric); 4] = [
     ("minilm", "f16", Metric::Cosine),
     ("minhash", "u8", Metric::Hamming),
 ];
-/// Points of a set at most.
+/// The most points of a set.
 const POINTS: usize = 100_000;
 /// About recall 0.95 and 0.99 on the first set, and the default.
 const BREADTHS: [usize; 3] = [24, 40, 100];
 const LIMIT: usize = 10;
 const ROUNDS: usize = 7;
-/// What all that the engine does besides may cost.
+/// The most that a search of the engine may cost, in walks of the bare graph.
 const MOST_RATIO: f64 = 1.5;
-/// Points of an insert.
+/// The points of one insert request.
 const BATCH: usize = 1_000;
 
 struct Options {
@@ -122,7 +122,7 @@ fn options() -> Result<Options> {
     Ok(options)
 }
 
-/// Both ways over one set, at each breadth.
+/// Measures both on one set, at each breadth.
 fn compare(
     name: &'static str,
     metric: Metric,

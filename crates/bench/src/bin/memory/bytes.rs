@@ -1,8 +1,8 @@
-//! The parts of what is resident.
+//! The parts of the resident memory.
 //!
-//! Linux tells sums. The parts of a sum follow from the layout, which is written down here once
-//! more so that the two check each other: what a sum has beyond its parts is a line of its own, the
-//! rest, and a part that grows shows there.
+//! Linux reports sums. This module computes their parts from the layout of the tables, which it
+//! repeats on purpose, so that the two check each other: the difference between a sum and its parts
+//! is a line of its own, the rest. A table that grows shows there.
 
 use vectord_engine::{Metric, Params, layers::vectors::quantize::Codes};
 
@@ -15,16 +15,16 @@ use vectord_bench::{
 /// Bytes in the content of each point.
 pub const CONTENT_BYTES: usize = 64;
 
-/// The row of a slot: where its record is, when it came and went, its norm.
+/// The row of a slot: the place of its record, the sequences of its insert and delete, its norm.
 const SLOT_BYTES: usize = 32;
 
 /// The id of each slot.
 const ID_BYTES: usize = 16;
 
-/// The id table: a slot, and a byte of control, in each place.
+/// The id table: a slot and a control byte for each entry.
 const ID_PLACE_BYTES: usize = 4 + 1;
 
-/// Of places in a hash map, at most 7 in 8 are taken, and their number is a power of two.
+/// A hash map fills at most 7 of 8 entries, and their number is a power of two.
 const TAKEN_OF_8: usize = 7;
 
 /// The level of each slot, and where its upper rows begin. Duplicates are few.
@@ -32,7 +32,7 @@ const GRAPH_TABLE_BYTES: usize = 1 + 4;
 
 const LINK_BYTES: usize = 4;
 
-/// What was found of one set.
+/// The measurements of one set.
 pub struct Memory {
     pub set: Set,
     pub params: Params,
@@ -57,7 +57,7 @@ impl Memory {
         bytes as f64 / self.set.points as f64
     }
 
-    /// With the graph of one metric: all there is, a point.
+    /// Everything, with the graph of one metric, in bytes a point.
     pub fn with_one_metric(&self) -> f64 {
         let (_, graph) = self.graphs[0];
         self.a_point(self.filled.sum() + graph.sum())
@@ -150,7 +150,7 @@ impl Memory {
     }
 }
 
-/// Bytes of so many ids and of the hash table of their slots.
+/// Bytes of `count` ids and of the hash table of their slots.
 fn id_table(points: usize) -> usize {
     let places = (points * 8).div_ceil(TAKEN_OF_8).next_power_of_two();
     points * ID_BYTES + places * ID_PLACE_BYTES

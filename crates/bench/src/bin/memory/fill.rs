@@ -1,4 +1,4 @@
-//! An engine with points, taken through the steps that take memory.
+//! Takes an engine through the steps that allocate memory.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,22 +18,23 @@ use crate::{
 };
 use vectord_bench::{Result, smaps::Resident, synthetic::Family};
 
-/// Points of an insert.
+/// The points of one insert request.
 const BATCH: usize = 1_000;
 
-/// Batches made before the first reading: of the first, the allocator learns how large they are.
+/// Batches inserted before the first reading, since the allocator adapts to the sizes of the first
+/// ones.
 const BATCHES_BEFORE: usize = 4;
 
 /// Searches under each metric, so that what searches keep is there too.
 const SEARCHES: usize = 200;
 
-/// The steps of values: under Hamming, some of them are to be equal.
+/// Values are multiples of 1 over this, so that under Hamming some are equal.
 const STEPS_PER_UNIT: f32 = 2.0;
 
-/// How often linking is looked at.
+/// How often the progress of linking is read.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// A folder that goes when it is let go.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -147,7 +148,7 @@ fn search(engine: &Engine, metric: Metric, queries: &[f32], ef: usize) -> Result
     Ok(())
 }
 
-/// What an operation calls when it is done, and where its outcome comes out.
+/// The callback of an operation, and the receiver of its outcome.
 fn answer<T: Send + 'static>() -> (Done<T>, Receiver<EngineResult<T>>) {
     let (sender, receiver) = channel();
     let done = move |outcome| {

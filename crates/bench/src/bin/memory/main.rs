@@ -1,7 +1,8 @@
-//! Where the bytes of a point are: fills an engine in a temporary folder, begins one graph after the
-//! other, and reads what is resident after each step. Exits with 1 when a target is missed.
+//! Which tables hold the bytes of a point: fills an engine in a temporary folder, begins one graph
+//! after the other, and reads the resident memory after each step. Exits with 1 when a target is
+//! missed.
 //!
-//! `memory [--set POINTSxDIMENSION]... [--short] [--json FILE]`. Linux alone tells what is needed.
+//! `memory [--set POINTSxDIMENSION]... [--short] [--json FILE]`. Only Linux reports what it needs.
 
 mod bytes;
 mod fill;
@@ -27,10 +28,10 @@ const SETS: [Set; 2] = [
     },
 ];
 
-/// Few points, for a try: what does not grow with them weighs the more.
+/// Few points, for a trial: what does not grow with the points then has a larger share.
 const SHORT_POINTS: usize = 5_000;
 
-/// How many points of how many values.
+/// The number of points and their dimension.
 #[derive(Clone, Copy)]
 struct Set {
     points: usize,

@@ -6,12 +6,12 @@ use vectord_bench::report::{Bound, Cell, Verdict};
 /// What each metric after the first may add, in bytes a point.
 const FURTHER_METRIC: f64 = 160.0;
 
-/// By dimension, the most that one metric in use may take, everything included, in multiples of the
-/// raw vectors; and of that, the most that is not mapped from files.
+/// By dimension: the most memory that an engine with one metric may take, in multiples of the raw
+/// vectors; and the most of it that may not be mapped from files.
 const TARGETS: [(usize, f64, Option<f64>); 2] = [(128, 1.7, Some(0.7)), (384, 1.4, None)];
 
-/// The verdicts on one set. Dimensions without a target of their own are held to what a further
-/// metric may take alone.
+/// The verdicts on one set. A dimension without a target of its own is only held to the target for
+/// a further metric.
 pub fn of(memory: &Memory) -> Vec<Verdict> {
     let raw = memory.raw() as f64;
     let verdict = |what: &str, found, most| Verdict {

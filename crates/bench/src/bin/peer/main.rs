@@ -1,9 +1,9 @@
-//! One index as a participant of the comparison with other libraries, which `bench/peers` runs:
-//! `peer vectord|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
+//! One index in the comparison with other libraries, which `bench/peers` runs: `peer
+//! vectord|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
 //!
-//! It reads the first `POINTS` rows of `BASE` and answers with a line of JSON. Then it obeys the
-//! lines `build THREADS` and `search EF`, the latter on one thread, and answers each with another,
-//! which has the seconds that went by and those of processor time that the process took.
+//! It reads the first `POINTS` rows of `BASE` and answers with a line of JSON. Then it reads
+//! commands, `build THREADS` and `search EF` (on one thread), and answers each with a line that has
+//! the seconds of wall time and of processor time.
 
 // What the recall benchmark has already; not all of it is needed here.
 
@@ -19,7 +19,7 @@ use vectord_engine::{
     },
 };
 
-/// What takes part.
+/// An index that takes part.
 trait Index {
     /// Indexes all points.
     fn build(&mut self, threads: u32) -> Result<()>;
@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// What vectord ranks by.
+/// The vectors that vectord ranks.
 fn ranked_by(metric: Metric, base: &Vectors) -> &'static str {
     if !Codes::pay(base.vector(0).len()) || !Codes::suit(metric) {
         "f32"

@@ -1,4 +1,4 @@
-//! What is measured, and what it must reach.
+//! The cases that are measured, and their targets.
 
 use vectord_engine::Metric;
 
@@ -6,15 +6,15 @@ use vectord_engine::Metric;
 #[derive(Clone, Copy)]
 pub struct Case {
     pub set: &'static str,
-    /// The type of the values, as the names of the files say it.
+    /// The type of the values, as in the names of the files.
     pub values: &'static str,
     pub metric: Metric,
-    /// The name of the metric in that of the file of the exact answers.
+    /// The name of the metric in the name of the file with the exact answers.
     pub answers: &'static str,
     pub targets: [Target; 2],
 }
 
-/// A breadth of search, and what an average query of that breadth must reach.
+/// A breadth of search, and the targets for an average query of that breadth.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub ef: usize,

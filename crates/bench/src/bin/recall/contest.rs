@@ -22,10 +22,10 @@ const SEARCH_ROUNDS: usize = 3;
 /// Inserts the points in some slots.
 pub type Fill<'a> = Box<dyn Fn(Range<u32>) -> Result<()> + 'a>;
 
-/// Finds the nearest slots of a query, and says how many ranks it took.
+/// Finds the nearest slots of a query, and counts the distances that it computes.
 pub type Search<'a> = Box<dyn FnMut(&[f32]) -> Result<(Vec<u32>, u64)> + 'a>;
 
-/// What an average query costs and brings.
+/// The cost and the recall of an average query.
 pub struct Outcome {
     pub recall: f64,
     pub ranks: f64,

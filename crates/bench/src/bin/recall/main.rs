@@ -1,6 +1,6 @@
-//! The recall benchmark: builds graphs over real sets, searches them and holds recall and effort
-//! against targets. Exits with 1 when a target is missed. With `--reference`, `hnsw_rs` does the
-//! same beside each graph, with equal parameters.
+//! The recall benchmark: builds graphs over real sets, searches them and compares recall and effort
+//! with targets. Exits with 1 when a target is missed. With `--reference`, `hnsw_rs` does the same
+//! beside each graph, with equal parameters.
 //!
 //! `cargo run --release -p vectord-bench --bin recall -- [FOLDER] [--set NAME] [--points N]
 //! [--reference]`, with `VECTORD_DATA` as the folder if none is named. The folder holds, as `.npy`
@@ -110,7 +110,8 @@ fn search_graph<'a>(graph: &'a Graph, set: &'a Set, metric: Metric, ef: usize) -
     })
 }
 
-/// Effort grows far slower than the set, so its share of a part of a set says nothing.
+/// Effort grows far slower than the set, so the share of points that are ranked says nothing for a
+/// part of a set.
 fn meets(target: Target, set: &Set, outcome: &Outcome) -> bool {
     let share = outcome.ranks / f64::from(set.base.len());
     outcome.recall >= target.least_recall && (share < target.most_ranks || !set.whole)

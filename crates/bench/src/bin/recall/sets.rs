@@ -40,7 +40,7 @@ impl Set {
         })
     }
 
-    /// The rank that a right answer to each query does not exceed.
+    /// For each query, the greatest rank of a right answer.
     pub fn bounds(&self, metric: Metric, name: &str) -> Result<Vec<f32>> {
         let queries = (0..self.queries.len()).map(|query| self.queries.vector(query));
         let measures = queries.map(|query| Measure::new(metric, query));

@@ -4,7 +4,7 @@ use vectord_engine::Metric;
 
 use crate::contest::Outcome;
 
-/// What the rows of one search have in common.
+/// The columns that the rows of one search share.
 pub struct Row {
     pub set: &'static str,
     pub metric: Metric,
@@ -28,8 +28,8 @@ pub fn heading() {
     );
 }
 
-/// How the engine's graph compares with the reference: with less than 1 it builds faster and ranks
-/// less, with more than 1 it answers faster.
+/// The ratios of the engine's graph to the reference: below 1 it builds faster and ranks fewer
+/// points, above 1 it answers faster.
 pub fn ratio(build: f64, ours: &Outcome, theirs: &Outcome) {
     println!(
         "{:33}vectord / hnsw_rs: build time {build:.2}, ranks {:.2}, queries per second {:.2}",

@@ -1,9 +1,9 @@
 //! How long a restart takes: `restart [--points N] [--dimension D] [--json FILE]`.
 //!
-//! A folder of synthetic points, with one graph, is opened again and again: with its snapshot and
-//! all files in the page cache; without snapshot, whose graph is then built in the background while
-//! exact scans answer; and with its snapshot and nothing in the page cache. Each time the first
-//! answer is compared with the one before the restart.
+//! It opens a folder of synthetic points with one graph in three ways, again and again: with its
+//! snapshot and all files in the page cache; without a snapshot, so that the graph is built in the
+//! background while exact scans answer; and with its snapshot but an empty page cache. Each time it
+//! compares the first answer with that before the restart.
 
 use std::{
     env,
@@ -28,7 +28,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const ROUNDS: usize = 7;
 /// A start without anything in the cache reads the whole folder each time.
 const COLD_ROUNDS: usize = 3;
-/// Points of an insert.
+/// The points of one insert request.
 const BATCH: usize = 1_000;
 const CONTENT: &[u8] = b"a content of some bytes";
 const LIMIT: usize = 10;
@@ -37,7 +37,7 @@ const EF: usize = 100;
 const FIRST: usize = 200;
 /// Seconds for each million points of 384 dimensions.
 const MOST_SECONDS: f64 = 1.0;
-/// With fewer points, what does not depend on them counts too much.
+/// With fewer points the constant part of the time counts too much.
 const LEAST_POINTS: usize = 100_000;
 
 struct Asked {
@@ -165,7 +165,7 @@ fn asked() -> Result<Asked> {
     Ok(asked)
 }
 
-/// As unlike each other as those that the service draws.
+/// Ids as random as those of the service.
 fn id(number: u128) -> [u8; 16] {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     (mixed ^ (mixed >> 67)).to_be_bytes()
@@ -180,7 +180,7 @@ struct Bench<'a> {
     queries: &'a [&'a [f32]],
 }
 
-/// What the rounds measured: seconds of starts, microseconds of a search.
+/// The measurements of the rounds: seconds for starts, microseconds for searches.
 struct Measured {
     warm: Samples,
     /// Without snapshot.

@@ -1,25 +1,25 @@
 //! Whether evaluations grow like the logarithm of the number of points.
 //!
-//! Two questions, for either alone is easily passed. Do the sizes lie near a straight line over
-//! log N? A power of N bends away from it, but that of 0.25 by 4 % at most over a twentyfold N. So,
-//! which power of N fits best? A power law shows its own whatever the sizes; that of a logarithm
-//! falls as they grow, and is low at these. A power law as slow as a logarithm is at these sizes
-//! passes.
+//! Two tests, since each alone is easily passed. First, the sizes must lie near a straight line
+//! over log N. A power of N bends away from such a line, but N^0.25 by at most 4 % over a
+//! twentyfold N. Second, the power of N that fits best must be low. For a power law this is its
+//! exponent at any sizes; for a logarithm it falls as the sizes grow, and is low at these. A power
+//! law that is as slow as a logarithm at these sizes passes.
 
 /// How far a size may be from the line, as part of its evaluations.
 pub const MOST_OFF: f64 = 0.1;
 
-/// The greatest power of N: well below the fourth root, which is to fail.
+/// The greatest power of N that passes: well below the fourth root, which must fail.
 pub const MOST_POWER: f64 = 0.22;
 
-/// Three sizes are never far from some line.
+/// Any three sizes lie near some line, so that more are needed.
 const LEAST_SIZES: usize = 4;
 
-/// What the sizes of a set say.
+/// The fit for the sizes of a set.
 pub struct Growth {
     /// Evaluations for each doubling of the points.
     pub slope: f64,
-    /// Evaluations of a single point, which the line has there: a large set says nothing of it.
+    /// The line's value at one point; a large set says nothing of it.
     pub start: f64,
     /// The farthest that a size is from the line, as part of its evaluations.
     pub off: f64,
@@ -49,7 +49,7 @@ pub fn growth(sizes: &[(f64, f64)]) -> Option<Growth> {
     })
 }
 
-/// The slope of the straight line by least squares, and where it begins.
+/// Slope and intercept of the least-squares line.
 fn line(at: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
     let count = at.clone().count() as f64;
     let middle_x = at.clone().map(|(x, _)| x).sum::<f64>() / count;
@@ -67,7 +67,7 @@ fn line(at: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Numbers of points, to the first four of which some sets reach.
+    /// Numbers of points. Some sets only reach the first four.
     const LONG: [f64; 5] = [1e4, 3e4, 1e5, 2e5, 1e6];
 
     /// Sizes whose evaluations follow a law.

@@ -1,4 +1,4 @@
-//! What a search costs at a given recall.
+//! The cost of a search at a given recall.
 
 use vectord_engine::layers::{
     hnsw::{Graph, Scratch},
@@ -14,17 +14,17 @@ use vectord_bench::{
 /// The recall at which sizes are compared.
 pub const RECALL: f64 = 0.95;
 
-/// Breadths end here.
+/// The greatest breadth.
 const MOST_EF: usize = 20_000;
 
-/// What makes a measured time, so that a moment's disturbance does not.
+/// The number of passes of a measurement, so that a short disturbance does not matter.
 const LEAST_PASSES: usize = 3;
 const LEAST_SECONDS: f64 = 0.3;
 
 /// The cost of an average query.
 #[derive(Clone, Copy)]
 pub struct Reading {
-    /// What is reached: more than asked for if the least breadth exceeds it already.
+    /// The recall reached; above the one asked for if the least breadth exceeds it already.
     pub recall: f64,
     pub ef: f64,
     pub evaluations: f64,
@@ -32,8 +32,8 @@ pub struct Reading {
     pub seconds: f64,
 }
 
-/// Climbs in breadth until the recall is passed, and reads the cost off between the last two
-/// breadths: its logarithm is taken to be linear in the recall there.
+/// Raises the breadth until the recall is passed, and interpolates the cost between the last two
+/// breadths, its logarithm linearly in the recall.
 pub fn at_recall(
     graph: &Graph,
     base: &Vectors,

@@ -1,4 +1,4 @@
-//! The tables, and what they say of growth.
+//! The tables, and the verdict on growth.
 
 use crate::{
     Row,
@@ -10,7 +10,7 @@ use vectord_bench::{
     report::{self, Bound, Cell, Table, Verdict},
 };
 
-/// The rows of a set, and what they say of its growth.
+/// The rows of a set, and their growth.
 pub struct Judged {
     pub table: Table,
     pub growth: Option<report::Row>,
@@ -89,7 +89,7 @@ fn compare(first: &Row, last: &Row) {
     );
 }
 
-/// What the sizes at equal recall say of growth.
+/// The growth of the cost over the sizes, at equal recall.
 fn fit(rows: &[Row]) -> Option<Growth> {
     let at: Vec<(f64, f64)> = rows
         .iter()

@@ -2,8 +2,8 @@
 //! memory at equal recall, for sets of several sizes from one distribution.
 //!
 //! `scale [--data FOLDER] [--short] [--long] [--json FILE]`, with `VECTORD_DATA` as the folder if
-//! none is named; without one there are the synthetic sets alone. `--short` is for a try, `--long`
-//! adds a million points. Exits with 1 when a target is missed.
+//! none is named; without a folder it measures only the synthetic sets. `--short` is for a trial,
+//! `--long` adds a million points. Exits with 1 when a target is missed.
 
 mod criterion;
 mod curve;
@@ -59,12 +59,12 @@ impl Options {
     }
 }
 
-/// What one size shows.
+/// The measurements of one size.
 struct Row {
     points: usize,
     at: Reading,
     build_cpu: f64,
-    /// Anonymous memory that codes and graph take, where the system tells it.
+    /// Anonymous memory of codes and graph, where the system reports it.
     bytes: Option<u64>,
 }
 
@@ -189,7 +189,7 @@ fn measure(base: Vectors, queries: &Vectors) -> Result<Row> {
     })
 }
 
-/// Anonymous memory that is resident, where the system tells it.
+/// Resident anonymous memory, where the system reports it.
 fn anonymous() -> Option<u64> {
     let resident = Resident::now(Path::new("/nowhere")).ok()?;
     Some(resident.anonymous)

@@ -1,4 +1,4 @@
-//! What was measured of one dimension and metric.
+//! The measurements of one dimension and metric.
 
 use vectord_engine::Metric;
 
@@ -7,7 +7,7 @@ use vectord_bench::{
     rounds::Samples,
 };
 
-/// The part of a plain read's speed that the scan is to reach.
+/// The target: the speed of the scan over that of a plain read.
 const TARGET: f64 = 0.7;
 
 pub struct Case {

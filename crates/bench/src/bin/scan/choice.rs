@@ -1,5 +1,5 @@
-//! What the planner's choice between scan and walk costs: both ways are timed for many sizes,
-//! dimensions and breadths, and the way that the index takes is held against the faster one.
+//! The cost of the planner's choice between scan and walk: it times both for many sizes, dimensions
+//! and breadths, and compares the one that the index chooses with the faster one.
 
 use std::{hint::black_box, time::Instant};
 
@@ -31,7 +31,7 @@ const ROUNDS: usize = 5;
 /// Larger collections are left out: beyond some thousand points every breadth is walked.
 const MOST_VALUES: u64 = 20_000_000;
 
-/// The time that the way taken may cost over the faster one.
+/// The most time that the choice may take, over that of the faster way.
 const BOUND: f64 = 1.2;
 
 /// Prints a line for each dimension, metric, number of points and breadth.
@@ -90,7 +90,7 @@ pub fn show() -> Result<(Table, Verdict)> {
     Ok((Table { title, rows }, verdict))
 }
 
-/// An empty collection and queries, with values that the metric tells apart.
+/// An empty collection and queries, with values suited to the metric.
 fn points_for(metric: Metric, dimension: u32) -> Result<(Collection, Vec<Vec<f32>>)> {
     let queries = (0..QUERIES).map(|seed| query(dimension, seed));
     if metric == Metric::Hamming {
@@ -100,8 +100,8 @@ fn points_for(metric: Metric, dimension: u32) -> Result<(Collection, Vec<Vec<f32
     Ok((Collection::new(dimension)?, queries.collect()))
 }
 
-/// Microseconds of scan and walk, medians of rounds in turns, and those of the way taken over those of the
-/// faster one.
+/// Microseconds of scan and walk, medians of rounds in turns, and the time of the choice over that
+/// of the faster one.
 fn losses(index: &Index, metric: Metric, queries: &[Vec<f32>], ef: usize) -> Result<[f64; 3]> {
     let mut scratch = Scratch::new();
     let (mut scans, mut walks) = (Vec::new(), Vec::new());

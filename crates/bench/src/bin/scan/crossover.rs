@@ -1,5 +1,5 @@
-//! From how many points on a walk through the graph beats a scan, at recall 0.99 and at the default
-//! breadth, and which way the index takes there by its own measurements.
+//! The number of points from which a walk through the graph beats a scan, at recall 0.99 and at the
+//! default breadth, and which of the two the index chooses there.
 
 use std::{
     collections::HashSet,
@@ -132,7 +132,7 @@ fn microseconds(index: &Index, queries: &[Vec<f32>], plan: Plan, ef: usize) -> R
     Ok(start.elapsed().as_secs_f32() * 1e6 / queries.len() as f32)
 }
 
-/// Has the graph begun, and waits until it is complete.
+/// Begins the graph, and waits until it is complete.
 pub fn wait_for_graph(index: &Index, metric: Metric) {
     index.want_graph(metric);
     let is_complete = || {

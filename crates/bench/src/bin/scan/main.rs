@@ -1,11 +1,11 @@
 //! How fast the exact scan reads, beside a plain read of the same bytes:
 //! `scan [--mib N] [--crossover 0] [--choice 0] [--json FILE]`. Exits with 1 when the target is missed.
 //!
-//! For each dimension a store is filled with more vectors than any cache holds. Then, in turns:
+//! For each dimension it fills a store with more vectors than any cache holds. Then it takes turns:
 //! plain passes over the vectors that only add them up, a scan for one query after each of them,
-//! and a scan for 32 queries together. The fastest plain pass of a round and the fastest scan of it
-//! count. Shown is the median of the rounds, with the least and the most; the ratios are taken
-//! within a round. Everything runs on one thread.
+//! and a scan for 32 queries together. Of each round the fastest plain pass and the fastest scan
+//! count. It prints the median of the rounds, with the least and the most. Ratios are taken within
+//! a round. Everything runs on one thread.
 
 mod case;
 mod choice;
@@ -34,7 +34,7 @@ const ROUNDS: usize = 7;
 const TILE: usize = 32;
 const LIMIT: usize = 10;
 
-/// Fewer vectors may stay in a cache, which neither way reads from memory then.
+/// Fewer vectors may stay in a cache, so that neither way would read memory.
 const LEAST_MIB: usize = 256;
 
 struct Options {

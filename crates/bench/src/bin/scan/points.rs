@@ -44,7 +44,7 @@ impl Collection {
         })
     }
 
-    /// The same with values of a few steps: under Hamming all others differ everywhere.
+    /// The same with few distinct values: otherwise vectors differ in every position under Hamming.
     pub fn rounded(dimension: u32) -> Result<Self> {
         let mut collection = Collection::new(dimension)?;
         collection.is_rounded = true;
@@ -122,7 +122,7 @@ pub fn rounded(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// Point `number`: a centre and something of its own.
+/// Point `number`: a centre plus noise.
 fn vector(dimension: u32, number: usize) -> Vec<f32> {
     let mut centre = random((number % CLUSTERS) as u64);
     let mut own = random(number as u64 | 1 << 63);

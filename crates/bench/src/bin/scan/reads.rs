@@ -1,8 +1,8 @@
-//! Plain reads: what one thread can get out of this memory at best.
+//! Plain reads: the highest rate at which one thread can read this memory.
 //!
-//! Which way is the fastest depends on the processor, and by how much on the moment, so all of them
-//! take part in every round. Neither fetching ahead nor reading at several places at once was faster
-//! than these.
+//! Which way is the fastest depends on the processor, and the rates vary over time, so all of them
+//! run in every round. Neither prefetching nor reading at several places at once was faster than
+//! these.
 #![allow(
     unsafe_code,
     reason = "reading by instructions that not every processor has"
@@ -13,7 +13,7 @@ use std::{hint::black_box, time::Instant};
 use memmap2::MmapMut;
 use vectord_engine::Result;
 
-/// Values in eight lines of 64 bytes, as many sums as keep loads from waiting for additions.
+/// The values in eight lines of 64 bytes: with so many sums, loads do not wait for additions.
 const STEP: usize = 128;
 
 /// Values in a line.
@@ -21,7 +21,7 @@ const LINE: usize = 16;
 
 type Way = fn(&[&[f32]]) -> u32;
 
-/// Vectors where they lie, and once more behind each other in pages as large as there are.
+/// The vectors in place, and a contiguous copy of them in the largest pages available.
 pub struct Reads<'v> {
     vectors: Vec<&'v [f32]>,
     copy: MmapMut,
@@ -42,7 +42,7 @@ impl<'v> Reads<'v> {
         Ok(Reads { vectors, copy })
     }
 
-    /// The seconds that each way takes over all vectors, measured as they are asked for.
+    /// The seconds that each way takes over all vectors, measured when the iterator is advanced.
     pub fn passes(&self) -> impl Iterator<Item = f32> {
         ways().into_iter().flat_map(move |way| {
             let places = [false, true].into_iter();
@@ -85,8 +85,7 @@ fn ways() -> Vec<Way> {
     ways
 }
 
-/// Adds up all values as whole numbers, as many at once as the instructions take where this is
-/// compiled into.
+/// Adds up all values as integers, as many at once as the enabled instructions take.
 #[inline(always)]
 #[allow(
     clippy::inline_always,
@@ -104,7 +103,7 @@ fn add(vectors: &[&[f32]]) -> u32 {
     sums.into_iter().fold(0, u32::wrapping_add)
 }
 
-/// Adds up one value of each line, which brings all of them in by the fewest instructions.
+/// Adds up one value of each cache line, which reads all lines with the fewest instructions.
 fn touch(vectors: &[&[f32]]) -> u32 {
     let mut sums = [0_u32; STEP / LINE];
     for vector in vectors {
