@@ -1,10 +1,10 @@
-//! Errors on their way to TypeScript, where `src/native.ts` reads them.
+//! Errors for TypeScript; `src/native.ts` parses them.
 
 use vectord_engine::Error;
 
-/// An engine's error as a JavaScript error. N-API leaves one text for it, so the text carries three
-/// fields between tabs: the stable code, the index of the item that is at fault (empty where there
-/// is none), and the message.
+/// An error of the engine as a JavaScript error. N-API carries one text, so the text holds three
+/// fields separated by tabs: the stable code, the index of the faulty item (empty if there is
+/// none), and the message.
 pub fn to_js(error: Error) -> napi::Error {
     let item = match &error {
         Error::NotFinite { item, .. } => item.to_string(),

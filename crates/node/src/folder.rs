@@ -10,14 +10,14 @@ use napi::{
 use napi_derive::napi;
 use vectord_engine::tools::{self, Event};
 
-/// Something that is told while the work goes on: damage, a note, or how far it is.
+/// An event while the work goes on: damage, a note, or progress.
 #[napi(object)]
 pub struct FolderEvent {
     /// A damaged place: file, offset, sequence and reason.
     pub damage: Option<String>,
-    /// Something worth knowing that is no damage.
+    /// A remark that is not damage.
     pub note: Option<String>,
-    /// Bytes read or copied so far.
+    /// Bytes read or copied until now.
     pub done_bytes: Option<f64>,
     /// Bytes to read or to copy.
     pub total_bytes: Option<f64>,
@@ -30,7 +30,7 @@ pub struct FolderReport {
     pub segments: u32,
     /// Sound records.
     pub records: f64,
-    /// Points that these insert and do not delete.
+    /// Points that these records insert and do not delete.
     pub points: f64,
     /// Bytes of the log.
     pub bytes: f64,
@@ -51,7 +51,7 @@ pub struct BackupReport {
     pub last_sequence: f64,
 }
 
-/// What a repair has saved, and what not.
+/// What a repair saved, and what it lost.
 #[napi(object)]
 pub struct RepairReport {
     /// Points in the new folder.
@@ -62,17 +62,17 @@ pub struct RepairReport {
     pub damages: f64,
     /// Points that are known to be lost.
     pub lost_points: f64,
-    /// Records of which nothing is known.
+    /// Lost records of which nothing is known.
     pub lost_records: f64,
     /// Whether the end of the log may be lost.
     pub is_end_lost: bool,
-    /// Points of which a lost record may have been the delete.
+    /// Saved points that a lost record may have deleted.
     pub outdated: f64,
-    /// The path of the file that lists all of that.
+    /// The path of the file that lists the losses.
     pub losses: String,
 }
 
-/// Called with each event, on the loop; the work waits until it returns.
+/// Is called with each event, on the loop of Node.js. The work waits until it returns.
 type OnEvent = ThreadsafeFunction<FolderEvent, (), FolderEvent, Status, false>;
 
 /// Verifies a data folder that no process has open; changes nothing.
@@ -128,7 +128,7 @@ pub fn repair_folder(
     telling(env, on_event, work, RepairReport::from)
 }
 
-/// Does the work on a thread of its own. Each event has been heard before the promise is settled.
+/// Runs the work on a thread of its own. All events are delivered before the promise is settled.
 fn telling<T, J>(
     env: &Env,
     on_event: OnEvent,
@@ -146,19 +146,19 @@ where
     )
 }
 
-/// Calls back and waits until that has returned.
+/// Calls back and waits until the callback has returned.
 fn hear(on_event: &OnEvent, event: Event) {
     let (heard, wait) = mpsc::channel();
     on_event.call_with_return_value(
         event.into(),
         ThreadsafeFunctionCallMode::Blocking,
         move |_, _| {
-            // Nobody waits any more only where the process ends.
+            // The receiver is gone only where the process ends.
             let _ = heard.send(());
             Ok(())
         },
     );
-    // Where the loop has ended, the other side is dropped without having been called.
+    // Where the loop of Node.js has ended, the sender is dropped without a call.
     let _ = wait.recv();
 }
 

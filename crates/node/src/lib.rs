@@ -1,5 +1,5 @@
 //! The N-API binding: conversions and error codes, no algorithm. Every export catches panics, so
-//! that none crosses into node.
+//! that none reaches Node.js.
 
 mod error;
 pub mod folder;
@@ -26,7 +26,7 @@ use error::{fault, to_js};
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
 
-/// What to open and how.
+/// The options of an engine.
 #[napi(object)]
 pub struct EngineOptions {
     /// The data folder.
@@ -65,45 +65,46 @@ pub struct BatchResults {
     pub counts: Uint32Array,
 }
 
-/// A batch search that was begun.
+/// A batch search that has begun.
 #[napi(object, object_from_js = false)]
 pub struct BegunSearch<'env> {
-    /// What it finds, or why it failed.
+    /// The results, or the error.
     #[napi(ts_type = "Promise<BatchResults>")]
     pub answer: Object<'env>,
-    /// Names it for `abandonSearch`; absent where it has been answered already.
+    /// The number for `abandonSearch`; absent if the search is answered already.
     pub ticket: Option<f64>,
 }
 
-/// What the engine tells of one graph.
+/// The state of one graph.
 #[napi(object)]
 pub struct GraphStatus {
     /// The number of the metric under which it is built.
     pub metric: u8,
     /// Slots linked so far.
     pub linked: u32,
-    /// Slots to link in all.
+    /// All slots.
     pub slots: u32,
-    /// Whether it has once been as good as complete.
+    /// Whether its tail was short once, so that searches walk it.
     pub caught_up: bool,
-    /// Whether there is one: one that failed is built anew after a while.
+    /// Whether the graph exists: a graph that failed is built again after a while.
     pub exists: bool,
-    /// How often it was given up because it failed.
+    /// How often the graph failed and was discarded.
     pub failures: u32,
-    /// Why the last time.
+    /// The reason of the last failure.
     pub failure: Option<String>,
 }
 
 /// Damage of a data folder that is open.
 #[napi(object)]
 pub struct EngineDamage {
-    /// A line for the log about each place, of which the first are named.
+    /// A log line for each of the first damaged places.
     pub places: Vec<String>,
-    /// The points whose records are damaged: the first of them.
+    /// The first points whose records are damaged.
     pub points: Vec<String>,
-    /// How many points that are.
+    /// The number of such points.
     pub damaged_points: f64,
-    /// How many places in headers, which cost no answer, and which a start would refuse.
+    /// The number of damaged places in headers. They affect no answer, but a start would refuse the
+    /// folder.
     pub damaged_headers: f64,
 }
 
@@ -118,29 +119,30 @@ impl From<vectord_engine::Damage> for EngineDamage {
     }
 }
 
-/// What the engine tells of itself.
+/// The state of the engine.
 #[napi(object)]
 pub struct EngineStatus {
     /// Points that are not deleted.
     pub points: f64,
-    /// Slots of deleted points that are not free for others yet.
+    /// Slots of deleted points that cannot be used again yet.
     pub dead: f64,
-    /// Why the store takes no more writes, if it does not.
+    /// Why the store refuses all writes, if it does.
     pub failure: Option<String>,
-    /// Whether an insert found the disk full within the last minute, and none found room since.
+    /// Whether the disk was full for an insert within the last minute, and no insert succeeded
+    /// since.
     pub is_full: bool,
-    /// Damage that was found since the start and is there still, if there is any.
+    /// Damage that was found since the start and still exists, if any.
     pub damage: Option<EngineDamage>,
-    /// Why the last attempt to write a snapshot or to give space back failed, if it did.
+    /// Why the last snapshot or compaction failed, if it did.
     pub upkeep_failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
 }
 
-/// How often a value fell between which bounds, since the start.
+/// A histogram of values since the start.
 #[napi(object)]
 pub struct Histogram {
-    /// The greatest value of each bucket but the last, which has no bound.
+    /// The greatest value of each bucket; the last bucket has no bound.
     pub bounds: Vec<f64>,
     /// The number of values in each bucket.
     pub counts: Vec<f64>,
@@ -159,26 +161,26 @@ impl Histogram {
     }
 }
 
-/// What the engine has done since it was opened, and what waits.
+/// Counts of the engine since it was opened, and its load.
 #[napi(object)]
 pub struct EngineMetrics {
-    /// Microseconds of each sync of the log.
+    /// Microseconds of the syncs of the log.
     pub syncs: Histogram,
-    /// Microseconds of each group, from its writing to where it could be seen.
+    /// Microseconds of the groups, from the write until they are visible.
     pub commits: Histogram,
     /// Records of each group.
     pub group_records: Histogram,
     /// Snapshots written.
     pub snapshots: f64,
-    /// Segments written in the place of others.
+    /// Segments that compaction wrote in place of others.
     pub compactions: f64,
     /// Batches and heavy searches that wait or run.
     pub jobs: u32,
-    /// How many of them may.
+    /// The most that may wait or run.
     pub max_jobs: u32,
     /// Memory in bytes that waiting and running requests take.
     pub queued_bytes: f64,
-    /// How much of it they may take.
+    /// The most memory that they may take.
     pub max_queued_bytes: f64,
 }
 
@@ -190,8 +192,8 @@ pub struct NativeEngine {
 
 #[napi]
 impl NativeEngine {
-    /// Opens a data folder, on a thread of its own. A process that ends meanwhile leaves the folder
-    /// as a crash would.
+    /// Opens a data folder, on a thread of its own. If the process ends meanwhile, it leaves the
+    /// folder as a crash would.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeEngine>")]
     pub fn open(env: &Env, options: EngineOptions) -> Result<Object<'_>> {
         let options = engine_options(options)?;
@@ -210,13 +212,13 @@ impl NativeEngine {
         self.engine.dimension()
     }
 
-    /// Where the dimension comes from: `Configured`, `Remembered` or `Default`.
+    /// The origin of the dimension: `Configured`, `Remembered` or `Default`.
     #[napi(getter, catch_unwind)]
     pub fn dimension_source(&self) -> String {
         format!("{:?}", self.engine.dimension_source())
     }
 
-    /// What opening the folder had to repair, as lines for a log.
+    /// What the start had to recover, as lines for a log.
     #[napi(getter, catch_unwind)]
     pub fn notes(&self) -> Vec<String> {
         self.engine.notes().to_vec()
@@ -245,7 +247,8 @@ impl NativeEngine {
         promise(env, |done| self.engine.insert(batch, done), |()| ())
     }
 
-    /// Deletes a point. The promise resolves, once that is durable, with whether there was one.
+    /// Deletes a point. The promise resolves once the delete is durable, with whether the point
+    /// existed.
     #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
     pub fn delete<'env>(&self, env: &'env Env, id: &[u8]) -> Result<Object<'env>> {
         let id = point_id(id)?;
@@ -268,8 +271,8 @@ impl NativeEngine {
             .transpose()
     }
 
-    /// The ids of the nearest points one after the other, or null where the search is too heavy
-    /// for the calling thread: then `searchBatch` is the way.
+    /// The ids of the nearest points, one after the other. Null if the search is too heavy for the
+    /// calling thread: then call `searchBatch`.
     #[napi(catch_unwind)]
     pub fn search(
         &self,
@@ -285,13 +288,15 @@ impl NativeEngine {
         Ok(hits.map(|hits| Uint8Array::new(ids_of(&hits))))
     }
 
-    /// The candidates of queries with these limits and breadths, in all, among the points of now.
+    /// The sum of the candidates of queries with these limits and breadths, among the current
+    /// points.
     #[napi(catch_unwind)]
     pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> f64 {
         self.engine.search_work(limits, efs) as f64
     }
 
-    /// Answers many searches on other threads; `vectors` holds one vector after the other.
+    /// Answers many searches on the threads of the engine; `vectors` holds one vector after the
+    /// other.
     #[napi(catch_unwind)]
     pub fn search_batch<'env>(
         &self,
@@ -326,11 +331,11 @@ impl NativeEngine {
         })
     }
 
-    /// Gives up a search that nobody waits for: its promise rejects, and its threads do something
-    /// else. Does nothing once it has been answered.
+    /// Gives up a search that nobody waits for: its promise rejects, and its threads are free for
+    /// others. Does nothing if the search is answered already.
     #[napi(catch_unwind)]
     pub fn abandon_search(&self, ticket: f64) {
-        // A number that a double holds exactly, and not negative: they are given out one by one.
+        // The numbers count up from 0, so that a double holds them exactly.
         #[allow(clippy::cast_sign_loss)]
         let number = ticket as u64;
         self.engine.abandon_search(Ticket::of_number(number));
@@ -360,7 +365,7 @@ impl NativeEngine {
         }
     }
 
-    /// What was done since the start, and what waits.
+    /// Counts since the start, and the load.
     #[napi(catch_unwind)]
     pub fn metrics(&self) -> EngineMetrics {
         let metrics = self.engine.metrics();
@@ -377,8 +382,8 @@ impl NativeEngine {
         }
     }
 
-    /// Finishes what is under way and lets the folder go. The promise resolves once everything is
-    /// durable; every other call is refused from now on.
+    /// Finishes the requests that are under way and unlocks the folder. The promise resolves once
+    /// everything is durable. Every other call is refused from now on.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let engine = Arc::clone(&self.engine);
@@ -392,7 +397,7 @@ pub fn format_vector(vector: &[f32]) -> String {
     vectord_json::json_array(vector)
 }
 
-/// The vectors of a JSON text and what is left of it.
+/// The vectors of a JSON text, and the rest of the text.
 #[napi(object)]
 pub struct LiftedVectors {
     /// The values of all vectors, one vector after the other.
@@ -403,8 +408,8 @@ pub struct LiftedVectors {
     pub rest: Uint8Array,
 }
 
-/// Takes the value of each key `vector` out of a JSON text. Null where one of them is not an array
-/// of numbers within the range of a float, or the text may mean something else.
+/// Takes the value of each key `vector` out of a JSON text. Null if one of them is not an array of
+/// numbers within the range of a float, or if only a full parser can tell.
 #[napi(catch_unwind)]
 pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
     let mut lifted = Lifted::default();
@@ -416,9 +421,9 @@ pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
     })
 }
 
-/// The same of a short text, into memory that is there already: as words of four bytes the number
-/// of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
-/// behind them the rest. False instead of null, and also where there is no room for it.
+/// The same for a short text, into memory of the caller. In words of four bytes: the number of
+/// values, of vectors, and of bytes of the rest; then the end of each vector; then the values. The
+/// rest of the text follows. False instead of null, and if the memory is too small.
 #[napi(catch_unwind)]
 pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
     thread_local!(static LIFTED: RefCell<Lifted> = RefCell::default());
@@ -428,7 +433,7 @@ pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
     })
 }
 
-/// Does the work on a thread of its own.
+/// Runs the work on a thread of its own.
 fn on_thread<T, J>(
     env: &Env,
     work: impl FnOnce() -> vectord_engine::Result<T> + Send + 'static,
@@ -449,8 +454,7 @@ where
     )
 }
 
-/// A promise that `start`'s callback settles, from whichever thread, with what `convert` makes of
-/// the outcome.
+/// A promise that the callback of `start` settles, from any thread, with the converted outcome.
 fn promise<T, J>(
     env: &Env,
     start: impl FnOnce(Done<T>),
@@ -463,7 +467,7 @@ where
     type Settle<J> = Box<dyn FnOnce(Env) -> Result<J> + Send>;
     let (deferred, promise): (JsDeferred<J, Settle<J>>, _) = env.create_deferred()?;
     start(Box::new(move |outcome| {
-        // Converted on the engine's thread: the calling one has others to serve.
+        // Converted on the thread of the engine, to spare the loop of Node.js.
         let converted = outcome.map(convert).map_err(to_js);
         deferred.resolve(Box::new(move |_| converted));
     }));
@@ -481,7 +485,7 @@ fn engine_options(options: EngineOptions) -> Result<Options> {
         },
         warm_metrics: warm_metrics.collect::<Result<_>>()?,
         segment_bytes: options.segment_bytes.into(),
-        // A whole number within the range that a double holds exactly, and not negative.
+        // A whole number that a double holds exactly, and not negative.
         #[allow(clippy::cast_sign_loss)]
         max_queued_bytes: options.max_queued_bytes as usize,
     })
