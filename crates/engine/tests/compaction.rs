@@ -1,4 +1,4 @@
-//! The space of deleted points comes back while points are read, written and searched for.
+//! Compaction frees the space of deleted points while points are read, written and searched for.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -19,7 +19,7 @@ use vectord_engine::{Engine, Metric};
 
 const DIMENSION: u32 = 16;
 const POINTS: usize = 12_000;
-/// Of these, one in so many stays.
+/// One in this number of points stays.
 const STAYS: usize = 4;
 
 fn log_bytes(folder: &Path) -> u64 {

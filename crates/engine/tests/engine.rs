@@ -121,7 +121,7 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
             "{metric:?}"
         );
     }
-    // Four of five points go, more than a graph carries along: it is built anew meanwhile.
+    // Four of five points are deleted: rounds of reclaiming remove them meanwhile.
     let (gone, kept): (Vec<_>, Vec<_>) = model
         .into_iter()
         .enumerate()

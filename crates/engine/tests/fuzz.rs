@@ -117,7 +117,7 @@ fn open_and_use(folder: &Path) -> Result<(), TestCaseError> {
     open_and_use_within(folder, (1, 1))
 }
 
-/// The same, where so many bytes may be allocated for so many bytes of a file.
+/// The same, with a bound on the bytes that are allocated for each byte of a file.
 fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<(), TestCaseError> {
     let bound_for = |bytes: usize| bytes * memory / file;
     count_panics();
@@ -295,7 +295,7 @@ fn content_of(bytes: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Changes words of a snapshot's header and content, and frames it anew.
+/// Changes words in the header and content of a snapshot, and computes its checksums again.
 fn change_snapshot(bytes: &mut Vec<u8>, changes: &[Change]) {
     let mut content = content_of(bytes);
     let mut header = bytes[..SNAPSHOT_HEADER].to_vec();

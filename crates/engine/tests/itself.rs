@@ -73,7 +73,7 @@ fn open_with_graphs(path: &Path) -> Engine {
     Engine::open(&options).unwrap()
 }
 
-/// Searches for one stored vector in so many.
+/// Searches for one in this number of stored vectors.
 fn assert_found(engine: &Engine, model: &Model, step: usize, what: &str) {
     wait_for_graphs(engine);
     for metric in Metric::ALL {

@@ -1,4 +1,4 @@
-//! Deleted points leave a graph in place: what is left is as good as a fresh build.
+//! Deleted points are removed from a graph in place: the rest is as good as a new build.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -20,7 +20,7 @@ const PARAMS: Params = Params {
     ef_construction: 100,
 };
 
-/// Points by slot, of which some are deleted. They have codes, as in the service.
+/// Points by slot, some of them deleted. They have codes, as in the service.
 struct Slots {
     vectors: Vec<Vec<f32>>,
     codes: Codes,

@@ -1,5 +1,5 @@
 //! Damage to any file of a data folder: it is refused with file and offset, or it does no harm. A
-//! point comes back as it was stored, or not at all.
+//! point is returned as it was stored, or not at all.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -29,7 +29,7 @@ enum Outcome {
     Refused(PathBuf, u64),
     /// It was not opened, because a file says that it is of a newer version.
     Newer(String),
-    /// It was opened; so many points could not be read.
+    /// It was opened; this number of points could not be read.
     Opened { unreadable: usize, notes: usize },
 }
 

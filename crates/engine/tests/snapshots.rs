@@ -1,5 +1,5 @@
-//! Restarts with snapshots: graphs come back as they were, and a snapshot that is of no use costs
-//! nothing but time.
+//! Restarts with snapshots: graphs are as before, and a snapshot that cannot be used costs nothing
+//! but time.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"

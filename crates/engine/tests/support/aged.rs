@@ -113,7 +113,7 @@ impl Aged {
     }
 }
 
-/// A folder in memory where there is such a thing.
+/// A folder in memory if the system has one.
 pub fn new_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())

@@ -1,4 +1,4 @@
-//! What compaction has replaced stays for as long as somebody may read it.
+//! A segment that compaction replaced stays until nobody can read it.
 
 use std::{
     thread,
@@ -14,10 +14,10 @@ use crate::{
 };
 
 const POINTS: u32 = 1_000;
-/// Of these, one in so many stays.
+/// One in this number of points stays.
 const STAYS: u32 = 10;
 
-/// Who does not wait for readers has unmapped a segment, and removed its file, long before.
+/// Upkeep that did not wait for readers would unmap a segment and remove its file in less time.
 const LONG: Duration = Duration::from_millis(300);
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {

@@ -99,7 +99,7 @@ impl Writing {
         })
     }
 
-    /// The points that are there for readers: those that are found by their ids, and by a search.
+    /// The points that readers see: by their ids, and by a search.
     fn visible(&self, numbers: Range<u32>) -> [Vec<[u8; 16]>; 2] {
         let ids = numbers.map(id);
         let by_id = ids.filter(|id| self.index.with_location(id, |_| ()).is_some());
@@ -118,7 +118,7 @@ impl Writing {
         [by_id.collect(), hits.iter().map(|hit| hit.id).collect()]
     }
 
-    /// Deletes points, in the midst of making room, until one has to wait for it.
+    /// Deletes points while space is being freed, until a delete has to wait.
     fn delete_until_one_waits(
         &self,
         numbers: &mut impl Iterator<Item = u32>,

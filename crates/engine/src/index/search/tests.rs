@@ -150,7 +150,7 @@ fn a_breadth_of_all_points_is_scanned_and_exact() {
     }
 }
 
-/// An index of which all points near the middle are deleted and none is reclaimed.
+/// An index in which all points near the middle are deleted, and none is reclaimed.
 fn with_a_hole(vectors: &[Vec<f32>], deleted: usize) -> Arc<Index> {
     let index = index(vectors);
     link_all(&index);

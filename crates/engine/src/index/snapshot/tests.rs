@@ -1,4 +1,4 @@
-//! A start from snapshots of which a call fails.
+//! A start from snapshots during which a call fails.
 
 use std::{sync::Arc, thread, time::Duration};
 

@@ -82,7 +82,8 @@ fn writing(folder: &Path, groups: usize) -> Arc<Mutex<Writing>> {
     Arc::new(Mutex::new(writing))
 }
 
-/// Whether a backup holds the first groups, so many at least, and nothing of the others.
+/// Whether a backup holds at least the first `least` groups, any number of the next ones, and
+/// nothing else.
 fn holds(target: &Path, least: usize, writing: &Mutex<Writing>) -> bool {
     let groups = &writing.lock().unwrap().groups;
     let found = opened(target);

@@ -1,4 +1,4 @@
-//! Space comes back, and nothing that was there goes or comes back with it.
+//! Compaction frees space, loses no live point and restores no deleted one.
 
 use std::{collections::HashSet, ops::Range, path::Path, slice, sync::Arc};
 
@@ -61,7 +61,7 @@ pub fn compact_all(store: &mut Store) -> Result<usize> {
     }
 }
 
-/// Compacts what there is room for on a full disk.
+/// Compacts as far as the space on a full disk allows.
 pub fn compact_tightly(store: &mut Store) -> Result<()> {
     while let Some(stretch) = store.tight_stretch(&HashSet::new())? {
         compact(store, stretch)?;

@@ -1,5 +1,5 @@
-//! A full disk where every change needs space: a file system that copies what it overwrites has none
-//! for zeros over a refused group either, nor for removing a file or for a sync.
+//! A full disk where every change needs space: a copy-on-write file system may lack space for the
+//! zeros over a refused group, for removing a file, and for a sync.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::{
     store::{OpenOptions, Opened, Store},
 };
 
-/// What a folder may hold: what was acknowledged, and with it what was answered by an error that
-/// leaves this open.
+/// The states that a folder may have: with all acknowledged writes, and with or without the write
+/// whose error leaves this open.
 struct Allowed(Vec<StoredPoints>);
 
 impl Allowed {
@@ -118,7 +118,7 @@ fn a_group_that_is_refused_for_space_leaves_nothing_in_its_segment_or_writing_en
         let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
         commit(&mut opened.store, &large(1)).unwrap();
         let before = files(folder.path());
-        // A part of the group finds room, and so many calls later a change of what is there does not.
+        // A part of the group finds space. After `from` further calls, one change finds none.
         disk.set_space(Some(5000));
         disk.want_space(from, Want::Once);
         match commit(&mut opened.store, &large(2)) {

@@ -57,10 +57,10 @@ impl Run {
     }
 }
 
-/// How much is lost, in turn, when the power goes behind so many calls.
+/// The losses that are tried for a power cut after each number of calls.
 const LOSSES: u64 = 8;
 
-/// The [chosen] cases of a test that cuts the power behind so many calls.
+/// The [chosen] cases of a test that cuts the power after each number of calls.
 pub fn cases(cuts: RangeInclusive<usize>) -> Vec<(usize, Loss)> {
     let cases = cuts.flat_map(|cut| {
         let seeds = (0..LOSSES - 2).map(move |n| Loss::Some(cut as u64 * 31 + n));

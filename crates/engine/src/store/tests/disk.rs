@@ -39,7 +39,7 @@ pub struct TestDisk(Arc<Mutex<Watch>>);
 #[derive(Default)]
 struct Watch {
     calls: Vec<Call>,
-    /// How many calls were made, those that change nothing included.
+    /// The number of calls, including those that change nothing.
     made: usize,
     /// Which of these fails, if one shall.
     failing_call: Option<usize>,
@@ -132,7 +132,8 @@ impl TestDisk {
         }
     }
 
-    /// Lets the process open so many more files: others take those that it closes.
+    /// The number of files that can still be opened. Closing a file does not give one back: another
+    /// process takes it.
     pub fn set_files_left(&self, files: Option<usize>) {
         self.0.lock().unwrap().files_left = files;
     }
@@ -150,7 +151,7 @@ impl TestDisk {
         Ok(())
     }
 
-    /// Has changes find no space from now on, after so many other calls.
+    /// Makes changes fail for lack of space, after `after` further calls.
     pub fn want_space(&self, after: usize, want: Want) {
         let mut watch = self.0.lock().unwrap();
         watch.want = Some((watch.made + after, want));
@@ -406,7 +407,7 @@ impl IoFile for TestFile {
     }
 }
 
-/// What a power cut takes with it of that which was not synced.
+/// The part of the unsynced changes that a power cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Everything.

@@ -1,5 +1,5 @@
-//! Every call fails once, of whatever kind it is: those that only look, too. The failure is told of,
-//! or costs time alone; and what was acknowledged is there at a later start.
+//! Every call fails once, including calls that only read. The failure is reported or costs only
+//! time, and a later start has everything that was acknowledged.
 
 use std::{env, io::Write as _, ops::RangeInclusive, path::Path, sync::Arc};
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// The calls that fail, each in its turn: that of `VECTORD_FAILING_CALL` alone if there is one.
+/// The calls that fail, one after the other; only that of `VECTORD_FAILING_CALL` if it is set.
 pub fn failing_calls() -> RangeInclusive<usize> {
     match env::var("VECTORD_FAILING_CALL") {
         Ok(call) => {
@@ -33,14 +33,14 @@ pub fn failing_calls() -> RangeInclusive<usize> {
     }
 }
 
-/// A disk of which one call fails, after so many others.
+/// A disk on which the call after `after` others fails.
 pub fn failing_disk(after: usize) -> TestDisk {
     let disk = TestDisk::default();
     disk.fail_after(after);
     disk
 }
 
-/// Whether a reserve could not be opened, which is then made anew.
+/// Whether the failed call opened a reserve, which the store then creates again.
 pub fn is_made_up_for(disk: &TestDisk) -> bool {
     let ends = ["/RESERVE\")", "/SPARE\")"];
     disk.failed().is_some_and(|call| {
@@ -56,8 +56,8 @@ pub fn assert_told(error: &Error, context: &str) {
     );
 }
 
-/// Opens a folder as it is and as a power cut after these calls leaves it, which must lead to the
-/// same.
+/// Opens a folder as it is, and as a power cut after these calls leaves it. Both must have the
+/// expected points.
 pub fn check_next_starts(
     folder: &Path,
     before: &Files,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::store::{io::Disk, log::manifest::Manifest, tools::backup::backup_on};
 
-/// Two stores with the same past, each of which went on by one of the two courses.
+/// Two stores with the same past; each continued with one of the two courses.
 fn forks(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
     let first = new_folder();
     let mut opened = open(first.path()).unwrap();

@@ -82,7 +82,7 @@ fn small_groups_find_their_place_written() {
     commit(&mut opened.store, &insert(1)).unwrap();
     disk.set_space(Some(0));
     commit(&mut opened.store, &insert(2)).unwrap();
-    // A disk without room for zeros has room for groups all the same.
+    // The disk has no space for zeros ahead, but groups still fit.
     drop(opened);
     let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
     commit(&mut opened.store, &insert(3)).unwrap();
@@ -155,7 +155,7 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
     let delete = [Step::Delete(15)];
     commit(&mut opened.store, &delete).unwrap();
     apply(&delete, &mut expected);
-    // A little room is for the reserve.
+    // The reserve takes a little space.
     disk.set_space(Some(SEGMENT_BYTES));
     assert!(matches!(
         commit(&mut opened.store, &small),
@@ -190,7 +190,7 @@ fn where_no_insert_ever_found_room_a_start_that_is_cut_at_any_call_leaves_a_fold
     let folder = new_folder();
     let disk = TestDisk::default();
     let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
-    // Each finds room for a segment of its own, and none for its group.
+    // Each finds space for a new segment, but none for its group.
     for (length, space) in [(20_000, 8_000), (40_000, 6_000)] {
         disk.set_space(Some(space));
         let refused = commit(&mut opened.store, &[Step::Insert(1, vec![1; length])]);

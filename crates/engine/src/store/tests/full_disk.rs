@@ -1,4 +1,4 @@
-//! Deletes alone make room on a full disk, whatever happens to the disk or the process meanwhile.
+//! Deletes alone free space on a full disk, whatever happens to the disk or the process meanwhile.
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
@@ -46,7 +46,7 @@ impl History {
         Ok(())
     }
 
-    /// Inserts points until there is no room for more; says how many there were.
+    /// Inserts points until the disk is full; returns their number.
     fn fill(&mut self, store: &mut Store, disk: &TestDisk, first: u32, batch: u32) -> Result<u32> {
         for at in (0..).step_by(batch as usize) {
             let numbers = first + at..first + at + batch;
@@ -60,7 +60,7 @@ impl History {
         unreachable!("some disk is full")
     }
 
-    /// Deletes so many of a hundred points one by one, as compaction goes on from time to time.
+    /// Deletes `percent` of each hundred points one by one, with compaction in between.
     fn delete(
         &mut self,
         store: &mut Store,
@@ -92,7 +92,7 @@ fn open(disk: &TestDisk, folder: &Path, segment_bytes: u64) -> Result<Opened> {
     Store::open_on(Arc::new(disk.clone()), &options)
 }
 
-/// Fills a disk, deletes, and has to find room for others again; twice.
+/// Fills a disk, deletes points, and must then find space for others; twice.
 fn expect_space(disk_bytes: u64, segment_bytes: u64, percent: u32) {
     let folder = new_folder();
     let disk = TestDisk::default();
@@ -150,7 +150,7 @@ fn deletes_go_on_where_too_little_of_any_segment_goes_to_be_worth_a_copy_otherwi
     let mut history = History::new(20);
     let store = &mut opened.store;
     let count = history.fill(store, &disk, 0, 50).unwrap();
-    // One in ten, everywhere, and more than fit the room that is kept for deletes.
+    // One in ten, everywhere, and more than the reserve for deletes holds.
     let gone = (0..count).step_by(10);
     assert!(gone.len() as u64 * 64 > SEGMENT);
     for (at, number) in gone.enumerate() {
@@ -273,7 +273,7 @@ fn inserts_leave_what_compaction_has_just_made() {
     let stretch = store.tight_stretch(&HashSet::new()).unwrap();
     assert!(stretch.is_some());
     let insert = |number: u32| [Step::Insert(number, vec![])];
-    // There is room: it is kept.
+    // There is space: the reserve is kept.
     disk.set_space(Some(DISK_BYTES));
     assert!(matches!(
         commit(store, &insert(5_000)),

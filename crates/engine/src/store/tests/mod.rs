@@ -42,7 +42,7 @@ pub(crate) type StoredPoints = BTreeMap<[u8; 16], Point>;
 pub(crate) const DIMENSION: usize = 3;
 pub(crate) const SEGMENT_BYTES: u64 = 8192;
 
-/// A folder in memory where there is such a thing: the tests write thousands of small files.
+/// A folder in memory if the system has one, since the tests write thousands of small files.
 pub(crate) fn new_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())

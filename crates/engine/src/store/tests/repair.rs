@@ -828,7 +828,7 @@ fn progress_is_told_and_never_beyond_its_end() {
     assert!(told >= 5, "{told}");
 }
 
-/// Opens what is left of a repair, if a store does, and repairs again where not.
+/// Opens the folder that an interrupted repair left, if a store opens it, or repairs again.
 fn check_left(source: &Path, place: &Place, expected: &StoredPoints, context: &str) {
     let target = place.target();
     if manifest::path(&target).exists() {

@@ -1,4 +1,4 @@
-//! What was committed comes back, and only that.
+//! A restart shows exactly the committed points.
 
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 

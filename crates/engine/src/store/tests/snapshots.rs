@@ -45,8 +45,8 @@ fn newest(store: &Store) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Opens what a cut after these calls leaves, and holds its newest snapshot against those finished
-/// by then.
+/// Opens the folder that a power cut after these calls leaves, and compares its newest snapshot
+/// with those finished by then.
 pub fn check(folder: &Path, left: &Files, finished: u8, context: &str) -> Opened {
     restore(folder, left);
     let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));
