@@ -150,7 +150,7 @@ describe.skipIf(!canMount())('deletes alone (needs Linux that lets its users mou
     await deleteAll(gone);
     await within(60_000, async () => await refusalOf(0, 1, smallPoint));
     expect(snapshots()).toEqual([]);
-    await vectord.until(() => vectord.stderr.includes('the snapshots were removed to make room'));
+    await vectord.until(() => vectord.stderr.includes('the snapshots were removed to free space'));
     await expectLedger(clients, ledger);
     await stop('SIGKILL');
     await start(CROWDED.segmentBytes, environment);

@@ -48,7 +48,7 @@ const RETRY: Duration = Duration::from_mins(1);
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 
 /// The reported failure while the disk has no space for snapshots.
-const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to make room: \
+const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to free space: \
                            a restart builds the graphs anew";
 
 /// The bytes of records that are compared with their checksums at a time; the last record may

@@ -83,7 +83,7 @@ mod mapped {
 mod modelled {
     use std::ops::Range;
 
-    /// A list of `count` values. The atomics of the model cannot be made from plain memory.
+    /// A list of values. The atomics of the model cannot be made from plain memory.
     pub struct Memory<T>(Box<[T]>);
 
     impl<T: Default> Memory<T> {

@@ -214,7 +214,7 @@ pub fn decode(
     records.clear();
     let group = decode_header(segment, bytes, position)?;
     verify_headers(segment, bytes, &group)?;
-    // As many as there are headers: more room than these take in the file is never asked for.
+    // As many as there are headers: more memory than they take in the file is never allocated.
     records.reserve_exact(group.record_count as usize);
     for (index, header) in group.record_headers(bytes).iter().enumerate() {
         let record = decode_record(segment, bytes, &group, (index, header), depth)?;

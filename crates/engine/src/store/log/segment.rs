@@ -119,7 +119,7 @@ impl Segment {
 
     /// Appends a group and makes it durable. When the disk is full the group is taken back and the
     /// error says so; after any other error nobody knows what the file holds. Answers how long it
-    /// took to make it durable. Where room is short nothing is written ahead.
+    /// took to make it durable. Where space is short nothing is written ahead.
     pub fn append(&mut self, group: &[u8], is_short: bool) -> io::Result<Duration> {
         if !is_short {
             self.write_ahead(group.len() as u64)?;
@@ -139,7 +139,7 @@ impl Segment {
 
     /// Writes zeros where the next small groups go, as they read already: then a sync of such a group
     /// has only its own bytes to write, and no blocks of the file to note as well. The zeros become
-    /// durable with the group at hand. A disk without room for them is no error.
+    /// durable with the group at hand. A disk without space for them is no error.
     fn write_ahead(&mut self, group_length: u64) -> io::Result<()> {
         let group_end = self.end + group_length;
         if group_end <= self.written {
@@ -205,7 +205,7 @@ impl Segment {
     }
 }
 
-/// Gives a buffer room for bytes of a file, where the system has it.
+/// Grows a buffer for bytes of a file, if memory is available.
 pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
     let length = length as usize;
     if buffer.len() < length {

@@ -25,7 +25,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// What pays, on a disk with room.
+    /// What pays, on a disk with space.
     pub const USUAL: Terms = Terms { share: 4, bytes: 0 };
 
     fn are_met(self, all: u64, gain: u64) -> bool {
@@ -112,7 +112,7 @@ impl Usage {
         found.into_iter().map(|worth| worth.places).collect()
     }
 
-    /// Of all that is worth a copy on these terms, the stretch whose copy takes the least room.
+    /// Of all that is worth a copy on these terms, the stretch whose copy takes the least space.
     pub fn tightest(
         &self,
         manifest: &Manifest,

@@ -58,7 +58,7 @@ impl Reserve {
         }
     }
 
-    /// Makes the reserve this large, unless its space is given away. A disk without room for it is
+    /// Makes the reserve this large, unless its space is given away. A disk without space for it is
     /// no error.
     pub fn keep(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
         if self.is_given() || self.space == Space::Kept && self.bytes == bytes {
@@ -156,7 +156,7 @@ impl Reserve {
 }
 
 /// Gives a file its size. What is added is written: the size alone would take no space. An error
-/// comes with the number of bytes that found room.
+/// comes with the number of bytes that found space.
 fn fill(file: &dyn IoFile, before: u64, bytes: u64) -> Result<(), (u64, io::Error)> {
     if before == bytes {
         return Ok(());

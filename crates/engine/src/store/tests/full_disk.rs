@@ -174,7 +174,7 @@ fn free_space(history: &mut History, store: &mut Store, disk: &TestDisk, count: 
     history.delete(store, disk, count, 38)?;
     compact_tightly(store)?;
     let more = history.fill(store, disk, count, 5)?;
-    assert!(more > 20, "{more} points found room");
+    assert!(more > 20, "{more} points found space");
     store.prove().or_else(|error| match error {
         Error::StorageFull => Ok(()),
         other => Err(other),
