@@ -12,15 +12,15 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 /** An opened data folder. */
 export declare class NativeEngine {
   /**
-   * Opens a data folder, on a thread of its own. A process that ends meanwhile leaves the folder
-   * as a crash would.
+   * Opens a data folder, on a thread of its own. If the process ends meanwhile, it leaves the
+   * folder as a crash would.
    */
   static open(options: EngineOptions): Promise<NativeEngine>
   /** Values in a vector. */
   get dimension(): number
-  /** Where the dimension comes from: `Configured`, `Remembered` or `Default`. */
+  /** The origin of the dimension: `Configured`, `Remembered` or `Default`. */
   get dimensionSource(): string
-  /** What opening the folder had to repair, as lines for a log. */
+  /** What the start had to recover, as lines for a log. */
   get notes(): Array<string>
   /**
    * Stores points, all or none: `ids`, `vectors` and `contents` hold one item after the other,
@@ -28,31 +28,40 @@ export declare class NativeEngine {
    * durable and visible.
    */
   insert(ids: Uint8Array, vectors: Float32Array, contentTypes: Uint8Array, contents: Uint8Array, contentEnds: Uint32Array): Promise<void>
-  /** Deletes a point. The promise resolves, once that is durable, with whether there was one. */
+  /**
+   * Deletes a point. The promise resolves once the delete is durable, with whether the point
+   * existed.
+   */
   delete(id: Uint8Array): Promise<boolean>
   /** The stored point with this id, or null. */
   get(id: Uint8Array): NativePoint | null
   /**
-   * The ids of the nearest points one after the other, or null where the search is too heavy
-   * for the calling thread: then `searchBatch` is the way.
+   * The ids of the nearest points, one after the other. Null if the search is too heavy for the
+   * calling thread: then call `searchBatch`.
    */
   search(vector: Float32Array, metric: number, limit: number, ef: number): Uint8Array | null
-  /** The candidates of queries with these limits and breadths, in all, among the points of now. */
+  /**
+   * The sum of the candidates of queries with these limits and breadths, among the current
+   * points.
+   */
   searchWork(limits: Uint32Array, efs: Uint32Array): number
-  /** Answers many searches on other threads; `vectors` holds one vector after the other. */
+  /**
+   * Answers many searches on the threads of the engine; `vectors` holds one vector after the
+   * other.
+   */
   searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): BegunSearch
   /**
-   * Gives up a search that nobody waits for: its promise rejects, and its threads do something
-   * else. Does nothing once it has been answered.
+   * Gives up a search that nobody waits for: its promise rejects, and its threads are free for
+   * others. Does nothing if the search is answered already.
    */
   abandonSearch(ticket: number): void
   /** Points, health and graphs. */
   status(): EngineStatus
-  /** What was done since the start, and what waits. */
+  /** Counts since the start, and the load. */
   metrics(): EngineMetrics
   /**
-   * Finishes what is under way and lets the folder go. The promise resolves once everything is
-   * durable; every other call is refused from now on.
+   * Finishes the requests that are under way and unlocks the folder. The promise resolves once
+   * everything is durable. Every other call is refused from now on.
    */
   close(): Promise<void>
 }
@@ -80,11 +89,11 @@ export interface BatchResults {
   counts: Uint32Array
 }
 
-/** A batch search that was begun. */
+/** A batch search that has begun. */
 export interface BegunSearch {
-  /** What it finds, or why it failed. */
+  /** The results, or the error. */
   answer: Promise<BatchResults>
-  /** Names it for `abandonSearch`; absent where it has been answered already. */
+  /** The number for `abandonSearch`; absent if the search is answered already. */
   ticket?: number
 }
 
@@ -93,39 +102,42 @@ export declare function checkFolder(path: string, onEvent: (event: FolderEvent) 
 
 /** Damage of a data folder that is open. */
 export interface EngineDamage {
-  /** A line for the log about each place, of which the first are named. */
+  /** A log line for each of the first damaged places. */
   places: Array<string>
-  /** The points whose records are damaged: the first of them. */
+  /** The first points whose records are damaged. */
   points: Array<string>
-  /** How many points that are. */
+  /** The number of such points. */
   damagedPoints: number
-  /** How many places in headers, which cost no answer, and which a start would refuse. */
+  /**
+   * The number of damaged places in headers. They affect no answer, but a start would refuse the
+   * folder.
+   */
   damagedHeaders: number
 }
 
-/** What the engine has done since it was opened, and what waits. */
+/** Counts of the engine since it was opened, and its load. */
 export interface EngineMetrics {
-  /** Microseconds of each sync of the log. */
+  /** Microseconds of the syncs of the log. */
   syncs: Histogram
-  /** Microseconds of each group, from its writing to where it could be seen. */
+  /** Microseconds of the groups, from the write until they are visible. */
   commits: Histogram
   /** Records of each group. */
   groupRecords: Histogram
   /** Snapshots written. */
   snapshots: number
-  /** Segments written in the place of others. */
+  /** Segments that compaction wrote in place of others. */
   compactions: number
   /** Batches and heavy searches that wait or run. */
   jobs: number
-  /** How many of them may. */
+  /** The most that may wait or run. */
   maxJobs: number
   /** Memory in bytes that waiting and running requests take. */
   queuedBytes: number
-  /** How much of it they may take. */
+  /** The most memory that they may take. */
   maxQueuedBytes: number
 }
 
-/** What to open and how. */
+/** The options of an engine. */
 export interface EngineOptions {
   /** The data folder. */
   path: string
@@ -143,31 +155,34 @@ export interface EngineOptions {
   maxQueuedBytes: number
 }
 
-/** What the engine tells of itself. */
+/** The state of the engine. */
 export interface EngineStatus {
   /** Points that are not deleted. */
   points: number
-  /** Slots of deleted points that are not free for others yet. */
+  /** Slots of deleted points that cannot be used again yet. */
   dead: number
-  /** Why the store takes no more writes, if it does not. */
+  /** Why the store refuses all writes, if it does. */
   failure?: string
-  /** Whether an insert found the disk full within the last minute, and none found room since. */
+  /**
+   * Whether the disk was full for an insert within the last minute, and no insert succeeded
+   * since.
+   */
   isFull: boolean
-  /** Damage that was found since the start and is there still, if there is any. */
+  /** Damage that was found since the start and still exists, if any. */
   damage?: EngineDamage
-  /** Why the last attempt to write a snapshot or to give space back failed, if it did. */
+  /** Why the last snapshot or compaction failed, if it did. */
   upkeepFailure?: string
   /** The graphs that exist or failed. */
   graphs: Array<GraphStatus>
 }
 
-/** Something that is told while the work goes on: damage, a note, or how far it is. */
+/** An event while the work goes on: damage, a note, or progress. */
 export interface FolderEvent {
   /** A damaged place: file, offset, sequence and reason. */
   damage?: string
-  /** Something worth knowing that is no damage. */
+  /** A remark that is not damage. */
   note?: string
-  /** Bytes read or copied so far. */
+  /** Bytes read or copied until now. */
   doneBytes?: number
   /** Bytes to read or to copy. */
   totalBytes?: number
@@ -179,7 +194,7 @@ export interface FolderReport {
   segments: number
   /** Sound records. */
   records: number
-  /** Points that these insert and do not delete. */
+  /** Points that these records insert and do not delete. */
   points: number
   /** Bytes of the log. */
   bytes: number
@@ -190,30 +205,30 @@ export interface FolderReport {
 /** A vector as a JSON array, each value in the shortest form that reads back as the same float. */
 export declare function formatVector(vector: Float32Array): string
 
-/** What the engine tells of one graph. */
+/** The state of one graph. */
 export interface GraphStatus {
   /** The number of the metric under which it is built. */
   metric: number
   /** Slots linked so far. */
   linked: number
-  /** Slots to link in all. */
+  /** All slots. */
   slots: number
-  /** Whether it has once been as good as complete. */
+  /** Whether its tail was short once, so that searches walk it. */
   caughtUp: boolean
-  /** Whether there is one: one that failed is built anew after a while. */
+  /** Whether the graph exists: a graph that failed is built again after a while. */
   exists: boolean
-  /** How often it was given up because it failed. */
+  /** How often the graph failed and was discarded. */
   failures: number
-  /** Why the last time. */
+  /** The reason of the last failure. */
   failure?: string
 }
 
 /** Whether the peer has closed the connection, with bytes of it still to be read or not. */
 export declare function hasLeft(descriptor: number): boolean
 
-/** How often a value fell between which bounds, since the start. */
+/** A histogram of values since the start. */
 export interface Histogram {
-  /** The greatest value of each bucket but the last, which has no bound. */
+  /** The greatest value of each bucket; the last bucket has no bound. */
   bounds: Array<number>
   /** The number of values in each bucket. */
   counts: Array<number>
@@ -221,7 +236,7 @@ export interface Histogram {
   sum: number
 }
 
-/** The vectors of a JSON text and what is left of it. */
+/** The vectors of a JSON text, and the rest of the text. */
 export interface LiftedVectors {
   /** The values of all vectors, one vector after the other. */
   values: Float32Array
@@ -232,15 +247,15 @@ export interface LiftedVectors {
 }
 
 /**
- * Takes the value of each key `vector` out of a JSON text. Null where one of them is not an array
- * of numbers within the range of a float, or the text may mean something else.
+ * Takes the value of each key `vector` out of a JSON text. Null if one of them is not an array of
+ * numbers within the range of a float, or if only a full parser can tell.
  */
 export declare function liftVectors(text: Uint8Array): LiftedVectors | null
 
 /**
- * The same of a short text, into memory that is there already: as words of four bytes the number
- * of values, of vectors, and of bytes of the rest, then where each vector ends, then the values;
- * behind them the rest. False instead of null, and also where there is no room for it.
+ * The same for a short text, into memory of the caller. In words of four bytes: the number of
+ * values, of vectors, and of bytes of the rest; then the end of each vector; then the values. The
+ * rest of the text follows. False instead of null, and if the memory is too small.
  */
 export declare function liftVectorsInto(text: Uint8Array, memory: Buffer): boolean
 
@@ -257,7 +272,7 @@ export interface NativePoint {
 /** Saves the points of a damaged data folder into one that is missing or empty. */
 export declare function repairFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<RepairReport>
 
-/** What a repair has saved, and what not. */
+/** What a repair saved, and what it lost. */
 export interface RepairReport {
   /** Points in the new folder. */
   points: number
@@ -267,13 +282,13 @@ export interface RepairReport {
   damages: number
   /** Points that are known to be lost. */
   lostPoints: number
-  /** Records of which nothing is known. */
+  /** Lost records of which nothing is known. */
   lostRecords: number
   /** Whether the end of the log may be lost. */
   isEndLost: boolean
-  /** Points of which a lost record may have been the delete. */
+  /** Saved points that a lost record may have deleted. */
   outdated: number
-  /** The path of the file that lists all of that. */
+  /** The path of the file that lists the losses. */
   losses: string
 }
 
