@@ -4,6 +4,7 @@ import { startServer, type TestServer } from '../support/server.js';
 import { Client, text, type Answer } from './client.js';
 
 interface Document {
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly responses: Readonly<Record<string, ResponseObject>>;
@@ -89,6 +90,11 @@ function resolve(response: ResponseObject): ResponseObject {
   const name = response.$ref?.split('/').at(-1);
   return (name === undefined ? undefined : document.components.responses[name]) ?? response;
 }
+
+it('names the server that it comes from, whatever its port', () => {
+  const urls = document.servers.map(({ url }) => new URL(url, `${server.http}/docs/openapi.yaml`));
+  expect(urls.map(({ origin }) => origin)).toEqual([new URL(server.http).origin]);
+});
 
 describe('the OpenAPI document', () => {
   it('lists every route that is served, and no other', async () => {
