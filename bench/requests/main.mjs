@@ -23,6 +23,8 @@ const SEARCH = 'vectord, search';
 /** What runs without an engine, in `rivals.mjs`. */
 const RIVALS = [
   { name: 'nice-grpc, empty call, 128', rival: 'empty', kind: 'grpc', dimension: 128 },
+  { name: 'our transport, empty call, 128', rival: 'transport', kind: 'grpc', dimension: 128 },
+  { name: 'node:http2, empty call, 128', rival: 'bare', kind: 'grpc', dimension: 128 },
   { name: 'vectord, gRPC, 128', rival: 'grpc', kind: 'grpc', dimension: 128 },
   { name: 'nice-grpc, ts-proto, 1536', rival: 'generated', kind: 'grpc', dimension: 1536 },
   { name: 'vectord, gRPC, 1536', rival: 'grpc', kind: 'grpc', dimension: 1536 },
@@ -31,6 +33,7 @@ const RIVALS = [
 ];
 const TARGETS = [
   { of: SEARCH, over: 'nice-grpc, empty call, 128', most: 2.2 },
+  { of: 'our transport, empty call, 128', over: 'nice-grpc, empty call, 128', most: 0.75 },
   { of: 'vectord, gRPC, 128', over: 'nice-grpc, empty call, 128', most: 1.15 },
   { of: 'vectord, gRPC, 1536', over: 'nice-grpc, ts-proto, 1536', most: 0.7 },
   { of: 'vectord, HTTP, 768', over: 'koa, @koa/bodyparser, 768', most: 0.5 },

@@ -14,6 +14,44 @@ const RIVALS = {
     return await serveNiceGrpc(asItIs, asItIs, () => ANSWER);
   },
 
+  /** The same service on our own transport. */
+  async transport() {
+    const { TransportServer } = await import('../../dist/grpc/transport/server.js');
+    const asItIs = { encode: (bytes) => ({ finish: () => bytes }), decode: (bytes) => bytes };
+    const method = {
+      ...VectorDBDefinition.methods.searchPoints,
+      requestType: asItIs,
+      responseType: asItIs,
+    };
+    const server = new TransportServer({ maxMessageBytes: 1 << 20, maxConcurrentStreams: 256 });
+    server.add(
+      { fullName: VectorDBDefinition.fullName, methods: { searchPoints: method } },
+      { searchPoints: async () => ANSWER },
+    );
+    return await server.listen(LOCALHOST, 0);
+  },
+
+  /** node:http2 alone, which answers whatever it is asked. */
+  async bare() {
+    const { createServer } = await import('node:http2');
+    const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, ANSWER.length]), ANSWER]);
+    const server = createServer();
+    server.on('stream', (stream) => {
+      stream.on('data', () => undefined);
+      stream.on('end', () => {
+        stream.respond(
+          { ':status': 200, 'content-type': 'application/grpc+proto' },
+          { waitForTrailers: true },
+        );
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+        stream.end(frame);
+      });
+    });
+    server.listen(0, LOCALHOST);
+    await once(server, 'listening');
+    return server.address().port;
+  },
+
   /** nice-grpc with the code that ts-proto generates. */
   async generated() {
     const { requestType, responseType } = VectorDBDefinition.methods.searchPoints;
