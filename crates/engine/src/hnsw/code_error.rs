@@ -52,9 +52,9 @@ impl CodeError {
         CodeError { differences, ranks }
     }
 
-    /// Whether the order of candidates, closest first by code, says anything: it does if ranks
-    /// spread much more widely than the differences, those of the candidates by code as well as
-    /// those of the sample by vector.
+    /// Whether the order of candidates, closest first by code, means anything. It does if both the
+    /// ranks of the candidates by code and the ranks of the sample by vector spread much more
+    /// widely than the differences.
     pub fn is_small_for(
         self,
         candidates: impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator,

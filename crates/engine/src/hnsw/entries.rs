@@ -1,9 +1,10 @@
-//! The entry points: walks begin at the closest of a few points, those that rise highest.
+//! The entry points. A walk begins at the closest of them. They are the points with the highest
+//! layers.
 //!
 //! In the paper a walk begins at one point and goes down greedily through all layers. Since points
 //! link to near points, such a walk may not get from one cluster to another. A sample of all points
-//! has some in every cluster that is not small. To rank the same few points for every walk, at once
-//! and in the cache, costs less than the steps through the layers that it replaces.
+//! has some in every cluster that is not small. Every walk ranks the same few points, which stay in
+//! the cache. That costs less than the steps through the layers that it replaces.
 
 use std::sync::PoisonError;
 

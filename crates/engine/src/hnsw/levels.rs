@@ -4,8 +4,8 @@
 const MAX_LEVEL: u8 = 15;
 
 /// The layer up to which a point is linked: one point in `2 * m` rises above each layer, as many as
-/// a point has links in layer 0. One in `m`, as in the paper, takes as many ranks from so many entries
-/// and twice the memory.
+/// a point has links in layer 0. One in `m`, as in the paper, needs as many ranks with this number
+/// of entry points, and twice the memory.
 pub(super) fn draw_level(slot: u32, m: usize) -> u8 {
     let drawn = drawn(slot);
     let mut rising = u64::MAX;

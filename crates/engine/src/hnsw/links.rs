@@ -78,7 +78,7 @@ impl Link {
 }
 
 /// The links of every point. The first free place of a row ends it. Readers need no lock: they may
-/// see a mix of old and new links, each of which is or was a link of the point. Writers hold the
+/// see a mix of old and new links. Each of them is or was a link of the point. Writers hold the
 /// [`Links::lock`] of the point.
 ///
 /// Links are stored with `Release` and loaded with `Acquire`: a reader that finds a point by a link

@@ -33,8 +33,8 @@ pub(super) fn robust_prune<S: Space>(
     prune_further(space, candidates, count, chosen);
 }
 
-/// Goes on choosing, beside those that are chosen already and are not candidates, until there are
-/// `count` in all.
+/// Chooses further candidates, in addition to the links that are already in `chosen`, until there
+/// are `count`.
 pub(super) fn prune_further<S: Space>(
     space: S,
     candidates: &[Neighbor],

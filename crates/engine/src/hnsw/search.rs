@@ -190,8 +190,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Walks from the entries, of which `highest` is one, down to the layer above `layer`, with so
-    /// many candidates at a time, and leaves them in `scratch.starts`: there is at least one.
+    /// Walks from the entry points (`highest` is one of them) down to the layer above `layer`, with
+    /// the given number of candidates. Leaves them in `scratch.starts`, at least one.
     pub(super) fn approach<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,

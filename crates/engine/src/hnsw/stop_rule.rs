@@ -1,5 +1,5 @@
-//! How far a search walks: it ends at a distance, not after so many candidates (Al-Jazzazi et al.,
-//! 2025, arXiv:2505.15636, "Distance Adaptive Beam Search").
+//! How far a search walks: it ends at a distance, not after a number of candidates (Al-Jazzazi et
+//! al., 2025, arXiv:2505.15636, "Distance Adaptive Beam Search").
 //!
 //! A walk that ends after the `ef` closest candidates takes as long for an easy query as for a hard
 //! one. Around a query in `D` dimensions the number of points grows like the distance to the power

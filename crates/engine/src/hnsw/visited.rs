@@ -4,12 +4,12 @@ use memmap2::MmapMut;
 
 use crate::{Error, Result};
 
-/// Stamps wiped together: a page, so that one of which no slot was ever visited stays unbacked.
+/// The stamps that are cleared together: a page. A page without a visited slot takes no memory.
 const PAGE: usize = 4096;
 
 /// A set of slots emptied by moving on to the next epoch. A stamp is one byte, so the list stays
-/// small in the cache and is wiped only once in 255 walks. It is mapped memory, of which slots that
-/// do not exist yet take none and which goes back to the system whole.
+/// small in the cache and is wiped only once in 255 walks. It is mapped memory: pages of slots that
+/// do not exist yet take none, and all of it is returned to the system at once.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     epoch: u8,

@@ -27,7 +27,7 @@ pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What a [`crate::sync::table::Table`] can hold: values of which zeroed memory is one.
+/// The types that a [`crate::sync::table::Table`] can hold: zeroed memory is a valid value.
 #[cfg(not(vectord_shuttle))]
 pub use bytemuck::Zeroable as Zeroed;
 

@@ -186,7 +186,7 @@ impl Unfinished {
         !self.paused.is_empty() || self.next < self.running.job.parts()
     }
 
-    /// A part that waits, of which there is one.
+    /// Takes a waiting part. There must be one.
     fn take_part(&mut self) -> usize {
         self.paused.pop().unwrap_or_else(|| {
             self.next += 1;

@@ -26,7 +26,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record that does nothing.
+    /// A record without effect, the no-op.
     pub fn noop(sequence: u64) -> Record<'static> {
         Record {
             sequence,
@@ -70,7 +70,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Where the parts of a group go, counted from its start.
+/// The offsets of the parts of a group, from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     vectors: u64,
@@ -118,7 +118,8 @@ pub struct Place<'a> {
     pub durable: u64,
 }
 
-/// Writes the group of at least one record into `buffer`, which is cleared first, and says where each record went.
+/// Writes the group of at least one record into `buffer`, which is cleared first, and returns the
+/// location of each record.
 pub fn encode(
     buffer: &mut Vec<u8>,
     records: &[Record],
@@ -294,9 +295,9 @@ pub fn decode_record(
     Ok(record)
 }
 
-/// The record whose header is at `offset`, if one was written there as part of this segment: with
-/// its secret salt in the checksum, it needs no group around it. Only one of these sequences is
-/// looked at.
+/// The record whose header is at `offset`, if it was written there as part of this segment. It
+/// needs no group around it, since its checksum includes the secret salt of the segment. Its
+/// sequence must be one of `sequences`.
 pub fn decode_stray(
     segment: &SegmentHeader,
     bytes: &[u8],

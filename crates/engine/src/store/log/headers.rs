@@ -1,5 +1,5 @@
-//! Looks for damage in the headers of segments that are open: those of files, groups and records.
-//! A start reads them all, those of deleted points too.
+//! Looks for damage in the headers of open segments: headers of files, groups and records. A start
+//! reads all of them, including those of deleted points.
 
 use super::{
     format::{BLOCK, Flaw, PAGE, SegmentHeader},
@@ -69,8 +69,8 @@ impl Segments {
 }
 
 impl Mapped {
-    /// Verifies the header of the segment, at 0, or those of a group; says where the next group
-    /// begins and how long these headers are, or nothing at the end.
+    /// Verifies the header of the segment (at 0), or the headers of a group. Returns the offset of
+    /// the next group and the length of these headers; none at the end.
     fn verify_headers_at(&self, offset: u64) -> Result<Option<(u64, u64)>, Flaw> {
         if offset == 0 {
             let page = self.bytes(0, PAGE as u64)?.first_chunk();

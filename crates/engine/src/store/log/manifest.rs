@@ -1,5 +1,5 @@
-//! The list of segments that must be there, and how much each holds at least: without it a
-//! segment that was lost, emptied, cut short or swapped would go unnoticed.
+//! The list of segments that must exist, and the least content of each. Without it nobody would
+//! notice a segment that is lost, empty, truncated or swapped.
 
 use std::{
     io::{self, ErrorKind},
@@ -20,7 +20,7 @@ const START_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 56;
 const CRC_BYTES: usize = 4;
 
-/// No manifest is larger, by far: it would name a million segments.
+/// The largest manifest that is read. It would name a million segments.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The content of the file `MANIFEST`.
@@ -29,13 +29,13 @@ pub struct Manifest {
     /// Names this store, so that a segment of another one is noticed.
     pub store: [u8; 16],
     pub dimension: u32,
-    /// The number of the next segment: all below have been given out.
+    /// The number of the next segment. All smaller numbers are used.
     pub next_number: u32,
     /// By ascending sequence, without gaps; all but the last are sealed.
     pub segments: Vec<Entry>,
 }
 
-/// What is known of one segment.
+/// The known facts about one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub number: u32,
@@ -43,12 +43,15 @@ pub struct Entry {
     pub id: [u8; 16],
     pub kind: Kind,
     pub first_sequence: u64,
-    /// Where the groups of a sealed segment end; of the last segment, where they ended at least.
+    /// The end of the groups of a sealed segment. For the last segment, an offset that its groups
+    /// reach at least.
     pub end: u64,
-    /// The sequence of the record before that end; of a compacted segment, the last of its stretch.
+    /// The sequence of the last record before that end; for a compacted segment, the last sequence
+    /// of its range.
     pub last_sequence: u64,
-    /// The checksum of the headers of all groups before that end, where it is known; else 0. It
-    /// tells a segment from one with the same id in a copy of the folder that went its own way.
+    /// The checksum of the headers of all groups before that end, or 0 if it is not known. It
+    /// distinguishes the segment from one with the same id in a copy of the folder that was written
+    /// to since.
     pub groups: u32,
 }
 
@@ -89,7 +92,7 @@ impl Entry {
             && self.last_sequence >= self.first_sequence - 1
     }
 
-    /// Has damage of the whole segment tell which records it may cost.
+    /// Adds to damage of the whole segment which records it may cost.
     pub fn name_records(&self, error: Error) -> Error {
         let (first, last) = (self.first_sequence, self.last_sequence);
         match error {
@@ -148,8 +151,9 @@ impl Entry {
         Err(Flaw::new(end, reason))
     }
 
-    /// Checks, with the group that reaches this entry's end, that all up to there are those that it
-    /// was written of. `groups` is the checksum of their headers, that of this group included.
+    /// Checks, at the group that reaches the end of this entry, that the groups up to there are
+    /// those that the entry was written for. `groups` is the checksum of their headers, this group
+    /// included.
     pub fn check_groups(&self, group: &GroupHeader, groups: u32) -> Result<(), Flaw> {
         let end = group.position + group.length;
         let reaches = group.position < self.end && self.end <= end;
@@ -166,7 +170,7 @@ impl Entry {
 }
 
 impl Manifest {
-    /// Reads the manifest of a folder; nothing if there is none.
+    /// Reads the manifest of a folder; none if it does not exist.
     pub fn load(io: &dyn Io, folder: &Path) -> Result<Option<Manifest>> {
         let path = path(folder);
         let size = match io.open_read(&path) {
@@ -284,7 +288,7 @@ impl Manifest {
             && pairs.into_iter().all(follows)
     }
 
-    /// The entry of the stretch that a sequence is in, if it is in one.
+    /// The entry of the segment whose range contains a sequence, if there is one.
     pub fn entry_of(&self, sequence: u64) -> Option<&Entry> {
         let after = self
             .segments

@@ -14,7 +14,7 @@ use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 
 use super::format::PAGE;
 
-/// Fewer bytes are not worth the call that lets them go.
+/// Fewer bytes than this are not worth a system call to release them.
 const LEAST_LET_GO: u64 = 4 * PAGE as u64;
 
 /// A whole segment file mapped read-only and shared: what is appended to the file appears in the
@@ -44,7 +44,7 @@ impl Mapping {
         self.published.fetch_max(end, Ordering::Release);
     }
 
-    /// The bytes in `offset..offset + length`, or nothing where they are not published.
+    /// The bytes in `offset..offset + length`, or none if they are not all published.
     #[inline]
     pub fn bytes(&self, offset: u64, length: u64) -> Option<&[u8]> {
         let end = offset.checked_add(length)?;
@@ -66,8 +66,8 @@ impl Mapping {
         self.bytes(0, end).unwrap_or_default()
     }
 
-    /// Brings what lies between two offsets into the memory of this process, before it is read.
-    /// False where the system cannot do that, or cannot read the file there.
+    /// Reads the range between two offsets into the memory of this process ahead of use. False if
+    /// the system cannot do that, or cannot read the file there.
     pub fn read_ahead(&self, from: u64, to: u64) -> bool {
         #[cfg(target_os = "linux")]
         return self.populate(from, to).is_ok();
@@ -75,9 +75,9 @@ impl Mapping {
         return to.min(self.memory.len() as u64) <= from;
     }
 
-    /// Whether the bytes in `offset..offset + length` can be read: to touch others would end this
-    /// process by a signal. What can be is in its memory then. Where the system does not tell, all
-    /// of them are taken for readable.
+    /// Whether the bytes in `offset..offset + length` can be read. Touching bytes that cannot be
+    /// read would end this process by a signal. Readable bytes are in its memory afterwards. If the
+    /// system cannot tell, all of them count as readable.
     pub fn can_read(&self, offset: u64, length: u64) -> bool {
         #[cfg(target_os = "linux")]
         if length > 0
@@ -99,9 +99,9 @@ impl Mapping {
         )
     }
 
-    /// Takes what lies between two offsets, as far as it is whole pages, out of the memory of this
-    /// process: who brings a page in, brings in those around it, wanted or not. Reading brings it
-    /// back from the cache of the system, or from the file.
+    /// Releases the whole pages between two offsets from the memory of this process, since reading
+    /// a page also reads in the pages around it. A later read gets them back from the page cache,
+    /// or from the file.
     pub fn evict(&self, from: u64, to: u64) {
         let from = from.next_multiple_of(PAGE as u64);
         let to = to.min(self.memory.len() as u64) / PAGE as u64 * PAGE as u64;

@@ -1,4 +1,4 @@
-//! What readers see of the log: the published bytes of every mapped segment, without a lock.
+//! The log as readers see it: the published bytes of every mapped segment, without a lock.
 #![allow(
     unsafe_code,
     reason = "segments are read without a lock and unmapped one day"
@@ -29,7 +29,7 @@ use crate::{Error, Result, store::Location};
 pub struct Segments {
     dimension: u32,
     /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry. Each
-    /// owns what it points to; null where there is no such segment.
+    /// entry owns its segment; it is null if the segment does not exist.
     buckets: [OnceLock<Box<[AtomicPtr<Mapped>]>>; 32],
 }
 
@@ -64,8 +64,7 @@ struct Part {
 }
 
 impl Part {
-    /// Whether another part goes on here, or as good as: in between is what is left of a few points
-    /// that were deleted.
+    /// Whether another part begins here, or so close that only a few deleted points lie in between.
     fn is_followed_by(&self, other: &Part) -> bool {
         self.segment == other.segment
             && self.is_vector == other.is_vector
@@ -81,7 +80,7 @@ impl Segments {
         }
     }
 
-    /// Adds a segment with what it holds so far.
+    /// Adds a segment with its present content.
     pub(crate) fn add(&self, segment: &Segment, mapping: Mapping) {
         let (bucket, index) = place(segment.header.number).expect("segments count from 1");
         let entries = self.buckets[bucket].get_or_init(|| {
@@ -101,7 +100,7 @@ impl Segments {
     /// Unmaps a segment.
     ///
     /// # Safety
-    /// Nobody has, or can get any more, a reference to it or to its bytes.
+    /// No thread has, or can get, a reference to it or to its bytes.
     pub(crate) unsafe fn remove(&self, segment: u32) {
         let Some((bucket, index)) = place(segment) else {
             return;
@@ -146,8 +145,8 @@ impl Segments {
         bytemuck::cast_slice(bytes)
     }
 
-    /// Takes the blocks `from..to` of a segment out of memory where they fill whole pages; reading
-    /// brings them back.
+    /// Releases the whole pages in the blocks `from..to` of a segment from memory. A later read
+    /// gets them back.
     pub fn evict(&self, segment: u32, from: u32, to: u32) {
         let [from, to] = [from, to].map(|block| u64::from(block) * BLOCK as u64);
         if let Some(segment) = self.get(segment) {
@@ -155,8 +154,8 @@ impl Segments {
         }
     }
 
-    /// Takes headers and contents of these records out of memory, where they fill whole pages, and
-    /// leaves their vectors: searches read those.
+    /// Releases the whole pages of headers and contents of these records from memory. Vectors stay,
+    /// since searches read them.
     pub fn let_go_beside_vectors(&self, records: &[Location]) {
         let mut parts: Vec<Part> = Vec::new();
         if parts.try_reserve(3 * records.len()).is_err() {
@@ -184,7 +183,7 @@ impl Segments {
         }
     }
 
-    /// Where the header of a record lies, its vector and its content.
+    /// The places of the header, vector and content of a record.
     fn parts(&self, location: Location) -> Option<[Part; 3]> {
         let header = self.get(location.segment)?.record(location).ok()?;
         let record = RecordHeader::decode(header, location.offset()).ok()?;
@@ -202,7 +201,7 @@ impl Segments {
         ])
     }
 
-    /// Bytes that the record of a point takes, as far as its header can be read.
+    /// The bytes of a point's record, as far as its header can be read.
     #[must_use]
     pub fn bytes_of(&self, location: Location) -> u64 {
         let payload = self.payload_bytes(location).unwrap_or(0);
@@ -217,7 +216,7 @@ impl Segments {
             .map_err(|flaw| flaw.refuse(&segment.path))
     }
 
-    /// The header of a segment, all that is published of it, and its path.
+    /// The header of a segment, its published bytes, and its path.
     pub(crate) fn whole(&self, segment: u32) -> Result<(&SegmentHeader, &[u8], &Path)> {
         let mapped = self.mapped(segment)?;
         let length = mapped.mapping.published().len() as u64;
@@ -226,7 +225,7 @@ impl Segments {
         Ok((&mapped.header, bytes, &mapped.path))
     }
 
-    /// Length of the payload of a record, as its header says.
+    /// The length of a record's payload, by its header.
     pub(crate) fn payload_bytes(&self, location: Location) -> Option<u32> {
         let header = self.get(location.segment)?.record(location).ok()?;
         let record = RecordHeader::decode(header, location.offset()).ok()?;
@@ -284,7 +283,7 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Mapped {
-    /// Published bytes, which may be on a disk that has lost them.
+    /// Published bytes; the disk may have lost them.
     pub(crate) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
         let bytes = self.mapping.bytes(offset, length);
         let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;

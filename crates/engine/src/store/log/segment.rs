@@ -17,21 +17,21 @@ use crate::{
     store::io::{Io, IoFile, fatal, is_full, read_exact, write_all},
 };
 
-/// Of the first segment, which may be there before there is a manifest.
+/// The number of the first segment, which may exist before the manifest.
 pub const FIRST_NUMBER: u32 = 1;
 
-/// A group up to this size is small: finding blocks for it costs the file system about as much as
-/// writing it.
+/// A group of at most this size is small: allocating its blocks costs the file system about as much
+/// as writing it.
 const SMALL_GROUP: u64 = 16 << 10;
 
 /// Zeros written ahead of small groups, at a time.
 const ZEROS_AHEAD: u64 = 256 << 10;
 
-/// A segment that holds only zeros up to here holds nothing: groups come without gaps. A file may
-/// be of any size, and whoever starts does not wait until all of it is read.
+/// A segment with only zeros up to this offset has no groups, since groups have no gaps. The file
+/// may have any size, and a start must not read all of it.
 const LOOKED_AT: u64 = 64 << 20;
 
-/// How much of that is in memory at once.
+/// The number of these bytes that are in memory at once.
 const PIECE_BYTES: usize = 256 * PAGE;
 
 /// An open segment.
@@ -42,7 +42,7 @@ pub struct Segment {
     pub end: u64,
     /// The checksum of the headers of the groups before that.
     pub groups: u32,
-    /// Up to here the file has blocks on the disk, as far as this process knows.
+    /// The offset up to which the file has blocks on disk, as far as this process knows.
     written: u64,
     pub file: Box<dyn IoFile>,
 }
@@ -103,8 +103,8 @@ impl Segment {
         })
     }
 
-    /// Reads a range into `buffer`. Reading, not mapping: a sector that cannot be read is an error
-    /// here, and a signal there.
+    /// Reads a range into `buffer`, instead of mapping it: a sector that cannot be read is then an
+    /// error and not a signal.
     pub fn load<'b>(&self, buffer: &'b mut Vec<u8>, from: u64, to: u64) -> Result<&'b [u8]> {
         let length = (to - from) as usize;
         grow(buffer, to - from, &self.path)?;
@@ -117,9 +117,9 @@ impl Segment {
         self.header.capacity - self.end
     }
 
-    /// Appends a group and makes it durable. When the disk is full the group is taken back and the
-    /// error says so; after any other error nobody knows what the file holds. Answers how long it
-    /// took to make it durable. Where space is short nothing is written ahead.
+    /// Appends a group and makes it durable; returns the time that the sync took. If the disk is
+    /// full, the group is erased again and the error says so. After any other error the content of
+    /// the file is unknown. If space is short, no zeros are written ahead.
     pub fn append(&mut self, group: &[u8], is_short: bool) -> io::Result<Duration> {
         if !is_short {
             self.write_ahead(group.len() as u64)?;
@@ -137,9 +137,10 @@ impl Segment {
         Ok(written_at.elapsed())
     }
 
-    /// Writes zeros where the next small groups go, as they read already: then a sync of such a group
-    /// has only its own bytes to write, and no blocks of the file to note as well. The zeros become
-    /// durable with the group at hand. A disk without space for them is no error.
+    /// Writes zeros where the next small groups go (these bytes read as zeros already). Then the
+    /// sync of such a group writes only its own bytes, and no metadata about new blocks of the
+    /// file. The zeros become durable with the present group. It is not an error if the disk has no
+    /// space for them.
     fn write_ahead(&mut self, group_length: u64) -> io::Result<()> {
         let group_end = self.end + group_length;
         if group_end <= self.written {
@@ -158,7 +159,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Appends a group to a segment that nothing knows yet; [`Segment::sync`] makes it durable.
+    /// Appends a group to a segment that no manifest names yet; [`Segment::sync`] makes it durable.
     pub fn write(&mut self, group: &[u8]) -> io::Result<()> {
         write_all(&*self.file, group, self.end).map_err(|(_, error)| error)?;
         self.end += group.len() as u64;
@@ -187,9 +188,9 @@ impl Segment {
         Ok(())
     }
 
-    /// Writes the bytes from `from` to the end once more and makes them durable. After a sync that
-    /// failed the system may take bytes for written that are in memory alone, and a second sync
-    /// would say so too.
+    /// Writes the bytes from `from` to the end once more and makes them durable. After a failed
+    /// sync the system may treat bytes as written that are only in memory; a second sync would then
+    /// succeed too.
     pub fn rewrite(&self, from: u64) -> Result<()> {
         let mut buffer = Vec::new();
         let bytes = self.load(&mut buffer, from, self.end)?;
@@ -217,7 +218,8 @@ pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the first `length` bytes of a file. What cannot be read is told, and zeros.
+/// Reads the first `length` bytes of a file. Ranges that cannot be read are reported, and are zeros
+/// in the result.
 pub fn load_readable(
     file: &dyn IoFile,
     path: &Path,
@@ -256,13 +258,13 @@ pub fn path(folder: &Path, number: u32) -> PathBuf {
     format::numbered(folder, number, ".log")
 }
 
-/// The number of the segment with this path, if it is named like one.
+/// The number of the segment with this path, if the name is that of a segment.
 #[must_use]
 pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".log")
 }
 
-/// Has a segment belong to another store, durably. Nothing but its header names the store.
+/// Assigns a segment to another store, durably. Only its header names the store.
 pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     let file = io.open(path)?;
     let mut header = read_header(&*file, file.size()?, path)?;
@@ -271,7 +273,7 @@ pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Those of the paths that are named like segments and are not in the manifest.
+/// The paths that are named like segments but are not in the manifest.
 pub fn unnamed<'p>(
     paths: &'p [PathBuf],
     manifest: Option<&'p Manifest>,
@@ -282,9 +284,9 @@ pub fn unnamed<'p>(
     })
 }
 
-/// Makes sure that a segment which the manifest does not name is not needed: its creation was
-/// interrupted, or compaction was, before or after the manifest named another in its place. One that
-/// holds data that is nowhere else is refused, and so is a file that is not ours.
+/// Checks that a segment is not needed although the manifest does not name it: its creation was
+/// interrupted, or compaction was, before or after the manifest named another segment in its place.
+/// Refuses a segment with data that exists nowhere else, and a file that is not a segment.
 pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
     let file = io.open_read(path)?;
     let size = file.size()?;
@@ -328,7 +330,7 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
     }
 }
 
-/// Whether there is anything behind the header of a file of `size` bytes.
+/// Whether a file of `size` bytes holds anything behind its header.
 pub fn holds_data(file: &dyn IoFile, size: u64) -> io::Result<bool> {
     Ok(first_data(file, PAGE as u64, size.min(LOOKED_AT))?.is_some())
 }

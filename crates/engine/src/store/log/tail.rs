@@ -1,4 +1,4 @@
-//! Whether what a segment lacks behind its last whole group was ever there: a torn tail, or damage.
+//! Decides whether the bytes behind the last whole group of a segment are a torn tail or damage.
 
 use super::format::{BLOCK, GroupHeader, SegmentHeader};
 
@@ -9,8 +9,8 @@ pub fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
     Some(from + (last as u64 + 1) * BLOCK as u64)
 }
 
-/// What says that the record `lost`, which is missing from byte `end` on, was on disk; nothing if
-/// it may never have been. `known_end` is where the groups end at least, by the manifest.
+/// The proof that the record `lost`, which is missing from byte `end` on, was on disk; none if it
+/// may never have been. By the manifest the groups reach at least `known_end`.
 pub fn proof(
     header: &SegmentHeader,
     bytes: &[u8],
@@ -29,7 +29,8 @@ pub fn proof(
 }
 
 /// The first group from `from` on whose header says that `sequence` was on disk when it was
-/// written. Only bytes that the store itself wrote to this place of this segment can say so.
+/// written. Only a header that the store itself wrote to this place of this segment is such a
+/// proof.
 fn later_proof(
     header: &SegmentHeader,
     bytes: &[u8],

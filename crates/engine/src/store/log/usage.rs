@@ -1,5 +1,5 @@
-//! What of each segment is still needed: the points that live, and the deletes of points whose
-//! records are still there.
+//! The part of each segment that is still needed: live points, and the deletes (tombstones) of
+//! points whose records still exist.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,20 +12,20 @@ use super::{
     manifest::{Entry, Manifest},
 };
 
-/// Compaction begins when it frees one in so many bytes.
+/// Compaction begins once it would free one in this number of bytes.
 const LEAST_SHARE: u64 = 16;
 
-/// What makes it worth the while to copy what is needed of some segments.
+/// When copying the needed records of some segments is worth it.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// One in so many bytes is free afterwards, at least.
+    /// At least one in this number of bytes becomes free.
     pub share: u64,
-    /// So many bytes are free afterwards, at least.
+    /// At least this number of bytes becomes free.
     pub bytes: u64,
 }
 
 impl Terms {
-    /// What pays, on a disk with space.
+    /// The terms on a disk with space.
     pub const USUAL: Terms = Terms { share: 4, bytes: 0 };
 
     fn are_met(self, all: u64, gain: u64) -> bool {
@@ -93,11 +93,10 @@ impl Usage {
         self.segments.remove(&segment);
     }
 
-    /// Segments next to each other, by their places in the manifest, of which it pays to copy what
-    /// is needed: each stretch would shrink by a quarter at least, and what is left of it fits one
-    /// segment of so many bytes. None while all together would free less than a sixteenth of the
-    /// log: what follows upon a compaction costs as much for one stretch as for many. `uncopyable`
-    /// segments cannot be copied.
+    /// The stretches that are worth copying, as ranges of places in the manifest. Each would shrink
+    /// by a quarter at least, and then fit one segment of `segment_bytes`. None while all together
+    /// would free less than a sixteenth of the log, since the work after a compaction costs as much
+    /// for one stretch as for many. `uncopyable` segments cannot be copied.
     pub fn stretches(
         &self,
         manifest: &Manifest,
@@ -112,7 +111,8 @@ impl Usage {
         found.into_iter().map(|worth| worth.places).collect()
     }
 
-    /// Of all that is worth a copy on these terms, the stretch whose copy takes the least space.
+    /// Of the stretches that are worth copying on these terms, the one whose copy takes the least
+    /// space.
     pub fn tightest(
         &self,
         manifest: &Manifest,
@@ -212,8 +212,8 @@ impl Manifest {
         self.segments[..sealed].iter().map(|entry| entry.end).sum()
     }
 
-    /// Whether the record of the insert that a delete undoes may be there still, once those that
-    /// are not needed are gone from `going`.
+    /// Whether the record of the deleted insert may still exist after the compaction of the
+    /// segments `going`.
     pub fn needs(&self, tombstone: &Tombstone, going: &[Entry]) -> bool {
         let Some(entry) = self.entry_of(tombstone.inserted) else {
             return false;

@@ -1,4 +1,4 @@
-//! Verifies all of a segment: the walk goes on behind each flaw, where a start ends at the first.
+//! Verifies a whole segment: the walk goes on behind each flaw. (A start ends at the first.)
 
 use super::{
     format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, array_at},
@@ -20,23 +20,23 @@ pub struct Verify<'a> {
     pub entry: Option<&'a Entry>,
 }
 
-/// So many points of a lost group are named at most.
+/// The most points of a lost group that are named.
 const MOST_NAMED: usize = 16;
 
-/// What a walk comes by, in the order of the file.
+/// What a walk finds, in the order of the file.
 pub enum Found<'a> {
     /// A record whose checksum matches, with its vector and payload, and the offset of its header.
     Record(&'a RecordHeader, u64),
-    /// Such a record where the header of its group is not what was written.
+    /// Such a record in a group with a damaged header.
     Stray(&'a RecordHeader, u64),
-    /// A record of which vector or payload alone are not what was written.
+    /// A record in which only the vector or the payload is damaged.
     Spoilt(&'a RecordHeader, Flaw),
-    /// Something else that is not, and the sequence of the first record that it costs.
+    /// Other damage, and the sequence of the first record that it costs.
     Flaw(Flaw, u64),
 }
 
 impl Found<'_> {
-    /// What is not as it was written, and the sequence of the first record that it costs.
+    /// The damage, and the sequence of the first record that it costs.
     pub fn flaw(self) -> Option<(Flaw, u64)> {
         match self {
             Found::Record(..) | Found::Stray(..) => None,
@@ -46,28 +46,28 @@ impl Found<'_> {
     }
 }
 
-/// Where a walk ended.
+/// The end of a walk.
 pub struct Extent {
     /// The end of the groups.
     pub end: u64,
-    /// The end of the bytes that an interrupted write left behind them, if it did.
+    /// The end of the torn tail behind them, if there is one.
     pub torn: Option<u64>,
     /// The sequence of the next record.
     pub next: u64,
-    /// Whether its groups are not those that the manifest was written of.
+    /// Whether its groups differ from those that the manifest was written for.
     pub is_other: bool,
 }
 
-/// How a walk got past a flaw.
+/// How a walk continues behind a flaw.
 enum Past {
     /// It goes on at the next group.
     Group {
-        /// Whether the groups are not those that the manifest was written of.
+        /// Whether the groups differ from those that the manifest was written for.
         is_other: bool,
     },
-    /// Bytes that an interrupted write may have left begin here.
+    /// A torn tail may begin here.
     Torn,
-    /// No group comes any more.
+    /// There is no further group.
     Nothing,
 }
 
@@ -197,7 +197,7 @@ impl Verify<'_> {
         Ok(Past::Group { is_other })
     }
 
-    /// What may be lost from a group that is none up to the next one.
+    /// The records that may be lost between a damaged group header and the next group.
     fn lost(&self, behind: Option<u64>, next: u64, strays: &[(RecordHeader, u64)]) -> String {
         let follows =
             behind.and_then(|at| GroupHeader::decode(self.rest(at), self.header.salt, at));
@@ -226,9 +226,9 @@ impl Verify<'_> {
         format!("it may cost {sequences}{found}{more}")
     }
 
-    /// The sound records between the header of a group that is none and `until`, whose
-    /// sequences are `next` and up. Where nothing of the log is behind, they are those that the
-    /// manifest proves: others may never have been acknowledged.
+    /// The sound records between a damaged group header and `until`, with sequences from `next` on.
+    /// If no group follows, only records that the manifest proves count: others may never have been
+    /// acknowledged.
     fn strays(&self, at: u64, until: u64, next: u64) -> Vec<(RecordHeader, u64)> {
         let follows = GroupHeader::decode(self.rest(until), self.header.salt, until);
         let is_proven = self.sealed || follows.is_some();

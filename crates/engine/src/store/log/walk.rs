@@ -18,7 +18,7 @@ pub struct Walk<'a> {
     pub position: u64,
     /// The sequence of the next record, or less in a compacted segment, which leaves some out.
     pub next: u64,
-    /// The checksum of the headers of all groups so far; none if one of them is not known.
+    /// The checksum of the headers of all groups up to here; none if a header is not known.
     pub groups: Option<u32>,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Walk<'a> {
     /// `records`. After an error the walk is where it was.
     ///
     /// # Errors
-    /// The first flaw of the group: what is not as it was written, a sequence that does not follow,
-    /// or groups that are not those that the manifest was written of.
+    /// The first flaw of the group: bytes that are not as they were written, a sequence that does
+    /// not follow, or other groups than those that the manifest was written for.
     pub fn step(
         &mut self,
         depth: Depth,

@@ -41,13 +41,13 @@ pub struct Stretch {
     io: Arc<dyn Io>,
     folder: PathBuf,
     segments: Arc<Segments>,
-    /// As it was when the stretch was chosen.
+    /// The manifest when the stretch was chosen.
     manifest: Manifest,
     going: Vec<Entry>,
     /// The deletes in them that are needed.
     tombstones: Vec<Tombstone>,
     number: u32,
-    /// Deletes up to this sequence are heeded.
+    /// Deletes up to this sequence are applied.
     through: u64,
 }
 
@@ -124,7 +124,8 @@ impl Store {
         Ok(stretches.collect())
     }
 
-    /// The stretch of the segments at some places in the manifest, of which the last is not one.
+    /// The stretch of the segments at these places in the manifest. The last segment must not be
+    /// one of them.
     pub(crate) fn stretch_of(&mut self, places: Range<usize>) -> Stretch {
         let going = self.manifest.segments[places].to_vec();
         let tombstones = going
@@ -373,8 +374,8 @@ impl Stretch {
         Ok(())
     }
 
-    /// The same where a header is damaged: what is found of records that are sound. False if the
-    /// groups are not those that the manifest was written of.
+    /// The same for a segment with a damaged header: keeps the records that are sound. False if its
+    /// groups are not those that the manifest was written for.
     fn salvage(
         &self,
         entry: &Entry,
@@ -462,8 +463,8 @@ fn tombstone_of(delete: &RecordHeader) -> Tombstone {
     }
 }
 
-/// How many records each group takes in, and its length. Of each record come the bytes of header
-/// and vector, and those of the payload.
+/// The number of records of each group, and its length. `records` gives the bytes of header and
+/// vector, and of the payload, of each record.
 pub fn group_sizes(records: impl Iterator<Item = (u64, u64)>) -> Vec<(usize, u64)> {
     let mut groups = Vec::new();
     let (mut count, mut bytes, mut payloads) = (0, BLOCK as u64, 0);

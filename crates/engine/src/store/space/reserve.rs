@@ -94,19 +94,19 @@ impl Reserve {
         Ok(!self.is_given())
     }
 
-    /// Notes that so many bytes were written to the disk.
+    /// Notes that this number of bytes was written to the disk.
     pub fn spend(&mut self, bytes: u64) {
         if let Space::Given { left } = &mut self.space {
             *left = left.saturating_sub(bytes);
         }
     }
 
-    /// Whether so many bytes are left of what was given away.
+    /// Whether this number of bytes is left of the space that was given away.
     pub fn has(&self, bytes: u64) -> bool {
         matches!(self.space, Space::Given { left } if left >= bytes)
     }
 
-    /// Whether less than half is left of what was given away.
+    /// Whether less than half is left of the space that was given away.
     pub fn is_low(&self) -> bool {
         matches!(self.space, Space::Given { left } if left < self.bytes / 2)
     }
@@ -156,7 +156,7 @@ impl Reserve {
 }
 
 /// Gives a file its size. What is added is written: the size alone would take no space. An error
-/// comes with the number of bytes that found space.
+/// carries the number of bytes that were written.
 fn fill(file: &dyn IoFile, before: u64, bytes: u64) -> Result<(), (u64, io::Error)> {
     if before == bytes {
         return Ok(());
