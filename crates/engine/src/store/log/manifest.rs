@@ -161,8 +161,8 @@ impl Entry {
             return Ok(());
         }
         let reason = format!(
-            "the groups up to byte {} are not those that MANIFEST was written of: is the file from \
-             a copy of the folder?",
+            "the groups up to byte {} differ from those that MANIFEST was written for: is the file \
+             from a copy of the folder?",
             self.end
         );
         Err(Flaw::new(group.position, reason))
