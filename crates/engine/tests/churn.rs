@@ -1,4 +1,5 @@
-//! An engine whose points come and go: slots are used again, and no reader ever notices.
+//! An engine whose points are inserted and deleted all the time: slots are used again, and no
+//! reader notices.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -70,7 +71,7 @@ fn insert(engine: &Engine, numbers: &[u64]) {
     receiver.recv().unwrap().unwrap();
 }
 
-/// Deletes points all at once, and waits for the last.
+/// Deletes points all at once, and waits until the last one is deleted.
 fn delete(engine: &Engine, numbers: &[u64]) {
     let (sender, receiver) = channel();
     for &number in numbers {
@@ -104,8 +105,8 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Waits until no round of giving slots back is due: the last deletes, too few for a round of their
-/// own, may have come too late for it.
+/// Waits until no round of reclaiming is due. The last deletes may have come too late for the last
+/// round, and may be too few for another.
 fn wait_for_slots(engine: &Engine) {
     wait_until("giving slots back", || {
         let status = engine.status();
@@ -113,12 +114,14 @@ fn wait_for_slots(engine: &Engine) {
     });
 }
 
-/// So many dead among `points` make a round when there is nothing else to do; fewer wait for more.
+/// The number of deleted points among `points` with which an idle engine begins a round. Fewer wait
+/// for more.
 fn too_few(points: u64) -> u64 {
     (points / 20).max(64)
 }
 
-/// Has the graph begun: a walk of the least breadth pays off first.
+/// Makes the engine begin the graph, by a search of the least breadth: a walk pays off for it
+/// first.
 fn begin_graph(engine: &Engine) {
     search(engine, &vector(1), 1, 1);
     wait_for_graph(engine);
@@ -216,7 +219,7 @@ fn the_oldest_of_equals_come_first_even_in_slots_used_again() {
     wait_for_slots(&engine);
     let new: Vec<u64> = (500..700).collect();
     insert(&engine, &new);
-    // No value of the query occurs in a vector: all are equally far.
+    // No value of the query occurs in a vector, so all points are equally far.
     let (sender, receiver) = channel();
     let query = Query {
         metric: Metric::Hamming,
@@ -234,14 +237,14 @@ fn the_oldest_of_equals_come_first_even_in_slots_used_again() {
     engine.close().unwrap();
 }
 
-/// When a point was acknowledged and when it was asked to go, in steps of a clock that all share.
+/// The times of a point's insert and delete, in steps of one clock that all threads share.
 #[derive(Default)]
 struct Life {
-    /// Before its insert was asked for.
+    /// Before its insert was requested.
     asked: u64,
     /// After its insert was acknowledged.
     there: Option<u64>,
-    /// Before its delete was asked for.
+    /// Before its delete was requested.
     leaves: Option<u64>,
     /// After its delete was acknowledged.
     gone: Option<u64>,
@@ -258,14 +261,14 @@ impl Diary {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Whether a point may have been there at some time from `begin` to `end`.
+    /// Whether a point may have been visible at some time from `begin` to `end`.
     fn may_be_there(&self, number: u64, begin: u64, end: u64) -> bool {
         let lives = self.lives.lock().unwrap();
         let life = &lives[&number];
         life.asked <= end && life.gone.is_none_or(|gone| gone >= begin)
     }
 
-    /// Points that were there all the time from `begin` to `end`.
+    /// The number of points that were visible all the time from `begin` to `end`.
     fn surely_there(&self, begin: u64, end: u64) -> usize {
         let lives = self.lives.lock().unwrap();
         let stays = |life: &&Life| {
@@ -348,7 +351,7 @@ fn come_and_go(engine: &Engine, diary: &Diary) {
         for &number in &new {
             diary.lives.lock().unwrap().entry(number).or_default().there = Some(now);
         }
-        // Rounds of giving back go on all the while, but not on an ever longer list.
+        // Rounds of reclaiming go on all the while, but the number of deleted points stays bounded.
         wait_until("giving slots back", || engine.status().dead < 2_000);
     }
 }

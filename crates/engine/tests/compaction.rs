@@ -1,4 +1,4 @@
-//! Compaction frees the space of deleted points while points are read, written and searched for.
+//! The space of deleted points becomes free while points are read, written and searched for.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -19,7 +19,7 @@ use vectord_engine::{Engine, Metric};
 
 const DIMENSION: u32 = 16;
 const POINTS: usize = 12_000;
-/// One in this number of points stays.
+/// One point in this number stays.
 const STAYS: usize = 4;
 
 fn log_bytes(folder: &Path) -> u64 {
@@ -28,7 +28,7 @@ fn log_bytes(folder: &Path) -> u64 {
     logs.map(|entry| entry.metadata().unwrap().len()).sum()
 }
 
-/// What the points take on disk, the headers of their groups aside.
+/// The bytes that the points take on disk, without the headers of their groups.
 fn live_bytes(model: &Model) -> u64 {
     let contents = model
         .iter()
@@ -114,7 +114,7 @@ fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
         engine.close().unwrap();
     }
 
-    // All goes, and others come.
+    // All points are deleted, and others are inserted.
     let engine = open(folder.path(), DIMENSION);
     for (id, _) in model.drain(..) {
         assert!(delete(&engine, id));
@@ -137,7 +137,8 @@ fn space_comes_back_under_readers_and_a_snapshot_from_before_still_serves() {
 fn a_deleted_point_whose_copies_live_holds_no_segment() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), DIMENSION);
-    // The first hundred points, many times over: the first of each stays in the graph for the others.
+    // The first hundred points, many times over: the first of several duplicates stays in the graph
+    // because of the others.
     let kinds = clustered(100, DIMENSION as usize);
     let vectors: Vec<Vec<f32>> = kinds.iter().cloned().cycle().take(POINTS).collect();
     let ids = insert(&engine, &vectors).unwrap();

@@ -1,4 +1,4 @@
-//! Bytes that rot in a sealed segment reach nobody.
+//! Rotten bytes in a sealed segment are never returned to a reader.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -27,7 +27,7 @@ use vectord_engine::{
 const DIMENSION: u32 = 16;
 const POINTS: usize = 6_000;
 
-/// Flips a bit where these bytes are in the first segment.
+/// Flips a bit at the place of these bytes in the first segment.
 fn flip(folder: &Path, bytes: &[u8]) {
     let path = folder.join("00000001.log");
     let mut log = fs::read(&path).unwrap();
@@ -40,7 +40,7 @@ fn nearest(engine: &Engine, vector: &[f32]) -> Result<Vec<PointId>, Error> {
     try_search(engine, Metric::Euclidean, vector, 1, 20)
 }
 
-/// A closed folder whose first points lie in a sealed segment; their ids and vectors.
+/// A closed folder whose first points are in a sealed segment; their ids and vectors.
 fn sealed() -> (tempfile::TempDir, Vec<PointId>, Vec<Vec<f32>>) {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), DIMENSION);
@@ -93,7 +93,7 @@ fn a_damaged_vector_or_content_becomes_part_of_no_answer() {
     assert_eq!(engine.status().damage, None, "it is in no answer any more");
 }
 
-/// Flips a bit where these bytes are in a segment that may be mapped.
+/// Flips a bit at the place of these bytes in a segment that may be mapped.
 fn flip_in_place(path: &Path, id: &PointId, within: usize) {
     let log = fs::read(path).unwrap();
     let has_id = |block: &[u8]| block[16..32] == *id;
@@ -103,7 +103,7 @@ fn flip_in_place(path: &Path, id: &PointId, within: usize) {
     file.write_all_at(&[log[at] ^ 4], at as u64).unwrap();
 }
 
-/// What a check and a backup of a folder say: places of damage, and notes.
+/// The result of a check and a backup of a folder: places of damage, and notes.
 fn checked(folder: &Path) -> (u64, Vec<String>) {
     let mut notes = Vec::new();
     let mut tell = |event| {
@@ -247,8 +247,8 @@ fn what_the_disk_cannot_give_back_is_damage_and_ends_no_process() {
     let (folder, ids, vectors) = sealed();
     let engine = open(folder.path(), DIMENSION);
 
-    // As a sector that cannot be read: to touch what is mapped there ends in a signal. The last
-    // contents lie there, behind all vectors.
+    // This acts like an unreadable sector: touching the mapping there ends in a signal. The cut
+    // part holds the last contents, which are behind all vectors.
     let log = fs::File::options()
         .write(true)
         .open(folder.path().join("00000001.log"))
@@ -305,7 +305,7 @@ fn a_damaged_record_keeps_its_own_segment_from_compaction_and_no_other() {
     assert_eq!(engine.get(&ids[3]).unwrap().unwrap().vector, vectors[3]);
 }
 
-/// Waits until the manifest is another one than before.
+/// Waits until the manifest has changed.
 fn wait_for_manifest(folder: &Path, before: &[u8]) -> Vec<u8> {
     let path = folder.join("MANIFEST");
     wait_until("the manifest to follow", || {
@@ -352,7 +352,7 @@ fn writes_without_a_pause_are_proven_by_the_manifest_too() {
     let first = fs::read(folder.path().join("MANIFEST")).unwrap();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Several, so that a busy machine does not make a pause either.
+        // Several threads, so that there is no pause on a busy machine either.
         for _ in 0..4 {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
@@ -366,7 +366,7 @@ fn writes_without_a_pause_are_proven_by_the_manifest_too() {
         followed.unwrap();
     });
     let killed = copy_of(folder.path());
-    // Not because another file was begun.
+    // The manifest was not written because of a new segment.
     assert!(!killed.path().join("00000002.log").exists());
     fs::write(killed.path().join("00000001.log"), older).unwrap();
     let refused = Engine::open(&options(killed.path(), None)).map(drop);

@@ -1,4 +1,4 @@
-//! The engine as a whole, against a plain list of points and brute force.
+//! The engine as a whole, compared with a plain list of points and brute force.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -30,8 +30,8 @@ enum Step {
 }
 
 fn vectors(dimension: usize) -> impl Strategy<Value = Vec<f32>> {
-    // Few values, so that duplicates, ties and zero vectors are common, and some that single
-    // precision cannot square.
+    // Few values, so that duplicates, ties and zero vectors are common, and some values whose
+    // squares overflow or underflow single precision.
     let ordinary = prop::sample::select(vec![-2.0, -1.0, -0.0, 0.0, 1.0, 2.0, 3.5]);
     let odd = prop::sample::select(vec![0.0, 1e-30, 3e-30, 1e30, 2e30]);
     prop_oneof![
@@ -121,7 +121,8 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
             "{metric:?}"
         );
     }
-    // Four of five points are deleted: rounds of reclaiming remove them meanwhile.
+    // Four of five points are deleted, many more than begin a round: reclaiming removes them
+    // meanwhile.
     let (gone, kept): (Vec<_>, Vec<_>) = model
         .into_iter()
         .enumerate()
@@ -130,7 +131,7 @@ fn graphs_find_the_true_neighbours_before_and_after_deletes() {
     for (_, (id, _)) in &gone {
         assert!(delete(&engine, *id));
     }
-    // Whole clusters are gone, and queries still come from where they were.
+    // Whole clusters are gone, but queries still come from their places.
     for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
         assert!(
             recall(&engine, &model, metric, &queries, 100) >= 0.95,
@@ -153,7 +154,7 @@ fn a_delete_passes_inserts_that_wait_for_the_graphs() {
     let engine = open(folder.path(), 16);
     let ids = insert(&engine, &clustered(12_000, 16)).unwrap();
     begin_graph(&engine, Metric::Euclidean);
-    // More than a graph may fall behind.
+    // More points than a graph may fall behind.
     insert(&engine, &clustered(60_000, 16)).unwrap();
     let (sender, receiver) = channel();
     let inserted = sender.clone();
@@ -173,7 +174,7 @@ fn a_delete_passes_inserts_that_wait_for_the_graphs() {
     engine.close().unwrap();
 }
 
-/// What waits when the engine is closed is written first.
+/// Writes that wait when the engine is closed are carried out first.
 #[test]
 fn closing_writes_what_waits_for_the_graphs() {
     let folder = tempfile::tempdir().unwrap();
@@ -248,7 +249,7 @@ fn a_breadth_of_all_points_gives_the_exact_answer() {
     }
 }
 
-/// Vectors that single precision cannot tell apart by their distance from a query.
+/// Vectors whose distances from a query are equal in single precision.
 #[test]
 fn an_exact_answer_does_not_depend_on_rounding() {
     let permutations = |count| {
@@ -363,8 +364,8 @@ fn a_batch_with_a_value_that_is_not_finite_changes_nothing() {
     assert_eq!(engine.status().points, 0);
 }
 
-/// Ten times the work that takes a millisecond, on whatever machine runs this: 40 million values
-/// in double precision.
+/// Ten times the work of a millisecond, on any machine that runs this: 40 million values in double
+/// precision.
 #[test]
 fn a_heavy_search_is_declined_on_the_calling_thread() {
     let folder = tempfile::tempdir().unwrap();
@@ -432,7 +433,8 @@ fn abandoned_searches_end_and_leave_room_for_others() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), 16);
     insert(&engine, &clustered(2_000, 16)).unwrap();
-    // Vectors that only double precision can rank are searched for one by one: many seconds.
+    // Vectors that only double precision can rank are ranked one by one, so this takes many
+    // seconds.
     let count = 20_000;
     let query = Query {
         metric: Metric::Cosine,
@@ -522,7 +524,7 @@ fn the_metrics_count_the_groups_that_were_written() {
     let first = insert(&engine, &[vec![1.0, 2.0]]).unwrap();
     insert(&engine, &vec![vec![3.0, 4.0]; 5]).unwrap();
     assert!(delete(&engine, first[0]));
-    // Nothing is written for a delete that finds nothing, nor for a refused insert.
+    // A delete that finds nothing and a refused insert write nothing.
     assert!(!delete(&engine, first[0]));
     insert(&engine, &[vec![f32::NAN, 0.0]]).unwrap_err();
 

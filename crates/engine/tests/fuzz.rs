@@ -1,6 +1,6 @@
-//! Files that somebody made up: random bytes, and sound files with words changed and all checksums
-//! made right again. Opening them and reading what they hold never panics. No single allocation is
-//! larger than the largest file, and all at one time are no larger than all files together.
+//! Forged files: random bytes, and sound files with changed words and recomputed checksums. Opening
+//! them and reading their contents never panics. No single allocation is larger than the largest
+//! file, and all at one time are no larger than all files together.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -33,14 +33,15 @@ const BLOCK: usize = 64;
 const SNAPSHOT_HEADER: usize = 64;
 const FRAME_HEADER: usize = 12;
 
-/// What opening a folder takes whatever its files say: threads, tables, an empty index.
+/// The bytes that opening a folder takes whatever its files contain: threads, tables, an empty
+/// index.
 const BASE_BYTES: usize = 64 << 10;
 
-/// What is taken beside that by who reads, searches and closes: above all the frame in which a
-/// snapshot is written.
+/// The additional bytes for reading, searching and closing: mainly the frame in which a snapshot is
+/// written.
 const USE_BYTES: usize = (1 << 20) + (512 << 10);
 
-/// Counts what is allocated, the most that it ever was, and the largest of all allocations.
+/// Counts the allocated bytes, their maximum, and the largest single allocation.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -56,7 +57,7 @@ fn grown(bytes: usize) {
     LARGEST.fetch_max(bytes, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
@@ -86,7 +87,7 @@ unsafe impl GlobalAlloc for Counting {
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Panics count in whatever thread they come, caught or not.
+/// Counts panics in every thread, caught or not.
 fn count_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -103,21 +104,21 @@ fn aged() -> &'static Aged {
     AGED.get_or_init(|| Aged::new(End::Closed))
 }
 
-/// Holds up all other tests: memory and panics are counted for the whole process.
+/// Blocks all other tests: memory and panics are counted for the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens a folder, reads every point that it was made with, and searches.
+/// Opens a folder, reads every point that was stored in it at first, and searches.
 fn open_and_use(folder: &Path) -> Result<(), TestCaseError> {
-    // A file is in memory at most once, one at a time: counts and lengths are held against the bytes
-    // that there are before anything is made for them. What is kept of a record takes less than the
-    // record, and what is kept of a slot less than the slot with its links.
+    // A file is in memory at most once, one file at a time: counts and lengths are compared with
+    // the available bytes before memory is allocated for them. The engine keeps less of a record
+    // than the record's bytes, and less of a slot than the bytes of the slot with its links.
     open_and_use_within(folder, (1, 1))
 }
 
-/// The same, with a bound on the bytes that are allocated for each byte of a file.
+/// The same, where `memory` bytes may be allocated for `file` bytes of a file.
 fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<(), TestCaseError> {
     let bound_for = |bytes: usize| bytes * memory / file;
     count_panics();
@@ -143,7 +144,7 @@ fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<
     let bound = BASE_BYTES + bound_for(all);
     prop_assert!(taken <= bound, "{taken} bytes to open, expected {bound}");
     if let Ok(engine) = opened {
-        // What is found may be anything: who can make checksums right can write what they like.
+        // The points may be anything: an author of correct checksums can write any contents.
         for (id, _) in &aged().model {
             drop(engine.get(id));
         }
@@ -160,7 +161,7 @@ fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<
     Ok(())
 }
 
-/// Words that turn up where sizes, counts and offsets go wrong.
+/// Words with which sizes, counts and offsets often go wrong.
 fn word() -> impl Strategy<Value = u32> {
     prop_oneof![
         0_u32..4,
@@ -171,7 +172,7 @@ fn word() -> impl Strategy<Value = u32> {
     ]
 }
 
-/// Where to write which word: a share of the places that there are, a multiple of 4 bytes.
+/// The place and the new word of a change: a share of the existing places, multiples of 4 bytes.
 type Change = (prop::sample::Index, u32);
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -190,7 +191,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Changes words of a manifest's content and makes its checksum right.
+/// Changes words of a manifest's content and recomputes its checksum.
 fn change_manifest(bytes: &mut [u8], changes: &[Change]) {
     let content = bytes.len() - 4;
     for (place, word) in changes {
@@ -201,13 +202,14 @@ fn change_manifest(bytes: &mut [u8], changes: &[Change]) {
     put(bytes, content, crc);
 }
 
-/// Changes words of the segment's header, of group headers and of record headers, and makes all
-/// checksums right.
+/// Changes words of the segment's header, of group headers and of record headers, and recomputes
+/// all checksums.
 fn change_segment(bytes: &mut [u8], changes: &[Change]) {
     let groups = groups(bytes);
     let mut places: Vec<usize> = (12..92).step_by(4).collect();
     for &(group, records) in &groups {
-        // The salt at its start, and its position, say whose group it is.
+        // The salt at the start of a group and its position identify the group, so they are not
+        // changed.
         places.extend((group + 24..group + BLOCK).step_by(4));
         let headers = (group + BLOCK..group + (records + 1) * BLOCK).step_by(BLOCK);
         places.extend(headers.flat_map(|header| (header + 4..header + BLOCK).step_by(4)));
@@ -236,7 +238,7 @@ fn change_segment(bytes: &mut [u8], changes: &[Change]) {
     put(bytes, PAGE - 4, crc);
 }
 
-/// Where the groups of a segment are, and how many records each has.
+/// The place of each group of a segment, and its number of records.
 fn groups(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut groups = Vec::new();
     let mut at = PAGE;
@@ -283,7 +285,7 @@ fn salted(salt: &[u8], parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// What is in the frames of a snapshot.
+/// The content of a snapshot, without its frames.
 fn content_of(bytes: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
     let mut at = SNAPSHOT_HEADER;
@@ -295,12 +297,12 @@ fn content_of(bytes: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Changes words in the header and content of a snapshot, and computes its checksums again.
+/// Changes words of a snapshot's header and content, and frames it again.
 fn change_snapshot(bytes: &mut Vec<u8>, changes: &[Change]) {
     let mut content = content_of(bytes);
     let mut header = bytes[..SNAPSHOT_HEADER].to_vec();
     for (number, (place, word)) in changes.iter().enumerate() {
-        // What comes first says how much of everything there is.
+        // The first words are the counts of everything else.
         match (number, content.len() / 4) {
             (0, words) if word % 2 == 0 => put(&mut content, 4 * (place.index(words) % 6), *word),
             (_, words) => put(&mut content, 4 * place.index(words), *word),
@@ -314,7 +316,7 @@ fn change_snapshot(bytes: &mut Vec<u8>, changes: &[Change]) {
     *bytes = framed(header, &content);
 }
 
-/// A snapshot file of this header and content, with right checksums.
+/// A snapshot file with this header and content, with correct checksums.
 fn framed(header: Vec<u8>, content: &[u8]) -> Vec<u8> {
     let id = header[32..48].to_vec();
     let mut bytes = header;
@@ -331,7 +333,7 @@ fn framed(header: Vec<u8>, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A copy of the sound folder with these files as `change` makes them.
+/// A copy of the sound folder in which `change` has changed these files.
 fn with_changed(files: &[(PathBuf, Vec<u8>)], change: impl Fn(&mut Vec<u8>)) -> tempfile::TempDir {
     let folder = copy_of(aged().folder.path());
     for (path, bytes) in files {
@@ -368,7 +370,7 @@ fn files_are_put_together_again_as_they_were() {
     }
 }
 
-/// Most words of a snapshot are links: 0 is none, and a mark alone is none that was ever written.
+/// Most words of a snapshot are links: 0 is no link, and a mark alone is never written.
 #[test]
 fn a_word_of_a_snapshot_that_is_zeroed_or_a_mark_alone_is_taken_or_refused() {
     const MARK: u32 = 1 << 31;
@@ -390,7 +392,7 @@ fn a_word_of_a_snapshot_that_is_zeroed_or_a_mark_alone_is_taken_or_refused() {
 #[test]
 fn a_snapshot_of_free_slots_alone_takes_what_these_slots_take() {
     const SLOTS: u32 = 100_000;
-    // Of a slot there are 24 bytes in the file and 56 in memory.
+    // A slot takes 24 bytes in the file and 56 in memory.
     const TIMES: (usize, usize) = (56, 24);
     let _alone = alone();
     let folder = with_changed(&files(|path| is(path, "snapshot")), |file| {
@@ -399,7 +401,7 @@ fn a_snapshot_of_free_slots_alone_takes_what_these_slots_take() {
         *file = framed(file[..SNAPSHOT_HEADER].to_vec(), &content);
     });
     open_and_use_within(folder.path(), TIMES).unwrap();
-    // One slot more than there are bytes for.
+    // More slots than the file has bytes for.
     let folder = with_changed(&files(|path| is(path, "snapshot")), |file| {
         let mut content = vec![0; 8 + 24 * SLOTS as usize];
         put(&mut content, 0, SLOTS + 100);
@@ -408,7 +410,7 @@ fn a_snapshot_of_free_slots_alone_takes_what_these_slots_take() {
     open_and_use(folder.path()).unwrap();
 }
 
-/// Who follows the copies of a point would never come to an end.
+/// Following this chain of duplicates would never end.
 #[test]
 fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     let _alone = alone();
@@ -416,8 +418,8 @@ fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     let newest = files(|other| other == path);
     let folder = with_changed(&newest, |file| {
         let mut content = content_of(file);
-        // Before the end of the last graph come copies of a point, each with its slot and the next;
-        // one is the last of its kind.
+        // The duplicates are before the end of the last graph, each with its slot and the next one;
+        // one of them is the last of its chain.
         let mut copies = (2..32).map(|back| content.len() - back * 12);
         let last = copies.find(|&at| u32_at(&content, at + 4) == 0).unwrap();
         let own = u32_at(&content, last) + 1;
@@ -432,7 +434,7 @@ fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     open_and_use(folder.path()).unwrap();
 }
 
-/// All of it is looked at for data, in pieces.
+/// The whole segment is searched for data, in pieces.
 #[test]
 fn a_segment_that_the_manifest_of_another_store_does_not_name_is_looked_at_within_its_size() {
     const STORE: usize = 16;
@@ -440,7 +442,7 @@ fn a_segment_that_the_manifest_of_another_store_does_not_name_is_looked_at_withi
     let _alone = alone();
     let folder = with_changed(&files(is_manifest), |bytes| {
         put(bytes, STORE, 0);
-        // The number of a segment that is gone.
+        // The number of a segment that no longer exists.
         put(bytes, FIRST_ENTRY, 1);
         change_manifest(bytes, &[]);
     });
@@ -493,7 +495,7 @@ fn any_log_under_right_checksums_is_taken_or_refused() {
     });
 }
 
-// All snapshots, so that none stands in for another.
+// All snapshots, so that none replaces another.
 #[test]
 fn any_snapshot_under_right_checksums_is_taken_or_refused() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! A stored vector that is searched for is found, whatever the metric, the data and the breadth.
+//! A search for a stored vector finds it, whatever the metric, the data and the breadth.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -15,7 +15,7 @@ use vectord_engine::{Engine, Metric, Query, layers::vectors::kernels};
 const POINTS: usize = 4_000;
 const DIMENSION: usize = 8;
 
-/// Numbers from 0 to 1 that look random and are the same in every run.
+/// Pseudo-random numbers from 0 to 1, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -39,7 +39,7 @@ fn small_integers() -> Vec<Vec<f32>> {
     Random(2).vectors(|random| (random.next() * 6.0).floor())
 }
 
-/// One value is the same in all and far larger than what they differ by.
+/// One value is equal in all vectors and far larger than their differences.
 fn behind_one_value() -> Vec<Vec<f32>> {
     let mut vectors = Random(3).vectors(Random::next);
     for vector in &mut vectors {
@@ -48,7 +48,7 @@ fn behind_one_value() -> Vec<Vec<f32>> {
     vectors
 }
 
-/// Half of the points are copies of a few.
+/// Half of the points are duplicates of a few.
 fn copies() -> Vec<Vec<f32>> {
     let mut vectors = real();
     for number in (0..POINTS).step_by(2) {
@@ -58,7 +58,7 @@ fn copies() -> Vec<Vec<f32>> {
     vectors
 }
 
-/// Zeros of both signs, and vectors that differ in the sign of a zero alone.
+/// Zeros of both signs, and vectors that differ only in the sign of a zero.
 fn zeros() -> Vec<Vec<f32>> {
     Random(4).vectors(|random| match random.next() {
         drawn if drawn < 0.25 => 0.0,
@@ -73,7 +73,7 @@ fn open_with_graphs(path: &Path) -> Engine {
     Engine::open(&options).unwrap()
 }
 
-/// Searches for one in this number of stored vectors.
+/// Searches for every `step`-th stored vector.
 fn assert_found(engine: &Engine, model: &Model, step: usize, what: &str) {
     wait_for_graphs(engine);
     for metric in Metric::ALL {

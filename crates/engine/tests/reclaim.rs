@@ -1,4 +1,4 @@
-//! Deleted points are removed from a graph in place: the rest is as good as a new build.
+//! Deleted points are removed from a graph in place, and the graph stays as good as a fresh build.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -88,7 +88,7 @@ impl Slots {
     }
 }
 
-/// Numbers from 0 to 1 that look random and are the same in every run.
+/// Pseudo-random numbers from 0 to 1, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -110,12 +110,12 @@ impl Random {
     }
 }
 
-/// Where vectors come from.
+/// The distribution of vectors.
 enum Source {
     Uniform,
     /// Around these centres.
     Clustered(Vec<Vec<f32>>),
-    /// Behind a value so large that codes say nothing of the others.
+    /// With one value so large that codes say nothing of the others.
     Behind(f32),
 }
 
@@ -164,7 +164,7 @@ fn insert(graph: &Graph, points: &Slots, slots: impl Iterator<Item = u32>) {
     }
 }
 
-/// Takes the deleted points out of the graph, and returns which could go.
+/// Removes the deleted points from the graph, and returns those that could be removed.
 fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
     let dead: Vec<u32> = (0..points.len())
         .filter(|&slot| points.is_gone(slot))
@@ -180,7 +180,7 @@ fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
     leaving
 }
 
-/// Recall of the ten nearest, and ranks per query.
+/// Recall of the ten nearest, and computed distances per query.
 fn quality(graph: &Graph, points: &Slots, queries: &[Vec<f32>], ef: usize) -> (f64, f64) {
     let mut scratch = Scratch::new();
     let (mut found, mut ranks) = (0, 0);
@@ -214,7 +214,7 @@ fn delete_half(points: &mut Slots, random: &mut Random) {
 /// Breadths at which graphs are compared.
 const BREADTHS: [usize; 3] = [20, 50, 100];
 
-/// What a graph may lack in recall against a fresh build.
+/// The recall that a graph may lack compared with a fresh build.
 const SLACK: f64 = 0.005;
 
 fn assert_as_good_as_fresh(graph: &Graph, points: &Slots, queries: &[Vec<f32>]) {
@@ -286,7 +286,7 @@ fn the_effort_of_a_query_does_not_grow_with_the_points_that_come_and_go() {
     assert_eq!(graph.slots(), slots, "no slot was added");
 }
 
-/// Deletes a random half and puts as many new points into their slots.
+/// Deletes a random half of the points and inserts as many new ones into their slots.
 fn replace_half(graph: &Graph, points: &mut Slots, source: &Source, random: &mut Random) {
     let before = graph.len();
     delete_half(points, random);
@@ -299,7 +299,7 @@ fn replace_half(graph: &Graph, points: &mut Slots, source: &Source, random: &mut
     assert_eq!(graph.len(), before);
 }
 
-/// A search that asks for every point must return every point that is left, once.
+/// A search for every point must return every remaining point once.
 fn assert_all_reachable(graph: &Graph, points: &Slots) {
     let live: Vec<u32> = points.live().collect();
     let mut scratch = Scratch::new();
@@ -322,8 +322,8 @@ fn assert_all_reachable(graph: &Graph, points: &Slots) {
     }
 }
 
-/// Deletes what `goes` says, then puts new points into the slots, and looks for every point after
-/// either.
+/// Deletes the points for which `goes` is true, then inserts new points into the slots. After each
+/// step it searches for every point.
 fn delete_and_refill(vectors: &[Vec<f32>], goes: impl Fn(&Slots, u32) -> bool) {
     for (metric, m) in [
         (Metric::Euclidean, 2),
@@ -369,7 +369,7 @@ fn every_point_is_reachable_after_the_first_points_are_deleted_which_hold_the_ot
 
 #[test]
 fn every_point_is_reachable_after_the_highest_points_are_deleted() {
-    // Slot by slot down to the ground: whichever is the entry, it goes.
+    // Slots of all levels are deleted, and so every entry point.
     delete_and_refill(&uniform(800), |_, slot| slot % 16 != 7);
 }
 
@@ -414,11 +414,11 @@ fn insertions_go_on_while_everything_around_them_is_deleted_but_still_there() {
     let graph = Graph::new(Metric::Euclidean, PARAMS);
     insert(&graph, &points, 0..500);
     points.gone[..500].fill(true);
-    // Deleted, but not on their way out yet: better a link to them than none.
+    // Deleted, but not leaving yet: a link to such a point is better than none.
     insert(&graph, &points, 500..550);
     let dead: Vec<u32> = (0..500).collect();
     let leaving = graph.mark_leaving(&dead).unwrap();
-    // On their way out: what comes now links to the fifty only.
+    // The deleted points are leaving, so new points link only to the fifty.
     insert(&graph, &points, 550..600);
     let mut scratch = Scratch::new();
     graph.leave_tree(&points, &leaving, &mut scratch).unwrap();

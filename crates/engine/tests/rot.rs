@@ -1,5 +1,5 @@
-//! Damage to any file of a data folder: it is refused with file and offset, or it does no harm. A
-//! point is returned as it was stored, or not at all.
+//! Damage to any file of a data folder: the folder is refused with file and offset, or the damage
+//! does no harm. A point is read as it was stored, or not at all.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -22,18 +22,18 @@ use vectord_engine::{Engine, Error, Metric, PointId};
 
 const FLIPS: u64 = 500;
 
-/// What became of a folder with damage in it.
+/// The result of opening a damaged folder.
 #[derive(Debug)]
 enum Outcome {
-    /// It was not opened, because of this file and offset.
+    /// It was not opened, because of damage at this offset of this file.
     Refused(PathBuf, u64),
-    /// It was not opened, because a file says that it is of a newer version.
+    /// It was not opened, because a file has a newer version.
     Newer(String),
-    /// It was opened; this number of points could not be read.
+    /// It was opened. `unreadable` points could not be read.
     Opened { unreadable: usize, notes: usize },
 }
 
-/// Opens a folder and compares everything in it with what was acknowledged.
+/// Opens a folder and compares all of its contents with the acknowledged writes.
 fn outcome(folder: &Path, aged: &Aged, context: &str) -> Outcome {
     let engine = match open_aged(folder) {
         Ok(engine) => engine,
@@ -72,7 +72,7 @@ fn outcome(folder: &Path, aged: &Aged, context: &str) -> Outcome {
     Outcome::Opened { unreadable, notes }
 }
 
-/// A search for all finds all, each once, or is refused where one of them is damaged.
+/// A search for all points finds each once, or fails if one of them is damaged.
 fn check_search(engine: &Engine, aged: &Aged, has_damage: bool, context: &str) {
     let expected: HashSet<PointId> = aged.model.iter().map(|(id, _)| *id).collect();
     for (metric, ef) in [(Metric::Euclidean, 1), (Metric::Euclidean, 5_000)] {
@@ -90,7 +90,7 @@ fn check_search(engine: &Engine, aged: &Aged, has_damage: bool, context: &str) {
     }
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -98,11 +98,11 @@ fn random(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A file and a bit of it: each file as often as any other, so that small ones have their share.
+/// A file and a bit of it. All files are equally likely, so that small ones are covered too.
 fn place(files: &[(PathBuf, Vec<u8>)], seed: u64) -> (usize, usize) {
     let mut state = seed;
     let file = random(&mut state) as usize % files.len();
-    // Every other one within what is written, and not in the zeros behind it.
+    // Every second place is in the written bytes, not in the zeros behind them.
     let bytes = &files[file].1;
     let written = bytes.iter().rposition(|&byte| byte != 0).unwrap_or(0) + 1;
     let length = if seed.is_multiple_of(8) {
@@ -171,8 +171,8 @@ fn a_flipped_bit_anywhere_in_the_folder_of_a_killed_store_is_refused_or_harmless
     flip_everywhere(End::Killed);
 }
 
-/// Has a folder changed, and expects a refusal of its log or manifest unless the files changed are
-/// snapshots, which can do without.
+/// Changes a folder, and expects that its log or manifest is refused. If all changed files are
+/// snapshots, the folder may also open without them.
 fn expect_noticed(aged: &Aged, changed: &[&Path], context: &str, change: impl FnOnce(&Path)) {
     let folder = copy_of(aged.folder.path());
     change(folder.path());

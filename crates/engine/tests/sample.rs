@@ -1,5 +1,5 @@
 //! A folder that an earlier build wrote, one for each version of the format, opens in every later
-//! one: its points, deletes, compacted segments and graphs.
+//! build: its points, deletes, compacted segments and graphs.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -52,7 +52,7 @@ fn content(number: u32) -> String {
     format!("the content of point {number}")
 }
 
-/// Of the first, few stay: their segments are worth compacting.
+/// Of the first points, few stay, so that their segments are worth compacting.
 fn stays(number: u32) -> bool {
     number >= 180 || number.is_multiple_of(9)
 }

@@ -1,5 +1,4 @@
-//! Restarts with snapshots: graphs are as before, and a snapshot that cannot be used costs nothing
-//! but time.
+//! Restarts with snapshots: graphs come back unchanged, and an unusable snapshot costs only time.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -19,7 +18,7 @@ use vectord_engine::{Engine, Error, Metric, Options, Params};
 const DIMENSION: u32 = 16;
 const POINTS: usize = 3_000;
 
-/// A folder with points and the graphs of two metrics, and what is in it.
+/// A folder with points and the graphs of two metrics, and its points.
 struct Before {
     folder: tempfile::TempDir,
     model: Model,
@@ -48,7 +47,7 @@ impl Before {
     }
 }
 
-/// Has the graph of a metric built.
+/// Makes the engine build the graph of a metric.
 fn begin(engine: &Engine, metric: Metric) {
     let query = vec![0.5; DIMENSION as usize];
     wait_until("the graph to begin", || {
@@ -73,8 +72,8 @@ fn snapshots(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// How many points the graphs of a just opened engine hold, before it links anything: those of a
-/// snapshot, or none.
+/// The number of points in the graphs of an engine that was just opened, before it links anything:
+/// those of a snapshot, or none.
 fn linked_at_once(engine: &Engine) -> Vec<(Metric, bool, u32)> {
     let graphs = engine.status().graphs.into_iter();
     graphs
@@ -144,7 +143,7 @@ fn what_came_and_went_after_the_snapshot_is_made_up_for() {
     let later = clustered(POINTS + 400, DIMENSION as usize).split_off(POINTS);
     let ids = insert(&engine, &later).unwrap();
     before.model.extend(ids.into_iter().zip(later));
-    // Of the old ones and of the new ones, and more than a round of reclaiming waits for.
+    // Some of the old and of the new points, and more than a round of reclaiming waits for.
     let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut before.model)
         .into_iter()
         .enumerate()
@@ -175,7 +174,7 @@ fn what_came_and_went_after_the_snapshot_is_made_up_for() {
             engine.status().dead < 150
         });
         check();
-        // The slots that were given back are used again, and saved and loaded as such.
+        // The freed slots are used again, and saved and loaded in this state.
         let more = clustered(900, DIMENSION as usize);
         let ids = insert(&engine, &more).unwrap();
         let mut model = before.model.clone();
@@ -225,7 +224,7 @@ fn inserts_do_not_wait_for_all_that_came_after_a_snapshot() {
 fn points_outside_of_graphs_come_back_too() {
     let before = Before::new();
     let engine = before.open();
-    // Single precision cannot rank these.
+    // Single precision cannot rank this vector.
     let odd = vec![1e30; DIMENSION as usize];
     let ids = insert(&engine, &[odd.clone(), odd.clone()]).unwrap();
     insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
@@ -306,7 +305,7 @@ fn a_snapshot_of_another_store_another_time_or_other_parameters_is_not_taken() {
     assert!(is_noted(&engine, "another store"));
     assert_eq!(linked_at_once(&engine), []);
 
-    // The folder as it was before, with a snapshot from later.
+    // The folder in its earlier state, with a later snapshot.
     let earlier = copy_of(before.path());
     let engine = before.open();
     insert(&engine, &clustered(50, DIMENSION as usize)).unwrap();
@@ -326,7 +325,7 @@ fn a_snapshot_of_another_store_another_time_or_other_parameters_is_not_taken() {
         !linked_at_once(&engine).is_empty(),
         "the one before stands in"
     );
-    // From here on the two have other points under the same sequence numbers.
+    // From here on the two folders have different points under the same sequences.
     insert(&engine, &clustered(80, DIMENSION as usize)).unwrap();
     engine.close().unwrap();
     for path in snapshots(earlier.path()) {

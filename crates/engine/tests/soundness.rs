@@ -1,9 +1,9 @@
-//! Small runs through the unsafe code that miri can follow (`npm run test:miri`): slices that end
-//! where their allocation ends, so that a read past the end shows, and threads that read as plain
-//! memory what another thread wrote, so that a race shows.
+//! Small runs through the unsafe code, for miri (`npm run test:miri`). Slices end where their
+//! allocation ends, so that miri reports a read past the end. Threads read as plain memory what
+//! another thread wrote, so that miri reports a race.
 //!
-//! Mapped files are beyond miri: the engine as a whole runs under sanitizers, `npm run test:asan`
-//! and `npm run test:tsan`.
+//! Miri cannot map files: the engine as a whole runs under sanitizers, `npm run test:asan` and `npm
+//! run test:tsan`.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -31,7 +31,7 @@ use vectord_engine::{
     },
 };
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 fn noise(seed: u64) -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
         Some(
@@ -43,13 +43,13 @@ fn noise(seed: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(seed), next).map(|state| state.rotate_left(29))
 }
 
-/// Whole numbers from -7 to 7, in memory of exactly that length: sums of theirs are never rounded.
+/// Whole numbers from -7 to 7, in memory of exactly that length: their sums are never rounded.
 fn whole_numbers(length: usize, seed: u64) -> Box<[f32]> {
     let values = noise(seed).map(|word| (word % 15) as f32 - 7.0);
     values.take(length).collect()
 }
 
-/// Below, at and above each width that a kernel reads at once.
+/// Lengths below, at and above each width that a kernel reads at once.
 fn lengths() -> impl Iterator<Item = usize> {
     let longer = [31, 32, 33, 47, 63, 64, 65, 79, 95, 127, 128, 129];
     (0..=18).chain(longer)
@@ -82,7 +82,8 @@ fn kernels_read_all_of_their_slices_and_nothing_else() {
             let others = [2, 3, 4, 5].map(|seed| whole_numbers(length, seed));
             let b = others.each_ref().map(|other| &**other);
             for (number, (sum, scalar)) in sums(kernels).iter().zip(&scalar).enumerate() {
-                // Miri knows no comparison of 512 bits; the loads are those of the other kernels.
+                // Miri does not support comparisons of 512 bits; the loads are those of the other
+                // kernels.
                 if cfg!(miri) && level == Level::Avx512 && number == HAMMING {
                     continue;
                 }
@@ -142,7 +143,7 @@ fn codes_of_any_dimension_are_ranked_within_their_rows() {
     }
 }
 
-/// Vectors whose codes are stored one after the other, while others are linked and searched.
+/// Vectors whose codes are stored one after the other, while other points are linked and searched.
 struct Growing {
     vectors: Vec<Box<[f32]>>,
     codes: Codes,
@@ -163,8 +164,9 @@ impl Points for Growing {
     }
 }
 
-/// Codes are written as atomics and read as plain memory. That is no race as long as nobody learns
-/// of a slot before its code is written: the order that the index keeps, kept here.
+/// Codes are written as atomics and read as plain memory. That is no race as long as no thread
+/// learns of a slot before its code is written. The index guarantees this order, and so does this
+/// test.
 #[test]
 fn codes_are_read_by_walks_while_more_points_are_stored_and_linked() {
     const DIMENSION: usize = 32;

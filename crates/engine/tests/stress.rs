@@ -1,8 +1,8 @@
-//! Everything at once: threads that insert, delete, get and search on one engine, each checking
-//! what must hold whatever the others do. Made for the thread sanitizer (`npm run test:tsan`);
-//! without it, the checks alone have to notice.
+//! Everything at once: threads insert, delete, get and search on one engine, and each checks what
+//! must hold whatever the others do. Meant for the thread sanitizer (`npm run test:tsan`); without
+//! it, only these checks find errors.
 //!
-//! A run takes two seconds; `VECTORD_STRESS_SECONDS` asks for longer ones.
+//! A run takes two seconds; `VECTORD_STRESS_SECONDS` sets another duration.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -26,20 +26,20 @@ use vectord_engine::{
     layers::vectors::kernels,
 };
 
-/// Enough that walks go by codes.
+/// Enough for walks by codes.
 const DIMENSION: usize = 48;
 
 /// Points that are never deleted.
 const KEPT: usize = 300;
 
-/// Beyond it inserts wait for deletes, which then go on down to `LEAST_LIVING`: so many that
-/// graphs are replaced, and so few that the test stays fast.
+/// Above it, inserts wait for deletes, which then go on down to `LEAST_LIVING`. Large enough that
+/// rounds of reclaiming take place, small enough that the test stays fast.
 const MOST_LIVING: usize = 2_000;
 const LEAST_LIVING: usize = 100;
 
 const MOST_IN_BATCH: usize = 40;
 
-/// A breadth beyond any number of points: the answer is exact.
+/// A breadth above any number of points: the answer is exact.
 const EXACT: usize = 1_000_000;
 
 type Point = (PointId, Vec<f32>);
@@ -71,7 +71,7 @@ fn answer<T: Send + 'static>(request: impl FnOnce(Done<T>)) -> Result<T> {
     receiver.recv().unwrap()
 }
 
-/// Numbers that look random; each thread has its own.
+/// Pseudo-random numbers; each thread has its own.
 struct Noise(u64);
 
 impl Noise {
@@ -95,7 +95,7 @@ impl Noise {
     }
 }
 
-/// The content tells whose it is.
+/// The content of a point follows from its id.
 fn content_of(id: &PointId) -> Vec<u8> {
     id.repeat(1 + usize::from(id[15] % 7))
 }
@@ -119,7 +119,7 @@ fn insert(engine: &Engine, points: &[Point]) -> Result<()> {
     answer(|done| engine.insert(batch, done))
 }
 
-/// The stored point, if there is one, is the one that was inserted; says whether there is.
+/// Asserts that the stored point, if it exists, is the inserted one; returns whether it exists.
 fn check_stored(engine: &Engine, (id, vector): &Point) -> bool {
     let Some(point) = engine.get(id).unwrap() else {
         return false;
@@ -130,13 +130,13 @@ fn check_stored(engine: &Engine, (id, vector): &Point) -> bool {
     true
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Scene {
     engine: Engine,
     kept: Vec<Point>,
-    /// Acknowledged and not about to be deleted.
+    /// Acknowledged points that no thread is about to delete.
     living: Mutex<Vec<Point>>,
-    /// Deletes that are acknowledged.
+    /// Acknowledged deletes.
     gone: RwLock<Vec<PointId>>,
     done: AtomicBool,
 }
@@ -154,7 +154,7 @@ impl Scene {
         }
     }
 
-    /// Does it again and again until the time is over; says how often.
+    /// Repeats `act` until the time is over; returns how often.
     fn repeat(&self, seed: u64, mut act: impl FnMut(&mut Noise)) -> u64 {
         let mut noise = Noise(seed);
         let mut times = 0;
@@ -212,7 +212,7 @@ impl Scene {
             (!living.is_empty()).then(|| living[noise.below(living.len())].clone())
         };
         if let Some(point) = point {
-            // It may have been deleted since.
+            // It may have been deleted meanwhile.
             check_stored(&self.engine, &point);
         }
         assert!(check_stored(&self.engine, &self.kept[noise.below(KEPT)]));
@@ -252,7 +252,7 @@ impl Scene {
         let gone = self.gone.read().unwrap();
         assert!(!gone[..gone_before].iter().any(|id| ids.contains(id)));
         for hit in &hits {
-            // A hit may have been deleted since.
+            // A hit may have been deleted meanwhile.
             if let Some(point) = self.engine.get(&hit.id).unwrap() {
                 let expected = kernels::distance(metric, kept_vector, &point.vector);
                 assert!((hit.rank - expected).abs() <= 1e-9 * expected.max(1.0));

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::*;
 use crate::vectors::{kernels, measure::Measure, points::Points, quantize::Codes};
 
-/// Vectors in memory, a slot for each.
+/// Vectors in memory, one for each slot.
 struct Vectors {
     values: Vec<Vec<f32>>,
     inverse_norms: Vec<f32>,
@@ -48,7 +48,7 @@ impl Points for Vectors {
     }
 }
 
-/// Numbers from -1 to 1 that look random and are the same in every run.
+/// Pseudo-random numbers from -1 to 1, the same in every run.
 fn noise() -> impl FnMut() -> f32 {
     let mut state = 1_u64;
     move || {
@@ -81,7 +81,7 @@ fn build(metric: Metric, m: usize, points: &Vectors) -> Graph {
     graph
 }
 
-/// The slots a search for `query` returns.
+/// The slots that a search for `query` returns.
 fn found(graph: &Graph, points: &Vectors, query: &[f32], ef: usize) -> Vec<u32> {
     let mut scratch = Scratch::new();
     let measure = Measure::new(graph.metric(), query);
@@ -96,7 +96,7 @@ fn found(graph: &Graph, points: &Vectors, query: &[f32], ef: usize) -> Vec<u32> 
         .collect()
 }
 
-/// A search that asks for every point must return every point once.
+/// A search for every point must return every point once.
 fn assert_all_reachable(graph: &Graph, points: &Vectors) {
     assert_eq!(graph.len(), points.len());
     for slot in [0, points.len() / 2, points.len() - 1] {
@@ -224,7 +224,7 @@ fn rejected_points_are_walked_through_but_never_returned() {
     let mut scratch = Scratch::new();
     let query = points.vector(7);
     let measure = Measure::new(Metric::Euclidean, query);
-    // Everything near the query is rejected: the search has to cross it to find the rest.
+    // Every point near the query is rejected: the search must cross them to find the others.
     let mut order = found(&graph, &points, query, 3_000);
     let far = order.split_off(700);
     graph
@@ -330,7 +330,7 @@ fn building_again_gives_the_same_graph() {
     }
 }
 
-/// The mean share of the true 10 nearest that searches for every 50th point find.
+/// The mean share of the true 10 nearest in the results of searches for every 50th point.
 fn recall(graph: &Graph, points: &Vectors, ef: usize) -> f32 {
     let queries = (0..points.len()).step_by(50);
     let count = queries.len() * 10;
@@ -378,7 +378,7 @@ fn a_walk_by_codes_finds_what_a_walk_by_vectors_finds_with_the_ranks_of_vectors(
 
 #[test]
 fn points_that_codes_cannot_tell_apart_are_walked_by_their_vectors() {
-    // One value is so large that all others become the same byte.
+    // One value is so large that the codes of all others are equal.
     let mut vectors = random(3_000, 40);
     for vector in &mut vectors {
         vector[17] = 10_000.0;
@@ -388,7 +388,7 @@ fn points_that_codes_cannot_tell_apart_are_walked_by_their_vectors() {
     assert!(recall(&graph, &points, 100) > 0.95);
 }
 
-/// Three points with four copies each, among others, and the graph over them as bytes.
+/// The bytes of a saved graph over three points with four duplicates each, and others.
 fn saved_with_copies() -> (u32, Vec<u8>) {
     let mut vectors = random(60, 8);
     for copy in 0..12 {
@@ -412,8 +412,9 @@ fn load(slots: u32, bytes: &[u8]) -> std::io::Result<Graph> {
     Ok(graph)
 }
 
-/// A slot, 1 + the next of its kind, and 1 + the last or the first: how a graph is saved that has
-/// copies. Slot 0 is copied to 60, 63, 66 and 69, slot 1 to 61 and so on.
+/// A slot, 1 + the next duplicate in its chain, and 1 + the last or the first: the form in which
+/// duplicates are saved with a graph. The duplicates of slot 0 are 60, 63, 66 and 69, the first of
+/// slot 1 is 61, and so on.
 type Duplicate = [u32; 3];
 
 #[test]
@@ -459,7 +460,7 @@ fn a_saved_graph_whose_chains_of_copies_are_none_is_refused() {
 fn a_saved_point_that_rises_higher_than_its_rows_is_refused() {
     let (slots, bytes) = saved_with_copies();
     load(slots, &bytes).unwrap();
-    // The rows of a copy are not in the bytes.
+    // The bytes hold no rows of duplicates.
     let copy = 60;
     let mut changed = bytes.clone();
     changed[copy] += 1;

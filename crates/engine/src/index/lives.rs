@@ -143,9 +143,9 @@ mod tests {
     const DIMENSION: usize = 32;
     const SLOTS: u32 = 8;
 
-    /// A linking thread has no view: it asks whether there is a point at all. The code of a point
-    /// is written as atomics and read as plain memory: a thread that finds the point before it has
-    /// synchronized with the writer has miri see a race, or reads an old code.
+    /// A linking thread has no view: it asks only whether the slot has a point. The code of a point
+    /// is written as atomics and read as plain memory. If the thread finds the point before it has
+    /// synchronized with the writer, it reads an old code, and miri reports a race.
     fn check_filling(begin: fn(&Lives, u32)) {
         let lives = Lives::new();
         let codes = Codes::new(DIMENSION);

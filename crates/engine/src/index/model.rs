@@ -1,7 +1,7 @@
-//! The index under a model checker: writer, readers and linking threads run under thousands of
-//! schedules over a handful of points, so that slots are deleted, taken out, given back and filled
-//! again in the midst of everything else. What runs here are the production modules (epochs, arena,
-//! tables, graph, linking, reclaiming); only their atomics and locks are the checker's.
+//! The index under a model checker. Writer, readers and linking threads run under thousands of
+//! schedules over a few points, so that slots are deleted, reclaimed and used again during all
+//! other operations. The code is that of the production modules (epochs, arena, tables, graph,
+//! linking, reclaiming); only their atomics and locks are the checker's.
 
 use std::{
     collections::BTreeSet,
@@ -18,10 +18,10 @@ use crate::{
     store::{Location, Segments},
 };
 
-/// Schedules that each test tries, unless `VECTORD_MODEL_SCHEDULES` says otherwise.
+/// The schedules that each test tries, unless `VECTORD_MODEL_SCHEDULES` sets another number.
 const SCHEDULES: usize = 1_000;
 
-/// Of the records on disk, points 8 and above are copies of point 0.
+/// Of the records on disk, points 8 and above are duplicates of point 0.
 const RECORDS: u8 = 12;
 const FIRST_COPY: u8 = 8;
 
@@ -32,7 +32,7 @@ enum Step {
 }
 use Step::{Delete, Insert};
 
-/// The points that are there before the threads start, and what the writer does then.
+/// The points that exist before the threads start, and the writer's steps.
 struct Script {
     first: &'static [u8],
     steps: &'static [Step],
@@ -163,7 +163,8 @@ fn a_linking_thread_that_is_held_up_anywhere_links_what_is_there() {
             thread::yield_now();
         }
     };
-    // All comes and goes before slots are given back: then what there is to link to is leaving.
+    // All inserts and deletes come before slots are reclaimed, so that new points find only leaving
+    // points to link to.
     check_held_up_by(links, |index, script, scratch| {
         if index.arena.visible() == script.end() {
             index.reclaim(true, scratch);
@@ -184,8 +185,8 @@ fn check(script: &'static Script) {
     shuttle::check_pct(move || run(script), schedules() / 2, 3);
 }
 
-/// One thread does one thing, the other all the rest: held up at any step, the first then sees
-/// whole rounds of deleting, giving back and filling again go by.
+/// One thread does `work`, another all the rest. If the first is held up at any step, whole rounds
+/// of deleting, reclaiming and using slots again take place before it goes on.
 fn check_held_up(work: fn(&Index, &Script, &mut Scratch)) {
     check_held_up_by(work, |index, _, scratch| {
         link(index, scratch);
@@ -212,7 +213,7 @@ fn check_held_up_by(
             all_else.join().unwrap();
             check_end(&index, script);
         };
-        // It takes one switch to hold the one up, and more where it is to begin in the midst.
+        // One switch holds the first thread up; more are needed if it is to begin later.
         for switches in 1..=3 {
             shuttle::check_pct(one_and_the_rest, schedules(), switches + 1);
         }
@@ -276,7 +277,7 @@ fn spawn(
     thread::spawn(move || work(&index, &mut Scratch::new()))
 }
 
-/// Waits a while for a slot to use again: that is what is to be tried.
+/// Waits a while for a free slot, since the tests are about slots that are used again.
 fn await_slot(index: &Index, step: Step) {
     for _ in 0..30 {
         if matches!(step, Delete(_)) || index.arena.free_len() > 0 || index.dead() == 0 {
@@ -297,8 +298,8 @@ fn write(index: &Index, step: Step, sequence: u64) {
     index.publish(sequence);
 }
 
-/// A walk through the graph finds points of its view only, each once and with its own distance.
-/// Returns its view and what it found of it.
+/// Checks that a walk through the graph finds only points of its view, each once and with its own
+/// distance. Returns the view and the found points.
 fn walk(
     index: &Index,
     script: &Script,
@@ -322,7 +323,7 @@ fn walk(
     (there, found)
 }
 
-/// A search for everything.
+/// A search for every point.
 fn request(query: &[f32]) -> Request<'_> {
     Request {
         metric: Metric::Euclidean,
@@ -332,12 +333,12 @@ fn request(query: &[f32]) -> Request<'_> {
     }
 }
 
-/// Does what a linking thread does at a time.
+/// Does one turn of a linking thread.
 fn link(index: &Index, scratch: &mut Scratch) -> bool {
     linker::work(index, linker::Turn::Always, scratch)
 }
 
-/// A search that asks for everything answers with a view that was there while it ran.
+/// Checks that a search for every point returns a view that was visible while it ran.
 fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
     let before = index.arena.visible();
     let query = [value(query)];
@@ -349,7 +350,7 @@ fn scan(index: &Index, script: &Script, query: u8, scratch: &mut Scratch) {
     assert!(views.any(|view| view == found), "{found:?} was never all");
 }
 
-/// A point is looked up while it is there, and is not another's record.
+/// Checks that a look-up finds a point while it is visible, and never returns another's record.
 fn look_up(index: &Index, script: &Script, point: u8) {
     let before = index.arena.visible();
     let found = index.with_location(&id(point), |location| location);
@@ -361,7 +362,7 @@ fn look_up(index: &Index, script: &Script, point: u8) {
     assert!(views.any(|view| view.contains(&point) == found.is_some()));
 }
 
-/// When everything is done, the graph holds every point and slots have been used again.
+/// Checks the end of a run: the graph holds every point, and slots have been used again.
 fn check_end(index: &Index, script: &Script) {
     let scratch = &mut Scratch::new();
     while link(index, scratch) {}
@@ -377,7 +378,7 @@ fn check_end(index: &Index, script: &Script) {
         .expect("the graph failed");
     assert_eq!(linked.tail_len(index.arena.slots()), 0);
     linked.graph.assert_sound();
-    // The first of several copies may have to stay for the others.
+    // The first of several duplicates may have to stay because of the others.
     assert!(linked.graph.len() as usize <= there.len() + 2);
     assert!(index.dead() <= 2, "{} slots are dead", index.dead());
 }

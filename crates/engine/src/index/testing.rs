@@ -14,8 +14,8 @@ use crate::{
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 
-/// Vectors as records of one log, whose points are numbered from 1, and where each is. The folder
-/// goes at once; what is mapped of it stays.
+/// Writes vectors as records of a log, and returns the log and the place of each. Points are
+/// numbered from 1. The folder is removed at once; its mappings stay.
 pub fn records(vectors: &[Vec<f32>]) -> (Arc<Segments>, Vec<Location>) {
     records_with_contents(vectors, &[])
 }
@@ -47,7 +47,7 @@ pub fn id(number: usize) -> PointId {
     (number as u128).to_be_bytes()
 }
 
-/// An index over vectors, whose sequences are their numbers.
+/// An index over vectors. The sequence of a point is its number.
 pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
     index_with_contents(vectors, &[])
 }
@@ -63,7 +63,7 @@ pub fn index_with_contents(vectors: &[Vec<f32>], content: &[u8]) -> Arc<Index> {
     Arc::new(index)
 }
 
-/// An index over the values 0, 1, 2 and so on, which are in no graph yet, though one is wanted.
+/// An index over the values 0, 1, 2 and so on. A graph is wanted, but nothing is linked yet.
 pub fn line(points: u32) -> Arc<Index> {
     let vectors: Vec<Vec<f32>> = (0..points).map(|value| vec![value as f32]).collect();
     let index = index(&vectors);
@@ -71,7 +71,7 @@ pub fn line(points: u32) -> Arc<Index> {
     index
 }
 
-/// Does what there is for a linking thread to do.
+/// Does all work that waits for a linking thread.
 pub fn work_on(index: &Index) {
     let mut scratch = Scratch::new();
     while work(index, Turn::Always, &mut scratch) {}

@@ -1,4 +1,4 @@
-//! A data folder that has everything in it: files of the log, compacted ones, and two snapshots.
+//! A data folder with every kind of contents: segments, compacted ones, and two snapshots.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -22,20 +22,20 @@ pub const DIMENSION: u32 = 8;
 const SEGMENT_BYTES: u64 = 1 << 16;
 const POINTS: usize = 1_200;
 const LATER_POINTS: usize = 200;
-/// Points with the vector of another: graphs keep them apart.
+/// Points with the vector of another: duplicates, for graphs.
 const COPIES: usize = 30;
 
-/// After so long without writes, the last acknowledged record is proven.
+/// After this time without writes, the last acknowledged record is proven.
 const UNTIL_PROVEN: Duration = Duration::from_millis(300);
 
-/// A folder, and what was acknowledged in it.
+/// A folder, and the acknowledged writes in it.
 pub struct Aged {
     pub folder: tempfile::TempDir,
     pub model: Model,
     pub gone: Vec<PointId>,
 }
 
-/// How the process that had a folder open has ended.
+/// How the process that had opened a folder ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Closed,
@@ -62,7 +62,8 @@ impl Aged {
         begin_graph(&engine, Metric::Euclidean);
         let mut gone = Vec::new();
         for (index, point) in std::mem::take(&mut model).into_iter().enumerate() {
-            // Of the first half nearly all go, and its files are compacted; of the rest some.
+            // Of the first half nearly all points are deleted, and its segments are compacted; of
+            // the second half some.
             let goes = index % if index < POINTS / 2 { 8 } else { 5 } != 0;
             if goes == (index < POINTS / 2) {
                 assert!(delete(&engine, point.0));
@@ -107,13 +108,13 @@ impl Aged {
         }
     }
 
-    /// Every file that anything is read from, and what is in it.
+    /// Every file that anything is read from, and its content.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         files(self.folder.path())
     }
 }
 
-/// A folder in memory if the system has one.
+/// A folder in memory, if the system has one.
 pub fn new_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
@@ -138,12 +139,12 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             .all(|name| !path.ends_with(name))
     });
     paths.sort();
-    // In a folder that is in use, one may be gone by now.
+    // In a folder that is in use, a file may have been removed by now.
     let read = |path: PathBuf| fs::read(&path).ok().map(|bytes| (path, bytes));
     paths.into_iter().filter_map(read).collect()
 }
 
-/// The files of a folder that compaction has made.
+/// The segments of a folder that compaction wrote.
 pub fn compacted(folder: &Path) -> Vec<PathBuf> {
     const KIND_AT: usize = 68;
     let files = files(folder).into_iter();
@@ -153,7 +154,7 @@ pub fn compacted(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a file's name ends so.
+/// Whether a file has this extension.
 pub fn is(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }

@@ -1,4 +1,4 @@
-//! An engine driven like a list of points, for tests that compare it with one.
+//! An engine used like a list of points, for tests that compare it with one.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ pub fn open(path: &Path, dimension: u32) -> Engine {
     Engine::open(&options(path, Some(dimension))).unwrap()
 }
 
-/// Ids in the order in which they are asked for.
+/// Ids in the order in which they are requested.
 pub fn next_id() -> PointId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
@@ -81,14 +81,15 @@ pub fn delete(engine: &Engine, id: PointId) -> bool {
     receiver.recv().unwrap().unwrap()
 }
 
-/// Has the graph of a metric begun: a walk of the least breadth pays off first.
+/// Makes the engine begin the graph of a metric, by a search of the least breadth: a walk pays off
+/// for it first.
 pub fn begin_graph(engine: &Engine, metric: Metric) {
     let query = vec![0.5; engine.dimension() as usize];
     search(engine, metric, &query, 1, 1);
     wait_for_graphs(engine);
 }
 
-/// Searches in the way of a batch, which never declines.
+/// Searches as a batch does, which never declines.
 pub fn search(
     engine: &Engine,
     metric: Metric,
@@ -99,7 +100,7 @@ pub fn search(
     try_search(engine, metric, vector, limit, ef).unwrap()
 }
 
-/// The same, with the failure of a search.
+/// The same, but returns the error of a failed search.
 pub fn try_search(
     engine: &Engine,
     metric: Metric,

@@ -1,4 +1,4 @@
-//! A segment that compaction replaced stays until nobody can read it.
+//! Segments that compaction has replaced stay for as long as somebody may read them.
 
 use std::{
     thread,
@@ -14,10 +14,11 @@ use crate::{
 };
 
 const POINTS: u32 = 1_000;
-/// One in this number of points stays.
+/// One point in this number stays.
 const STAYS: u32 = 10;
 
-/// Upkeep that did not wait for readers would unmap a segment and remove its file in less time.
+/// Without waiting for readers, the engine would have unmapped a segment and removed its file in
+/// much less time.
 const LONG: Duration = Duration::from_millis(300);
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {
@@ -37,7 +38,8 @@ fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gon
     for number in (0..POINTS).filter(|number| number % STAYS != 0) {
         assert!(writing.delete(number).recv().unwrap()?);
     }
-    // A reader would hold back their slots, too, which compaction waits for.
+    // The slots of the deleted points must be reclaimed first: a reader would delay that, and
+    // compaction waits for it.
     let linker = Linker::start(index, 1)?;
     wait_until(|| {
         index.clear(&[1]);

@@ -10,16 +10,16 @@ use super::{
 
 struct Count {
     parts: usize,
-    /// What a part takes: a step is as much work as a turn is.
+    /// The steps of each part. A step is as much work as a turn.
     steps: usize,
-    /// Steps of each part.
+    /// The steps that each part has done.
     done: Vec<AtomicUsize>,
     name: char,
     /// The names of the jobs in the order of their steps.
     log: Arc<Mutex<String>>,
     begun: Arc<AtomicBool>,
     panics_at: Option<usize>,
-    /// Holds every part up while it is locked.
+    /// Blocks every part while it is locked.
     gate: Option<Arc<Mutex<()>>>,
     finished: Sender<(Vec<usize>, Result<()>)>,
 }
@@ -98,8 +98,8 @@ fn every_part_is_done_once_before_the_job_finishes() {
     }
 }
 
-/// The order in which one thread does the steps of jobs: the first is under way when the others
-/// come. Of each the name, the parts, and the steps of a part.
+/// The order in which one thread does the steps of jobs, each given by its name, parts, and steps
+/// of a part. The first job has begun when the others arrive.
 fn order_of(jobs: &[(char, usize, usize)]) -> String {
     let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
     let (sender, receiver) = channel();
@@ -256,7 +256,7 @@ fn an_abandoned_job_is_not_begun_and_one_under_way_stops_after_its_part() {
     outcome.unwrap();
     assert_eq!(counts, vec![1; 5]);
     assert_eq!(workers.jobs().0, 0);
-    // Jobs that have ended, and one that never was.
+    // Tickets of jobs that have ended, and one that was never given to a job.
     for ticket in [waiting, wanted, Ticket::of_number(u64::MAX)] {
         workers.abandon(ticket);
     }

@@ -1,4 +1,4 @@
-//! What the thread that writes answers when the disk fails or is full.
+//! The answers of the writer thread when the disk fails or is full.
 
 use std::{
     ops::Range,
@@ -80,7 +80,7 @@ impl Writing {
         answer
     }
 
-    /// Has what is enqueued meanwhile fall into one group.
+    /// Makes all writes that `enqueue` enqueues fall into one group.
     fn in_one_group<T>(&self, enqueue: impl FnOnce() -> T) -> T {
         let (begun, has_begun) = channel();
         let (go_on, goes_on) = channel::<()>();
@@ -99,7 +99,7 @@ impl Writing {
         })
     }
 
-    /// The points that readers see: by their ids, and by a search.
+    /// The points that readers find: by their ids, and by a search.
     fn visible(&self, numbers: Range<u32>) -> [Vec<[u8; 16]>; 2] {
         let ids = numbers.map(id);
         let by_id = ids.filter(|id| self.index.with_location(id, |_| ()).is_some());
@@ -118,7 +118,7 @@ impl Writing {
         [by_id.collect(), hits.iter().map(|hit| hit.id).collect()]
     }
 
-    /// Deletes points while space is being freed, until a delete has to wait.
+    /// Begins to free space, then deletes points until a delete has to wait.
     fn delete_until_one_waits(
         &self,
         numbers: &mut impl Iterator<Item = u32>,
@@ -130,7 +130,7 @@ impl Writing {
         loop {
             let number = numbers.next().unwrap();
             let answer = self.delete(number);
-            // Done after what was enqueued before.
+            // The closure runs once everything that was enqueued before is done.
             self.writer.run(|_| ()).unwrap();
             match answer.try_recv() {
                 Err(TryRecvError::Empty) => return (number, answer),
@@ -146,7 +146,7 @@ fn a_write_whose_commit_failed_is_not_answered_with_success_nor_is_any_later_one
         let folder = new_folder();
         let writing = Writing::start(folder.path());
         writing.insert(1).unwrap();
-        // The write itself, then its sync.
+        // The write itself fails, then its sync.
         writing.disk.fail_after(failing);
         let failed = writing.insert(2);
         assert!(matches!(failed, Err(Error::ReadOnly(_))), "{failed:?}");
@@ -168,7 +168,7 @@ fn a_write_for_which_no_file_can_be_opened_is_refused_and_the_next_one_succeeds(
     let writing = Writing::start(folder.path());
     writing.insert(0).unwrap();
     writing.disk.set_files_left(Some(0));
-    // Until the file that is written is full.
+    // Until the active segment is full.
     let (number, refused) = (1..1_000)
         .find_map(|number| Some((number, writing.insert(number).err()?)))
         .unwrap();
@@ -243,7 +243,7 @@ fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_a
 
     writing.disk.set_space(Some(0));
     let (number, answer) = writing.delete_until_one_waits(&mut numbers);
-    // Somebody else takes what there is.
+    // Another program takes the free space.
     writing.disk.set_space(Some(0));
     writing
         .writer

@@ -135,7 +135,7 @@ fn a_graph_is_begun_once_walking_would_pay() {
 fn a_breadth_of_all_points_is_scanned_and_exact() {
     let index = index(&vectors(3_000, 8));
     link_all(&index);
-    // One more is on its way, which no search sees yet.
+    // Another point is in flight, and no search sees it yet.
     index
         .insert(id(3_001), index.arena.location(0), 3_001)
         .unwrap();
@@ -150,7 +150,7 @@ fn a_breadth_of_all_points_is_scanned_and_exact() {
     }
 }
 
-/// An index in which all points near the middle are deleted, and none is reclaimed.
+/// An index in which all points near the middle are deleted and none is reclaimed.
 fn with_a_hole(vectors: &[Vec<f32>], deleted: usize) -> Arc<Index> {
     let index = index(vectors);
     link_all(&index);
@@ -258,7 +258,7 @@ fn a_walk_finds_a_point_that_its_graph_does_not_hold_yet() {
     let all = vectors(20_000, 16);
     let index = index(&all);
     link_all(&index);
-    // It is as near as the point whose vector it has, and came later.
+    // It is as near as the point whose vector it has, but was inserted later.
     let same = index.arena.location(7);
     index.insert(id(20_001), same, 20_001).unwrap();
     index.publish(20_001);
@@ -279,7 +279,7 @@ fn a_query_beyond_single_precision_is_ranked_in_double() {
     far[3] = 3e25;
     let search = view.prepare(request(&far, 10, 10));
     assert_eq!(search.plan(), Plan::Exact);
-    // A graph that could answer changes nothing.
+    // Searches stay exact even if a graph could answer.
     assert_eq!(search.by(Plan::Graph).plan(), Plan::Exact);
 }
 

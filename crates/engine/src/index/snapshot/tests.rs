@@ -79,7 +79,8 @@ fn a_start_that_cannot_read_a_snapshot_says_so_and_has_every_point() {
             Ok((opened, index, notes)) => {
                 assert_eq!(state(opened), expected, "{context}");
                 assert_eq!(index.live(), expected.len() as u64, "{context}");
-                // The graph of the last snapshot is whole; that of the one before has half of them.
+                // The graph of the last snapshot is complete; that of the one before has half of
+                // the points.
                 assert!(
                     has_all_linked(index) == notes.is_empty(),
                     "{context}: {notes:?}"

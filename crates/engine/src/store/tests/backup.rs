@@ -1,4 +1,5 @@
-//! A backup holds what was acknowledged before it, whatever goes on meanwhile, or is none.
+//! A backup holds every write that was acknowledged before it, whatever goes on meanwhile, or it is
+//! no backup.
 
 use std::{
     io::ErrorKind,
@@ -31,12 +32,12 @@ fn backup(io: &dyn Io, source: &Path, target: &Path) -> Result<BackupReport> {
     backup_on(io, source, target, &mut |_| {})
 }
 
-/// What a folder holds once it is opened.
+/// The contents of a folder, once it is opened.
 fn opened(folder: &Path) -> StoredPoints {
     state(&open(folder).unwrap())
 }
 
-/// A store that is written while a backup runs.
+/// A store that is written to while a backup runs.
 struct Writing {
     store: Store,
     groups: Vec<Vec<Step>>,
@@ -58,13 +59,13 @@ impl Writing {
         self.groups.push(group);
     }
 
-    /// Commits a group that needs a segment of its own.
+    /// Commits a group that needs a new segment.
     fn rotate(&mut self) {
         let number = self.groups.len() as u32;
         self.commit_group(vec![Step::Insert(number, vec![9; 9000])]);
     }
 
-    /// Deletes all points and has compaction replace all segments but the last.
+    /// Deletes all points and compacts, so that all segments but the last are replaced.
     fn replace_segments(&mut self) {
         let points = 0..self.groups.len() as u32;
         self.commit_group(points.map(Step::Delete).collect());
@@ -82,8 +83,7 @@ fn writing(folder: &Path, groups: usize) -> Arc<Mutex<Writing>> {
     Arc::new(Mutex::new(writing))
 }
 
-/// Whether a backup holds at least the first `least` groups, any number of the next ones, and
-/// nothing else.
+/// Whether a backup holds the first groups, at least `least` of them, and nothing of the others.
 fn holds(target: &Path, least: usize, writing: &Mutex<Writing>) -> bool {
     let groups = &writing.lock().unwrap().groups;
     let found = opened(target);
@@ -181,7 +181,7 @@ fn what_was_acknowledged_before_a_backup_is_in_it_though_commits_and_rotation_go
     }
 }
 
-/// A disk on which this happens before every call, with or without links.
+/// A disk that calls `act` before every call, with or without hard links.
 fn busy_with(linked: bool, mut act: impl FnMut() + Send + 'static) -> BusyDisk {
     let mut busy = BusyDisk::new(move |made| {
         act();
@@ -215,7 +215,7 @@ fn segments_that_compaction_removes_while_a_backup_is_made_are_in_it() {
         let writer = Arc::clone(&writing);
         let mut busy = BusyDisk::new(move |made| match made {
             Made::Link(_) if !linked => Err(ErrorKind::CrossesDevices.into()),
-            // All that goes into the backup is known by now.
+            // The backup has linked or opened all of its segments by now.
             Made::Create(_) => {
                 writer.lock().unwrap().replace_segments();
                 Ok(())
@@ -239,8 +239,8 @@ fn groups_that_are_written_behind_and_before_the_reader_are_no_damage() {
     let mut reads = 0;
     let mut busy = BusyDisk::new(move |made| {
         reads += usize::from(matches!(made, Made::ReadAt(_)));
-        // The header's page was read, and what was there behind it. One group begins where that
-        // was read, and another behind, which proves the first.
+        // The reader has read the page of the header and the bytes behind it. Now one group is
+        // written at the place that was just read, and another behind it, which proves the first.
         if reads == 3 {
             let mut writer = writer.lock().unwrap();
             for length in [1000, 10] {
@@ -280,7 +280,7 @@ fn a_segment_that_cannot_be_linked_is_copied() {
 }
 
 /// A disk on which compaction replaces all segments when the first of them is about to be linked,
-/// so many times.
+/// `times` times.
 fn replacing(writing: &Arc<Mutex<Writing>>, times: usize) -> BusyDisk {
     let writer = Arc::clone(writing);
     let mut left = times;
@@ -352,7 +352,7 @@ fn damage_in_the_active_segment_fails_a_backup_and_a_torn_tail_does_not() {
     let (source, target) = (written(End::Proven), new_folder());
     let path = log(source.path(), 2);
     let sound = files(source.path());
-    // Its checksum, which is another one each time.
+    // The checksum of the group, which differs in each run.
     overwrite(&path, 4096 + 64, &[!sound[&path][4096 + 64]]);
     let found = backup(&TestDisk::default(), source.path(), target.path());
     let Err(Error::Damaged {

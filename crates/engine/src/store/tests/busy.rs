@@ -1,4 +1,4 @@
-//! A disk for tests on which much goes on while something reads.
+//! A disk for tests on which things happen while something reads.
 
 use std::{
     io::{self, ErrorKind},
@@ -12,11 +12,11 @@ use crate::store::{
     log::mapping::Mapping,
 };
 
-/// The real disk, for one who reads: before each call something else happens, or the call fails.
+/// The real disk, for a reader. Before each call `before` runs, and may make the call fail.
 #[derive(Clone)]
 pub struct BusyDisk {
     before: Arc<Mutex<Before>>,
-    /// The most bytes that one call reads, so that something happens between.
+    /// The most bytes that one call reads, so that something can happen in between.
     pub piece: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Every damaged place of a folder is named, and nothing else.
+//! A check names every damaged place of a folder, and nothing else.
 
 use std::{
     io::{ErrorKind, Write as _},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What a check says of a folder.
+/// The result of a check of a folder.
 pub struct Told {
     report: Report,
     pub damages: Vec<Damage>,
@@ -96,7 +96,7 @@ fn a_folder_without_points_is_sound() {
     );
 }
 
-/// Whether a store that opens the folder serves every point that was stored.
+/// Whether a store opens the folder and serves every point that was stored.
 fn serves_all(folder: &Path) -> bool {
     let Ok(opened) = open(folder) else {
         return false;
@@ -135,7 +135,7 @@ fn no_flipped_bit_that_costs_something_goes_unnoticed() {
     }
 }
 
-/// Whether a folder can be opened, serves every point that lives, and has sound headers.
+/// Whether a folder can be opened, serves every live point, and has sound headers.
 fn is_sound_to_a_start_and_a_scrub(folder: &Path) -> bool {
     if !serves_all(folder) {
         return false;
@@ -177,7 +177,7 @@ fn a_start_with_its_scrub_a_check_and_a_backup_agree_about_each_flipped_bit() {
             restore(folder.path(), &sound);
         }
     }
-    // Of the points that were deleted: their vectors, and the content of one.
+    // Noted are the vectors of the deleted points, and the content of one of them.
     assert!(refused > 500 && noted > 20, "{refused} and {noted}");
 }
 
@@ -195,7 +195,7 @@ fn a_scrub_finds_each_header_that_is_damaged_while_its_folder_is_open() {
         found
     };
     assert_eq!(scrub(), Vec::<String>::new());
-    // Those of both files, of their groups and of all records, deletes included.
+    // The headers of both files, of their groups and of all records, deletes included.
     for number in [1, 2] {
         let path = log(folder.path(), number);
         let bytes = fs_err::read(&path).unwrap();
@@ -220,7 +220,7 @@ fn a_scrub_finds_each_header_that_is_damaged_while_its_folder_is_open() {
 fn what_is_left_of_a_deleted_point_is_damage_only_where_a_start_would_compare_it() {
     for (end, is_damage) in [(End::Closed, false), (End::Killed, true)] {
         let folder = written(end);
-        // The content of 6, in the segment that was being written.
+        // The content of point 6, in the segment that was active.
         let path = log(folder.path(), 2);
         let bytes = fs_err::read(&path).unwrap();
         let at = bytes.windows(40).position(|window| window == [6; 40]);
@@ -283,7 +283,7 @@ fn each_bad_record_and_each_lost_group_is_named_with_its_place() {
         "{}",
         told.damages[4]
     );
-    // All others were read: 80 points and a no-op, less those named.
+    // All other records were read: 80 points and a no-op, less the 7 named ones.
     assert_eq!((told.report.records, told.report.points), (81 - 7, 80 - 7));
 }
 
@@ -292,7 +292,7 @@ fn a_last_group_that_is_lost_is_damage_where_something_proves_it() {
     let (folder, at) = located();
     let last = at[79];
     let path = log(folder.path(), last.segment);
-    // Its checksum, which is another one each time.
+    // The checksum of the group, which differs in each run.
     let sound = fs_err::read(&path).unwrap()[last.offset() as usize];
     overwrite(&path, last.offset(), &[!sound]);
     let told = check(folder.path()).unwrap();
@@ -412,13 +412,13 @@ fn files_that_are_missing_cut_foreign_or_swapped_are_named_and_the_others_read()
 fn what_cannot_be_read_is_named_and_the_rest_of_the_segment_read() {
     let folder = new_folder();
     let mut opened = open(folder.path()).unwrap();
-    // A segment of its own, of several pages.
+    // The group needs a segment of its own, of several pages.
     let insert = |number| Step::Insert(number, vec![7; 3000]);
     commit(&mut opened.store, &(0..4).map(insert).collect::<Vec<_>>()).unwrap();
     opened.store.close().unwrap();
     let page = 3 * PAGE as u64;
     let disk = BusyDisk::new(move |made| match made {
-        // A read that reaches into the page from the one before fails as well.
+        // A read from the page before that reaches into this page fails as well.
         Made::ReadAt(offset) if (page - 319..page + PAGE as u64).contains(&offset) => {
             Err(ErrorKind::Other.into())
         }

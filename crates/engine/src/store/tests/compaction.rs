@@ -1,4 +1,4 @@
-//! Compaction frees space, loses no live point and restores no deleted one.
+//! Space becomes free, and compaction neither loses a point nor brings one back.
 
 use std::{collections::HashSet, ops::Range, path::Path, slice, sync::Arc};
 
@@ -16,13 +16,13 @@ use crate::{
     },
 };
 
-/// Compacts a stretch of segments, with nobody reading meanwhile.
+/// Compacts a stretch of segments, without concurrent readers.
 pub fn compact(store: &mut Store, stretch: Stretch) -> Result<()> {
     let points = live(store);
     compact_with(store, stretch, &points)
 }
 
-/// The same where it is known which points live.
+/// The same, with the list of live points.
 fn compact_with(store: &mut Store, stretch: Stretch, live: &[LivePoint]) -> Result<()> {
     let at: HashSet<([u8; 16], Location)> = live
         .iter()
@@ -46,7 +46,7 @@ fn compact_with(store: &mut Store, stretch: Stretch, live: &[LivePoint]) -> Resu
     }
 }
 
-/// Compacts whatever it pays to.
+/// Compacts every stretch that is worth it.
 pub fn compact_all(store: &mut Store) -> Result<usize> {
     let mut count = 0;
     loop {
@@ -61,7 +61,7 @@ pub fn compact_all(store: &mut Store) -> Result<usize> {
     }
 }
 
-/// Compacts as far as the space on a full disk allows.
+/// Compacts the stretches that there is space for on a full disk.
 pub fn compact_tightly(store: &mut Store) -> Result<()> {
     while let Some(stretch) = store.tight_stretch(&HashSet::new())? {
         compact(store, stretch)?;
@@ -83,7 +83,7 @@ fn insert(number: u32) -> Step {
 
 #[test]
 fn the_space_of_deleted_points_comes_back() {
-    // Where segments are as small as elsewhere here, half of each is its header.
+    // With the small segments of the other tests, half of each segment is its header.
     const BYTES: u64 = 1 << 16;
     let folder = new_folder();
     let options = OpenOptions {
@@ -98,7 +98,7 @@ fn the_space_of_deleted_points_comes_back() {
         for number in numbers.clone() {
             commit(store, &[insert(number)]).unwrap();
         }
-        // All but every tenth go.
+        // Nine of ten points are deleted.
         let gone = numbers.filter(|number| number % 10 != 0).map(Step::Delete);
         commit(store, &gone.collect::<Vec<_>>()).unwrap();
         compact_all(store).unwrap();
@@ -189,7 +189,7 @@ fn deleted_later() -> (tempfile::TempDir, Store, Location) {
     (folder, store, delete)
 }
 
-/// Has one segment compacted.
+/// Compacts one segment.
 fn compact_one(store: &mut Store, segment: u32, live: &[LivePoint]) -> Result<()> {
     let mut entries = store.manifest.segments.iter();
     let at = entries.position(|entry| entry.number == segment).unwrap();
@@ -199,7 +199,7 @@ fn compact_one(store: &mut Store, segment: u32, live: &[LivePoint]) -> Result<()
 
 #[test]
 fn a_damaged_delete_stays_as_long_as_it_is_needed_and_brings_no_point_back() {
-    // The header of the record, that of its group, and both.
+    // Damaged: the header of the record, that of its group, and both.
     for (is_lost, has_no_group) in [(true, false), (false, true), (true, true)] {
         let (folder, mut store, delete) = deleted_later();
         let before = state(&open(super::copy(folder.path()).path()).unwrap());
@@ -216,7 +216,7 @@ fn a_damaged_delete_stays_as_long_as_it_is_needed_and_brings_no_point_back() {
         let copied = compact_one(&mut store, delete.segment, &points);
         if is_lost {
             assert!(matches!(copied, Err(Error::Damaged { .. })), "{copied:?}");
-            // Once the points are gone for good, nobody needs it.
+            // Once the records of the deleted points are gone, the delete is not needed.
             let first = store.manifest.segments[0].number;
             compact_one(&mut store, first, &points).unwrap();
             compact_one(&mut store, delete.segment, &points).unwrap();
@@ -242,7 +242,8 @@ fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
     let flip = |at: u64| super::overwrite(&path, at, &[!sound[at as usize]]);
     let put_back = |at: u64| super::overwrite(&path, at, &[sound[at as usize]]);
 
-    // The headers of the record of a point that lives, and its content beside a damaged group.
+    // Damaged: the header of the record of a live point, then its vector and the header of its
+    // group.
     let record = point.location.offset();
     flip(record + 30);
     assert!(compact_one(&mut store, 1, &points).is_err());
@@ -253,7 +254,7 @@ fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
     put_back(u64::from(point.location.vector) * 64);
     assert!(path.exists());
 
-    // With the header of its group alone it is as good as new.
+    // If only the header of its group is damaged, the segment can be copied.
     compact_one(&mut store, 1, &points).unwrap();
     assert!(!path.exists());
     drop(store);
@@ -264,8 +265,8 @@ fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
 enum Move {
     Insert(u8),
     Delete(usize),
-    /// Compacts segments next to each other, whether it pays or not: from the first share of all
-    /// sealed segments to the second.
+    /// Compacts neighbouring segments, whether it pays or not: from the first share of all sealed
+    /// segments to the second.
     Compact(u8, u8),
     Reopen,
 }

@@ -1,5 +1,5 @@
-//! A full disk where every change needs space: a copy-on-write file system may lack space for the
-//! zeros over a refused group, for removing a file, and for a sync.
+//! A full disk on which every change needs space: on a copy-on-write file system, zeros over a
+//! refused group, removing a file and a sync can fail for lack of space too.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::{
     store::{OpenOptions, Opened, Store},
 };
 
-/// The states that a folder may have: with all acknowledged writes, and with or without the write
-/// whose error leaves this open.
+/// The states that a folder may have: the acknowledged writes, with or without a write whose error
+/// leaves this open.
 struct Allowed(Vec<StoredPoints>);
 
 impl Allowed {
@@ -31,7 +31,7 @@ fn fill(opened: &mut Opened) -> Allowed {
         match commit(&mut opened.store, &group) {
             Ok(_) => apply(&group, &mut acknowledged),
             Err(Error::StorageFull) => {}
-            // With the first inserts refused, deletes find an empty store.
+            // If the first inserts were refused, deletes find an empty store.
             Err(Error::InvalidArgument(_)) if acknowledged.is_empty() => {}
             Err(Error::ReadOnly(_)) => {
                 let mut with_last = acknowledged.clone();
@@ -77,7 +77,8 @@ fn where_undoing_finds_no_space_no_refused_write_comes_back_and_no_acknowledged_
             for loss in [Loss::Nothing, Loss::Some(from as u64)] {
                 let left = after_power_cut(&Files::new(), &disk.calls(), loss);
                 restore(folder.path(), &left);
-                // Without any space a start shows all or says what it lacks.
+                // Without any space, a start succeeds with all points, or says that space is
+                // missing.
                 let full = TestDisk::default();
                 full.want_space(0, Want::Always);
                 match open_on(Arc::new(full), folder.path()) {
@@ -118,7 +119,8 @@ fn a_group_that_is_refused_for_space_leaves_nothing_in_its_segment_or_writing_en
         let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
         commit(&mut opened.store, &large(1)).unwrap();
         let before = files(folder.path());
-        // A part of the group finds space. After `from` further calls, one change finds none.
+        // A part of the group finds space, and after `from` further calls a change of existing
+        // bytes does not.
         disk.set_space(Some(5000));
         disk.want_space(from, Want::Once);
         match commit(&mut opened.store, &large(2)) {
@@ -133,6 +135,7 @@ fn a_group_that_is_refused_for_space_leaves_nothing_in_its_segment_or_writing_en
             break;
         }
     }
-    // The part's own write and the last run; the zeros over it and their sync.
+    // Undone: when the part's own write fails, and in the last run. Ended: when the zeros over the
+    // part or their sync fail.
     assert!(undone >= 2 && ended >= 2, "{undone} undone, {ended} ended");
 }

@@ -1,10 +1,10 @@
 //! Power cuts and failing calls at every single I/O call.
 //!
-//! A case is a number of calls and what is lost of them: `cut 17, Some(530)`, as the message of one
-//! that fails names it. `VECTORD_POWER_CASE='cut 17, Some(530)' cargo test --lib power_cut` plays
-//! that one alone; the tests that do not have it fail. So does `VECTORD_FAILING_CALL=17` with a
-//! message that says `call 17`. The random ids and salts of the files differ from run to run, and
-//! what is lost does not depend on them.
+//! A case is a number of calls and a loss. The message of a failed case names it:
+//! `cut 17, Some(530)`. `VECTORD_POWER_CASE='cut 17, Some(530)' cargo test --lib power_cut` runs
+//! only that case; the tests that do not have it fail. In the same way, `VECTORD_FAILING_CALL=17`
+//! runs only the case of a message with `call 17`. The random ids and salts of the files differ
+//! from run to run, and the loss does not depend on them.
 
 use std::{env, ops::RangeInclusive, path::Path, sync::Arc};
 
@@ -44,8 +44,8 @@ pub fn run(folder: &Path) -> Run {
 }
 
 impl Run {
-    /// The states that may be found after a cut behind `calls` calls: everything acknowledged,
-    /// with the group under way whole or absent.
+    /// The states that may be found after a cut behind `calls` calls: everything acknowledged, and
+    /// the group in flight whole or absent.
     fn allowed(&self, calls: usize) -> [StoredPoints; 2] {
         let groups = workload();
         let acknowledged = self.acknowledged.iter().filter(|&&at| at <= calls).count();
@@ -57,10 +57,10 @@ impl Run {
     }
 }
 
-/// The losses that are tried for a power cut after each number of calls.
+/// The number of losses that are tried for a power cut behind each number of calls.
 const LOSSES: u64 = 8;
 
-/// The [chosen] cases of a test that cuts the power after each number of calls.
+/// The [chosen] cases of a test that cuts the power behind each of these numbers of calls.
 pub fn cases(cuts: RangeInclusive<usize>) -> Vec<(usize, Loss)> {
     let cases = cuts.flat_map(|cut| {
         let seeds = (0..LOSSES - 2).map(move |n| Loss::Some(cut as u64 * 31 + n));
@@ -70,12 +70,12 @@ pub fn cases(cuts: RangeInclusive<usize>) -> Vec<(usize, Loss)> {
     chosen(cases.collect())
 }
 
-/// Of some cases that of `VECTORD_POWER_CASE` alone if there is one.
+/// The case of `VECTORD_POWER_CASE`, if it is set, or all cases.
 pub fn chosen(cases: Vec<(usize, Loss)>) -> Vec<(usize, Loss)> {
     only(cases, env::var("VECTORD_POWER_CASE").ok().as_deref())
 }
 
-/// The case with this name, or all of them. A test that plays none would pass whatever is wrong.
+/// The case with this name, or all cases. A test without any case would always pass, so it fails.
 fn only(mut cases: Vec<(usize, Loss)>, name: Option<&str>) -> Vec<(usize, Loss)> {
     if let Some(name) = name {
         cases.retain(|&(cut, loss)| case_of(cut, loss) == name);
@@ -84,7 +84,7 @@ fn only(mut cases: Vec<(usize, Loss)>, name: Option<&str>) -> Vec<(usize, Loss)>
     cases
 }
 
-/// What messages call a case.
+/// The name of a case in messages.
 pub fn case_of(calls: usize, loss: Loss) -> String {
     format!("cut {calls}, {loss:?}")
 }
@@ -124,7 +124,8 @@ fn a_power_cut_at_any_call_keeps_what_was_acknowledged_and_halves_nothing() {
     }
 }
 
-/// A second power cut may hit the recovery from the first. What a finished recovery showed stays.
+/// A second power cut may hit the recovery from the first. The state that a finished recovery
+/// showed must stay.
 fn check_cuts_in_recovery(
     folder: &Path,
     (before, calls): (&Files, &[Call]),
@@ -190,8 +191,8 @@ fn what_is_shown_after_a_kill_stays_when_the_power_goes() {
     }
 }
 
-/// The killed process may have left names that only memory holds. What a recovery does because of
-/// them may reach the disk before they do.
+/// The killed process may have left names that exist only in memory. The changes that a recovery
+/// makes because of them may reach the disk before the names do.
 #[test]
 fn a_power_cut_inside_the_recovery_from_a_kill_keeps_what_was_acknowledged() {
     let folder = new_folder();
@@ -215,7 +216,7 @@ fn a_power_cut_inside_the_recovery_from_a_kill_keeps_what_was_acknowledged() {
     }
 }
 
-/// Recovers from what the page cache holds after these calls, and cuts the power then.
+/// Recovers from the contents of the page cache after these calls, then cuts the power.
 fn check_power_cut_after_recovery(folder: &Path, calls: &[Call], context: &str) {
     let disk = TestDisk::default();
     let mut opened = open_on(Arc::new(disk.clone()), folder).unwrap();
@@ -239,7 +240,7 @@ fn check_power_cut_after_recovery(folder: &Path, calls: &[Call], context: &str) 
 fn a_store_goes_on_after_a_power_cut() {
     let folder = new_folder();
     let run = run(folder.path());
-    // Points that were never there: an id is given out once.
+    // Points that were never stored before, since an id is assigned only once.
     let other = |step: &Step| match step {
         Step::Insert(number, content) => Step::Insert(number + 2000, content.clone()),
         Step::Delete(number) => Step::Delete(number + 2000),
@@ -262,7 +263,7 @@ fn a_store_goes_on_after_a_power_cut() {
     }
 }
 
-/// Commits the workload; an error comes with how many groups were acknowledged before it.
+/// Commits the workload. An error comes with the number of groups that were acknowledged before it.
 fn commit_until_failure(store: &mut Store) -> Result<(), (usize, Error)> {
     for (index, group) in workload().iter().enumerate() {
         commit(store, group).map_err(|error| (index, error))?;

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Three groups that fill one segment, two in the next.
+/// Three groups that fill one segment, and two in the next.
 pub fn groups() -> Vec<Vec<Step>> {
     let insert = |number: u32, length| Step::Insert(number, vec![number as u8; length]);
     vec![
@@ -59,8 +59,8 @@ pub fn log(folder: &Path, number: u32) -> PathBuf {
     segment::path(folder, number)
 }
 
-/// Opens a folder in which something was changed. True if it was refused. Otherwise every point
-/// is there and right or named as damaged, and what is gone is the tail that nothing proved.
+/// Opens a changed folder. Returns true if it was refused. Otherwise every point is there, and
+/// right or named as damaged; only the unproven tail may be missing.
 fn refused(folder: &Path, end: End, context: &str) -> bool {
     let before = files(folder);
     let opened = match open(folder) {
@@ -114,7 +114,7 @@ fn flip_bits(end: End) -> (usize, usize) {
             (used + 2 * BLOCK).min(bytes.len())
         };
         for at in 0..used {
-            // Every bit of what is dense; of long runs, a bit here and there.
+            // Every bit where bytes differ, and a bit here and there in long runs of equal bytes.
             let run = bytes[at.saturating_sub(8)..(at + 8).min(bytes.len())]
                 .iter()
                 .all(|&byte| byte == bytes[at]);
@@ -195,7 +195,7 @@ fn a_missing_emptied_or_truncated_file_is_refused() {
             let (offset, reason) = refuses(name, |folder| cut_file(&folder.join(name), length));
             assert_eq!(offset, length, "{reason}");
         }
-        // Emptied, and of the right size.
+        // Emptied, but with the right size.
         refuses(name, |folder| {
             fs_err::write(folder.join(name), vec![0; 8192]).unwrap();
         });
@@ -287,7 +287,7 @@ fn a_segment_from_another_course_of_the_same_store_is_refused() {
     commit(&mut opened.store, &groups()[0]).unwrap();
     opened.store.close().unwrap();
     let second = copy(first.path());
-    // From here on each has a second segment of its own, with the same records.
+    // From here on each folder has a second segment of its own, with the same records.
     for folder in [&first, &second] {
         let mut opened = open(folder.path()).unwrap();
         commit(&mut opened.store, &[Step::Insert(70, vec![7; 9000])]).unwrap();
@@ -328,7 +328,7 @@ fn a_segment_whose_creation_was_interrupted_is_removed_and_a_strange_file_is_not
     assert!(path.exists());
 }
 
-/// A store of one segment whose last group starts at the offset returned.
+/// A store of one segment whose last group starts at the returned offset.
 fn killed_with_last_group(contents: &[Vec<u8>]) -> (tempfile::TempDir, u64) {
     let folder = new_folder();
     let mut opened = open(folder.path()).unwrap();
@@ -359,7 +359,7 @@ fn a_torn_tail_is_cut_with_a_note_and_the_store_goes_on() {
         let path = log(folder.path(), 1);
         // The sector at `torn` never reached the disk.
         overwrite(&path, last + torn, &[0; 64]);
-        // To its end, whatever is written next: that may be shorter.
+        // Recovery cuts to the end of the file, however long the next write is: it may be shorter.
         let cut = copy(folder.path());
         let mut found = recovery::inspect(&Disk, cut.path()).unwrap();
         recovery::repair(&mut found, &Disk, cut.path()).unwrap();
@@ -440,15 +440,15 @@ fn the_bytes_of_a_group_inside_a_payload_prove_nothing() {
             from_other_segment.clone(),
             own[PAGE..PAGE + 320].to_vec(),
             forged_group(Salt([0; 16]), at),
-            // The start of the salt starts every group; the rest is in no byte of one.
+            // The start of the salt starts every group; no byte of a group holds the rest.
             forged_group(
                 Salt(std::array::from_fn(
                     |at| if at < 8 { salt.0[at] } else { 0 },
                 )),
                 at,
             ),
-            // The right salt and the wrong place: what a client gets by reading its own points
-            // back is less than this.
+            // The right salt and the wrong position: a client that reads its own points back learns
+            // less than this.
             forged_group(salt, at + 64),
             forged_group(salt, first),
         ]
@@ -483,7 +483,7 @@ fn the_bytes_of_a_group_inside_a_payload_prove_nothing() {
 
 #[test]
 fn a_group_with_the_right_salt_and_place_does_prove() {
-    // The counterpart of the test above: what it forges would count if it were written here.
+    // The counterpart of the test above: its forged group counts at this place of the log.
     let (folder, last) = killed_with_last_group(&[vec![1; 9], vec![2; 900]]);
     let path = log(folder.path(), 1);
     let page = fs_err::read(&path).unwrap();
@@ -496,11 +496,11 @@ fn a_group_with_the_right_salt_and_place_does_prove() {
     assert!(reason.contains(&format!("byte {}", last + 192)), "{reason}");
 }
 
-/// Makes a file that of version 2, with its right checksum.
+/// Changes a file's version to 2 and recomputes its checksum.
 pub(super) fn make_newer(path: &Path) {
     overwrite(path, 8, &[2]);
     let bytes = fs_err::read(path).unwrap();
-    // That of a segment is in its first page.
+    // The checksum of a segment is in its first page.
     let end = if path.ends_with("MANIFEST") {
         bytes.len()
     } else {

@@ -1,5 +1,5 @@
-//! A disk for tests: it remembers every call, so that a power cut can be played after any of them,
-//! and it can run full or fail at a chosen call.
+//! A disk for tests. It records every call, so that a power cut after any of them can be simulated,
+//! and it can become full or fail at a chosen call.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,11 +28,11 @@ pub enum Call {
     Link(PathBuf, PathBuf),
     Remove(PathBuf),
     SyncFolder(PathBuf),
-    /// A sync that failed: the system takes the pending writes for written, and they are not.
+    /// A sync that failed: the system regards the pending writes as written, but they are not.
     LostSync(PathBuf),
 }
 
-/// The real disk, watched. Syncs are remembered and not passed on, which saves minutes.
+/// The real disk, observed. Syncs are recorded and not passed on, which saves minutes.
 #[derive(Clone, Default)]
 pub struct TestDisk(Arc<Mutex<Watch>>);
 
@@ -41,47 +41,48 @@ struct Watch {
     calls: Vec<Call>,
     /// The number of calls, including those that change nothing.
     made: usize,
-    /// Which of these fails, if one shall.
+    /// The number of the call that is to fail, if any.
     failing_call: Option<usize>,
-    /// The one that did.
+    /// The call that failed.
     failed: Option<String>,
-    /// How many more files the process may open, if that is limited.
+    /// The number of files that the process may still open, if it is limited.
     files_left: Option<usize>,
-    /// Whether no file can have a second name.
+    /// Whether hard links are refused.
     is_without_links: bool,
-    /// How many bytes of new space are left, if that is limited.
+    /// The bytes of new space that are left, if they are limited.
     space: Option<u64>,
-    /// From which call on changes want space that is not there, and which of them do.
+    /// The call from which on changes find no space, and which of the changes.
     want: Option<(usize, Want)>,
-    /// How many did.
+    /// The number of changes that found no space for that reason.
     wanted: u64,
-    /// Up to where each file has been written: what lies before takes no new space.
+    /// The end of the written part of each file: bytes before it take no new space.
     written: HashMap<PathBuf, u64>,
-    /// What the next sync of content says when it is asked for, and what it waits for then.
+    /// The next sync of content sends to the first when it is requested, and then waits for the
+    /// second.
     gate: Option<(Sender<()>, Receiver<()>)>,
 }
 
 /// Which changes find no space, whatever they change.
 #[derive(Clone, Copy, Debug)]
 pub enum Want {
-    /// The first.
+    /// The first one.
     Once,
-    /// So many, one after the other.
+    /// The given number of them, one after the other.
     Some(u64),
     /// About half of them, chosen by this seed.
     Often(u64),
-    /// All.
+    /// All of them.
     Always,
 }
 
-/// A sync that takes as long as a test wants.
+/// A sync that lasts until the test lets it go on.
 pub struct HeldSync {
     asked: Receiver<()>,
     go_on: Sender<()>,
 }
 
 impl HeldSync {
-    /// Waits until it is asked for.
+    /// Waits until the sync is requested.
     pub fn is_asked(&self) {
         self.asked.recv().unwrap();
     }
@@ -100,23 +101,24 @@ impl TestDisk {
         self.0.lock().unwrap().calls.len()
     }
 
-    /// Lets this many calls pass, of whatever kind, and the next one fail.
+    /// Makes the call behind this number of further calls fail, of whatever kind it is.
     pub fn fail_after(&self, calls: usize) {
         let mut watch = self.0.lock().unwrap();
         watch.failing_call = Some(watch.made + calls);
     }
 
-    /// Lets all calls pass from now on; says whether the one that was to fail did not come.
+    /// Lets all calls succeed from now on. Returns whether the call that was to fail was not
+    /// reached.
     pub fn fail_no_more(&self) -> bool {
         self.0.lock().unwrap().failing_call.take().is_some()
     }
 
-    /// The call that has failed, if one has.
+    /// The call that has failed, if any.
     pub fn failed(&self) -> Option<String> {
         self.0.lock().unwrap().failed.clone()
     }
 
-    /// Has the next sync of the content of a file wait.
+    /// Makes the next sync of the content of a file wait.
     pub fn hold_next_sync(&self) -> HeldSync {
         let (ask, asked) = channel();
         let (go_on, goes_on) = channel();
@@ -127,13 +129,13 @@ impl TestDisk {
     fn wait_at_gate(&self) {
         let gate = self.0.lock().unwrap().gate.take();
         if let Some((ask, goes_on)) = gate {
-            // A test that has failed meanwhile waits for nothing, and nothing waits for it.
+            // If the test has failed meanwhile, neither side waits.
             let _ = ask.send(()).map(|()| goes_on.recv());
         }
     }
 
-    /// The number of files that can still be opened. Closing a file does not give one back: another
-    /// process takes it.
+    /// Sets how many more files the process may open. A file that it closes does not count back:
+    /// others take it.
     pub fn set_files_left(&self, files: Option<usize>) {
         self.0.lock().unwrap().files_left = files;
     }
@@ -151,7 +153,7 @@ impl TestDisk {
         Ok(())
     }
 
-    /// Makes changes fail for lack of space, after `after` further calls.
+    /// Makes changes find no space from now on, after `after` further calls.
     pub fn want_space(&self, after: usize, want: Want) {
         let mut watch = self.0.lock().unwrap();
         watch.want = Some((watch.made + after, want));
@@ -183,14 +185,14 @@ impl TestDisk {
         self.0.lock().unwrap().make(&(name, path))
     }
 
-    /// Has the space of a file for others.
+    /// Makes the space of a file available to others.
     fn give_back(&self, path: &Path) {
         let mut watch = self.0.lock().unwrap();
         let written = watch.written.remove(path).unwrap_or(0);
         watch.space = watch.space.map(|space| space + written);
     }
 
-    /// Has what was written behind a new end of a file for others.
+    /// Makes the space behind a new end of a file available to others.
     fn cut_off(&self, path: &Path, size: u64) {
         let mut watch = self.0.lock().unwrap();
         let written = watch.written.get(path).copied().unwrap_or(0);
@@ -199,10 +201,10 @@ impl TestDisk {
         watch.space = watch.space.map(|space| space + cut_off);
     }
 
-    /// How many of the bytes find space.
+    /// The number of the bytes that find space.
     fn free_bytes(&self, path: &Path, offset: u64, length: u64) -> io::Result<u64> {
         let mut watch = self.0.lock().unwrap();
-        // The rest of a block is there with its beginning.
+        // The rest of a block exists once its beginning is written.
         let before = watch.written.get(path).copied().unwrap_or(0);
         let before = before.next_multiple_of(BLOCK as u64);
         let old = before.saturating_sub(offset).min(length);
@@ -243,7 +245,7 @@ impl Watch {
         self.made += 1;
         if fails {
             self.failing_call = None;
-            // Not all the bytes of a write.
+            // The first characters of the call, not all the bytes of a write.
             self.failed = Some(format!("{call:?}").chars().take(120).collect());
             return Err(io::Error::other("the test lets this call fail"));
         }
@@ -272,7 +274,7 @@ impl Io for TestDisk {
             let bytes = Disk.read(path)?;
             let last = bytes.iter().rposition(|&byte| byte != 0);
             let used = match last {
-                // A reserve.
+                // A file of a reserve.
                 None => bytes.len() as u64,
                 Some(last) => (last as u64 + 1).next_multiple_of(4096),
             };
@@ -407,12 +409,12 @@ impl IoFile for TestFile {
     }
 }
 
-/// The part of the unsynced changes that a power cut loses.
+/// Which unsynced changes a power cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Everything.
     All,
-    /// Nothing: the process was killed, the machine went on.
+    /// Nothing: the process was killed, and the machine went on.
     Nothing,
     /// Any sectors of the files and any changes of names, chosen by this seed.
     Some(u64),
@@ -421,7 +423,7 @@ pub enum Loss {
 /// The files of a folder by their full path.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The files that are left when the power goes after the calls.
+/// The files that are left after a power cut behind these calls.
 pub fn after_power_cut(before: &Files, calls: &[Call], loss: Loss) -> Files {
     let mut cut = PowerCut::default();
     for (path, bytes) in before {

@@ -78,8 +78,8 @@ fn a_start_of_which_a_call_fails_is_refused_or_whole_and_the_next_one_has_everyt
     let folder = new_folder();
     let run = crash::run(folder.path());
     let mut cases = 0;
-    // What interruptions leave: torn tails, segments that no manifest names, a manifest without its
-    // name, a first insert that is not there whole.
+    // Leftovers of interruptions: torn tails, segments that no manifest names, a manifest without
+    // its name, a first insert that is not complete.
     let cuts = (0..=run.calls.len()).step_by(3);
     let left = cuts.map(|cut| match cut % 2 {
         0 => (cut, Loss::Nothing),
@@ -98,7 +98,7 @@ fn a_start_of_which_a_call_fails_is_refused_or_whole_and_the_next_one_has_everyt
             match &opened {
                 Err(error) => assert_told(error, &context),
                 Ok(opened) => {
-                    // Folders above that may not be synced were there before.
+                    // Folders above that cannot be synced existed before.
                     let own = format!("SyncFolder({:?})", folder.path());
                     let is_above = |call: String| call.starts_with("SyncFolder") && call != own;
                     let is_well = is_over || is_made_up_for(&disk);
@@ -118,18 +118,18 @@ fn a_start_of_which_a_call_fails_is_refused_or_whole_and_the_next_one_has_everyt
     assert!(is_replay || cases > 2_000, "{cases} cases");
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Default)]
 struct Progress {
     acknowledged: StoredPoints,
-    /// The same with the group whose commit has failed first.
+    /// The same with the first group whose commit failed.
     with_failed: Option<StoredPoints>,
     snapshots: u8,
     errors: Vec<Error>,
 }
 
 impl Progress {
-    /// Commits the workload, with all that goes on beside, whatever fails.
+    /// Commits the workload, with all upkeep in between, whatever fails.
     fn run(&mut self, store: &mut Store) {
         for (number, group) in workload().iter().enumerate() {
             self.commit(store, group);
@@ -157,7 +157,7 @@ impl Progress {
 
     fn snapshot(&mut self, store: &Store) {
         if store.last_sequence() == 0 {
-            // Nothing is in a graph.
+            // No point is in a graph.
             return;
         }
         let bytes = content(self.snapshots + 1);

@@ -1,4 +1,4 @@
-//! A process that can open no further file for a while.
+//! A process that cannot open any more files for a while.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     store::space::reserve::{Reserve, path_for_compaction, path_for_deletes},
 };
 
-/// Whether something was done; if not, it may be soon.
+/// Whether an operation succeeded; if not, a later attempt may succeed.
 fn is_done<T>(result: Result<T>) -> bool {
     match result {
         Ok(_) => true,
@@ -33,7 +33,7 @@ fn at_whichever_call_no_file_can_be_opened_one_write_is_refused_and_the_next_one
         commit(store, &insert(1, 100)).unwrap();
         apply(&insert(1, 100), &mut expected);
         disk.set_files_left(Some(files));
-        // The first finds its file open; those behind it need one of their own each.
+        // The first group needs no new file; each of the others does.
         let groups = [
             insert(2, 100),
             insert(3, 9_000),

@@ -1,5 +1,5 @@
-//! A copy of a folder, and the folder, that both went on: their segments have the same ids, and must
-//! not pass for each other's.
+//! A folder and a copy of it that both received further writes: their segments have the same ids,
+//! and a segment of one must not be accepted in the other.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::store::{io::Disk, log::manifest::Manifest, tools::backup::backup_on};
 
-/// Two stores with the same past; each continued with one of the two courses.
+/// Two stores with the same past, each with the further writes of one course.
 fn forks(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
     let first = new_folder();
     let mut opened = open(first.path()).unwrap();
@@ -29,7 +29,7 @@ fn forks(courses: [&[Vec<Step>]; 2]) -> [tempfile::TempDir; 2] {
     forks
 }
 
-/// Makes sure that a start, a check and a backup refuse the folder for its first segment.
+/// Asserts that a start, a check and a backup refuse the folder because of its first segment.
 fn is_refused(folder: &Path) {
     let before = files(folder);
     let (path, offset, reason) = damage(open(folder));
@@ -50,9 +50,9 @@ fn the_segment_that_a_twin_was_writing_is_refused() {
     let insert = |number: u32, length| vec![Step::Insert(number, vec![number as u8; length])];
     let own = [insert(2, 40), insert(3, 40)];
     let others: [&[Vec<Step>]; 4] = [
-        // Groups of the same sizes: they end where they should, with the same no-op.
+        // Groups of the same sizes: both logs end at the same place, with the same no-op.
         &[insert(4, 40), insert(5, 40)],
-        // One group differs, the others are the same.
+        // One group differs, the others are equal.
         &[insert(4, 40), insert(3, 40)],
         // No group ends where the manifest says.
         &[insert(4, 240), insert(5, 40)],
@@ -89,7 +89,7 @@ fn a_manifest_that_does_not_know_the_checksum_of_the_groups_is_taken() {
         assert_eq!(check(folder.path()).unwrap().damages, []);
         let opened = open(folder.path()).unwrap();
         let before = state(&opened);
-        // Of the segment that is written it is known from then on.
+        // From then on, the manifest has the checksum of the active segment.
         opened.store.close().unwrap();
         let manifest = Manifest::load(&Disk, folder.path()).unwrap().unwrap();
         let known: Vec<_> = manifest

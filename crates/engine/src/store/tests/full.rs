@@ -1,4 +1,4 @@
-//! A disk that runs full.
+//! A disk that becomes full.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
             match commit(&mut opened.store, &group) {
                 Ok(_) => apply(&group, &mut expected),
                 Err(Error::StorageFull) => refused.push(group),
-                // With the first inserts refused, deletes find an empty store.
+                // If the first inserts were refused, deletes find an empty store.
                 Err(Error::InvalidArgument(_)) if expected.is_empty() => {}
                 Err(other) => panic!("space {space}: {other}"),
             }
@@ -62,7 +62,7 @@ fn a_refused_group_leaves_no_byte_behind() {
         ..options(folder.path())
     };
     let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
-    // Large: nothing is written ahead.
+    // The group is large, so no zeros are written ahead of the next one.
     commit(&mut opened.store, &[Step::Insert(1, vec![1; 20_000])]).unwrap();
     let before = super::files(folder.path());
     for space in [0, 1, 64, 100, 200] {
@@ -82,7 +82,7 @@ fn small_groups_find_their_place_written() {
     commit(&mut opened.store, &insert(1)).unwrap();
     disk.set_space(Some(0));
     commit(&mut opened.store, &insert(2)).unwrap();
-    // The disk has no space for zeros ahead, but groups still fit.
+    // A disk without space for zeros ahead may have space for groups.
     drop(opened);
     let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
     commit(&mut opened.store, &insert(3)).unwrap();
@@ -120,7 +120,7 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
         ..options(folder.path())
     };
     let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
-    // A large group: nothing is written ahead.
+    // The group is large, so no zeros are written ahead of the next one.
     let points: Vec<Step> = (0..20)
         .map(|number| Step::Insert(number, vec![1; 1000]))
         .collect();
@@ -137,7 +137,7 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
         commit(&mut opened.store, &delete).unwrap();
         apply(&delete, &mut expected);
     }
-    // What deletes have left of the reserve is not for inserts.
+    // Inserts may not use the rest of the reserve for deletes.
     let small = [Step::Insert(101, vec![])];
     assert!(matches!(
         commit(&mut opened.store, &small),
@@ -145,7 +145,7 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
     ));
     let killed = super::copy(folder.path());
     assert_eq!(state(&open(killed.path()).unwrap()), expected);
-    // Nor is it after a start.
+    // They may not use it after a start either.
     drop(opened);
     let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
     assert!(matches!(
@@ -155,7 +155,7 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
     let delete = [Step::Delete(15)];
     commit(&mut opened.store, &delete).unwrap();
     apply(&delete, &mut expected);
-    // The reserve takes a little space.
+    // A little space is taken for the reserve.
     disk.set_space(Some(SEGMENT_BYTES));
     assert!(matches!(
         commit(&mut opened.store, &small),
@@ -190,7 +190,7 @@ fn where_no_insert_ever_found_room_a_start_that_is_cut_at_any_call_leaves_a_fold
     let folder = new_folder();
     let disk = TestDisk::default();
     let mut opened = open_on(Arc::new(disk.clone()), folder.path()).unwrap();
-    // Each finds space for a new segment, but none for its group.
+    // Each insert finds space for a new segment, but not for its group.
     for (length, space) in [(20_000, 8_000), (40_000, 6_000)] {
         disk.set_space(Some(space));
         let refused = commit(&mut opened.store, &[Step::Insert(1, vec![1; length])]);

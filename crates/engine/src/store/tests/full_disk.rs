@@ -15,9 +15,9 @@ use crate::{
     store::{OpenOptions, Opened, Store},
 };
 
-/// Groups that a store has acknowledged, and behind which call each.
+/// The groups that a store has acknowledged, and the number of calls before each acknowledgement.
 struct History {
-    /// Of each point.
+    /// The bytes of each point's content.
     content_bytes: usize,
     groups: Vec<Vec<Step>>,
     acknowledged: Vec<usize>,
@@ -46,7 +46,7 @@ impl History {
         Ok(())
     }
 
-    /// Inserts points until the disk is full; returns their number.
+    /// Inserts points until there is no space for more; returns their number.
     fn fill(&mut self, store: &mut Store, disk: &TestDisk, first: u32, batch: u32) -> Result<u32> {
         for at in (0..).step_by(batch as usize) {
             let numbers = first + at..first + at + batch;
@@ -60,7 +60,7 @@ impl History {
         unreachable!("some disk is full")
     }
 
-    /// Deletes `percent` of each hundred points one by one, with compaction in between.
+    /// Deletes `percent` of the points one by one, and compacts from time to time.
     fn delete(
         &mut self,
         store: &mut Store,
@@ -68,7 +68,7 @@ impl History {
         points: u32,
         percent: u32,
     ) -> Result<()> {
-        // A step that shares no divisor with 100 goes through all remainders.
+        // A factor without a common divisor with 100 reaches all remainders.
         let gone = (0..points).filter(|number| number * 37 % 100 < percent);
         for (count, number) in (1..).zip(gone) {
             self.commit(store, disk, vec![Step::Delete(number)])?;
@@ -92,7 +92,7 @@ fn open(disk: &TestDisk, folder: &Path, segment_bytes: u64) -> Result<Opened> {
     Store::open_on(Arc::new(disk.clone()), &options)
 }
 
-/// Fills a disk, deletes points, and must then find space for others; twice.
+/// Fills a disk, deletes, and must find space for others again; twice.
 fn expect_space(disk_bytes: u64, segment_bytes: u64, percent: u32) {
     let folder = new_folder();
     let disk = TestDisk::default();
@@ -110,7 +110,7 @@ fn expect_space(disk_bytes: u64, segment_bytes: u64, percent: u32) {
     drop(opened);
     let mut opened = open(&disk, folder.path(), segment_bytes).unwrap();
     assert_eq!(state(&opened), history.state());
-    // All that is left goes.
+    // All remaining points are deleted.
     let store = &mut opened.store;
     let numbers = 0..count + more;
     let is_there = |number: &u32| history.state().contains_key(&super::id(*number));
@@ -150,7 +150,7 @@ fn deletes_go_on_where_too_little_of_any_segment_goes_to_be_worth_a_copy_otherwi
     let mut history = History::new(20);
     let store = &mut opened.store;
     let count = history.fill(store, &disk, 0, 50).unwrap();
-    // One in ten, everywhere, and more than the reserve for deletes holds.
+    // One in ten, spread evenly, and more than fit into the reserve for deletes.
     let gone = (0..count).step_by(10);
     assert!(gone.len() as u64 * 64 > SEGMENT);
     for (at, number) in gone.enumerate() {
@@ -169,7 +169,7 @@ fn deletes_go_on_where_too_little_of_any_segment_goes_to_be_worth_a_copy_otherwi
 const DISK_BYTES: u64 = 200 << 10;
 const SEGMENT_BYTES: u64 = 16 << 10;
 
-/// What happens from the first delete on.
+/// The operations from the first delete on.
 fn free_space(history: &mut History, store: &mut Store, disk: &TestDisk, count: u32) -> Result<()> {
     history.delete(store, disk, count, 38)?;
     compact_tightly(store)?;
@@ -273,7 +273,7 @@ fn inserts_leave_what_compaction_has_just_made() {
     let stretch = store.tight_stretch(&HashSet::new()).unwrap();
     assert!(stretch.is_some());
     let insert = |number: u32| [Step::Insert(number, vec![])];
-    // There is space: the reserve is kept.
+    // There is space, but it goes to the reserves.
     disk.set_space(Some(DISK_BYTES));
     assert!(matches!(
         commit(store, &insert(5_000)),

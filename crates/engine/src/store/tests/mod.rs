@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// A point as a test remembers it: vector bits, content type, content.
+/// A point as a test keeps it: vector bits, content type, content.
 pub(crate) type Point = (Vec<u32>, u8, Vec<u8>);
 /// The live points by id.
 pub(crate) type StoredPoints = BTreeMap<[u8; 16], Point>;
@@ -79,7 +79,7 @@ pub(crate) enum Step {
     Delete(u32),
 }
 
-/// Distinct finite values, with the ones that a careless copy would change.
+/// Distinct finite values, and those that a careless copy would change.
 fn vector(number: u32) -> [f32; DIMENSION] {
     [number as f32 * 0.1, -0.0, f32::from_bits(number + 1)]
 }
@@ -123,7 +123,7 @@ pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Loc
     store.commit(&writes)
 }
 
-/// A delete of a point that was never there.
+/// A delete of a point that was never stored.
 fn delete_of_nothing(id: [u8; 16]) -> Write<'static> {
     Write::Delete {
         id,
@@ -136,15 +136,15 @@ fn delete_of_nothing(id: [u8; 16]) -> Write<'static> {
     }
 }
 
-/// The live points, as the files tell.
+/// The live points according to the files.
 fn live(store: &Store) -> Vec<LivePoint> {
     let found = recovery::inspect(&Disk, &store.folder).unwrap();
     found.replay.into_points().0
 }
 
-/// Groups of every mix that fill several segments: single inserts, batches, deletes, both at once,
-/// an id inserted again, a group larger than a segment, empty contents, segments of which little
-/// is left.
+/// Groups of every mix that fill several segments: single inserts, batches, deletes, both together,
+/// an id that is inserted again, a group larger than a segment, empty contents, segments with
+/// little left in them.
 fn workload() -> Vec<Vec<Step>> {
     let insert = |number: u32| Step::Insert(number, vec![number as u8; number as usize % 90]);
     let mut groups = vec![vec![insert(0)], vec![insert(1), insert(2), insert(3)]];
@@ -191,7 +191,7 @@ fn point(number: u32, content: &[u8]) -> Point {
     (vector, (number % 2) as u8, content.to_vec())
 }
 
-/// Everything that an opened store says it holds, each point read back and verified.
+/// The contents of an opened store, each point read back and verified.
 pub(crate) fn state(opened: &Opened) -> StoredPoints {
     let segments = opened.store.segments();
     assert!(opened.points.is_sorted_by(|a, b| a.sequence < b.sequence));
@@ -209,7 +209,7 @@ pub(crate) fn state(opened: &Opened) -> StoredPoints {
     opened.points.iter().map(read).collect()
 }
 
-/// The files of a folder, the lock aside.
+/// The files of a folder, except for the lock.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fs_err::read_dir(folder)
         .unwrap()
@@ -219,8 +219,8 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// Makes the files of a folder these. Written in place: truncating a file and writing it again
-/// makes some file systems write to the disk each time.
+/// Gives a folder exactly these files. They are written in place: when a file is truncated and
+/// written again, some file systems write to the disk each time.
 pub(crate) fn restore(folder: &Path, wanted: &BTreeMap<PathBuf, Vec<u8>>) {
     for path in files(folder)
         .keys()
@@ -246,7 +246,7 @@ fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
     file.write_all_at(bytes, at).unwrap();
 }
 
-/// A copy of a folder as it is at this moment.
+/// A copy of a folder in its present state.
 fn copy(folder: &Path) -> tempfile::TempDir {
     let copy = new_folder();
     for (path, bytes) in files(folder) {

@@ -1,4 +1,4 @@
-//! What is in a data folder under names that it should not have, or that it should not be.
+//! Entries of a data folder with wrong names or of the wrong kind.
 
 use std::{
     ffi::CString,
@@ -29,16 +29,16 @@ fn refusal(opened: Result<Opened>) -> String {
     }
 }
 
-/// Something that is no file, under a path where there may be one.
+/// Creates something that is not a file, under a path where a file may be.
 type Make = fn(&Path);
 
-/// What it is called, and how it is made.
+/// The kinds of such entries, and the functions that create them.
 fn no_files() -> [(&'static str, Make); 4] {
     [
         ("folder", |path| fs_err::create_dir(path).unwrap()),
         ("FIFO", |path| {
             let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-            // A program that makes it would, while it starts, hold the locks of other tests, too.
+            // A program like mkfifo would, while it starts, inherit the locks of other tests.
             #[allow(unsafe_code, reason = "rustix has it on Linux alone")]
             // SAFETY: the path ends with a zero and outlives the call.
             let failed = unsafe { libc::mkfifo(path.as_ptr(), 0o600) };
@@ -171,7 +171,7 @@ fn a_manifest_larger_than_any_is_refused_before_it_is_read() {
     assert!(reason.contains("expected at most"), "{reason}");
 }
 
-/// A file with the name of a segment that no manifest names, of more bytes than any memory has.
+/// A file with the name of a segment that no manifest names, larger than any memory.
 fn huge(folder: &Path) -> PathBuf {
     let path = log(folder, 99);
     let file = fs_err::File::create(&path).unwrap();

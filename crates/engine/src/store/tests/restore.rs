@@ -84,7 +84,7 @@ fn two_restores_of_one_backup_are_two_stores_with_the_snapshots_of_both() {
         fs_err::copy(from, &to).unwrap();
         let opened = open(forks[0].path());
         match opened {
-            // A snapshot is of no use then.
+            // The snapshot is unusable then.
             Ok(opened) if name.ends_with(".snapshot") => {
                 assert!(opened.store.snapshots().read(&to).is_err());
             }
@@ -189,8 +189,8 @@ fn a_folder_that_is_used_is_refused() {
     );
 }
 
-/// Opens what a power cut has left, if a store does, and restores again where not. Both must lead
-/// to everything.
+/// Opens the leftovers of a power cut, if a store accepts them, and restores again if not. Both
+/// must lead to all points.
 fn check_left(left: &Files, backup: &Path, target: &Path, context: &str) -> TestDisk {
     let disk = TestDisk::default();
     restore(target, left);
@@ -198,7 +198,7 @@ fn check_left(left: &Files, backup: &Path, target: &Path, context: &str) -> Test
         assert_eq!(state(&open(target).unwrap()), expected(), "{context}");
         return disk;
     }
-    // Nothing was begun, or no store opens it.
+    // Nothing was begun, or no store opens the folder.
     let refused = open(target).err().map(|error| error.to_string());
     let begun = left.contains_key(&marker_path(target));
     assert_eq!(refused.is_some(), begun, "{context}: {refused:?}");
@@ -228,7 +228,7 @@ fn after_a_power_cut_at_any_call_a_restore_can_be_run_again_and_nothing_opens_wi
         assert!(cut < calls.len() || left.contains_key(&manifest::path(target.path())));
         let context = format!("cut {cut}, {loss:?}");
         let again = check_left(&left, backup.path(), target.path(), &context).calls();
-        // The power may go during the second run, too.
+        // The power may fail during the second run, too.
         for cut in (0..=again.len()).step_by(2) {
             let begun = left.contains_key(&marker_path(target.path()));
             let left = after_power_cut(&left, &again[..cut], Loss::Some(cut as u64));
@@ -261,8 +261,8 @@ fn a_failed_call_leaves_a_folder_that_no_store_opens_and_a_second_run_completes(
                 assert!(failing > 40, "{failing} calls");
                 return;
             }
-            // The names of the folders above are made durable where that can be; how much there is
-            // to read in all is told where it can be.
+            // Failures of two kinds of calls are tolerated: syncing the folders above, and asking
+            // for the total size of the source.
             continue;
         }
         let left = files(target.path());

@@ -1,4 +1,4 @@
-//! A restart shows exactly the committed points.
+//! Committed writes come back, and nothing else.
 
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
@@ -69,7 +69,7 @@ fn a_commit_says_where_each_record_is_and_readers_find_it_there() {
         (second.vector, second.content_type, second.content),
         (&b[..], 1, &b""[..])
     );
-    // What readers hold stays readable when the writer is gone.
+    // Records that readers hold stay readable when the writer is gone.
     drop(opened);
     assert_eq!(segments.read(locations[0]).unwrap().content, b"one");
     assert!(segments.read(locations[1]).is_err(), "a delete is no point");

@@ -19,7 +19,7 @@ use crate::{
 
 const SNAPSHOTS: u8 = 4;
 
-/// What is in the snapshot with this number: enough to be torn in many ways.
+/// The content of the snapshot with this number, large enough to be torn in many ways.
 pub fn content(number: u8) -> Vec<u8> {
     vec![number; 5_000]
 }
@@ -45,8 +45,8 @@ fn newest(store: &Store) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Opens the folder that a power cut after these calls leaves, and compares its newest snapshot
-/// with those finished by then.
+/// Opens the leftovers of a cut after these calls, and compares its newest snapshot with those that
+/// were finished by then.
 pub fn check(folder: &Path, left: &Files, finished: u8, context: &str) -> Opened {
     restore(folder, left);
     let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));

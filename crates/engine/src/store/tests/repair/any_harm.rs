@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One thing that happens to a folder.
+/// One kind of harm to the files of a folder.
 #[derive(Clone, Debug)]
 enum Harm {
     Flip(usize, usize),
@@ -66,7 +66,7 @@ proptest! {
         restore(folder.path(), &now);
         let place = Place::new();
         let context = format!("{harms:?}");
-        // A page and the header of the first group that are both lost take the segment along.
+        // If a segment's page and the header of its first group are both lost, the segment is lost.
         let readable: Files = now
             .iter()
             .filter(|(path, bytes)| has_headers(&truth.files[*path], bytes))
@@ -77,7 +77,7 @@ proptest! {
                 let found = state(&open(&place.target()).unwrap());
                 truth.compare(&readable, &found, &report, &context);
             }
-            // A version that rots together with something else is that of a later vectord.
+            // A version that rots together with something else looks like that of a later vectord.
             Err(error) if error.to_string().contains("has format version") => {}
             Err(error) => {
                 let is_lost = matches!(error, Error::Damaged { .. } | Error::InvalidArgument(_));
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Whether the page of a segment is as it was.
+/// Whether the page of a segment is unchanged.
 fn has_headers(before: &[u8], now: &[u8]) -> bool {
     now.len() >= PAGE && before[..PAGE] == now[..PAGE]
 }

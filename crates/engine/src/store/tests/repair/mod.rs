@@ -1,5 +1,5 @@
-//! A repair saves every point of which the record is what was written, brings back none of which the
-//! delete is, and never writes to what it reads.
+//! A repair saves every point whose record is intact, brings back no point whose delete is intact,
+//! and never writes to its source.
 
 mod any_harm;
 mod interrupted;
@@ -41,7 +41,7 @@ use crate::{
     },
 };
 
-/// A folder that holds the new one, with the list beside it.
+/// A folder for the repaired folder, and the list of losses beside it.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -62,7 +62,7 @@ fn run(io: &dyn Io, source: &Path, place: &Place) -> Result<RepairReport> {
     repair_on(io, source, &place.target(), &mut |_| {})
 }
 
-/// Repairs a folder, which must stay as it is, and opens what was made.
+/// Repairs a folder, which must not change, and opens the result.
 fn repaired(source: &Path, context: &str) -> (StoredPoints, RepairReport, String) {
     let place = Place::new();
     let before = files(source);
@@ -83,15 +83,15 @@ fn repaired(source: &Path, context: &str) -> (StoredPoints, RepairReport, String
 struct Written {
     header: RecordHeader,
     file: PathBuf,
-    /// Where its header, vector and payload are.
+    /// The places of its header, vector and payload.
     parts: [Range<usize>; 3],
 }
 
-/// What a sound folder holds.
+/// The contents of a sound folder.
 struct Truth {
     files: Files,
     live: StoredPoints,
-    /// What was ever stored under an id.
+    /// All points that were ever stored, by id.
     stored: BTreeMap<[u8; 16], Vec<Point>>,
     records: Vec<Written>,
 }
@@ -146,7 +146,7 @@ impl Truth {
         }
     }
 
-    /// Whether all bytes of a record are where they were.
+    /// Whether all bytes of a record are unchanged and in their place.
     fn is_intact(&self, record: &Written, now: &Files) -> bool {
         let (before, now) = (&self.files[&record.file], now.get(&record.file));
         now.is_some_and(|now| {
@@ -155,7 +155,7 @@ impl Truth {
         })
     }
 
-    /// Repairs the damaged folder and compares.
+    /// Repairs the damaged folder and compares the result.
     fn check(&self, folder: &Path, context: &str) -> RepairReport {
         let (found, report, _) = repaired(folder, context);
         self.compare(&files(folder), &found, &report, context);
@@ -213,7 +213,7 @@ impl Truth {
     }
 }
 
-/// Several segments, one of them compacted, with deletes in others than the inserts.
+/// Several segments, one of them compacted, with the deletes in other segments than the inserts.
 fn workload_folder() -> tempfile::TempDir {
     let folder = new_folder();
     let mut opened = open(folder.path()).unwrap();

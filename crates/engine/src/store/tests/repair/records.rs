@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Flips bits of each file: one of each byte, all eight where a file begins, and one here and there
-/// of long runs.
+/// Flips bits of each file: all eight of each byte at the start of a file, else one of each byte,
+/// and only some in long runs of equal bytes.
 fn flip_bits(folder: &Path, mut check: impl FnMut(&str)) -> usize {
     let sound = files(folder);
     let mut cases = 0;
@@ -52,7 +52,7 @@ fn whatever_bit_is_flipped_all_other_points_are_saved() {
                 return;
             }
             truth.compare(&now, &found, &report, context);
-            // One flip costs one record, and none where it is in a header of many.
+            // A flip costs at most one record, and none if it is in a header of many records.
             let lost = truth.live.len().saturating_sub(found.len());
             assert!(lost <= 1, "{context}: {lost} lost");
             losing += lost;
@@ -82,7 +82,7 @@ fn a_record_is_saved_without_the_headers_that_lead_to_it() {
     let sound = files(folder.path());
     let path = log(folder.path(), 1);
     let second = truth.records[40].parts[0].start - BLOCK;
-    // Headers of groups, the page of the segment, and both of a group and the page.
+    // The headers of groups, the page of the segment, and both a group's header and the page.
     let zeros = [0; PAGE];
     let cases: [&[(u64, usize)]; 5] = [
         &[(PAGE as u64, BLOCK)],
@@ -162,7 +162,7 @@ fn a_point_of_which_the_content_is_lost_is_named_by_its_id() {
     );
     let named = r#"{"id": "01000000-a5a5-a5a5-a5a5-a5a5a5a5a5a5", "sequence": 1, "#;
     assert!(losses.contains(named), "{losses}");
-    // Not where it was deleted anyway.
+    // A point that was deleted anyway is not listed.
     restore(folder.path(), &truth.files);
     overwrite(
         &truth.records[1].file,
@@ -199,10 +199,10 @@ fn an_older_record_of_an_id_does_not_come_back_where_the_newer_is_lost() {
             &[0x55; 2],
         );
     };
-    // The delete is lost: the newer record proves it.
+    // The delete is lost, but the newer record proves it.
     damage(1, 0);
     assert_eq!(repaired(folder.path(), "the delete").0, truth.live);
-    // The content of the newer one, too.
+    // The content of the newer one is lost, too.
     damage(2, 2);
     let (found, report, _) = repaired(folder.path(), "the delete and the newer");
     assert_eq!((found.len(), report.lost_points), (1, 1));

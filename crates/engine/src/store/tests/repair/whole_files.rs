@@ -81,7 +81,7 @@ fn an_older_manifest_costs_no_point() {
     }
 }
 
-/// As [`Truth::check`], for a folder in which no file but the manifest is another.
+/// As [`Truth::check`], for a folder in which only the manifest may have changed.
 fn truth_with_manifest(truth: &Truth, folder: &Path, context: &str) -> RepairReport {
     let (found, report, _) = repaired(folder, context);
     assert_eq!(found, truth.live, "{context}");
@@ -102,7 +102,7 @@ fn segments_that_were_swapped_or_copied_over_each_other_are_read_for_what_they_a
     fs_err::write(second, &truth.files[first]).unwrap();
     let (found, report, _) = repaired(folder.path(), "swapped");
     assert_eq!((found, report.lost_records), (truth.live.clone(), 0));
-    // The second copy, too, where the first is damaged.
+    // The second copy is read, too, if the first is damaged.
     restore(folder.path(), &truth.files);
     fs_err::write(folder.path().join("00000900.log"), &truth.files[first]).unwrap();
     overwrite(first, PAGE as u64 + 64 + 3, &[0xFF; 9]);
@@ -131,7 +131,7 @@ fn a_segment_of_another_store_or_of_a_copy_that_went_on_is_not_read() {
     for other in [&fork, &stranger] {
         fs_err::copy(log(other.path(), 1), log(first.path(), 1)).unwrap();
         let (found, report, _) = repaired(first.path(), "another's segment");
-        // Not what both have in common either: nothing tells it apart.
+        // The groups that both have in common are not read either: nothing distinguishes them.
         assert!(
             found
                 .iter()
@@ -141,7 +141,7 @@ fn a_segment_of_another_store_or_of_a_copy_that_went_on_is_not_read() {
         assert!(report.damages > 0 && report.lost_records > 0, "{report:?}");
         restore(first.path(), &truth.files);
     }
-    // Without a manifest the store is the one that most segments are of.
+    // Without a manifest, the store is the one to which most segments belong.
     fs_err::remove_file(manifest::path(first.path())).unwrap();
     fs_err::copy(log(stranger.path(), 1), log(first.path(), 900)).unwrap();
     assert_eq!(
@@ -179,7 +179,7 @@ fn what_compaction_left_out_stays_deleted_where_the_old_segments_are_there_too()
     }
     assert_eq!(repaired(folder.path(), "with rests").0, truth.live);
     fs_err::remove_file(manifest::path(folder.path())).unwrap();
-    // The deletes that compaction dropped are in no file that a repair may rely on.
+    // The repair may not rely on any file that holds the deletes that compaction dropped.
     assert_eq!(repaired(folder.path(), "without a manifest").0, truth.live);
 }
 
@@ -196,7 +196,8 @@ fn what_compaction_left_out_stays_deleted_where_no_delete_of_it_is_left() {
             _ => segments.push((segment, vec![number])),
         }
     }
-    // Both ends of each segment stay: what compaction makes of it tells all that lay between.
+    // The first and the last point of each segment stay, so that the compacted segment covers all
+    // sequences of the old one, including those of the deleted points between them.
     for (_, numbers) in &segments {
         for &number in &numbers[1..numbers.len() - 1] {
             commit(&mut opened.store, &[Step::Delete(number)]).unwrap();
