@@ -6,12 +6,12 @@ import { readConfig } from '../../dist/config.js';
 import { Decoder } from '../../dist/decode/decoder.js';
 import { startGrpc } from '../../dist/grpc/server.js';
 import { startHttp } from '../../dist/http/server.js';
-import { InflightBytes } from '../../dist/inflight.js';
+import { MemoryBudget } from '../../dist/admission/memory-budget.js';
 import { Keys } from '../../dist/keys.js';
 import { createLogger } from '../../dist/logger.js';
 import { ConnectionStats } from '../../dist/observe/connection-stats.js';
 import { Requests } from '../../dist/observe/requests.js';
-import { Pace } from '../../dist/pace.js';
+import { RequestScheduler } from '../../dist/admission/request-scheduler.js';
 import { formatPointId } from '../../dist/point-id.js';
 import { Strangers } from '../../dist/strangers.js';
 import { Service } from '../../dist/service.js';
@@ -48,12 +48,12 @@ function parts(dimension, protocol) {
     host: LOCALHOST,
     port: 0,
     maxConnections: config.maxConnections,
-    pace: new Pace(),
+    pace: new RequestScheduler(),
     strangers: new Strangers(),
     service: new Service(engine, rules),
     decoder: new Decoder(rules),
     keys,
-    inflight: new InflightBytes(config.maxInflightBytes),
+    inflight: new MemoryBudget(config.maxInflightBytes),
     connectionStats: new ConnectionStats(protocol, logger),
     requests: new Requests({
       protocol,

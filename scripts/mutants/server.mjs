@@ -141,24 +141,24 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'what a request took is not given back',
-    'src/inflight.ts',
+    'src/admission/memory-budget.ts',
     'this.inflight.release(this.#bytes);',
     '',
     HTTP_LIMITS,
   ),
   mutant(
     'what a request takes after its end is never given back',
-    'src/inflight.ts',
+    'src/admission/memory-budget.ts',
     'if (this.#hasEnded) return;',
     '',
-    ['src/inflight.test.ts'],
+    ['src/admission/memory-budget.test.ts'],
   ),
   mutant(
     'large requests take what is there for small ones',
-    'src/inflight.ts',
+    'src/admission/memory-budget.ts',
     '(isSmall ? this.maxBytes : this.#forLargeBytes)',
     '(isSmall ? this.maxBytes : this.maxBytes)',
-    ['src/inflight.test.ts'],
+    ['src/admission/memory-budget.test.ts'],
   ),
   mutant(
     'the one with a key for longest gives way',
@@ -213,10 +213,10 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'what arrives too slowly is never refused',
-    'src/stall.ts',
+    'src/admission/min-data-rate.ts',
     'if (bytes - bytesAtLook < LEAST_BYTES_PER_LOOK) fail();',
     'if (bytes < bytesAtLook) fail();',
-    ['src/stall.test.ts'],
+    ['src/admission/min-data-rate.test.ts'],
   ),
   mutant(
     'who goes on sending a refused body is never cut',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, status } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
-import { Reservation, type InflightBytes } from '../inflight.js';
+import { Reservation, type MemoryBudget } from '../admission/memory-budget.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { notesOn } from './call-notes.js';
 import { toStatus, type CallHooks, type CallStatus } from './seams.js';
@@ -35,7 +35,7 @@ export interface Allowance {
   /** What takes nothing of the budget. */
   readonly freeBytes: number;
   /** The budget of all calls of this kind. */
-  readonly inflight: InflightBytes;
+  readonly inflight: MemoryBudget;
   /** Whether answers take of it, too, until they have been read. */
   readonly countsAnswers: boolean;
 }

@@ -1,5 +1,5 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { MAX_HEADER_BYTES, MAX_RESETS_PER_S, type Connections } from './connections.js';
 import type { CallGate } from './gate.js';
 import { HTTP2_SETUP, type Http2Setup } from './seams.js';
@@ -31,7 +31,7 @@ export function channelOptions(
   maxRequestBytes: number,
   gate: CallGate,
   connections: Connections,
-  pace: Pace,
+  pace: RequestScheduler,
 ): ChannelOptions {
   const setup: Http2Setup = {
     maxHeaderBytes: MAX_HEADER_BYTES,

@@ -5,7 +5,7 @@ import type {
   ServerInterceptor,
 } from '@grpc/grpc-js';
 import { VectordError } from '../errors.js';
-import type { InflightBytes } from '../inflight.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { KeyHolder, Keys } from '../keys.js';
 import type { Requests } from '../observe/requests.js';
 import type { Rules } from '../rules.js';
@@ -20,7 +20,7 @@ const BEARER = /^bearer +(.*)$/i;
 export interface GateOptions {
   readonly rules: Rules;
   readonly keys: Keys;
-  readonly inflight: InflightBytes;
+  readonly inflight: MemoryBudget;
   readonly requests: Requests;
 }
 

@@ -4,9 +4,9 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { Decoder } from '../decode/decoder.js';
-import { InflightBytes } from '../inflight.js';
+import { MemoryBudget } from '../admission/memory-budget.js';
 import { Engine } from '../native.js';
-import { Pace } from '../pace.js';
+import { RequestScheduler } from '../admission/request-scheduler.js';
 import { Requests } from '../observe/requests.js';
 import { Service } from '../service.js';
 import { CallRecord, REQUEST_ID } from './call-record.js';
@@ -45,10 +45,10 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     nameOf: (code) => status[code] ?? code,
   });
   const method = 'vectordb.VectorDB/GetPoint';
-  const inflight = new InflightBytes(1_000);
+  const inflight = new MemoryBudget(1_000);
   const allowance = { maxBytes: 1_000, settings: '', freeBytes: 0, inflight, countsAnswers: true };
   const record = new CallRecord(requests.addOperation({ method }), allowance, requests);
-  const handlers = vectorDbHandlers(service, new Decoder(RULES), new Pace());
+  const handlers = vectorDbHandlers(service, new Decoder(RULES), new RequestScheduler());
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.

@@ -4,7 +4,7 @@ import type { Decoder } from '../decode/decoder.js';
 import type { Answer, JobName } from '../decode/jobs.js';
 import { VectordError } from '../errors.js';
 import { formatPointId } from '../point-id.js';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import type { OnRequestEnd } from '../request-end.js';
 import { pointNotFound, type Service } from '../service.js';
 import { noteOn } from './call-notes.js';
@@ -16,7 +16,11 @@ import { idListsAnswer, idsAnswer } from './large-ids.js';
 type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
-export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace): VectorDb {
+export function vectorDbHandlers(
+  service: Service,
+  decoder: Decoder,
+  pace: RequestScheduler,
+): VectorDb {
   const answering = answeringAt(pace);
   const read = <Name extends JobName>(
     name: Name,
@@ -58,7 +62,7 @@ export function vectorDbHandlers(service: Service, decoder: Decoder, pace: Pace)
  * A method that waits for its turn and answers failures; a plain function, because a middleware
  * costs 9 % of a call.
  */
-function answeringAt(pace: Pace) {
+function answeringAt(pace: RequestScheduler) {
   return <Request extends object, Response>(
       answer: (request: Request, context: CallContext) => Promise<Response>,
     ) =>

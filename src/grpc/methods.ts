@@ -1,6 +1,6 @@
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import { InflightBytes } from '../inflight.js';
+import { MemoryBudget } from '../admission/memory-budget.js';
 import type { Role } from '../keys.js';
 import type { Operation, Requests } from '../observe/requests.js';
 import type { Rules } from '../rules.js';
@@ -34,7 +34,7 @@ export interface Method {
 
 export interface MethodsOptions {
   readonly rules: Rules;
-  readonly inflight: InflightBytes;
+  readonly inflight: MemoryBudget;
   readonly requests: Requests;
 }
 
@@ -58,7 +58,7 @@ export function grpcMethods({
     maxBytes: MAX_OPEN_CALL_BYTES,
     settings: '',
     freeBytes: FREE_OPEN_CALL_BYTES,
-    inflight: new InflightBytes(MAX_OPEN_BYTES),
+    inflight: new MemoryBudget(MAX_OPEN_BYTES),
     countsAnswers: true,
   };
   const naming = { maxBytes: MAX_ID_MESSAGE_BYTES, settings: '' };

@@ -3,7 +3,7 @@ import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-refl
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { rewriteReflectionRequest } from './codec/rewrite-reflection.js';
 
 const { serverReflectionInfo } = ServerReflectionService;
@@ -33,7 +33,9 @@ const { serverReflectionInfo: answers } = ServerReflection(descriptorSet, [
 ]);
 
 /** Tells tools such as grpcurl which services and messages there are; each request in its turn. */
-export function reflection(pace: Pace): ServiceImplementation<typeof ServerReflectionV1> {
+export function reflection(
+  pace: RequestScheduler,
+): ServiceImplementation<typeof ServerReflectionV1> {
   return {
     serverReflectionInfo: (requests, context) =>
       answers(

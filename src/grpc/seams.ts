@@ -7,8 +7,8 @@ import {
 } from '@grpc/grpc-js';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
 import { VectordError, invalid } from '../errors.js';
-import { joinSmall } from '../join-small.js';
-import type { Pace } from '../pace.js';
+import { joinSmall } from '../admission/join-small.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { connectionOf, type CallKind, type Connection } from './connections.js';
 import { decompress, isCompression } from './decompress.js';
 
@@ -86,7 +86,7 @@ export interface Http2Setup {
   /** Calls that a client may reset in each second, where node lets nghttp2 be told. */
   readonly maxResetsPerS: number;
   /** Says when a call may begin. */
-  readonly pace: Pace;
+  readonly pace: RequestScheduler;
   /** Whether an authorization header says a key of the service. */
   knows(authorization: string): boolean;
   /** What to answer to a call of this path that is one too many. */
@@ -308,7 +308,7 @@ interface CountedStream extends ServerHttp2Stream {
   [COUNTED_BY]?: Connection | undefined;
   [KIND]?: CallKind;
   [ARRIVED_AT_MS]?: number;
-  [PACE]?: Pace | undefined;
+  [PACE]?: RequestScheduler | undefined;
 }
 
 /** When a call arrived that had to wait for its turn. */

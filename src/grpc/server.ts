@@ -4,10 +4,10 @@ import { createServer, type Server } from 'nice-grpc';
 import type { Clock } from '../clock.js';
 import type { Decoder } from '../decode/decoder.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
-import type { InflightBytes } from '../inflight.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../keys.js';
 import type { ObservedInterface } from '../observe/metrics.js';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import type { Service } from '../service.js';
 import type { Strangers } from '../strangers.js';
 import { makeCallContextsLazy } from './call-context.js';
@@ -29,8 +29,8 @@ export interface GrpcOptions extends ObservedInterface {
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
-  readonly pace: Pace;
-  readonly inflight: InflightBytes;
+  readonly pace: RequestScheduler;
+  readonly inflight: MemoryBudget;
   readonly clock: Clock;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;

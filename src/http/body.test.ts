@@ -16,9 +16,9 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { InflightBytes } from '../inflight.js';
+import { MemoryBudget } from '../admission/memory-budget.js';
 import { Requests } from '../observe/requests.js';
-import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../stall.js';
+import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
 import { answerAndNote } from './answer-and-note.js';
 import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
@@ -37,7 +37,7 @@ const LIMITS = {
 };
 
 let clock: ManualClock;
-let inflight: InflightBytes;
+let inflight: MemoryBudget;
 let server: Server;
 /** Requests whose bodies are being read, or were. */
 let reading = 0;
@@ -47,7 +47,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   reading = 0;
   // All of it is there for large requests.
-  inflight = new InflightBytes(LIMITS.maxInflightBytes, LIMITS.maxInflightBytes);
+  inflight = new MemoryBudget(LIMITS.maxInflightBytes, LIMITS.maxInflightBytes);
   const logger = pino({ level: 'silent' });
   const app = new Koa<RequestState>();
   app.on('error', () => {});

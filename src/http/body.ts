@@ -2,10 +2,10 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Clock } from '../clock.js';
 import { VectordError, invalid } from '../errors.js';
-import type { InflightBytes } from '../inflight.js';
-import { joinSmall } from '../join-small.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
+import { joinSmall } from '../admission/join-small.js';
 import type { Limits } from '../limits.js';
-import { whenStalled } from '../stall.js';
+import { whenStalled } from '../admission/min-data-rate.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';
 import { onRequestEnd } from './request-end.js';
@@ -26,7 +26,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 export async function readBody(
   ctx: Context,
   limits: Limits,
-  inflight: InflightBytes,
+  inflight: MemoryBudget,
   clock: Clock,
 ): Promise<Buffer> {
   const { req, res } = ctx;

@@ -1,5 +1,5 @@
 import type { RouterContext } from '@koa/router';
-import type { Reservation } from '../inflight.js';
+import type { Reservation } from '../admission/memory-budget.js';
 import type { Role } from '../keys.js';
 
 /** What the steps of one request hand on to each other. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.js';
 import type { Decoder } from '../decode/decoder.js';
-import type { InflightBytes } from '../inflight.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../keys.js';
 import type { Logger } from '../logger.js';
 import type { Metrics, ObservedInterface } from '../observe/metrics.js';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import type { Service } from '../service.js';
 import type { Strangers } from '../strangers.js';
 
@@ -19,8 +19,8 @@ export interface HttpOptions extends ObservedInterface {
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
-  readonly pace: Pace;
-  readonly inflight: InflightBytes;
+  readonly pace: RequestScheduler;
+  readonly inflight: MemoryBudget;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Pace } from '../pace.js';
+import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { onRequestEnd } from './request-end.js';
 
 /**
@@ -41,7 +41,7 @@ export class Turns {
 
   constructor(
     private readonly handle: Handle,
-    private readonly pace: Pace,
+    private readonly pace: RequestScheduler,
   ) {}
 
   /** From now on each connection is closed behind its next answer. */

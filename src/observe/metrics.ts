@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Decoder } from '../decode/decoder.js';
-import type { InflightBytes } from '../inflight.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import { similarityName } from '../model.js';
 import type { Engine, EngineMetrics, EngineStatus } from '../native.js';
 import type { Service } from '../service.js';
@@ -20,7 +20,7 @@ export interface Observed {
   readonly engine: Pick<Engine, 'status' | 'metrics'>;
   readonly service: Pick<Service, 'faults'>;
   readonly decoder: Pick<Decoder, 'waiting'>;
-  readonly inflight: InflightBytes;
+  readonly inflight: MemoryBudget;
   readonly interfaces: readonly ObservedInterface[];
   readonly maxConnections: number;
   readonly dataPath: string;

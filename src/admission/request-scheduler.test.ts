@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Pace } from './pace.js';
+import { RequestScheduler } from './request-scheduler.js';
 
 /** Keeps the loop from anything else, as requests do that are answered at once. */
 function work(forMs: number): void {
@@ -9,15 +9,15 @@ function work(forMs: number): void {
 }
 
 /** Has a loop that has worked for a while, and is at it still. */
-function busyPace(): Pace {
-  const pace = new Pace();
+function busyPace(): RequestScheduler {
+  const pace = new RequestScheduler();
   for (let request = 0; request < 20; request += 1) expect(pace.turn('a')).toBeUndefined();
   work(50);
   return pace;
 }
 
 test('requests begin at once while the loop has time for them', async () => {
-  const pace = new Pace();
+  const pace = new RequestScheduler();
   for (let request = 0; request < 100; request += 1) {
     expect(pace.turn('a')).toBeUndefined();
     await setImmediate();

@@ -30,7 +30,7 @@ interface Line {
  * wait the connection with the shortest line is next: who floods the service delays himself, and
  * who asks little hardly notices.
  */
-export class Pace {
+export class RequestScheduler {
   readonly #lines = new Map<unknown, Line>();
   #isUnderWay = false;
   #turnEndsAtMs = 0;

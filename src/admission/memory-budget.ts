@@ -1,4 +1,4 @@
-import { VectordError } from './errors.js';
+import { VectordError } from '../errors.js';
 
 /** A request that takes no more than this is small: a search, a point, their answers. */
 const SMALL_BYTES = 64 * 1024;
@@ -10,7 +10,7 @@ const SMALL_SHARE = 8;
  * many large requests at once are refused instead of exhausting the memory of the process. Large
  * ones, however many, leave a part of the budget to small ones.
  */
-export class InflightBytes {
+export class MemoryBudget {
   #usedBytes = 0;
   readonly #forLargeBytes: number;
 
@@ -59,7 +59,7 @@ export class Reservation {
   #bytes = 0;
   #hasEnded = false;
 
-  constructor(private readonly inflight: InflightBytes) {}
+  constructor(private readonly inflight: MemoryBudget) {}
 
   get bytes(): number {
     return this.#bytes;

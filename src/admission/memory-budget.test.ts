@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { InflightBytes, Reservation } from './inflight.js';
+import { MemoryBudget, Reservation } from './memory-budget.js';
 
 const KIB = 1024;
 
 test('large requests, however many, leave a part of the budget to small ones', () => {
-  const inflight = new InflightBytes(8_000 * KIB);
+  const inflight = new MemoryBudget(8_000 * KIB);
   const large = Array.from({ length: 7 }, () => new Reservation(inflight));
   for (const each of large) each.take(1_000 * KIB);
   expect(() => new Reservation(inflight).take(65 * KIB)).toThrow('MAX_INFLIGHT_BYTES');
@@ -24,7 +24,7 @@ test('large requests, however many, leave a part of the budget to small ones', (
 });
 
 test('one request of the greatest size always fits a budget that is no smaller', () => {
-  const inflight = new InflightBytes(1_000 * KIB, 1_000 * KIB);
+  const inflight = new MemoryBudget(1_000 * KIB, 1_000 * KIB);
   const largest = new Reservation(inflight);
   largest.take(1_000 * KIB);
   expect(() => inflight.check(1)).toThrow('MAX_INFLIGHT_BYTES');

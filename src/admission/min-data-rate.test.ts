@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { ManualClock } from '../test/support/manual-clock.js';
-import { LEAST_BYTES_PER_LOOK, LOOK_MS, whenStalled } from './stall.js';
+import { ManualClock } from '../../test/support/manual-clock.js';
+import { LEAST_BYTES_PER_LOOK, LOOK_MS, whenStalled } from './min-data-rate.js';
 
 test('what goes on arriving is left alone, and what does not is told of', async () => {
   let bytes = 1_000_000;
