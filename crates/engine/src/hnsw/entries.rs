@@ -1,10 +1,15 @@
-//! The entry points. A walk begins at the closest of them. They are the points with the highest
-//! layers.
+//! The entry points: the points with the highest layers. A walk begins at the closest of them.
 //!
-//! In the paper a walk begins at one point and goes down greedily through all layers. Since points
-//! link to near points, such a walk may not get from one cluster to another. A sample of all points
-//! has some in every cluster that is not small. Every walk ranks the same few points, which stay in
-//! the cache. That costs less than the steps through the layers that it replaces.
+//! In the paper of HNSW (Malkov and Yashunin, arXiv:1603.09320) a walk begins at one point and goes
+//! down greedily through all layers. Since points link to near points, such a walk may not get from
+//! one cluster to another. Layers are drawn at random, so that the points with the highest layers
+//! are a random sample of all points, and very likely include some of every cluster of more than a
+//! few per cent. Every walk ranks the same few points, whose vectors stay in the processor's cache.
+//! That costs less than the steps through the upper layers that it replaces.
+//!
+//! [`drawn`] gives each slot a fixed random number, from which its layer follows: the smaller the
+//! number, the higher the layer. "Drawn higher" means a smaller number. Because several points share
+//! a layer, the sample goes by the number, not by the layer.
 
 use std::sync::PoisonError;
 
@@ -17,7 +22,8 @@ use crate::sync::{
     },
 };
 
-/// The size of the sample. Few under the model, so that points replace each other.
+/// The size of the sample: 64 entry points, with the highest. Few under the model checker, so that
+/// points replace each other.
 const SAMPLE: usize = if cfg!(vectord_shuttle) { 2 } else { 63 };
 
 /// An entry point, and its highest layer.
@@ -28,6 +34,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// The layer plus one in the upper half, the slot in the lower one. 0 stands for no entry.
     fn pack(self) -> u64 {
         ((u64::from(self.level) + 1) << 32) | u64::from(self.slot)
     }
@@ -41,14 +48,16 @@ impl Entry {
     }
 }
 
-/// The entry points. From [`Entries::replace_leaving`] on, no leaving point is one of them.
+/// The entry points. After [`Entries::replace_leaving`] none of them is a point that leaves the
+/// graph, provided that no such point is offered any more.
 #[derive(Debug)]
 pub(super) struct Entries {
-    /// The highest point of the graph, packed; 0 in an empty graph.
+    /// The point with the highest layer of those that were offered, packed. 0 in an empty graph.
     highest: AtomicU64,
-    /// The sample: the points that were drawn highest, in no order, packed; 0 in a free place.
+    /// The points that were drawn highest of those that were offered, in no order, packed. 0 in a
+    /// free place.
     sample: [AtomicU64; SAMPLE],
-    /// The bound below which a point must be drawn to enter the sample.
+    /// Only a point with a smaller number enters the sample. `u64::MAX` while there is a free place.
     drawn_below: AtomicU64,
     /// Held while the sample changes.
     changing: Mutex<()>,
@@ -77,8 +86,8 @@ impl Entries {
         sample.filter_map(|place| Entry::unpack(place.load(Acquire)))
     }
 
-    /// Makes the first point of a graph its highest entry point. For any other point, returns the
-    /// highest.
+    /// Makes the first point of a graph its highest entry point and returns None. For any other
+    /// point, changes nothing and returns the highest.
     pub fn claim(&self, new: Entry) -> Option<Entry> {
         let claimed = self
             .highest
@@ -86,24 +95,25 @@ impl Entries {
         claimed.map_or_else(Entry::unpack, |_| None)
     }
 
-    /// Replaces the highest entry point by another or by none, if it is still `present`.
-    pub fn replace(&self, present: Entry, new: Option<Entry>) -> bool {
+    /// Replaces the highest entry point by another or by none, if that is still `current`. The sample stays as it is.
+    pub fn replace(&self, current: Entry, new: Option<Entry>) -> bool {
         let new = new.map_or(0, Entry::pack);
         self.highest
-            .compare_exchange(present.pack(), new, AcqRel, Acquire)
+            .compare_exchange(current.pack(), new, AcqRel, Acquire)
             .is_ok()
     }
 
-    /// Makes a linked point an entry point, if it is high enough.
+    /// Presents a point whose links are in place. It becomes the highest entry point if its layer is
+    /// higher, and enters the sample if it was drawn high enough.
     pub fn offer(&self, new: Entry) {
-        let mut present = self.highest.load(Acquire);
-        while Entry::unpack(present).is_none_or(|highest| highest.level < new.level) {
+        let mut current = self.highest.load(Acquire);
+        while Entry::unpack(current).is_none_or(|highest| highest.level < new.level) {
             match self
                 .highest
-                .compare_exchange_weak(present, new.pack(), AcqRel, Acquire)
+                .compare_exchange_weak(current, new.pack(), AcqRel, Acquire)
             {
                 Ok(_) => break,
-                Err(other) => present = other,
+                Err(other) => current = other,
             }
         }
         if drawn(new.slot) < self.drawn_below.load(Relaxed) {
@@ -112,7 +122,10 @@ impl Entries {
         }
     }
 
-    /// Replaces leaving entry points by points that stay.
+    /// Replaces the entry points that leave the graph by points that stay. `staying` gives all points
+    /// that stay, and none that leaves: it is gone through once for the highest entry point, and once
+    /// for the sample. A point that is offered meanwhile may be turned away in favour of one that
+    /// leaves. It is missed only if `staying` lacks it, and then walks begin elsewhere, no worse.
     pub fn replace_leaving(
         &self,
         is_leaving: impl Fn(u32) -> bool,
@@ -139,10 +152,10 @@ impl Entries {
         }
     }
 
-    /// Adds a point to the sample, if there is a free place or the point was drawn higher than
-    /// another.
+    /// Adds a point to the sample, unless it is in it, if there is a free place or the point was
+    /// drawn higher than another. The guard proves that the lock is held.
     fn take(&self, new: Entry, _changing: &MutexGuard<'_, ()>) {
-        let height = |place: &AtomicU64| {
+        let number = |place: &AtomicU64| {
             let entry = Entry::unpack(place.load(Relaxed));
             entry.map_or(u64::MAX, |entry| drawn(entry.slot))
         };
@@ -150,15 +163,15 @@ impl Entries {
         if drawn(new.slot) >= self.drawn_below.load(Relaxed) || self.sample.iter().any(is_in) {
             return;
         }
-        if let Some(lowest) = self.sample.iter().max_by_key(|place| height(place)) {
+        if let Some(lowest) = self.sample.iter().max_by_key(|place| number(place)) {
             lowest.store(new.pack(), Release);
         }
-        let lowest = self.sample.iter().map(height).max();
-        self.drawn_below.store(lowest.unwrap_or(u64::MAX), Relaxed);
+        let bound = self.sample.iter().map(number).max();
+        self.drawn_below.store(bound.unwrap_or(u64::MAX), Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        // No state behind the lock can be left half-changed by a panic.
+        // A panic of `staying` leaves the sample short, and the points offered next fill it.
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,6 +183,7 @@ mod tests {
 
     use super::*;
 
+    /// Layers as the graph draws them, roughly: each has a sixteenth of the points below it.
     fn entry(slot: u32) -> Entry {
         let level = (drawn(slot).leading_zeros() / 4) as u8;
         Entry { slot, level }
@@ -180,7 +194,7 @@ mod tests {
     }
 
     /// The slots below `end` that were drawn highest, of those that are not `gone`.
-    fn highest(end: u32, gone: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+    fn drawn_highest(end: u32, gone: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         let mut all: Vec<u32> = (0..end).filter(|&slot| !gone(slot)).collect();
         all.sort_by_key(|&slot| drawn(slot));
         all.into_iter().take(SAMPLE).collect()
@@ -194,13 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn walks_begin_at_the_points_drawn_highest() {
+    fn the_sample_is_the_points_drawn_highest() {
         let entries = Entries::new();
         for slot in 0..5_000 {
             entries.offer(entry(slot));
+            // A point that is offered again is in the sample once.
             entries.offer(entry(slot));
         }
-        let all = highest(5_000, |_| false);
+        let all = drawn_highest(5_000, |_| false);
         assert_eq!(slots(&entries), all);
         assert!(all.contains(&entries.highest().unwrap().slot));
         let top = all.iter().map(|&slot| entry(slot).level).max();
@@ -214,7 +229,7 @@ mod tests {
         let gone = |slot: u32| !slot.is_multiple_of(3);
         let staying = (0..5_000).filter(|&slot| !gone(slot)).map(entry);
         entries.replace_leaving(gone, staying);
-        assert_eq!(slots(&entries), highest(5_000, gone));
+        assert_eq!(slots(&entries), drawn_highest(5_000, gone));
         entries.replace_leaving(|_| true, std::iter::empty());
         assert_eq!((entries.highest(), entries.sample().count()), (None, 0));
     }

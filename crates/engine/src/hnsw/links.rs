@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The number of locks that all points share. Two writers rarely need the same one, except under
-/// the model.
+/// the model checker.
 const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
 /// The bound of slots, which leaves a bit of a link for its mark.

@@ -1,5 +1,7 @@
-//! The known damage: each place once, for as long as it matters. Damage of a point's record matters
-//! until the point is deleted, damage of headers until compaction has replaced the file.
+//! The damage that was found in the segments since the index was opened: one entry for each damaged
+//! place, which is a file and an offset in it. The entry of a damaged record is dropped when its
+//! point is deleted, and every entry when its segment is removed: compaction, which removes them,
+//! copies no damaged record, and leaves a segment alone that has one of a live point.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -14,35 +16,40 @@ use crate::{
     sync::MutexGuard,
 };
 
-/// The most places that are kept. Of further ones it is only known that there are more.
+/// The most places that are kept. Further places are ignored, so that the counts of [`Damage`] end
+/// here.
 const MOST_KEPT: usize = 10_000;
 
-/// The most points and places that are named.
+/// The most points, and the most places, that a [`Damage`] lists.
 const MOST_NAMED: usize = 16;
 
-/// Damage that was found since the start and still exists.
+/// The damage that was found since the index was opened and that still matters. Lists are in the
+/// order of files and offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// A line for the log about each of the first places.
+    /// A line for the log about each of the first 16 places.
     pub places: Vec<String>,
-    /// The first points whose records are damaged.
+    /// The first 16 points whose records are damaged.
     pub points: Vec<PointId>,
     /// The number of points whose records are damaged.
     pub damaged_points: usize,
-    /// The number of damaged places in headers. They cost no answer, but a start would be refused.
+    /// The number of damaged places in headers. Every request is still answered in full, but the
+    /// index could not be opened again.
     pub damaged_headers: usize,
 }
 
-/// By file and offset.
+/// The register of damaged places.
 #[derive(Default)]
 pub(super) struct Known {
+    /// By file and offset.
     places: BTreeMap<(PathBuf, u64), Place>,
+    /// How many entries were added or dropped so far.
     changes: u64,
 }
 
 struct Place {
     text: String,
-    /// The point whose record this is, if it is one.
+    /// The point whose record is damaged. None for headers.
     point: Option<PointId>,
 }
 
@@ -55,7 +62,7 @@ impl Known {
 }
 
 impl Index {
-    /// Damage that was found since the start and still exists, if there is any.
+    /// The known damage, if there is any.
     #[must_use]
     pub fn damage(&self) -> Option<Damage> {
         let known = self.known_damage();
@@ -73,7 +80,7 @@ impl Index {
         })
     }
 
-    /// A number that grows with each place of damage that is found, or that ceases to matter.
+    /// A number that is greater than at the last call if an entry was added or dropped since.
     #[must_use]
     pub fn damage_changes(&self) -> u64 {
         self.known_damage().changes
@@ -83,15 +90,20 @@ impl Index {
     #[must_use]
     pub fn segments_with_damaged_headers(&self) -> HashSet<u32> {
         let known = self.known_damage();
-        let headers = known.places.iter().filter(|(_, at)| at.point.is_none());
+        let headers = known
+            .places
+            .iter()
+            .filter(|(_, place)| place.point.is_none());
         let numbers = headers.filter_map(|((path, _), _)| segment_number(path));
         numbers.collect()
     }
 
-    /// Notes damage: that of the record of a point, or of headers.
+    /// Adds a damaged place, unless it is known. `point` is the point whose record is damaged, or
+    /// None for headers, and for a record that no live point has.
     pub fn note_damage(&self, error: &Error, point: Option<PointId>) {
         let key = match error {
             Error::Damaged { path, offset, .. } => (path.clone(), *offset),
+            // An error that names no place, such as one of the system. One entry stands for all.
             _ => (PathBuf::new(), 0),
         };
         let mut known = self.known_damage();
@@ -103,25 +115,27 @@ impl Index {
         known.changes += 1;
     }
 
-    /// Forgets damage of segments that are gone.
+    /// Drops all entries of segments that are removed.
     pub fn forget_damage(&self, segments: &[u32]) {
         let stays = |number| !segments.contains(&number);
         let mut known = self.known_damage();
         known.retain(|path, _| segment_number(path).is_none_or(stays));
     }
 
-    /// The live point whose record is in a segment at this offset.
+    /// The live point whose record is in a segment at this offset: the one to note with damage that
+    /// was found while the segment was read as a file. Goes through the points of the segment.
     #[must_use]
     pub fn point_at(&self, segment: u32, offset: u64) -> Option<PointId> {
         let _pin = self.epochs.pin();
-        let is_there = |location: &Location| location.offset() == offset;
-        self.live_in(segment)
-            .find(|(_, location)| is_there(location))
-            .map(|(id, _)| id)
+        let mut points = self.live_in(segment);
+        let found = points.find(|(_, location): &(_, Location)| location.offset() == offset);
+        found.map(|(id, _)| id)
     }
 
-    /// The known damage, without the records of points that were deleted: they are in no answer.
+    /// Drops the entries of points that were deleted, which no request returns, and gives the rest.
+    /// Looks up the points of all entries, of which there are none but in a damaged folder.
     fn known_damage(&self) -> MutexGuard<'_, Known> {
+        // Each change of the register is one call of its map: a panic leaves it whole.
         let mut known = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.places.is_empty() {
             let lives = |id: &PointId| self.ids.get(id, &self.arena, |_| ()).is_some();

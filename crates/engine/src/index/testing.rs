@@ -1,7 +1,7 @@
 //! Points for the tests of this module: records in a log, and an index over them.
 #![cfg_attr(
     vectord_shuttle,
-    allow(dead_code, reason = "the model begins without points")
+    allow(dead_code, reason = "the model checker begins without points")
 )]
 
 use std::sync::Arc;

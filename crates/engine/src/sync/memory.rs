@@ -1,4 +1,6 @@
-//! Memory for the tables that threads share.
+//! Memory for tables that grow: reserved once for all of their values, taken from the system as it is
+//! written from the front, and moved to huge pages as it fills. Compiled for the model checker
+//! ([`crate::sync`]), it is a plain list instead.
 
 #[cfg(not(vectord_shuttle))]
 pub use mapped::Memory;
@@ -15,66 +17,75 @@ mod mapped {
     /// The common size of a huge page.
     const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-    /// Memory mapped for a number of values: zeroed, aligned to a page, and backed only where it is
-    /// written.
+    /// Memory for a number of values, mapped and zeroed: the system provides each page when it is
+    /// first written. Values are never dropped.
     pub struct Memory<T> {
         mapped: MmapRaw,
-        /// Where the part begins that is not on huge pages yet.
-        rest: usize,
+        /// The offset in bytes from which on no page was advised to be a huge one. Before the first
+        /// boundary of a huge page there are small ones for good.
+        advised: usize,
         values: PhantomData<T>,
     }
 
     impl<T: Zeroable> Memory<T> {
-        /// Maps memory for `length` values. None if there is too little.
+        /// Maps memory for `length` values. None if the system refuses, or if the size overflows.
         pub fn zeroed(length: usize) -> Option<Self> {
-            const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
+            const {
+                assert!(
+                    align_of::<T>() <= 4096,
+                    "a mapping is aligned to a page, of 4 KiB at least"
+                )
+            };
             let mut bytes = length.checked_mul(size_of::<T>())?;
             if bytes >= HUGE_PAGE_BYTES {
-                // Systems that align a mapping to huge pages do so if it consists of them.
+                // Linux aligns a mapping to huge pages only if its length is a multiple of them.
                 bytes = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
             }
             isize::try_from(bytes).ok()?;
             let mapped = MmapMut::map_anon(bytes).ok()?;
             #[cfg(target_os = "linux")]
             if bytes >= HUGE_PAGE_BYTES {
-                // Where all memory is on huge pages, the last one would be taken whole for a row.
+                // Else a system that uses huge pages by default provides 2 MiB for the first value
+                // that is written to them. The advice fails where there are no huge pages.
                 drop(mapped.advise(memmap2::Advice::NoHugePage));
             }
-            let rest = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
+            let advised = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
             Some(Memory {
                 mapped: mapped.into(),
-                rest,
+                advised,
                 values: PhantomData,
             })
         }
 
-        /// The first value.
+        /// A pointer to the first value.
         pub fn start(&self) -> *mut T {
             self.mapped.as_mut_ptr().cast()
         }
 
-        /// The bytes that may be put on huge pages, now that the first `used` values are in use:
-        /// those not given out before, as far as they fill such pages.
-        pub fn fill(&mut self, used: usize) -> Option<Range<*mut u8>> {
+        /// Advises the system to use huge pages for the pages that the first `used` values fill and
+        /// that no earlier call advised. Returns these bytes, or None if there are none: the caller
+        /// has the system move to huge pages what has been written already.
+        pub fn advise_filled(&mut self, used: usize) -> Option<Range<*mut u8>> {
             let end = (used * size_of::<T>()).min(self.mapped.len());
-            let bytes = end.saturating_sub(self.rest) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+            let bytes = end.saturating_sub(self.advised) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
             if bytes == 0 {
                 return None;
             }
             #[cfg(target_os = "linux")]
-            // Without huge pages it is slower, but as good: some systems have none.
+            // A failure is ignored: without huge pages everything works, only slower.
             drop(
                 self.mapped
-                    .advise_range(memmap2::Advice::HugePage, self.rest, bytes),
+                    .advise_range(memmap2::Advice::HugePage, self.advised, bytes),
             );
-            let start = self.mapped.as_mut_ptr().wrapping_add(self.rest);
-            self.rest += bytes;
+            let start = self.mapped.as_mut_ptr().wrapping_add(self.advised);
+            self.advised += bytes;
             Some(start..start.wrapping_add(bytes))
         }
 
-        /// The number of used values from which on [`Memory::fill`] finds more to move.
+        /// The number of used values from which on [`Memory::advise_filled`] finds more pages. It may
+        /// exceed the length: then it never does.
         pub fn due(&self) -> usize {
-            (self.rest + HUGE_PAGE_BYTES).div_ceil(size_of::<T>())
+            (self.advised + HUGE_PAGE_BYTES).div_ceil(size_of::<T>())
         }
     }
 }
@@ -83,7 +94,8 @@ mod mapped {
 mod modelled {
     use std::ops::Range;
 
-    /// A list of values. The atomics of the model cannot be made from plain memory.
+    /// A list of values. The model checker's atomics are not valid as zeroed bytes, so that each is
+    /// made by its default, which is zero.
     pub struct Memory<T>(Box<[T]>);
 
     impl<T: Default> Memory<T> {
@@ -93,31 +105,31 @@ mod modelled {
             Some(Memory(values.take(length).collect()))
         }
 
-        /// The first value.
+        /// A pointer to the first value, through which only values that are atomic change.
         pub fn start(&self) -> *mut T {
             self.0.as_ptr().cast_mut()
         }
 
-        /// Nothing: there are no pages.
-        pub fn fill(&mut self, _used: usize) -> Option<Range<*mut u8>> {
+        /// None: there are no pages to advise.
+        pub fn advise_filled(&mut self, _used: usize) -> Option<Range<*mut u8>> {
             None
         }
 
-        /// Never.
+        /// More than there can be: no page is ever advised.
         pub fn due(&self) -> usize {
             usize::MAX
         }
     }
 }
 
-/// Bytes within a range of addresses that are in the memory of this process.
+/// The bytes of the pages of a range of addresses that are in physical memory.
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 pub fn resident(addresses: &std::ops::Range<usize>) -> usize {
     use std::os::unix::fs::FileExt;
 
     const ENTRY: usize = size_of::<u64>();
-    /// Of what the system tells of a page: whether it is there.
+    /// The bit of a page's entry in the page map that says that the page is in physical memory.
     const PRESENT: u64 = 1 << 63;
 
     let page = rustix::param::page_size();

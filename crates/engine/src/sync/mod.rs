@@ -54,7 +54,7 @@ pub fn thread_number() -> usize {
     })
 }
 
-/// The same number for every thread, so that threads contend under the model.
+/// The same number for every thread, so that threads contend under the model checker.
 #[cfg(vectord_shuttle)]
 pub fn thread_number() -> usize {
     0

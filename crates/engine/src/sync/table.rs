@@ -25,7 +25,7 @@ use crate::{
     sync::{Zeroed, memory::Memory},
 };
 
-/// Rows in the first bucket: few under the model, whose tables shall grow.
+/// Rows in the first bucket. Few under the model checker, so that its tables grow.
 const FIRST_ROWS: usize = if cfg!(vectord_shuttle) { 4 } else { 1024 };
 
 /// Enough buckets for every `u32` index.
@@ -88,13 +88,13 @@ impl<T: Sync + Zeroed> Table<T> {
                 .ok_or_else(|| out_of_memory(bucket))?;
             self.buckets[bucket].store(values.start(), Ordering::Release);
             if let Some(full) = bucket.checked_sub(1) {
-                self.fill(&mut memory[full], rows_of(full));
+                self.use_huge_pages(&mut memory[full], rows_of(full));
             }
             memory.push(values);
         }
         // Another thread may have gone on to the next bucket meanwhile.
         if last_bucket + 1 == memory.len() {
-            let due = self.fill(&mut memory[last_bucket], last_row + 1);
+            let due = self.use_huge_pages(&mut memory[last_bucket], last_row + 1);
             let ready = rows_before(last_bucket) + due.min(rows_of(last_bucket));
             self.ready.store(ready, Ordering::Release);
         }
@@ -103,11 +103,11 @@ impl<T: Sync + Zeroed> Table<T> {
 
     /// Moves the first rows of a bucket to huge pages. Returns the number of rows from which on
     /// there is more to move.
-    fn fill(&self, bucket: &mut Memory<T>, rows: usize) -> usize {
+    fn use_huge_pages(&self, bucket: &mut Memory<T>, rows: usize) -> usize {
         if !self.is_dense {
             return usize::MAX;
         }
-        if let Some(filled) = bucket.fill(rows * self.width) {
+        if let Some(filled) = bucket.advise_filled(rows * self.width) {
             collapse(filled);
         }
         bucket.due().div_ceil(self.width)
