@@ -30,12 +30,7 @@ mod mapped {
     impl<T: Zeroable> Memory<T> {
         /// Maps memory for `length` values. None if the system refuses, or if the size overflows.
         pub fn zeroed(length: usize) -> Option<Self> {
-            const {
-                assert!(
-                    align_of::<T>() <= 4096,
-                    "a mapping is aligned to a page, of 4 KiB at least"
-                )
-            };
+            const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
             let mut bytes = length.checked_mul(size_of::<T>())?;
             if bytes >= HUGE_PAGE_BYTES {
                 // Linux aligns a mapping to huge pages only if its length is a multiple of them.
