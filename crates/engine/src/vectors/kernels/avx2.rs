@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_maskload_ps, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_ps,
 };
 
-use super::{common_length, prefetch::prefetch_part};
+use super::{common_length::common_length, prefetch::prefetch_part};
 
 const LANES: usize = 8;
 /// With one sum, each addition would wait for the one before. Four sums keep both arithmetic units

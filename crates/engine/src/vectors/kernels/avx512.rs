@@ -5,7 +5,7 @@ use std::arch::x86_64::{
     _mm512_setzero_ps,
 };
 
-use super::{common_length, prefetch::prefetch_part};
+use super::{common_length::common_length, prefetch::prefetch_part};
 
 const LANES: usize = 16;
 /// With one sum, each addition would wait for the one before. Four sums keep both arithmetic units

@@ -20,6 +20,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod code_product;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod common_length;
 mod cosine;
 mod euclidean;
 mod exact;
@@ -46,17 +48,4 @@ pub use prefetch::prefetch;
 #[must_use]
 pub fn distance(metric: crate::Metric, a: &[f32], b: &[f32]) -> f64 {
     (Kernels::widest().exact)(metric, a, b)
-}
-
-/// The length of the shortest slice. Callers pass slices of equal length; in a release build this
-/// keeps a mistake from becoming a read past the end.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[inline]
-fn common_length(a: &[f32], b: &[&[f32]]) -> usize {
-    let length = b.iter().fold(a.len(), |length, b| length.min(b.len()));
-    debug_assert!(
-        a.len() == length && b.iter().all(|b| b.len() == length),
-        "vectors of different dimensions"
-    );
-    length
 }

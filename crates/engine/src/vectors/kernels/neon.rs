@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::{float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vld1q_f32};
 
-use super::{common_length, prefetch::prefetch_part};
+use super::{common_length::common_length, prefetch::prefetch_part};
 
 const LANES: usize = 4;
 /// With one sum, each addition would wait for the one before. Four sums keep the arithmetic units
