@@ -12,7 +12,7 @@ use std::{
 use crate::{
     Metric, Result,
     engine::{
-        Query,
+        query::Query,
         workers::{Job, Turn},
         writer::Done,
     },

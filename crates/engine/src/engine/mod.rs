@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod budget;
+mod query;
 pub mod stats;
 pub mod upkeep;
 pub mod workers;
@@ -27,10 +28,11 @@ use crate::{
         writer::{Batch, Done, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{Damage, GraphStatus, Hit, Index, Linker, PointId, Request},
+    index::{Damage, GraphStatus, Hit, Index, Linker, PointId},
     store::{OpenOptions, Store, StoredPoint},
     sync::{histogram::Histogram, lock},
 };
+pub use query::Query;
 
 /// The dimension of a fresh folder for which none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
@@ -66,36 +68,6 @@ pub enum DimensionSource {
     Remembered,
     /// Neither of the two: the default.
     Default,
-}
-
-/// One query of a batch.
-#[derive(Clone, Debug)]
-pub struct Query {
-    /// The similarity.
-    pub metric: Metric,
-    /// The greatest number of results, at least 1.
-    pub limit: usize,
-    /// Search breadth.
-    pub ef: usize,
-}
-
-impl Query {
-    /// The candidates that a query of this limit and breadth has among this number of points: its
-    /// work, by the rule of `MAX_SEARCH_WORK`.
-    #[must_use]
-    pub fn candidates(limit: usize, ef: usize, points: usize) -> u64 {
-        ef.max(limit.min(points)) as u64
-    }
-
-    pub(crate) fn request<'q>(&self, query: &'q [f32]) -> Request<'q> {
-        let Query { metric, limit, ef } = *self;
-        Request {
-            metric,
-            query,
-            limit,
-            ef,
-        }
-    }
 }
 
 /// A point as it was stored.

@@ -10,34 +10,14 @@ use std::{
 
 use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
 
+mod job;
 mod queue;
 #[cfg(test)]
 mod tests;
 
+pub use job::{Job, Turn};
 pub use queue::Ticket;
 use queue::{MAX_JOBS, Queue, Running};
-
-/// Candidates of searches after which a part gives way to other jobs: some milliseconds.
-const TURN_WORK: u64 = 4096;
-
-/// Work of several parts, each done once, in one or more turns, on whichever threads.
-pub trait Job: Send + Sync {
-    /// The number of parts, at least 1.
-    fn parts(&self) -> usize;
-
-    /// The work that is left, in candidates of searches.
-    fn work_left(&self) -> u64;
-
-    /// Goes on with a part for as long as the turn allows. Returns whether the part is done.
-    fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
-
-    /// The memory that the job and its results take.
-    fn bytes(&self) -> usize;
-
-    /// Is called once: after every part is done, or when the job was refused or abandoned or a part
-    /// panicked.
-    fn finish(&self, outcome: Result<()>);
-}
 
 /// A fixed number of threads and their queue.
 pub struct Workers {
@@ -50,22 +30,6 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     budget: Arc<Budget>,
-}
-
-/// The work that a thread does on one part before it looks for the next one.
-pub struct Turn<'a> {
-    shared: &'a Shared,
-    running: &'a Running,
-}
-
-impl Turn<'_> {
-    /// Whether to go on after this much work, in candidates. Not if the job was given up, or if the
-    /// turn is long enough and another job waits.
-    #[must_use]
-    pub fn goes_on(&self, work: u64) -> bool {
-        let is_over = || work >= TURN_WORK && self.shared.lock().has_other(self.running.ticket);
-        !self.running.is_cut.load(Ordering::Relaxed) && !is_over()
-    }
 }
 
 impl Workers {
@@ -169,9 +133,10 @@ impl Shared {
     fn run(&self) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
+            let has_other = || self.lock().has_other(running.ticket);
             let turn = Turn {
-                shared: self,
-                running: &running,
+                is_cut: &running.is_cut,
+                has_other: &has_other,
             };
             let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &turn));
             let is_done = catch_unwind(work).unwrap_or_else(|_| {

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use super::{Job, TURN_WORK};
+use super::job::{Job, TURN_WORK};
 use crate::{Error, Result, engine::budget::Reservation};
 
 /// The greatest number of jobs that wait or run. Further ones are refused as overload.

@@ -4,6 +4,7 @@ use std::sync::{
 };
 
 use super::{
+    job::TURN_WORK,
     queue::{LITTLE_WORK, SMALL_SHARE},
     *,
 };
