@@ -106,14 +106,14 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'a limit counts for more work than there are points',
-    'crates/engine/src/engine/mod.rs',
+    'crates/engine/src/engine/query.rs',
     'ef.max(limit.min(points)) as u64',
     'ef.max(limit) as u64',
     ENGINE_TESTS,
   ),
   mutant(
     'a limit counts for no work',
-    'crates/engine/src/engine/mod.rs',
+    'crates/engine/src/engine/query.rs',
     'ef.max(limit.min(points)) as u64',
     'ef.min(ef.max(limit.min(points))) as u64',
     ENGINE_TESTS,
@@ -169,7 +169,7 @@ export const SEARCH_MUTANTS = [
   ),
   mutant(
     'of equal vectors those linked first are found, not the oldest',
-    EQUAL_VECTORS,
+    'crates/engine/src/hnsw/duplicates.rs',
     '&& aged < *youngest',
     '&& false',
     INDEX_TESTS,

@@ -6,26 +6,17 @@
 
 use std::{
     array,
-    collections::BinaryHeap,
     hash::{BuildHasher, RandomState},
     sync::PoisonError,
 };
 
 use hashbrown::{HashTable, TryReserveError};
 
-use super::{Graph, search::Filter};
-use crate::{
-    Error, Result,
-    sync::{RwLock, parallel},
-    vectors::points::Points,
-};
+use crate::{Error, Result, sync::RwLock, vectors::points::Points};
 
 /// The number of parts, chosen by some bits of the hash. A table that grows reads the vectors of
 /// all its points, and blocks its readers meanwhile.
 const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
-
-/// The number of slots that a thread adds at a time when a graph is loaded.
-const CHUNK_SLOTS: usize = 4096;
 
 /// The number of independent products of a hash.
 const LANES: usize = 4;
@@ -55,7 +46,7 @@ impl EqualVectors {
     }
 
     /// Reserves memory for this number of points, as a table that grows reads vectors again.
-    fn reserve(&self, points: &impl Points, count: usize) -> Result<()> {
+    pub fn reserve(&self, points: &impl Points, count: usize) -> Result<()> {
         let expected = count / PARTS;
         for part in &self.parts {
             let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
@@ -149,79 +140,12 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-impl Graph {
-    /// Adds the `limit` oldest of the points to `slots` whose vectors equal `vector` and that have
-    /// an `age`, which is less for older points. Unlike a walk, this misses no point whose insertion
-    /// is finished. False if it gave up after `patience` points beside those that it adds.
-    pub fn list_equal(
-        &self,
-        points: &impl Points,
-        vector: &[f32],
-        limit: usize,
-        mut patience: usize,
-        age: impl Fn(u32) -> Option<u64>,
-        slots: &mut Vec<u32>,
-    ) -> Result<bool> {
-        // A chain of duplicates is in the order of linking.
-        let mut oldest = BinaryHeap::new();
-        let no_memory = || Error::Overloaded("no memory for results".into());
-        let ended = self.equal_vectors.find(points, vector, |first| {
-            for slot in std::iter::once(first).chain(self.links.duplicates(first)) {
-                let aged = age(slot).map(|age| (age, slot));
-                if oldest.len() < limit
-                    && let Some(aged) = aged
-                {
-                    if oldest.try_reserve(1).is_err() {
-                        return Some(Err(no_memory()));
-                    }
-                    oldest.push(aged);
-                    continue;
-                }
-                if patience == 0 {
-                    return Some(Ok(false));
-                }
-                patience -= 1;
-                if let (Some(aged), Some(mut youngest)) = (aged, oldest.peek_mut())
-                    && aged < *youngest
-                {
-                    *youngest = aged;
-                }
-            }
-            None
-        });
-        slots.try_reserve(oldest.len()).map_err(|_| no_memory())?;
-        slots.extend(oldest.into_iter().map(|(_, slot)| slot));
-        ended.unwrap_or(Ok(true))
-    }
-
-    /// Makes a point the duplicate of an eligible point with an equal vector, if there is one.
-    pub(super) fn join_duplicates<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
-        let vector = filter.points.vector(slot);
-        let eligible = |first| self.is_eligible(filter, first).then_some(first);
-        let first = self.equal_vectors.find(filter.points, vector, eligible);
-        first.is_some_and(|first| self.append_duplicate(filter, first, slot))
-    }
-
-    /// Adds the points of a loaded graph, once their vectors can be read.
-    pub fn load_equal_vectors(&self, points: &impl Points) -> Result<()> {
-        let stands = |&slot: &u32| self.links.staying_level(slot).is_some();
-        let slots: Vec<u32> = (0..self.slots()).filter(stands).collect();
-        self.equal_vectors.reserve(points, slots.len())?;
-        let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).collect();
-        let entered = parallel::map(&chunks, |slots| {
-            let mut slots = slots.iter();
-            slots.try_for_each(|&slot| self.equal_vectors.insert(points, slot))
-        });
-        entered.into_iter().collect()
-    }
-}
-
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
-impl Graph {
-    /// How many points are found by their vectors.
-    pub(crate) fn equal_vectors_len(&self) -> usize {
-        let parts = self.equal_vectors.parts.iter();
+impl EqualVectors {
+    /// The number of points in the table.
+    pub fn len(&self) -> usize {
+        let parts = self.parts.iter();
         parts.map(|part| part.read().unwrap().len()).sum()
     }
 }

@@ -20,6 +20,7 @@ pub mod beam;
 mod build;
 pub mod code_error;
 pub mod delete;
+mod duplicates;
 mod entries;
 mod equal_vectors;
 mod levels;
