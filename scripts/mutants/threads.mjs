@@ -5,16 +5,16 @@ const CRATE = 'crates/engine/src';
 const INDEX = 'crates/engine/src/index';
 
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
-const LINKER_TESTS = ['--lib', 'index::linker'];
-const GRAPH_TESTS = ['--lib', 'index::metric_graph'];
-const RECLAIM_TESTS = ['--lib', 'index::reclaim'];
+const LINKER_TESTS = ['--lib', 'index::linking'];
+const GRAPH_TESTS = ['--lib', 'index::linking::metric_graph'];
+const RECLAIM_TESTS = ['--lib', 'index::linking::reclaim'];
 const PANIC_TESTS = ['--lib', 'a_panic_of'];
 const LIVES_TESTS = ['--lib', 'index::lives'];
 
 export const THREAD_MUTANTS = [
   mutant(
     'a thread that may not work spins before a pause',
-    `${INDEX}/linking/linker.rs`,
+    `${INDEX}/linking/signal.rs`,
     'if state.is_pausing { EPOCH_WAIT } else { time }',
     'if state.is_pausing { Duration::ZERO } else { time }',
     LINKER_TESTS,
@@ -28,8 +28,8 @@ export const THREAD_MUTANTS = [
   ),
   mutant(
     'a linking thread that has ended is waited for',
-    `${INDEX}/linking/linker.rs`,
-    'self.0.linker.state().running -= 1;',
+    `${INDEX}/linking/signal.rs`,
+    'self.state().running -= 1;',
     '',
     LINKER_TESTS,
   ),

@@ -3,6 +3,7 @@
 
 mod arena;
 mod damage;
+mod damaged_points;
 mod ids;
 mod linking;
 mod lives;
@@ -39,12 +40,14 @@ use crate::{
     },
     vectors::points::Points,
 };
+use damage::DamageRegister;
 use ids::IdTable;
 use linking::{
     activity::{Activity, Running},
-    linker,
     metric_graph::MetricGraph,
-    reclaim, settle,
+    round::Reclaim,
+    settle::Settling,
+    signal::Signal,
 };
 
 /// The number of threads that read at one time without waiting for each other: more than there are.
@@ -78,13 +81,13 @@ pub struct Index {
     /// Indexed by the numbers of the metrics.
     graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
-    linker: linker::Signal,
+    linker: Signal,
     epochs: Epochs,
-    reclaim: reclaim::Reclaim,
-    settling: settle::Settling,
+    reclaim: Reclaim,
+    settling: Settling,
     /// The number of inserts and deletes since the index began.
     written: AtomicU64,
-    damage: Mutex<damage::Known>,
+    damage: Mutex<DamageRegister>,
     params: Params,
     dimension: usize,
 }
@@ -99,10 +102,10 @@ impl Index {
             f64_only: RwLock::default(),
             graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
             activity: Activity::new(),
-            linker: linker::Signal::default(),
+            linker: Signal::default(),
             epochs: Epochs::new(READERS),
-            reclaim: reclaim::Reclaim::default(),
-            settling: settle::Settling::default(),
+            reclaim: Reclaim::default(),
+            settling: Settling::default(),
             written: AtomicU64::new(0),
             damage: Mutex::default(),
             params,

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -11,6 +11,7 @@ use super::{
     activity::{Activity, GRACE},
     linked::{Claim, LinkedGraph},
     metric_graph::MetricGraph,
+    signal::{EPOCH_WAIT, Pause},
 };
 use crate::{Error, Result, hnsw::Scratch, index::Index};
 
@@ -21,132 +22,22 @@ pub(crate) const MAX_TAIL_SLOTS: u32 = 20_000;
 /// A thread that missed its wake-up looks again after this time.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// While a round of reclaiming or settling waits for an epoch, a thread looks again after this
-/// time.
-const EPOCH_WAIT: Duration = Duration::from_millis(1);
-
 /// A thread that panicked rests for this time, since it may panic again at once.
 const REST: Duration = Duration::from_secs(1);
-
-/// Wakes the linking threads when there is work, and makes them pause.
-#[derive(Default)]
-pub(crate) struct Signal {
-    state: Mutex<Threads>,
-    changed: Condvar,
-    /// Signals that the threads shall end or pause, or need not pause any more.
-    called: Condvar,
-    /// Signals that a thread has paused or ended.
-    parked: Condvar,
-}
-
-#[derive(Default)]
-struct Threads {
-    is_stopped: bool,
-    is_pausing: bool,
-    /// The number of threads that have not ended.
-    running: usize,
-    /// The number of these that pause.
-    parked: usize,
-}
-
-/// As long as this lives, nothing is linked and no slot is freed.
-pub struct Pause<'s>(&'s Signal);
-
-impl Drop for Pause<'_> {
-    fn drop(&mut self) {
-        self.0.state().is_pausing = false;
-        self.0.called.notify_all();
-    }
-}
-
-impl Signal {
-    pub(crate) fn wake(&self) {
-        self.changed.notify_all();
-    }
-
-    fn state(&self) -> MutexGuard<'_, Threads> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stop(&self) {
-        self.state().is_stopped = true;
-        self.changed.notify_all();
-        self.called.notify_all();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.state().is_stopped
-    }
-
-    /// Whether a pause is wanted. Then no round of reclaiming begins.
-    pub(crate) fn is_pausing(&self) -> bool {
-        self.state().is_pausing
-    }
-
-    /// Pauses the threads, each after its present piece of work. A round of reclaiming is finished
-    /// first. One pause at a time.
-    fn pause(&self) -> Pause<'_> {
-        let mut state = self.state();
-        state.is_pausing = true;
-        self.changed.notify_all();
-        self.called.notify_all();
-        while state.parked < state.running {
-            state = self
-                .parked
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        Pause(self)
-    }
-
-    /// Pauses until the pause ends.
-    fn park(&self) {
-        let mut state = self.state();
-        state.parked += 1;
-        self.parked.notify_all();
-        while state.is_pausing && !state.is_stopped {
-            state = self
-                .called
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        state.parked -= 1;
-    }
-
-    /// Waits for a signal, or a little while.
-    fn wait(&self, time: Duration) {
-        let state = self.state();
-        if !state.is_stopped {
-            drop(self.changed.wait_timeout(state, time));
-        }
-    }
-
-    /// Waits for this time, or until the threads should end or pause. A thread that leaves the work
-    /// to others need not hear of each claim that they finish. While they finish a round of
-    /// reclaiming before a pause, it waits for less.
-    fn rest(&self, time: Duration) {
-        let state = self.state();
-        if !state.is_stopped {
-            let time = if state.is_pausing { EPOCH_WAIT } else { time };
-            drop(self.called.wait_timeout(state, time));
-        }
-    }
-}
 
 /// A linking thread, which counts as ended once this is dropped, whatever ends it.
 struct Thread(Arc<Index>);
 
 impl Thread {
     fn begin(index: &Arc<Index>) -> Thread {
-        index.linker.state().running += 1;
+        index.linker.begin_thread();
         Thread(Arc::clone(index))
     }
 }
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        self.0.linker.state().running -= 1;
-        self.0.linker.parked.notify_all();
+        self.0.linker.end_thread();
     }
 }
 
@@ -239,7 +130,7 @@ impl Index {
             }
         }
         self.abandon_round();
-        self.abandon_settling();
+        self.settling.abandon();
     }
 
     /// Whether the tails of all graphs that have caught up are short enough for more points.
@@ -293,7 +184,7 @@ pub(crate) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
     if let Some((graph, linked, slots)) = claim {
         link(index, turn, graph, &linked, &slots, scratch);
     }
-    let has_settled = index.settle();
+    let has_settled = index.settling.settle(&index.arena, &index.epochs);
     index.reclaim(!has_claim, scratch) || has_settled || has_claim
 }
 
@@ -331,7 +222,7 @@ fn link(
         return;
     }
     linked.finish(slots, index.arena.slots());
-    index.gather(slots.slots());
+    index.settling.gather(slots.slots());
     index.linker.wake();
 }
 
@@ -415,19 +306,6 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_rests_while_others_finish_a_round_before_a_pause() {
-        let signal = Signal::default();
-        signal.state().is_pausing = true;
-        let is_short = |_: &u32| {
-            let begun = Instant::now();
-            signal.rest(GRACE);
-            begun.elapsed() < EPOCH_WAIT
-        };
-        // The system may end one in many for no reason.
-        assert!((0..40).filter(is_short).count() < 10);
-    }
-
-    #[test]
     fn an_insertion_that_fails_takes_no_point_from_searches_and_the_graph_comes_back() {
         let index = line(POINTS);
         work_on(&index);
@@ -485,7 +363,7 @@ mod tests {
         let index = line(POINTS);
         work_on(&index);
         // Nothing knows this slot: to ask whether its point is gone is a panic.
-        index.gather([u32::MAX - 1].into_iter());
+        index.settling.gather([u32::MAX - 1].into_iter());
         let linker = Linker::start_threads(&index, vec![Turn::Always]).unwrap();
         while index.graphs()[0].failures == 0 {
             thread::sleep(Duration::from_millis(1));

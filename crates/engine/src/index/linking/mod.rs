@@ -6,4 +6,6 @@ pub mod linked;
 pub mod linker;
 pub mod metric_graph;
 pub mod reclaim;
+pub mod round;
 pub mod settle;
+pub mod signal;

@@ -15,15 +15,16 @@ use std::{
     sync::{Arc, PoisonError, TryLockError},
 };
 
-use super::{linked::LinkedGraph, metric_graph::MetricGraph};
+use super::{
+    linked::LinkedGraph,
+    metric_graph::MetricGraph,
+    round::{Consolidation, Round, Step},
+};
 use crate::{
-    Error, Metric, Result,
+    Error, Result,
     hnsw::Scratch,
     index::Index,
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{MutexGuard, atomic::Ordering},
 };
 
 /// While threads have points to link, a round begins once one in this number of points is dead. A
@@ -48,80 +49,6 @@ const TREE_CHUNK: usize = 128;
 
 /// Rows that are relinked in one piece of work: a few milliseconds at most.
 const RELINK_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
-
-/// The round under way, if there is one, and what decides when the next begins.
-#[derive(Default)]
-pub(crate) struct Reclaim {
-    round: Mutex<Round>,
-    is_under_way: AtomicBool,
-    /// Whether one dead point is enough to begin a round.
-    is_hurried: AtomicBool,
-    /// Deleted points whose slots the last round could not free.
-    held_back: AtomicU64,
-    /// Dead points that searches have passed since the last round began.
-    passed: AtomicU64,
-}
-
-#[derive(Default)]
-struct Round {
-    step: Step,
-    /// The slots to free, in ascending order.
-    dead: Vec<u32>,
-    consolidations: Vec<Arc<Consolidation>>,
-    /// The number of graphs that had been given up when the last wait began.
-    given_up: u32,
-}
-
-/// Each step that begins with a wait holds the epoch that has to pass. `at` is the place of a
-/// graph in [`Round::consolidations`].
-#[derive(Clone, Copy, Debug, Default)]
-enum Step {
-    #[default]
-    Rest,
-    Mark {
-        epoch: u64,
-    },
-    WaitToLeave {
-        epoch: u64,
-    },
-    /// `next` is the place of the next point in [`Consolidation::leaving`].
-    LeaveTree {
-        at: usize,
-        next: usize,
-    },
-    /// `next` is the slot of the next row, `under_way` the number of pieces that threads work on.
-    Relink {
-        at: usize,
-        next: u32,
-        under_way: u32,
-    },
-    Free {
-        epoch: u64,
-    },
-}
-
-/// What a round does to one graph.
-struct Consolidation {
-    metric: Metric,
-    linked: Arc<LinkedGraph>,
-    leaving: Vec<u32>,
-}
-
-impl Reclaim {
-    /// Whether a round is under way: some of its steps wait for no signal.
-    pub(crate) fn is_under_way(&self) -> bool {
-        self.is_under_way.load(Ordering::Relaxed)
-    }
-
-    /// Whether a round begins for a single dead point from now on, or only where it pays.
-    pub(crate) fn hurry(&self, is_hurried: bool) {
-        self.is_hurried.store(is_hurried, Ordering::Relaxed);
-    }
-
-    fn round(&self) -> MutexGuard<'_, Round> {
-        self.round.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Index {
     /// Does a piece of a round if there is one to do, and says whether it did. `is_idle` says that
@@ -380,6 +307,7 @@ fn attempt<T>(
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
+    use crate::Metric;
     use crate::index::{
         Request,
         search::plan::Plan,

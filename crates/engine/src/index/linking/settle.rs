@@ -7,10 +7,11 @@
 use std::sync::PoisonError;
 
 use crate::{
-    index::Index,
+    index::arena::Arena,
     sync::{
-        Mutex,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
+        epoch::Epochs,
     },
     vectors::points::Points,
 };
@@ -38,13 +39,14 @@ impl Settling {
     pub(crate) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
     }
-}
 
-impl Index {
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes which slots were linked.
     pub(crate) fn gather(&self, slots: impl Iterator<Item = u32>) {
-        let gathered = self.settling.gathered.lock();
-        let fresh = &mut gathered.unwrap_or_else(PoisonError::into_inner).fresh;
+        let fresh = &mut self.gathered().fresh;
         for slot in slots {
             // Without memory, the points stay unsettled: searches compare their sequences.
             if fresh.try_reserve(1).is_err() {
@@ -52,46 +54,42 @@ impl Index {
             }
             fresh.push(slot);
         }
-        self.settling.is_under_way.store(true, Ordering::Relaxed);
+        self.is_under_way.store(true, Ordering::Relaxed);
     }
 
     /// Leaves all points unsettled that wait: searches compare their sequences.
-    pub(crate) fn abandon_settling(&self) {
-        let gathered = self.settling.gathered.lock();
-        *gathered.unwrap_or_else(PoisonError::into_inner) = Gathered::default();
-        self.settling.is_under_way.store(false, Ordering::Relaxed);
+    pub(crate) fn abandon(&self) {
+        *self.gathered() = Gathered::default();
+        self.is_under_way.store(false, Ordering::Relaxed);
     }
 
     /// Settles the points whose wait is over, and begins the next wait. Returns whether there was
     /// anything to do.
-    pub(crate) fn settle(&self) -> bool {
-        if !self.settling.is_under_way() {
+    pub(crate) fn settle(&self, arena: &Arena, epochs: &Epochs) -> bool {
+        if !self.is_under_way() {
             return false;
         }
-        let gathered = self.settling.gathered.lock();
-        let gathered = &mut *gathered.unwrap_or_else(PoisonError::into_inner);
+        let gathered = &mut *self.gathered();
         let has_waited = !gathered.waiting.is_empty();
         if has_waited {
-            if !self.epochs.has_passed(gathered.epoch) {
+            if !epochs.has_passed(gathered.epoch) {
                 return false;
             }
-            self.arena.settle(&gathered.waiting, gathered.sequence);
+            arena.settle(&gathered.waiting, gathered.sequence);
             gathered.waiting.clear();
         }
-        let visible = self.arena.visible();
+        let visible = arena.visible();
         let Gathered { fresh, waiting, .. } = gathered;
         // A point that refills one of these slots is linked and gathered in its turn.
-        fresh.retain(|&slot| !self.arena.is_gone(slot));
-        waiting.extend(fresh.extract_if(.., |slot| self.arena.sequence(*slot) <= visible));
+        fresh.retain(|&slot| !arena.is_gone(slot));
+        waiting.extend(fresh.extract_if(.., |slot| arena.sequence(*slot) <= visible));
         let is_under_way = !(waiting.is_empty() && fresh.is_empty());
-        self.settling
-            .is_under_way
-            .store(is_under_way, Ordering::Relaxed);
+        self.is_under_way.store(is_under_way, Ordering::Relaxed);
         if waiting.is_empty() {
             return has_waited;
         }
         gathered.sequence = visible;
-        gathered.epoch = self.epochs.advance();
+        gathered.epoch = epochs.advance();
         true
     }
 }
@@ -99,8 +97,10 @@ impl Index {
 #[cfg(test)]
 #[cfg(not(vectord_shuttle))]
 mod tests {
-    use super::*;
-    use crate::index::testing::{id, line, work_on};
+    use crate::index::{
+        Index,
+        testing::{id, line, work_on},
+    };
 
     const POINTS: u32 = 10;
 

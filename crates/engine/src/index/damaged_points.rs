@@ -1,0 +1,59 @@
+//! The damage that the index knows, and the points that it concerns.
+
+use std::{collections::HashSet, sync::PoisonError};
+
+use super::{
+    Index, PointId,
+    damage::{Damage, DamageRegister},
+};
+use crate::{Error, store::Location, sync::MutexGuard};
+
+impl Index {
+    /// The known damage, if there is any.
+    #[must_use]
+    pub fn damage(&self) -> Option<Damage> {
+        self.known_damage().report()
+    }
+
+    /// A number that is greater than at the last call if an entry was added or dropped since.
+    #[must_use]
+    pub fn damage_changes(&self) -> u64 {
+        self.known_damage().changes()
+    }
+
+    /// The numbers of the segments whose headers are damaged.
+    #[must_use]
+    pub fn segments_with_damaged_headers(&self) -> HashSet<u32> {
+        self.known_damage().segments_with_damaged_headers()
+    }
+
+    /// Adds a damaged place, unless it is known. `point` is the point whose record is damaged, or
+    /// None for headers, and for a record that no live point has.
+    pub fn note_damage(&self, error: &Error, point: Option<PointId>) {
+        self.known_damage().note(error, point);
+    }
+
+    /// Drops all entries of segments that are removed.
+    pub fn forget_damage(&self, segments: &[u32]) {
+        self.known_damage().forget_segments(segments);
+    }
+
+    /// The live point whose record is in a segment at this offset: the one to note with damage that
+    /// was found while the segment was read as a file. Goes through the points of the segment.
+    #[must_use]
+    pub fn point_at(&self, segment: u32, offset: u64) -> Option<PointId> {
+        let _pin = self.epochs.pin();
+        let mut points = self.live_in(segment);
+        let found = points.find(|(_, location): &(_, Location)| location.offset() == offset);
+        found.map(|(id, _)| id)
+    }
+
+    /// Drops the entries of points that were deleted, which no request returns, and gives the rest.
+    /// Looks up the points of all entries, of which there are none but in a damaged folder.
+    fn known_damage(&self) -> MutexGuard<'_, DamageRegister> {
+        // Each change of the register is one call of its map: a panic leaves it whole.
+        let mut known = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        known.forget_points(|id| self.ids.get(id, &self.arena, |_| ()).is_some());
+        known
+    }
+}

@@ -1,0 +1,147 @@
+//! The signal between the writer and the linking threads: wakes them when there is work, and makes
+//! them pause.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// While a round of reclaiming or settling waits for an epoch, a thread looks again after this
+/// time.
+pub(super) const EPOCH_WAIT: Duration = Duration::from_millis(1);
+
+/// Wakes the linking threads when there is work, and makes them pause.
+#[derive(Default)]
+pub(crate) struct Signal {
+    state: Mutex<Threads>,
+    changed: Condvar,
+    /// Signals that the threads shall end or pause, or need not pause any more.
+    called: Condvar,
+    /// Signals that a thread has paused or ended.
+    parked: Condvar,
+}
+
+#[derive(Default)]
+struct Threads {
+    is_stopped: bool,
+    is_pausing: bool,
+    /// The number of threads that have not ended.
+    running: usize,
+    /// The number of these that pause.
+    parked: usize,
+}
+
+/// As long as this lives, nothing is linked and no slot is freed.
+pub struct Pause<'s>(&'s Signal);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_pausing = false;
+        self.0.called.notify_all();
+    }
+}
+
+impl Signal {
+    pub(crate) fn wake(&self) {
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, Threads> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a thread that begins.
+    pub(super) fn begin_thread(&self) {
+        self.state().running += 1;
+    }
+
+    /// Counts a thread out, so that no pause waits for it.
+    pub(super) fn end_thread(&self) {
+        self.state().running -= 1;
+        self.parked.notify_all();
+    }
+
+    pub(super) fn stop(&self) {
+        self.state().is_stopped = true;
+        self.changed.notify_all();
+        self.called.notify_all();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.state().is_stopped
+    }
+
+    /// Whether a pause is wanted. Then no round of reclaiming begins.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.state().is_pausing
+    }
+
+    /// Pauses the threads, each after its present piece of work. A round of reclaiming is finished
+    /// first. One pause at a time.
+    pub(super) fn pause(&self) -> Pause<'_> {
+        let mut state = self.state();
+        state.is_pausing = true;
+        self.changed.notify_all();
+        self.called.notify_all();
+        while state.parked < state.running {
+            state = self
+                .parked
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        Pause(self)
+    }
+
+    /// Pauses until the pause ends.
+    pub(super) fn park(&self) {
+        let mut state = self.state();
+        state.parked += 1;
+        self.parked.notify_all();
+        while state.is_pausing && !state.is_stopped {
+            state = self
+                .called
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.parked -= 1;
+    }
+
+    /// Waits for a signal, or a little while.
+    pub(super) fn wait(&self, time: Duration) {
+        let state = self.state();
+        if !state.is_stopped {
+            drop(self.changed.wait_timeout(state, time));
+        }
+    }
+
+    /// Waits for this time, or until the threads should end or pause. A thread that leaves the work
+    /// to others need not hear of each claim that they finish. While they finish a round of
+    /// reclaiming before a pause, it waits for less.
+    pub(super) fn rest(&self, time: Duration) {
+        let state = self.state();
+        if !state.is_stopped {
+            let time = if state.is_pausing { EPOCH_WAIT } else { time };
+            drop(self.called.wait_timeout(state, time));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{super::activity::GRACE, *};
+
+    #[test]
+    fn a_thread_rests_while_others_finish_a_round_before_a_pause() {
+        let signal = Signal::default();
+        signal.state().is_pausing = true;
+        let is_short = |_: &u32| {
+            let begun = Instant::now();
+            signal.rest(GRACE);
+            begun.elapsed() < EPOCH_WAIT
+        };
+        // The system may end one in many for no reason.
+        assert!((0..40).filter(is_short).count() < 10);
+    }
+}
