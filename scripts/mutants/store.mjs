@@ -379,19 +379,19 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'inserts take the room that compaction has made',
-    `${STORE}/space/full_disk.rs`,
+    `${STORE}/space/reserves.rs`,
     'Ok(!self.is_freeing && self.regain(io)?)',
     'self.regain(io)',
   ),
   mutant(
     'deletes take the room that compaction was given',
-    `${STORE}/space/full_disk.rs`,
+    `${STORE}/space/reserves.rs`,
     'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
     'Ok(true)',
   ),
   mutant(
     'compaction has no room of its own on a full disk',
-    `${STORE}/space/full_disk.rs`,
+    `${STORE}/space/reserves.rs`,
     'self.for_compaction.give_up(io)?;',
     '',
   ),
@@ -517,8 +517,8 @@ export const STORE_MUTANTS = [
   mutant(
     'damage is told though its point is deleted',
     `${INDEX}/damage.rs`,
-    'place.point.as_ref().is_none_or(lives)',
-    'place.point.as_ref().is_none_or(lives) || true',
+    'place.point.as_ref().is_none_or(&lives)',
+    'place.point.as_ref().is_none_or(&lives) || true',
     DAMAGE_TESTS,
   ),
   mutant(

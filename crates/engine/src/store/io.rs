@@ -9,7 +9,7 @@ use std::{
 
 use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use crate::store::log::mapping::Mapping;
+use crate::store::mapping::Mapping;
 
 /// The calls on names in a folder.
 pub trait Io: Send + Sync {
@@ -289,4 +289,11 @@ mod tests {
         assert!(name.sync_all().is_err());
         assert!(Disk.sync_folder(Path::new("/proc/self")).is_err());
     }
+}
+
+/// Random bytes of the operating system.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
 }

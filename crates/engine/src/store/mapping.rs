@@ -12,10 +12,11 @@ use std::{
 
 use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 
-use super::format::PAGE;
+/// The unit of advice to the system: a page of memory on most machines.
+const PAGE: u64 = 4096;
 
 /// Fewer bytes than this are not worth a system call to release them.
-const LEAST_LET_GO: u64 = 4 * PAGE as u64;
+const LEAST_LET_GO: u64 = 4 * PAGE;
 
 /// A whole segment file mapped read-only and shared: what is appended to the file appears in the
 /// mapping. Only bytes before the published end can be seen through it.
@@ -90,7 +91,7 @@ impl Mapping {
 
     #[cfg(target_os = "linux")]
     fn populate(&self, from: u64, to: u64) -> io::Result<()> {
-        let from = from / PAGE as u64 * PAGE as u64;
+        let from = from / PAGE * PAGE;
         let length = to.min(self.memory.len() as u64).saturating_sub(from);
         self.memory.advise_range(
             memmap2::Advice::PopulateRead,
@@ -103,8 +104,8 @@ impl Mapping {
     /// a page also reads in the pages around it. A later read gets them back from the page cache,
     /// or from the file.
     pub fn evict(&self, from: u64, to: u64) {
-        let from = from.next_multiple_of(PAGE as u64);
-        let to = to.min(self.memory.len() as u64) / PAGE as u64 * PAGE as u64;
+        let from = from.next_multiple_of(PAGE);
+        let to = to.min(self.memory.len() as u64) / PAGE * PAGE;
         if to < from.saturating_add(LEAST_LET_GO) {
             return;
         }

@@ -6,6 +6,7 @@
 mod io;
 mod lock;
 mod log;
+mod mapping;
 mod names;
 mod recovery;
 mod snapshot;
@@ -18,12 +19,13 @@ mod unfinished;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Error, Result, sync::histogram::Histogram};
-use io::{Disk, Io, fatal, is_full, is_out_of_files, remove_if_there};
+use io::{Disk, Io, fatal, is_full, is_out_of_files, random, remove_if_there};
 use lock::Lock;
 pub use log::{
     format::BLOCK,
     headers::HeaderPlace,
     reader::{Segments, StoredPoint},
+    records::{LivePoint, Location, Write},
     segment::number as segment_number,
 };
 use log::{
@@ -36,7 +38,7 @@ use log::{
 use recovery::Found;
 pub use snapshot::Snapshots;
 pub use space::compaction::{Replacement, Stretch};
-use space::full_disk::Reserves;
+use space::reserves::Reserves;
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -70,62 +72,6 @@ pub struct Opened {
     pub last_sequence: u64,
     /// Lines for the log: what recovery cut or removed.
     pub notes: Vec<String>,
-}
-
-/// A point in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LivePoint {
-    /// The point's id.
-    pub id: [u8; 16],
-    /// The sequence number of its insertion.
-    pub sequence: u64,
-    /// Where it is.
-    pub location: Location,
-    /// Length of the content of its payload.
-    pub payload_bytes: u32,
-}
-
-/// The place of a record. Offsets count blocks of 64 bytes from the start of the segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Location {
-    /// The segment's number, from 1.
-    pub segment: u32,
-    /// The record's header.
-    pub record: u32,
-    /// The vector; 0 for a delete.
-    pub vector: u32,
-}
-
-impl Location {
-    /// Offset of the record's header in bytes.
-    pub(crate) fn offset(self) -> u64 {
-        u64::from(self.record) * BLOCK as u64
-    }
-}
-
-/// One write of a commit.
-#[derive(Clone, Copy, Debug)]
-pub enum Write<'a> {
-    /// Stores a point.
-    Insert {
-        /// A new id.
-        id: [u8; 16],
-        /// As many values as the store's dimension.
-        vector: &'a [f32],
-        /// The number of the content type.
-        content_type: u8,
-        /// The content of the payload.
-        content: &'a [u8],
-    },
-    /// Deletes a point.
-    Delete {
-        /// Its id.
-        id: [u8; 16],
-        /// The sequence of its insert.
-        inserted: u64,
-        /// Where its record is.
-        location: Location,
-    },
 }
 
 /// The writer's side of the log. Readers use [`Store::segments`].
@@ -556,10 +502,4 @@ fn is_forbidden(error: &std::io::Error) -> bool {
         error.kind(),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
     )
-}
-
-fn random<const N: usize>() -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(bytes)
 }

@@ -18,11 +18,13 @@ use std::{
 
 use super::{
     format::{BLOCK, Flaw, Op, PAGE, RecordHeader, SegmentHeader},
-    mapping::Mapping,
     segment::Segment,
     usage::record_bytes,
 };
-use crate::{Error, Result, store::Location};
+use crate::{
+    Error, Result,
+    store::{Location, mapping::Mapping},
+};
 
 /// Every segment of a store, mapped. The writer adds segments, publishes groups and removes
 /// segments that compaction has replaced, while readers read; a reader waits for nothing.

@@ -10,11 +10,13 @@ use std::{
 use super::{
     format::{self, Flaw, GroupHeader, Kind, PAGE, SEGMENT_MAGIC, SegmentHeader},
     manifest::{self, Manifest},
-    mapping::Mapping,
 };
 use crate::{
     Error, Result,
-    store::io::{Io, IoFile, fatal, is_full, read_exact, write_all},
+    store::{
+        io::{Io, IoFile, fatal, is_full, read_exact, write_all},
+        mapping::Mapping,
+    },
 };
 
 /// The number of the first segment, which may exist before the manifest.

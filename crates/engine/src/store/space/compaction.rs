@@ -23,12 +23,12 @@ use crate::{
             format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
             group::{self, Depth, Layout, Place, Record},
             manifest::{Entry, Manifest},
-            mapping::Mapping,
             segment::{self, Segment},
             usage::{Tombstone, record_bytes},
             verify::{Found, Verify},
             walk::Walk,
         },
+        mapping::Mapping,
         random,
     },
 };

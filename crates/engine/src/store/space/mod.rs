@@ -4,3 +4,4 @@
 pub mod compaction;
 pub mod full_disk;
 pub mod reserve;
+pub mod reserves;

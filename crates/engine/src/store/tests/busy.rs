@@ -9,7 +9,7 @@ use std::{
 use super::overwrite;
 use crate::store::{
     io::{Disk, Io, IoFile, IoFolder},
-    log::mapping::Mapping,
+    mapping::Mapping,
 };
 
 /// The real disk, for a reader. Before each call `before` runs, and may make the call fail.

@@ -14,7 +14,8 @@ use std::{
 
 use crate::store::{
     io::{Disk, Io, IoFile, IoFolder},
-    log::{format::BLOCK, mapping::Mapping},
+    log::format::BLOCK,
+    mapping::Mapping,
 };
 
 /// A call that changes the disk.
