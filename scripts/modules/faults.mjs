@@ -1,0 +1,71 @@
+/**
+ * What is wrong with `uses`, a map from each module to those that it uses: files that use each
+ * other in a circle, folders beside each other that do, and a layer that uses one above it or beside
+ * it. `layers` lists the modules of the crate from the top down; those of one line are beside each
+ * other.
+ */
+export function faultsOf(uses, layers) {
+  const edges = [...uses].flatMap(([from, others]) => Array.from(others, (to) => [from, to]));
+  return [
+    ...circlesOf(edges).map((circle) => `a circle: ${circle.join(' -> ')}`),
+    ...foldersOf(uses).flatMap((folder) => circlesIn(folder, edges)),
+    ...edges.flatMap((edge) => climbOf(edge, layers)),
+  ];
+}
+
+/** One circle through each edge that is part of any, the shortest, each once. */
+function circlesOf(edges) {
+  const next = new Map();
+  for (const [from, to] of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  const found = new Map();
+  for (const [from, to] of edges) {
+    const back = pathFrom(to, from, next);
+    if (back !== undefined) found.set([...back].sort().join(), [from, ...back]);
+  }
+  return [...found.values()];
+}
+
+/** The shortest path between two modules, both included. */
+function pathFrom(start, end, next) {
+  const before = new Map([[start, undefined]]);
+  for (const at of before.keys()) {
+    if (at === end) {
+      const path = [];
+      for (let step = end; step !== undefined; step = before.get(step)) path.unshift(step);
+      return path;
+    }
+    for (const to of next.get(at) ?? []) if (!before.has(to)) before.set(to, at);
+  }
+  return undefined;
+}
+
+function foldersOf(uses) {
+  const paths = Array.from(uses.keys(), (name) => name.split('::'));
+  const folders = paths.flatMap((path) => path.map((_, at) => path.slice(0, at).join('::')));
+  return [...new Set(folders)];
+}
+
+/** Circles among what lies in a folder, each folder in it taken as one. */
+function circlesIn(folder, edges) {
+  const depth = folder === '' ? 0 : folder.split('::').length;
+  const childOf = (name) =>
+    folder === '' || name.startsWith(`${folder}::`) ? name.split('::')[depth] : undefined;
+  const reasons = new Map();
+  for (const [from, to] of edges) {
+    const ends = [childOf(from), childOf(to)];
+    if (ends.some((end) => !end) || ends[0] === ends[1]) continue;
+    reasons.set(ends.join(), { ends, reason: `${from} -> ${to}` });
+  }
+  const between = Array.from(reasons.values(), ({ ends }) => ends);
+  return circlesOf(between).map((circle) => {
+    const steps = circle.slice(1).map((to, at) => reasons.get([circle[at], to].join()).reason);
+    return `a circle in '${folder}': ${circle.join(' -> ')} (${steps.join(', ')})`;
+  });
+}
+
+function climbOf([from, to], layers) {
+  const heightOf = (name) => layers.findIndex((layer) => layer.includes(name.split('::')[0]));
+  const isWithin = from.split('::')[0] === to.split('::')[0];
+  if (from === '' || isWithin || heightOf(to) > heightOf(from)) return [];
+  return [`${from} -> ${to}, which is no layer below it`];
+}

@@ -1,0 +1,144 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { faultsOf } from './faults.mjs';
+import { readCrate } from './rust-modules.mjs';
+
+/** The uses of a crate of these files, as `from -> to`. */
+function usesOf(files) {
+  return [...crateOf(files)].flatMap(([from, others]) =>
+    Array.from(others, (to) => `${from || 'crate'} -> ${to || 'crate'}`),
+  );
+}
+
+function crateOf(files) {
+  const folder = mkdtempSync(join(tmpdir(), 'modules-'));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    return readCrate(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const LIB = 'mod a;\nmod b;\n';
+const B = 'pub struct Thing;\npub fn make() {}\n';
+
+test.each([
+  ['a path', 'use crate::b::Thing;'],
+  ['a path from above', 'use super::b::Thing;'],
+  ['a tree of paths', 'use crate::{\n    b::{self, Thing},\n};'],
+  ['another name', 'use crate::b as other;\nfn f() { other::make() }'],
+  ['a glob', 'use crate::b::*;\nfn f() { make() }'],
+  ['a path in code', 'fn f() { crate::b::make() }'],
+  ['a path from above in code', 'fn f() { super::b::make() }'],
+  ['a path broken over lines', 'fn f() { crate\n    ::b\n    ::make() }'],
+  ['a path from an imported module', 'use crate::b;\nfn f() { b::make() }'],
+  ['a macro', 'macro_rules! m { () => { $crate::b::make() } }'],
+  ['an export', 'pub use crate::b::Thing;'],
+  ['code behind slashes in a string', 'const A: &str = "//"; use crate::b::Thing;'],
+  ['code behind a quote in a character', "const A: char = '\"'; use crate::b::Thing;"],
+  ['code behind a raw string', 'const A: &str = r#"" // "#; use crate::b::Thing;'],
+  ['code behind a lifetime', "fn f<'a>(a: &'a str) {} use crate::b::Thing;"],
+  ['code behind a test', '#[cfg(test)]\nmod t { fn f() {} }\nuse crate::b::Thing;'],
+  ['a module in the same file', 'mod inner { use super::super::b::Thing; }'],
+  ['a feature or a test', '#[cfg(any(test, feature = "x"))]\nuse crate::b::Thing;'],
+])('a use is found in %s', (_, text) => {
+  expect(usesOf({ 'lib.rs': LIB, 'a.rs': text, 'b.rs': B })).toContain('a -> b');
+});
+
+test.each([
+  ['a comment', '// use crate::b::Thing;'],
+  ['a comment of several lines', '/* use crate::b::Thing; */'],
+  ['a string', 'const A: &str = "crate::b::Thing";'],
+  ['a test', '#[cfg(test)]\nmod tests { use crate::b::Thing; }'],
+  ['a test of one configuration', '#[cfg(all(test, unix))]\nuse crate::b::Thing;'],
+  ['a file for tests', '#![cfg(test)]\nuse crate::b::Thing;'],
+  ['the name of another crate', 'use std::b::Thing;'],
+])('no use is found in %s', (_, text) => {
+  expect(usesOf({ 'lib.rs': LIB, 'a.rs': text, 'b.rs': B })).toEqual([]);
+});
+
+test('a file that its parent compiles for tests alone does not count', () => {
+  const files = {
+    'lib.rs': '#[cfg(test)]\nmod a;\nmod b;',
+    'a.rs': 'use crate::b::Thing;',
+    'b.rs': B,
+  };
+  expect(usesOf(files)).toEqual([]);
+});
+
+test.each([
+  ['by name', 'pub use deep::Thing;'],
+  ['by another name', 'pub use deep::Thing as Renamed;'],
+  ['by a glob', 'pub use deep::*;'],
+  ['for what is inside', 'use deep::Thing;'],
+])('a use of what a module exports again %s is one of the file that defines it', (_, again) => {
+  const name = again.includes('Renamed') ? 'Renamed' : 'Thing';
+  const uses = usesOf({
+    'lib.rs': LIB,
+    'a.rs': `use crate::b::${name};`,
+    'b/mod.rs': `mod deep;\n${again}\n`,
+    'b/deep.rs': B,
+  });
+  expect(uses).toContain('a -> b::deep');
+  expect(uses).not.toContain('a -> b');
+});
+
+test('a file that only exports what is inside it does not use it', () => {
+  const deep = { 'lib.rs': 'mod b;', 'b/deep.rs': B };
+  expect(usesOf({ ...deep, 'b/mod.rs': 'mod deep;\npub use deep::Thing;' })).toEqual([]);
+  const used = 'mod deep;\npub use deep::Thing;\nfn f() -> Thing { Thing }';
+  expect(usesOf({ ...deep, 'b/mod.rs': used })).toEqual(['b -> b::deep']);
+});
+
+test('a circle of a file and the one above it is found', () => {
+  const crate = crateOf({
+    'lib.rs': 'mod b;',
+    'b/mod.rs': 'mod deep;\nuse deep::Thing;\npub struct Whole(Thing);',
+    'b/deep.rs': `use super::Whole;\n${B}`,
+  });
+  expect(faultsOf(crate, [['b']])).toEqual(['a circle: b -> b::deep -> b']);
+});
+
+test('a circle of several files is printed in full, once', () => {
+  const crate = crateOf({
+    'lib.rs': 'mod a; mod b; mod c;',
+    'a.rs': 'use crate::b::B; pub struct A;',
+    'b.rs': 'use crate::c::C; pub struct B;',
+    'c.rs': 'use crate::a::A; pub struct C;',
+  });
+  const faults = faultsOf(crate, [['a'], ['b'], ['c']]);
+  expect(faults.filter((fault) => fault.startsWith('a circle: '))).toHaveLength(1);
+  expect(
+    faults.some((fault) => fault.startsWith('a circle: ') && fault.split('->').length === 4),
+  ).toBe(true);
+});
+
+test('a circle of folders is found whose files are in none', () => {
+  const crate = crateOf({
+    'lib.rs': 'mod top;',
+    'top/mod.rs': 'mod x; mod y;',
+    'top/x/mod.rs': 'mod one; mod two;',
+    'top/x/one.rs': 'use crate::top::y::three::Three;',
+    'top/x/two.rs': 'pub struct Two;',
+    'top/y/mod.rs': 'mod three; mod four;',
+    'top/y/three.rs': 'pub struct Three;',
+    'top/y/four.rs': 'use crate::top::x::two::Two;',
+  });
+  const [fault, ...others] = faultsOf(crate, [['top']]);
+  expect(others).toEqual([]);
+  expect(fault).toContain("a circle in 'top'");
+  expect(fault).toContain('top::x::one -> top::y::three');
+});
+
+test('a layer may use only those below it', () => {
+  const crate = crateOf({ 'lib.rs': LIB, 'a.rs': 'use crate::b::Thing;', 'b.rs': B });
+  expect(faultsOf(crate, [['a'], ['b']])).toEqual([]);
+  expect(faultsOf(crate, [['b'], ['a']])).toEqual(['a -> b, which is no layer below it']);
+  expect(faultsOf(crate, [['a', 'b']])).toEqual(['a -> b, which is no layer below it']);
+});
