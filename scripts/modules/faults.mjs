@@ -20,7 +20,7 @@ function circlesOf(edges) {
   const found = new Map();
   for (const [from, to] of edges) {
     const back = pathFrom(to, from, next);
-    if (back !== undefined) found.set([...back].sort().join(), [from, ...back]);
+    if (back !== undefined) found.set(back.toSorted().join(), [from, ...back]);
   }
   return [...found.values()];
 }

@@ -14,9 +14,8 @@ export function readCrate(folder) {
   for (const file of rustFiles(folder)) {
     addModule(modules, moduleOf(relative(folder, file)), readFileSync(file, 'utf8'));
   }
-  for (const name of [...modules.keys()]) {
-    if (isForTests(modules, name)) modules.delete(name);
-  }
+  const forTests = [...modules.keys()].filter((name) => isForTests(modules, name));
+  for (const name of forTests) modules.delete(name);
   return usesOfFiles(modules);
 }
 
