@@ -25,6 +25,6 @@ pub use engine::{
 };
 pub use error::{Error, Result, uuid};
 pub use hnsw::Params;
-pub use index::{Damage, GraphStatus, Hit, PointId};
+pub use index::{GraphStatus, Hit, KnownDamage, PointId};
 pub use metric::Metric;
 pub use store::{DEFAULT_SEGMENT_BYTES, tools};

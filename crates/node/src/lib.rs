@@ -108,8 +108,8 @@ pub struct EngineDamage {
     pub damaged_headers: f64,
 }
 
-impl From<vectord_engine::Damage> for EngineDamage {
-    fn from(damage: vectord_engine::Damage) -> EngineDamage {
+impl From<vectord_engine::KnownDamage> for EngineDamage {
+    fn from(damage: vectord_engine::KnownDamage) -> EngineDamage {
         EngineDamage {
             places: damage.places,
             points: damage.points.iter().map(vectord_engine::uuid).collect(),

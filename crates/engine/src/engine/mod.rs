@@ -28,7 +28,7 @@ use crate::{
         writer::{Batch, Done, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{Damage, GraphStatus, Hit, Index, Linker, PointId},
+    index::{GraphStatus, Hit, Index, KnownDamage, Linker, PointId},
     store::{OpenOptions, Store, StoredPoint},
     sync::{histogram::Histogram, lock},
 };
@@ -107,9 +107,9 @@ pub struct Status {
     pub is_full: bool,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
-    /// Damage that was found since the start and still exists. Answers that would hold a damaged
-    /// record are refused.
-    pub damage: Option<Damage>,
+    /// The damage that was found since the start and still exists. Answers that would hold a
+    /// damaged record are refused.
+    pub damage: Option<KnownDamage>,
     /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
     /// if it did: the next start will take longer, or the folder grows.
     pub upkeep_failure: Option<String>,

@@ -10,11 +10,13 @@ use crate::{Error, Result, hnsw::stop_rule::StopRule, vectors::neighbor::Neighbo
 /// A neighbour packed into one number that orders like it: the rank, the slot and, in the lowest
 /// bit, whether the candidate is expanded already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate(u64);
+struct PackedNeighbor(u64);
 
-impl Candidate {
+impl PackedNeighbor {
     fn new(neighbor: Neighbor, expanded: bool) -> Self {
-        Candidate(order(neighbor.rank) << 32 | u64::from(neighbor.slot) << 1 | u64::from(expanded))
+        PackedNeighbor(
+            order(neighbor.rank) << 32 | u64::from(neighbor.slot) << 1 | u64::from(expanded),
+        )
     }
 
     fn neighbor(self) -> Neighbor {
@@ -51,13 +53,13 @@ const STRIDE: usize = 8;
 #[derive(Debug)]
 pub(super) struct Beam {
     ef: usize,
-    accepted: Vec<Candidate>,
+    accepted: Vec<PackedNeighbor>,
     /// Every candidate before this one has been expanded.
     cursor: usize,
     /// The rank of the farthest point of a full beam.
     bound: f32,
     stop_rule: StopRule,
-    rejected: BinaryHeap<Reverse<Candidate>>,
+    rejected: BinaryHeap<Reverse<PackedNeighbor>>,
     /// The number of rejected points that may still be expanded.
     patience: usize,
     /// The number of accepted points before which the walk does not give up.
@@ -165,21 +167,21 @@ impl Beam {
     /// are expanded before it, unless closer ones are found.
     #[inline]
     pub fn accept(&mut self, neighbor: Neighbor) -> usize {
-        let at = self.insert(Candidate::new(neighbor, false));
+        let at = self.insert(PackedNeighbor::new(neighbor, false));
         self.cursor = self.cursor.min(at);
         at - self.cursor
     }
 
     /// Adds a point that the search may return and that has no links to expand.
     pub fn accept_leaf(&mut self, neighbor: Neighbor) {
-        let at = self.insert(Candidate::new(neighbor, true));
+        let at = self.insert(PackedNeighbor::new(neighbor, true));
         if at <= self.cursor {
             self.cursor += 1;
         }
     }
 
     #[inline]
-    fn insert(&mut self, candidate: Candidate) -> usize {
+    fn insert(&mut self, candidate: PackedNeighbor) -> usize {
         if self.accepted.len() < self.ef {
             self.accepted.push(candidate);
         }
@@ -205,7 +207,8 @@ impl Beam {
         self.rejected
             .try_reserve(1)
             .map_err(|error| out_of_memory(&error))?;
-        self.rejected.push(Reverse(Candidate::new(neighbor, false)));
+        self.rejected
+            .push(Reverse(PackedNeighbor::new(neighbor, false)));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Linking a new point.
 
 use super::{
-    ATTEMPTS, Entry, Graph, Neighbor, Scratch,
+    ATTEMPTS, EntryPoint, Graph, Neighbor, Scratch,
     levels::draw_level,
     links::{Link, SLOTS},
     ranks::Ranks,
@@ -36,7 +36,7 @@ impl Graph {
         if !self.links.begin(slot)? {
             return Ok(());
         }
-        let new = Entry {
+        let new = EntryPoint {
             slot,
             level: draw_level(slot, self.params.m),
         };
@@ -55,7 +55,7 @@ impl Graph {
     fn link_somewhere<P: Points>(
         &self,
         points: &P,
-        new: Entry,
+        new: EntryPoint,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         for attempt in 0..ATTEMPTS {
@@ -87,8 +87,8 @@ impl Graph {
     fn link<P: Points>(
         &self,
         points: &P,
-        new: Entry,
-        highest: Entry,
+        new: EntryPoint,
+        highest: EntryPoint,
         eligible: Eligible,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
@@ -126,8 +126,8 @@ impl Graph {
         &self,
         space: S,
         filter: &Filter<P>,
-        new: Entry,
-        highest: Entry,
+        new: EntryPoint,
+        highest: EntryPoint,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
         let mut target = Target::new(space.of(new.slot));

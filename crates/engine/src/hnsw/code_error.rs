@@ -10,20 +10,20 @@ pub(super) const SAMPLE: usize = 8;
 pub(super) struct CodeError {
     /// The differences of ranks by code and by vector. A difference that all candidates share
     /// changes no order.
-    pub differences: Extent,
+    pub differences: Bounds,
     /// Ranks by vector.
-    ranks: Extent,
+    ranks: Bounds,
 }
 
 /// The least and the greatest of some numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub(super) struct Bounds {
     least: f32,
     pub most: f32,
 }
 
-impl Extent {
-    const NONE: Extent = Extent {
+impl Bounds {
+    const NONE: Bounds = Bounds {
         least: f32::INFINITY,
         most: f32::NEG_INFINITY,
     };
@@ -42,7 +42,7 @@ impl CodeError {
     /// Replaces the ranks of candidates by code with those by vector, and compares them.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
         by_vector.prefetch_all(candidates);
-        let (mut differences, mut ranks) = (Extent::NONE, Extent::NONE);
+        let (mut differences, mut ranks) = (Bounds::NONE, Bounds::NONE);
         for candidate in candidates {
             let by_code = candidate.rank;
             candidate.rank = by_vector.rank(candidate.slot);

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::{
-    Entry, Graph, Neighbor, Scratch,
+    EntryPoint, Graph, Neighbor, Scratch,
     links::Link,
     ranks::Ranks,
     search::{Eligible, Filter},
@@ -73,7 +73,7 @@ impl Graph {
     pub fn move_entries(&self) {
         let entry = |slot| Some((slot, self.links.staying_level(slot)?));
         let staying = (0..self.slots()).filter_map(entry);
-        let staying = staying.map(|(slot, level)| Entry { slot, level });
+        let staying = staying.map(|(slot, level)| EntryPoint { slot, level });
         self.entries
             .replace_leaving(|slot| self.links.is_leaving(slot), staying);
     }

@@ -28,20 +28,20 @@ const SAMPLE: usize = if cfg!(vectord_shuttle) { 2 } else { 63 };
 
 /// An entry point, and its highest layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct EntryPoint {
     pub slot: u32,
     pub level: u8,
 }
 
-impl Entry {
+impl EntryPoint {
     /// The layer plus one in the upper half, the slot in the lower one. 0 stands for no entry.
     fn pack(self) -> u64 {
         ((u64::from(self.level) + 1) << 32) | u64::from(self.slot)
     }
 
-    fn unpack(packed: u64) -> Option<Entry> {
+    fn unpack(packed: u64) -> Option<EntryPoint> {
         let level = (packed >> 32).checked_sub(1)?;
-        Some(Entry {
+        Some(EntryPoint {
             slot: packed as u32,
             level: level as u8,
         })
@@ -75,29 +75,29 @@ impl Entries {
 
     /// The highest entry point, unless the graph is empty.
     #[inline]
-    pub fn highest(&self) -> Option<Entry> {
-        Entry::unpack(self.highest.load(Acquire))
+    pub fn highest(&self) -> Option<EntryPoint> {
+        EntryPoint::unpack(self.highest.load(Acquire))
     }
 
     /// The other entry points, and perhaps the highest again.
     #[inline]
-    pub fn sample(&self) -> impl Iterator<Item = Entry> {
+    pub fn sample(&self) -> impl Iterator<Item = EntryPoint> {
         let sample = self.sample.iter();
-        sample.filter_map(|place| Entry::unpack(place.load(Acquire)))
+        sample.filter_map(|place| EntryPoint::unpack(place.load(Acquire)))
     }
 
     /// Makes the first point of a graph its highest entry point and returns None. For any other
     /// point, changes nothing and returns the highest.
-    pub fn claim(&self, new: Entry) -> Option<Entry> {
+    pub fn claim(&self, new: EntryPoint) -> Option<EntryPoint> {
         let claimed = self
             .highest
             .compare_exchange(0, new.pack(), AcqRel, Acquire);
-        claimed.map_or_else(Entry::unpack, |_| None)
+        claimed.map_or_else(EntryPoint::unpack, |_| None)
     }
 
     /// Replaces the highest entry point by another or by none, if that is still `current`. The sample stays as it is.
-    pub fn replace(&self, current: Entry, new: Option<Entry>) -> bool {
-        let new = new.map_or(0, Entry::pack);
+    pub fn replace(&self, current: EntryPoint, new: Option<EntryPoint>) -> bool {
+        let new = new.map_or(0, EntryPoint::pack);
         self.highest
             .compare_exchange(current.pack(), new, AcqRel, Acquire)
             .is_ok()
@@ -105,9 +105,9 @@ impl Entries {
 
     /// Presents a point whose links are in place. It becomes the highest entry point if its layer is
     /// higher, and enters the sample if it was drawn high enough.
-    pub fn offer(&self, new: Entry) {
+    pub fn offer(&self, new: EntryPoint) {
         let mut current = self.highest.load(Acquire);
-        while Entry::unpack(current).is_none_or(|highest| highest.level < new.level) {
+        while EntryPoint::unpack(current).is_none_or(|highest| highest.level < new.level) {
             match self
                 .highest
                 .compare_exchange_weak(current, new.pack(), AcqRel, Acquire)
@@ -129,7 +129,7 @@ impl Entries {
     pub fn replace_leaving(
         &self,
         is_leaving: impl Fn(u32) -> bool,
-        staying: impl Iterator<Item = Entry> + Clone,
+        staying: impl Iterator<Item = EntryPoint> + Clone,
     ) {
         while let Some(highest) = self.highest()
             && is_leaving(highest.slot)
@@ -139,7 +139,7 @@ impl Entries {
         let lock = self.lock();
         let mut is_short = false;
         for place in &self.sample {
-            if Entry::unpack(place.load(Relaxed)).is_some_and(|entry| is_leaving(entry.slot)) {
+            if EntryPoint::unpack(place.load(Relaxed)).is_some_and(|entry| is_leaving(entry.slot)) {
                 place.store(0, Release);
                 is_short = true;
             }
@@ -154,9 +154,9 @@ impl Entries {
 
     /// Adds a point to the sample, unless it is in it, if there is a free place or the point was
     /// drawn higher than another. The guard proves that the lock is held.
-    fn take(&self, new: Entry, _changing: &MutexGuard<'_, ()>) {
+    fn take(&self, new: EntryPoint, _changing: &MutexGuard<'_, ()>) {
         let number = |place: &AtomicU64| {
-            let entry = Entry::unpack(place.load(Relaxed));
+            let entry = EntryPoint::unpack(place.load(Relaxed));
             entry.map_or(u64::MAX, |entry| drawn(entry.slot))
         };
         let is_in = |place: &AtomicU64| place.load(Relaxed) == new.pack();
@@ -184,9 +184,9 @@ mod tests {
     use super::*;
 
     /// Layers as the graph draws them, roughly: each has a sixteenth of the points below it.
-    fn entry(slot: u32) -> Entry {
+    fn entry(slot: u32) -> EntryPoint {
         let level = (drawn(slot).leading_zeros() / 4) as u8;
-        Entry { slot, level }
+        EntryPoint { slot, level }
     }
 
     fn slots(entries: &Entries) -> BTreeSet<u32> {

@@ -46,7 +46,7 @@ use crate::{
     sync::atomic::{AtomicU32, Ordering::Acquire},
     vectors::quantize::Code,
 };
-use entries::{Entries, Entry};
+use entries::{Entries, EntryPoint};
 use equal_vectors::EqualVectors;
 use links::Links;
 use visited::Visited;

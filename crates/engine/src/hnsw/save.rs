@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use super::{
-    Entry, Graph, Params,
+    EntryPoint, Graph, Params,
     levels::draw_level,
     links::{Links, SLOTS},
 };
@@ -92,7 +92,7 @@ impl Graph {
             }
             links.finish(slot, level, is_duplicate);
             if !is_duplicate {
-                graph.entries.offer(Entry { slot, level });
+                graph.entries.offer(EntryPoint { slot, level });
             }
             len += 1;
             duplicates += u32::from(is_duplicate);

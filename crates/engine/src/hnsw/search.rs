@@ -1,7 +1,7 @@
 //! Walking the graph: from the entries through the upper layers, then a search of layer 0.
 
 use super::{
-    Entry, Graph, Neighbor, Scratch,
+    EntryPoint, Graph, Neighbor, Scratch,
     links::Link,
     ranks::{ByVector, Ranks},
 };
@@ -104,7 +104,7 @@ impl Graph {
             let by_code = codes.by_code(metric, &code);
             let walked = self.walk(by_code, points, ef, stop_rule, &accept, scratch);
             evaluations = walked?;
-            let is_sure = scratch.rank_again(by_code, by_vector, stop_rule.most, limit);
+            let is_sure = scratch.rescore(by_code, by_vector, stop_rule.most, limit);
             scratch.code = code;
             if is_sure || scratch.gave_up() {
                 return Ok(evaluations);
@@ -196,7 +196,7 @@ impl Graph {
         &self,
         target: &mut Target<R>,
         points: &P,
-        highest: Entry,
+        highest: EntryPoint,
         layer: u8,
         breadth: usize,
         scratch: &mut Scratch,
@@ -220,7 +220,7 @@ impl Graph {
     fn enter<R: Ranks>(
         &self,
         target: &mut Target<R>,
-        highest: Entry,
+        highest: EntryPoint,
         layer: u8,
         scratch: &mut Scratch,
     ) -> u8 {
@@ -337,7 +337,7 @@ impl Scratch {
     /// flatter them, and follows from the steps of the codes; the others are ranked only as far as
     /// they could be closer. If that is as far as a full beam, one of `size`, reaches, closer ones
     /// may not be in it. Whether codes can be trusted is asked of the closest alone.
-    fn rank_again<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
+    fn rescore<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
         let Scratch { beam, results, .. } = self;
         let surely = limit.max(SAMPLE);
         let mut candidates = beam.neighbors();

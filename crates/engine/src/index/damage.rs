@@ -11,17 +11,17 @@ use std::{
 use super::point_id::PointId;
 use crate::{Error, store::segment_number};
 
-/// The most places that are kept. Further places are ignored, so that the counts of [`Damage`] end
-/// here.
+/// The most places that are kept. Further places are ignored, so that the counts of
+/// [`KnownDamage`] end here.
 const MOST_KEPT: usize = 10_000;
 
-/// The most points, and the most places, that a [`Damage`] lists.
+/// The most points, and the most places, that a [`KnownDamage`] lists.
 const MOST_NAMED: usize = 16;
 
 /// The damage that was found since the index was opened and that still matters. Lists are in the
 /// order of files and offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Damage {
+pub struct KnownDamage {
     /// A line for the log about each of the first 16 places.
     pub places: Vec<String>,
     /// The first 16 points whose records are damaged.
@@ -50,14 +50,14 @@ struct DamagedPlace {
 
 impl DamageRegister {
     /// What is damaged, if anything is.
-    pub fn report(&self) -> Option<Damage> {
+    pub fn report(&self) -> Option<KnownDamage> {
         if self.places.is_empty() {
             return None;
         }
         let points = self.places.values().filter_map(|place| place.point);
         let damaged_points = points.clone().count();
         let texts = self.places.values().map(|place| &place.text);
-        Some(Damage {
+        Some(KnownDamage {
             places: texts.take(MOST_NAMED).cloned().collect(),
             points: points.take(MOST_NAMED).collect(),
             damaged_points,

@@ -4,14 +4,14 @@ use std::{collections::HashSet, sync::PoisonError};
 
 use super::{
     Index, PointId,
-    damage::{Damage, DamageRegister},
+    damage::{DamageRegister, KnownDamage},
 };
 use crate::{Error, store::Location, sync::MutexGuard};
 
 impl Index {
     /// The known damage, if there is any.
     #[must_use]
-    pub fn damage(&self) -> Option<Damage> {
+    pub fn damage(&self) -> Option<KnownDamage> {
         self.known_damage().report()
     }
 

@@ -21,7 +21,7 @@ mod view;
 use std::sync::{Arc, PoisonError};
 
 pub use arena::Arena;
-pub use damage::Damage;
+pub use damage::KnownDamage;
 pub use linking::linker::Linker;
 pub use point_id::PointId;
 #[cfg(any(test, feature = "layers"))]

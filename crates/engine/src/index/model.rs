@@ -335,7 +335,7 @@ fn request(query: &[f32]) -> Request<'_> {
 
 /// Does one turn of a linking thread.
 fn link(index: &Index, scratch: &mut Scratch) -> bool {
-    linker::work(index, linker::Turn::Always, scratch)
+    linker::work(index, linker::Schedule::Always, scratch)
 }
 
 /// Checks that a search for every point returns a view that was visible while it ran.

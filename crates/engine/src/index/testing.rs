@@ -10,7 +10,7 @@ use super::{Index, PointId};
 use crate::{
     Metric,
     hnsw::{Params, Scratch},
-    index::linking::linker::{Turn, work},
+    index::linking::linker::{Schedule, work},
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 
@@ -74,5 +74,5 @@ pub fn line(points: u32) -> Arc<Index> {
 /// Does all work that waits for a linking thread.
 pub fn work_on(index: &Index) {
     let mut scratch = Scratch::new();
-    while work(index, Turn::Always, &mut scratch) {}
+    while work(index, Schedule::Always, &mut scratch) {}
 }

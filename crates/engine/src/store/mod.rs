@@ -35,7 +35,7 @@ use log::{
     segment::{self, Segment},
     usage::{Tombstone, Usage, record_bytes},
 };
-use recovery::Found;
+use recovery::Recovered;
 pub use snapshot::Snapshots;
 pub use space::compaction::{Replacement, Stretch};
 use space::reserves::Reserves;
@@ -476,7 +476,7 @@ impl OpenOptions {
         Ok(())
     }
 
-    fn check_dimension(&self, found: &Found) -> Result<()> {
+    fn check_dimension(&self, found: &Recovered) -> Result<()> {
         let Some(manifest) = &found.manifest else {
             return Ok(());
         };

@@ -34,7 +34,7 @@ use crate::{
 const AHEAD_BYTES: u64 = 1 << 20;
 
 /// What a data folder holds.
-pub struct Found {
+pub struct Recovered {
     /// Nothing if no segment was ever begun.
     pub manifest: Option<Manifest>,
     /// The segments of the manifest, each with its end.
@@ -62,14 +62,14 @@ pub struct Replay {
 }
 
 /// Reads a folder without changing anything in it.
-pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
+pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Recovered> {
     let manifest = Manifest::load(io, folder)?;
     let mut orphans = Vec::new();
     for path in segment::unnamed(&io.list(folder)?, manifest.as_ref()) {
         segment::check_orphan(io, path, manifest.as_ref())?;
         orphans.push(path.clone());
     }
-    let mut found = Found {
+    let mut found = Recovered {
         manifest: None,
         segments: Vec::new(),
         replay: Replay::default(),
@@ -93,7 +93,7 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Found> {
 
 /// Clears what an interrupted write left behind and makes durable what was found. Returns a line
 /// for the log about each thing done.
-pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<String>> {
+pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     // A killed process may have left names that only memory holds. They become durable before
     // anything is removed because of them: a power cut could lose the renamed MANIFEST otherwise,
@@ -143,7 +143,7 @@ pub fn repair(found: &mut Found, io: &dyn Io, folder: &Path) -> Result<Vec<Strin
     Ok(notes)
 }
 
-impl Found {
+impl Recovered {
     fn read_segments(&mut self, io: &dyn Io, folder: &Path, manifest: &Manifest) -> Result<()> {
         for entry in &manifest.segments {
             let opened = Segment::open(io, folder, entry.number);

@@ -17,7 +17,7 @@ mod tests;
 
 pub use job::{Job, Turn};
 pub use queue::Ticket;
-use queue::{MAX_JOBS, Queue, Running};
+use queue::{MAX_JOBS, Queue, RunningJob};
 
 /// A fixed number of threads and their queue.
 pub struct Workers {
@@ -158,7 +158,7 @@ impl Shared {
     }
 
     /// The part that has the next turn, as soon as there is one; none once the threads should end.
-    fn next_part(&self) -> Option<(Arc<Running>, usize)> {
+    fn next_part(&self) -> Option<(Arc<RunningJob>, usize)> {
         let mut queue = self.lock();
         loop {
             if let Some(next) = queue.next_part() {

@@ -55,7 +55,7 @@ pub struct Queue {
 
 /// A job and its progress.
 struct Unfinished {
-    running: Arc<Running>,
+    running: Arc<RunningJob>,
     /// The first part that has not had a turn.
     next: usize,
     /// Parts between two turns.
@@ -64,7 +64,7 @@ struct Unfinished {
     undone: usize,
 }
 
-pub struct Running {
+pub struct RunningJob {
     pub ticket: Ticket,
     pub job: Box<dyn Job>,
     pub panics: AtomicUsize,
@@ -102,7 +102,7 @@ impl Queue {
     pub fn add(&mut self, job: Box<dyn Job>, memory: Reservation) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let running = Arc::new(Running {
+        let running = Arc::new(RunningJob {
             ticket,
             is_cut: AtomicBool::new(false),
             _memory: memory,
@@ -120,7 +120,7 @@ impl Queue {
     }
 
     /// Gives up all jobs, and returns those that end at once. Later jobs must be refused.
-    pub fn stop(&mut self) -> Vec<Arc<Running>> {
+    pub fn stop(&mut self) -> Vec<Arc<RunningJob>> {
         self.stopped = true;
         let tickets: Vec<_> = self.unfinished.keys().copied().collect();
         let cut = |ticket| self.cut(ticket);
@@ -130,7 +130,7 @@ impl Queue {
     /// Gives up the parts of a job that have not begun or are between two turns, and makes its
     /// threads stop. Returns the job if it ends at once. Else the last thread that works on it
     /// finishes it.
-    pub fn cut(&mut self, ticket: Ticket) -> Option<Arc<Running>> {
+    pub fn cut(&mut self, ticket: Ticket) -> Option<Arc<RunningJob>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.running.is_cut.store(true, Ordering::Relaxed);
         let parts = job.running.job.parts();
@@ -140,7 +140,12 @@ impl Queue {
     }
 
     /// Notes how a turn ended. Returns the job if it ended with the turn.
-    pub fn end_turn(&mut self, ticket: Ticket, part: usize, is_done: bool) -> Option<Arc<Running>> {
+    pub fn end_turn(
+        &mut self,
+        ticket: Ticket,
+        part: usize,
+        is_done: bool,
+    ) -> Option<Arc<RunningJob>> {
         let job = self.unfinished.get_mut(&ticket)?;
         if is_done || job.running.is_cut.load(Ordering::Relaxed) {
             return self.note_done(ticket, 1);
@@ -150,7 +155,7 @@ impl Queue {
     }
 
     /// Notes that this number of parts need no more turns. Returns the job if no part does.
-    fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<Running>> {
+    fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<RunningJob>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.undone -= parts;
         if job.undone > 0 {
@@ -166,7 +171,7 @@ impl Queue {
     }
 
     /// The part that has the next turn, if any waits: one of the job with the least work left.
-    pub fn next_part(&mut self) -> Option<(Arc<Running>, usize)> {
+    pub fn next_part(&mut self) -> Option<(Arc<RunningJob>, usize)> {
         let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
         let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());
         let job = if is_fair {
@@ -195,7 +200,7 @@ impl Unfinished {
     }
 }
 
-impl Running {
+impl RunningJob {
     pub fn outcome(&self, stopped: bool) -> Result<()> {
         if self.panics.load(Ordering::Relaxed) > 0 {
             Err(Error::Internal("a search panicked".into()))

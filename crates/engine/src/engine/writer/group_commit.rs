@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::request::{Next, Request, accept, panicked};
+use super::request::{Next, WriteRequest, accept, panicked};
 use crate::{
     Error, Result,
     engine::stats::Counters,
@@ -48,7 +48,7 @@ const WAITING_TOGETHER: usize = 64;
 
 /// What the thread tells others of its store.
 #[derive(Default)]
-pub struct Status {
+pub struct StoreStatus {
     /// Why the store takes no more writes, if it does not.
     pub failure: Mutex<Option<String>>,
     /// When an insert last found the disk full, unless a later one found space.
@@ -62,11 +62,11 @@ pub struct GroupCommit {
     store: Store,
     index: Arc<Index>,
     counters: Arc<Counters>,
-    status: Arc<Status>,
+    status: Arc<StoreStatus>,
     /// Inserts that wait for the graphs, oldest first.
-    aside: VecDeque<Request>,
+    aside: VecDeque<WriteRequest>,
     /// Deletes that wait for disk space while compaction frees some, oldest first.
-    waiting: Vec<Request>,
+    waiting: Vec<WriteRequest>,
     /// When the manifest last noted the end of the log.
     noted_at: Instant,
     /// When the store last had no space for an insert and its reserves.
@@ -79,7 +79,7 @@ impl GroupCommit {
         store: Store,
         index: Arc<Index>,
         counters: Arc<Counters>,
-        status: Arc<Status>,
+        status: Arc<StoreStatus>,
     ) -> Self {
         GroupCommit {
             store,
@@ -94,7 +94,7 @@ impl GroupCommit {
     }
 
     /// Answers requests until the queue ends.
-    pub fn run(mut self, queue: &Receiver<Request>) {
+    pub fn run(mut self, queue: &Receiver<WriteRequest>) {
         let closing = loop {
             match catch_unwind(AssertUnwindSafe(|| self.take_turn(queue))) {
                 Ok(ControlFlow::Continue(())) => {}
@@ -112,7 +112,10 @@ impl GroupCommit {
 
     /// Answers a group and does what follows it. Breaks if no more requests can come, with the
     /// channel of the caller that closes, if there is one.
-    fn take_turn(&mut self, queue: &Receiver<Request>) -> ControlFlow<Option<Sender<Result<()>>>> {
+    fn take_turn(
+        &mut self,
+        queue: &Receiver<WriteRequest>,
+    ) -> ControlFlow<Option<Sender<Result<()>>>> {
         let Some(first) = self.next(queue) else {
             self.finish();
             return ControlFlow::Break(None);
@@ -139,7 +142,7 @@ impl GroupCommit {
 
     /// The request that begins the next group: the oldest one set aside once the graphs accept
     /// inserts, else the next of the queue. None once the queue is closed.
-    fn next(&mut self, queue: &Receiver<Request>) -> Option<Request> {
+    fn next(&mut self, queue: &Receiver<WriteRequest>) -> Option<WriteRequest> {
         loop {
             if !self.aside.is_empty() && self.index.accepts_inserts() {
                 return self.aside.pop_front();
@@ -165,23 +168,23 @@ impl GroupCommit {
     /// until the group is large enough. Inserts that the graphs do not accept are set aside.
     fn gather(
         &mut self,
-        first: Request,
-        queue: &Receiver<Request>,
-    ) -> (Vec<Request>, Option<Next>) {
+        first: WriteRequest,
+        queue: &Receiver<WriteRequest>,
+    ) -> (Vec<WriteRequest>, Option<Next>) {
         let accepts_inserts = self.index.accepts_inserts();
         let mut group = Vec::new();
         let mut bytes = 0;
         let mut next = Some(first);
         while let Some(request) = next {
             match request {
-                Request::Run(work) => return (group, Some(Next::Run(work))),
-                Request::Close { done } => return (group, Some(Next::Close(done))),
-                Request::Insert { .. } if !accepts_inserts => self.aside.push_back(request),
-                Request::Insert { ref batch, .. } => {
+                WriteRequest::Run(work) => return (group, Some(Next::Run(work))),
+                WriteRequest::Close { done } => return (group, Some(Next::Close(done))),
+                WriteRequest::Insert { .. } if !accepts_inserts => self.aside.push_back(request),
+                WriteRequest::Insert { ref batch, .. } => {
                     bytes += batch.bytes();
                     group.push(request);
                 }
-                Request::Delete { .. } => group.push(request),
+                WriteRequest::Delete { .. } => group.push(request),
             }
             next = if bytes < GROUP_BYTES {
                 let aside = if accepts_inserts {
@@ -240,16 +243,16 @@ impl GroupCommit {
         }
     }
 
-    fn answer(&mut self, group: Vec<Request>) {
+    fn answer(&mut self, group: Vec<WriteRequest>) {
         if group.is_empty() {
             return;
         }
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
             .unwrap_or_else(|_| Err(panicked()));
         if matches!(result, Err(Error::StorageFull)) {
-            let is_insert = |request: &Request| matches!(request, Request::Insert { .. });
+            let is_insert = |request: &WriteRequest| matches!(request, WriteRequest::Insert { .. });
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
-            let refuse = |request: Request| request.refuse(&Error::StorageFull);
+            let refuse = |request: WriteRequest| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
                 if self.store.is_freeing_space() {
                     self.waiting.extend(deletes);
@@ -274,7 +277,7 @@ impl GroupCommit {
 
     /// Makes the requests durable as one group and then visible. Answers, for each delete in order,
     /// whether it found its point.
-    fn commit(&mut self, group: &[Request]) -> Result<Vec<bool>> {
+    fn commit(&mut self, group: &[WriteRequest]) -> Result<Vec<bool>> {
         if let Some(reason) = lock(&self.status.failure).clone() {
             return Err(Error::ReadOnly(reason));
         }
@@ -283,10 +286,10 @@ impl GroupCommit {
         let mut deleted = HashSet::new();
         for request in group {
             match request {
-                Request::Insert { batch, .. } => {
+                WriteRequest::Insert { batch, .. } => {
                     writes.extend(batch.writes(self.index.dimension()));
                 }
-                Request::Delete { id, .. } => {
+                WriteRequest::Delete { id, .. } => {
                     let point = self.index.find(id).filter(|_| deleted.insert(id));
                     found.push(point.is_some());
                     if let Some((inserted, location)) = point {
@@ -297,7 +300,7 @@ impl GroupCommit {
                         });
                     }
                 }
-                Request::Run(_) | Request::Close { .. } => {}
+                WriteRequest::Run(_) | WriteRequest::Close { .. } => {}
             }
         }
         if !writes.is_empty() {

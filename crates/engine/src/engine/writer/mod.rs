@@ -15,9 +15,9 @@ use std::{
     time::Duration,
 };
 
-use group_commit::{GroupCommit, Status};
+use group_commit::{GroupCommit, StoreStatus};
 pub use request::{Batch, Done};
-use request::{Request, Waiting};
+use request::{Waiting, WriteRequest};
 
 use crate::{
     Error, Result,
@@ -36,8 +36,8 @@ const REQUEST_BYTES: usize = 256;
 
 /// The queue to the writer's thread.
 pub struct Writer {
-    queue: Mutex<Option<Sender<Request>>>,
-    status: Arc<Status>,
+    queue: Mutex<Option<Sender<WriteRequest>>>,
+    status: Arc<StoreStatus>,
     thread: Mutex<Option<JoinHandle<()>>>,
     budget: Arc<Budget>,
 }
@@ -51,7 +51,7 @@ impl Writer {
         counters: Arc<Counters>,
     ) -> Result<Writer> {
         let (sender, receiver) = channel();
-        let status = Arc::<Status>::default();
+        let status = Arc::<StoreStatus>::default();
         let group_commit = GroupCommit::new(store, index, counters, Arc::clone(&status));
         let thread = thread::Builder::new()
             .name("write".into())
@@ -68,7 +68,7 @@ impl Writer {
     pub fn insert(&self, batch: Batch, done: Done<()>) {
         let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
-            Ok(memory) => self.send(Request::Insert {
+            Ok(memory) => self.send(WriteRequest::Insert {
                 batch,
                 done,
                 memory,
@@ -82,7 +82,7 @@ impl Writer {
     pub fn delete(&self, id: PointId, done: Done<bool>) {
         let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES) {
-            Ok(memory) => self.send(Request::Delete { id, done, memory }),
+            Ok(memory) => self.send(WriteRequest::Delete { id, done, memory }),
             Err(error) => done.answer(Err(error)),
         }
     }
@@ -93,7 +93,7 @@ impl Writer {
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Result<T> {
         let (done, result) = channel();
-        self.send(Request::Run(Box::new(move |store| {
+        self.send(WriteRequest::Run(Box::new(move |store| {
             // The caller waits until the channel is closed.
             drop(done.send(work(store)));
         })));
@@ -121,7 +121,7 @@ impl Writer {
         let Some(queue) = queue else { return Ok(()) };
         let (done, closed) = channel();
         queue
-            .send(Request::Close { done })
+            .send(WriteRequest::Close { done })
             .map_err(|_| Error::Closed)?;
         let result = closed.recv().map_err(|_| Error::Closed)?;
         if let Some(thread) = lock(&self.thread).take() {
@@ -131,7 +131,7 @@ impl Writer {
         result
     }
 
-    fn send(&self, request: Request) {
+    fn send(&self, request: WriteRequest) {
         let refused = match &*lock(&self.queue) {
             Some(queue) => queue.send(request).err().map(|unsent| unsent.0),
             None => Some(request),

@@ -78,7 +78,7 @@ impl<T> Drop for Waiting<T> {
     }
 }
 
-pub enum Request {
+pub enum WriteRequest {
     Insert {
         batch: Batch,
         done: Waiting<()>,
@@ -104,26 +104,26 @@ pub enum Next {
     Close(Sender<Result<()>>),
 }
 
-impl Request {
+impl WriteRequest {
     pub fn refuse(self, error: &Error) {
         match self {
-            Request::Insert { done, .. } => done.answer(Err(again(error))),
-            Request::Delete { done, .. } => done.answer(Err(again(error))),
+            WriteRequest::Insert { done, .. } => done.answer(Err(again(error))),
+            WriteRequest::Delete { done, .. } => done.answer(Err(again(error))),
             // Dropping the work closes its channel, which tells the caller that it was not done.
-            Request::Run(work) => drop(work),
+            WriteRequest::Run(work) => drop(work),
             // If the channel is closed, the caller has stopped waiting.
-            Request::Close { done } => drop(done.send(Err(again(error)))),
+            WriteRequest::Close { done } => drop(done.send(Err(again(error)))),
         }
     }
 }
 
 /// Answers a group that is durable and visible; `found` says, for each delete in order, whether
 /// there was such a point.
-pub fn accept(group: Vec<Request>, found: Vec<bool>) {
+pub fn accept(group: Vec<WriteRequest>, found: Vec<bool>) {
     let mut found = found.into_iter();
     for request in group {
         match request {
-            Request::Insert {
+            WriteRequest::Insert {
                 batch,
                 done,
                 memory,
@@ -133,12 +133,12 @@ pub fn accept(group: Vec<Request>, found: Vec<bool>) {
                 drop((batch, memory));
                 done.answer(Ok(()));
             }
-            Request::Delete { done, memory, .. } => {
+            WriteRequest::Delete { done, memory, .. } => {
                 drop(memory);
                 done.answer(Ok(found.next() == Some(true)));
             }
             // These are never part of a group.
-            Request::Run(_) | Request::Close { .. } => {}
+            WriteRequest::Run(_) | WriteRequest::Close { .. } => {}
         }
     }
 }

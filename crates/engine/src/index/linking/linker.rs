@@ -44,7 +44,7 @@ impl Drop for Thread {
 /// When a linking thread works: linking may use all cores, but leaves one to searches while there
 /// are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Schedule {
     /// Whenever there is work.
     Always,
     /// While there are no searches. It finishes what it has claimed nevertheless: a claim that
@@ -55,25 +55,25 @@ pub(crate) enum Turn {
     GivingWay,
 }
 
-impl Turn {
-    /// The turns of the threads, one per core.
-    fn of_threads(cores: usize) -> Vec<Turn> {
+impl Schedule {
+    /// The schedules of the threads, one per core.
+    fn of_threads(cores: usize) -> Vec<Schedule> {
         if cores <= 1 {
-            return vec![Turn::GivingWay];
+            return vec![Schedule::GivingWay];
         }
-        let mut turns = vec![Turn::Always; cores - 1];
-        turns.push(Turn::WhenQuiet);
-        turns
+        let mut schedules = vec![Schedule::Always; cores - 1];
+        schedules.push(Schedule::WhenQuiet);
+        schedules
     }
 
     /// Whether it is time to claim slots.
-    fn has_come(self, activity: &Activity) -> bool {
-        self != Turn::WhenQuiet || activity.is_quiet()
+    fn works_now(self, activity: &Activity) -> bool {
+        self != Schedule::WhenQuiet || activity.is_quiet()
     }
 
     /// Called between two points.
     fn pause(self, activity: &Activity) {
-        if self == Turn::GivingWay && activity.is_running() {
+        if self == Schedule::GivingWay && activity.is_running() {
             thread::yield_now();
         }
     }
@@ -89,17 +89,17 @@ impl Linker {
     /// Starts threads that keep the graphs of `index` up with its arena, on a machine of so many
     /// cores.
     pub fn start(index: &Arc<Index>, cores: usize) -> Result<Linker> {
-        Linker::start_threads(index, Turn::of_threads(cores))
+        Linker::start_threads(index, Schedule::of_threads(cores))
     }
 
-    fn start_threads(index: &Arc<Index>, turns: Vec<Turn>) -> Result<Linker> {
-        let spawn = |(number, turn)| {
+    fn start_threads(index: &Arc<Index>, schedules: Vec<Schedule>) -> Result<Linker> {
+        let spawn = |(number, schedule)| {
             let thread = Thread::begin(index);
             thread::Builder::new()
                 .name(format!("link-{number}"))
-                .spawn(move || run(&thread.0, turn))
+                .spawn(move || run(&thread.0, schedule))
         };
-        let threads = turns.into_iter().enumerate().map(spawn);
+        let threads = schedules.into_iter().enumerate().map(spawn);
         Ok(Linker {
             index: Arc::clone(index),
             threads: threads.collect::<std::io::Result<_>>()?,
@@ -143,10 +143,11 @@ impl Index {
     }
 }
 
-fn run(index: &Index, turn: Turn) {
+fn run(index: &Index, schedule: Schedule) {
     let mut scratch = Scratch::new();
     while !index.linker.is_stopped() {
-        let turned = catch_unwind(AssertUnwindSafe(|| take_turn(index, turn, &mut scratch)));
+        let turn = AssertUnwindSafe(|| take_turn(index, schedule, &mut scratch));
+        let turned = catch_unwind(turn);
         if turned.is_err() {
             scratch = Scratch::new();
             index.start_over("a linking thread panicked");
@@ -156,14 +157,14 @@ fn run(index: &Index, turn: Turn) {
 }
 
 /// Does one piece of work, or waits a little while.
-fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
+fn take_turn(index: &Index, schedule: Schedule, scratch: &mut Scratch) {
     if index.linker.is_pausing() && !index.reclaim.is_under_way() {
         return index.linker.park();
     }
-    if !turn.has_come(&index.activity) {
+    if !schedule.works_now(&index.activity) {
         return index.linker.rest(GRACE);
     }
-    if work(index, turn, scratch) {
+    if work(index, schedule, scratch) {
         return;
     }
     let waits_for_epoch = index.reclaim.is_under_way() || index.settling.is_under_way();
@@ -178,11 +179,11 @@ fn take_turn(index: &Index, turn: Turn, scratch: &mut Scratch) {
 
 /// Links the slots of one claim, settles points, and does one piece of reclaiming. Returns whether
 /// there was anything to do. No thread waits for the others.
-pub(crate) fn work(index: &Index, turn: Turn, scratch: &mut Scratch) -> bool {
+pub(crate) fn work(index: &Index, schedule: Schedule, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
     if let Some((graph, linked, slots)) = claim {
-        link(index, turn, graph, &linked, &slots, scratch);
+        link(index, schedule, graph, &linked, &slots, scratch);
     }
     let has_settled = index.settling.settle(&index.arena, &index.epochs);
     index.reclaim(!has_claim, scratch) || has_settled || has_claim
@@ -200,14 +201,14 @@ fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
 
 fn link(
     index: &Index,
-    turn: Turn,
+    schedule: Schedule,
     graph: &MetricGraph,
     linked: &LinkedGraph,
     slots: &Claim,
     scratch: &mut Scratch,
 ) {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        insert_all(index, turn, (graph, linked), slots, scratch)
+        insert_all(index, schedule, (graph, linked), slots, scratch)
     }));
     let failure = match result {
         Ok(Ok(())) => None,
@@ -228,7 +229,7 @@ fn link(
 
 fn insert_all(
     index: &Index,
-    turn: Turn,
+    schedule: Schedule,
     (graph, linked): (&MetricGraph, &LinkedGraph),
     slots: &Claim,
     scratch: &mut Scratch,
@@ -243,7 +244,7 @@ fn insert_all(
         let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.needs_f64(slot);
         if wanted && !index.linker.is_stopped() {
             linked.graph.insert(&index.arena, slot, scratch)?;
-            turn.pause(&index.activity);
+            schedule.pause(&index.activity);
         }
     }
     Ok(())
@@ -276,17 +277,17 @@ mod tests {
 
     #[test]
     fn all_cores_link_and_one_of_them_only_while_it_is_quiet() {
-        use Turn::{Always, GivingWay, WhenQuiet};
-        assert_eq!(Turn::of_threads(1), [GivingWay]);
-        assert_eq!(Turn::of_threads(2), [Always, WhenQuiet]);
-        assert_eq!(Turn::of_threads(4), [Always, Always, Always, WhenQuiet]);
+        use Schedule::{Always, GivingWay, WhenQuiet};
+        assert_eq!(Schedule::of_threads(1), [GivingWay]);
+        assert_eq!(Schedule::of_threads(2), [Always, WhenQuiet]);
+        assert_eq!(Schedule::of_threads(4), [Always, Always, Always, WhenQuiet]);
     }
 
     #[test]
     fn the_last_thread_links_nothing_while_there_are_searches() {
         let index = line(POINTS);
         let running = index.enter();
-        let linker = Linker::start_threads(&index, vec![Turn::WhenQuiet]).unwrap();
+        let linker = Linker::start_threads(&index, vec![Schedule::WhenQuiet]).unwrap();
         thread::sleep(GRACE);
         assert_eq!(linked(&index), 0);
         drop(running);
@@ -296,10 +297,10 @@ mod tests {
 
     #[test]
     fn the_others_link_though_there_are_searches() {
-        for turn in [Turn::Always, Turn::GivingWay] {
+        for schedule in [Schedule::Always, Schedule::GivingWay] {
             let index = line(POINTS);
             let _running = index.enter();
-            let linker = Linker::start_threads(&index, vec![turn]).unwrap();
+            let linker = Linker::start_threads(&index, vec![schedule]).unwrap();
             wait_until_all_are_linked(&index);
             linker.stop();
         }
@@ -330,7 +331,7 @@ mod tests {
         };
         index.arena.relocate(POINTS, nowhere);
         let scratch = &mut Scratch::new();
-        assert!(work(&index, Turn::Always, scratch), "linking the copy");
+        assert!(work(&index, Schedule::Always, scratch), "linking the copy");
         index.arena.relocate(POINTS, place);
         let [status] = &index.graphs()[..] else {
             panic!("there is one graph");
@@ -364,7 +365,7 @@ mod tests {
         work_on(&index);
         // Nothing knows this slot: to ask whether its point is gone is a panic.
         index.settling.gather([u32::MAX - 1].into_iter());
-        let linker = Linker::start_threads(&index, vec![Turn::Always]).unwrap();
+        let linker = Linker::start_threads(&index, vec![Schedule::Always]).unwrap();
         while index.graphs()[0].failures == 0 {
             thread::sleep(Duration::from_millis(1));
         }

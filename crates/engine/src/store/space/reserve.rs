@@ -35,11 +35,11 @@ pub fn bytes_for_deletes(segment_bytes: u64) -> u64 {
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
-    space: Space,
+    space: ReserveState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Space {
+enum ReserveState {
     /// The file is full.
     Kept,
     /// There was never space for the file.
@@ -54,14 +54,14 @@ impl Reserve {
         Reserve {
             path,
             bytes: 0,
-            space: Space::Missing,
+            space: ReserveState::Missing,
         }
     }
 
     /// Makes the reserve this large, unless its space is given away. A disk without space for it is
     /// no error.
     pub fn keep(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
-        if self.is_given() || self.space == Space::Kept && self.bytes == bytes {
+        if self.is_given() || self.space == ReserveState::Kept && self.bytes == bytes {
             return Ok(());
         }
         self.make(io, bytes)
@@ -69,7 +69,7 @@ impl Reserve {
 
     /// Gives the space away, if there is any to give.
     pub fn give_up(&mut self, io: &dyn Io) -> io::Result<bool> {
-        if self.space != Space::Kept {
+        if self.space != ReserveState::Kept {
             return Ok(false);
         }
         match io.open(&self.path) {
@@ -81,7 +81,7 @@ impl Reserve {
             },
             Err(error) => return Err(error),
         }
-        self.space = Space::Given { left: self.bytes };
+        self.space = ReserveState::Given { left: self.bytes };
         Ok(true)
     }
 
@@ -96,29 +96,29 @@ impl Reserve {
 
     /// Notes that this number of bytes was written to the disk.
     pub fn spend(&mut self, bytes: u64) {
-        if let Space::Given { left } = &mut self.space {
+        if let ReserveState::Given { left } = &mut self.space {
             *left = left.saturating_sub(bytes);
         }
     }
 
     /// Whether this number of bytes is left of the space that was given away.
     pub fn has(&self, bytes: u64) -> bool {
-        matches!(self.space, Space::Given { left } if left >= bytes)
+        matches!(self.space, ReserveState::Given { left } if left >= bytes)
     }
 
     /// Whether less than half is left of the space that was given away.
     pub fn is_low(&self) -> bool {
-        matches!(self.space, Space::Given { left } if left < self.bytes / 2)
+        matches!(self.space, ReserveState::Given { left } if left < self.bytes / 2)
     }
 
     /// Whether the space is there to be given.
     pub fn is_kept(&self) -> bool {
-        self.space == Space::Kept
+        self.space == ReserveState::Kept
     }
 
     /// Whether the space is given away.
     pub fn is_given(&self) -> bool {
-        matches!(self.space, Space::Given { .. })
+        matches!(self.space, ReserveState::Given { .. })
     }
 
     fn make(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
@@ -135,18 +135,18 @@ impl Reserve {
         let before = file.size()?;
         if before == 0 && !is_new {
             // As a start finds it.
-            self.space = Space::Given { left: 0 };
+            self.space = ReserveState::Given { left: 0 };
         }
         match fill(&*file, before, bytes) {
-            Ok(()) => self.space = Space::Kept,
+            Ok(()) => self.space = ReserveState::Kept,
             Err((written, error)) if is_full(&error) => {
                 file.set_size(before)?;
                 if self.is_given() {
-                    self.space = Space::Given { left: written };
+                    self.space = ReserveState::Given { left: written };
                 } else if is_new {
                     remove_if_there(io, &self.path)?;
                 } else {
-                    (self.bytes, self.space) = (before, Space::Kept);
+                    (self.bytes, self.space) = (before, ReserveState::Kept);
                 }
             }
             Err((_, error)) => return Err(error),

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{plan::Plan, survey::Survey};
+use super::{plan::RepairPlan, survey::Survey};
 use crate::{
     Error, Result,
     error::uuid,
@@ -30,7 +30,7 @@ pub fn save(
     io: &dyn Io,
     path: &Path,
     folders: (&Path, &Path),
-    what: (&Survey, &Plan),
+    what: (&Survey, &RepairPlan),
 ) -> Result<()> {
     let saved = try_save(io, path, &text(folders, what));
     if saved.is_err() {
@@ -49,7 +49,7 @@ fn try_save(io: &dyn Io, path: &Path, text: &str) -> io::Result<()> {
         .map_err(fatal)
 }
 
-fn text((source, target): (&Path, &Path), (survey, plan): (&Survey, &Plan)) -> String {
+fn text((source, target): (&Path, &Path), (survey, plan): (&Survey, &RepairPlan)) -> String {
     let end = plan.is_open.then(|| {
         let from = survey.last_sequence + 1;
         format!(r#"{{"from": {from}, "to": null}}"#)

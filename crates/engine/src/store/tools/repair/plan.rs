@@ -8,9 +8,9 @@ use super::{
 };
 
 /// The decisions of a repair.
-pub struct Plan {
+pub struct RepairPlan {
     /// The points to be saved, by ascending sequence.
-    pub saved: Vec<Saved>,
+    pub saved: Vec<SavedPoint>,
     /// Points that were stored and not deleted, as far as can be read, and are lost.
     pub lost_points: Vec<(usize, Spoilt)>,
     /// Sequences of lost records.
@@ -23,13 +23,13 @@ pub struct Plan {
 
 /// A point that is saved, and the index of the file that it is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Saved {
+pub struct SavedPoint {
     pub insert: Insert,
     pub file: usize,
 }
 
 /// Decides what is saved, from what could be read.
-pub fn plan(survey: &Survey) -> Plan {
+pub fn plan(survey: &Survey) -> RepairPlan {
     let files = &survey.files;
     let mut known = Ranges::default();
     for file in files {
@@ -68,7 +68,7 @@ pub fn plan(survey: &Survey) -> Plan {
         lost.last().map_or(0, |range| *range.end())
     };
     let outdated = saved.partition_point(|point| point.insert.sequence < last_lost);
-    Plan {
+    RepairPlan {
         saved,
         lost_points,
         lost,
@@ -79,11 +79,11 @@ pub fn plan(survey: &Survey) -> Plan {
 
 /// One sound record for each sequence of an insert, from the first file that has it, by ascending
 /// sequence.
-fn stored(files: &[Surveyed]) -> Vec<Saved> {
+fn stored(files: &[Surveyed]) -> Vec<SavedPoint> {
     let count = files.iter().map(|file| file.inserts.len()).sum();
     let mut stored = Vec::with_capacity(count);
     for (index, file) in files.iter().enumerate() {
-        let inserts = file.inserts.iter().map(|&insert| Saved {
+        let inserts = file.inserts.iter().map(|&insert| SavedPoint {
             insert,
             file: index,
         });

@@ -64,7 +64,7 @@ pub struct Spoilt {
 }
 
 /// A file that is read.
-struct Candidate {
+struct SurveyFile {
     path: PathBuf,
     header: SegmentHeader,
     /// What the manifest says of it, and whether it is of its last segment.
@@ -137,7 +137,7 @@ fn last_known(io: &dyn Io, paths: &[PathBuf], manifest: Option<&Manifest>, store
 }
 
 /// The segment that may still have been written: no other of the log begins behind it.
-fn last_log(candidates: &[Candidate]) -> Option<usize> {
+fn last_log(candidates: &[SurveyFile]) -> Option<usize> {
     let logs = candidates.iter().enumerate();
     logs.filter(|(_, file)| file.header.kind == Kind::Log)
         .max_by_key(|(_, file)| file.header.first_sequence)
@@ -172,7 +172,7 @@ impl Reader<'_> {
         &mut self,
         paths: &[PathBuf],
         manifest: Option<&Manifest>,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Vec<SurveyFile>> {
         let mut found = Vec::new();
         for path in paths.iter().filter(|path| segment::number(path).is_some()) {
             match self.header(path, manifest) {
@@ -199,7 +199,7 @@ impl Reader<'_> {
         }
         let mut own = self.without_rests(own, manifest)?;
         for entry in manifest.iter().flat_map(|manifest| &manifest.segments) {
-            let has_id = |file: &Candidate| file.header.id == entry.id;
+            let has_id = |file: &SurveyFile| file.header.id == entry.id;
             if !own.iter().any(has_id) {
                 let path = segment::path(self.folder, entry.number);
                 let flaw = Flaw::new(0, "the segment that MANIFEST names is not there");
@@ -216,7 +216,7 @@ impl Reader<'_> {
 
     /// The header of a segment, recovered if it is damaged and can be. None if the segment holds no
     /// group.
-    fn header(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<Option<Candidate>> {
+    fn header(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<Option<SurveyFile>> {
         let file = self.io.open_read(path)?;
         let size = file.size()?;
         let entries = manifest.map_or(&[][..], |manifest| &manifest.segments);
@@ -254,7 +254,7 @@ impl Reader<'_> {
         if named.is_none() && !segment::holds_data(&*file, size)? {
             return Ok(None);
         }
-        Ok(Some(Candidate {
+        Ok(Some(SurveyFile {
             path: path.to_owned(),
             header,
             named,
@@ -266,9 +266,9 @@ impl Reader<'_> {
     /// may hold points whose deletes are not needed any more, and would bring them back.
     fn without_rests(
         &mut self,
-        found: Vec<Candidate>,
+        found: Vec<SurveyFile>,
         manifest: Option<&Manifest>,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Vec<SurveyFile>> {
         let mut kept = Vec::new();
         let entries = manifest.map_or(&[][..], |manifest| &manifest.segments);
         let is_there = |entry: &Entry| found.iter().any(|file| file.header.id == entry.id);
@@ -294,7 +294,7 @@ impl Reader<'_> {
     }
 
     /// The store that most of the segments are of.
-    fn store_of_most(&self, found: &[Candidate]) -> Result<Option<[u8; 16]>> {
+    fn store_of_most(&self, found: &[SurveyFile]) -> Result<Option<[u8; 16]>> {
         let mut stores: Vec<[u8; 16]> = found.iter().map(|file| file.header.store).collect();
         stores.sort_unstable();
         let mut counts: Vec<(usize, [u8; 16])> = stores
@@ -330,8 +330,8 @@ impl Reader<'_> {
 
     /// Reads a segment. None if it turns out to be from another copy of the folder. Also returns
     /// whether the log may have gone on behind what could be read.
-    fn read(&mut self, candidate: &Candidate, sealed: bool) -> Result<Option<(Surveyed, bool)>> {
-        let Candidate { path, header, .. } = candidate;
+    fn read(&mut self, candidate: &SurveyFile, sealed: bool) -> Result<Option<(Surveyed, bool)>> {
+        let SurveyFile { path, header, .. } = candidate;
         let entry = candidate.named.as_ref().map(|(entry, _)| entry);
         let file = self.io.open_read(path)?;
         let size = file.size()?;
@@ -353,7 +353,7 @@ impl Reader<'_> {
             };
             bytes = &bytes[..(end as usize).min(bytes.len())];
         }
-        let mut walk = Walk::new(candidate);
+        let mut walk = SegmentSurvey::new(candidate);
         let verify = Verify {
             header,
             bytes,
@@ -420,7 +420,7 @@ fn unreadable(error: Error) -> Result<Flaw> {
 }
 
 /// Collects what the verification of a segment finds.
-struct Walk {
+struct SegmentSurvey {
     surveyed: Surveyed,
     is_compacted: bool,
     /// The next sequence that is not accounted for.
@@ -429,9 +429,9 @@ struct Walk {
     is_lost: bool,
 }
 
-impl Walk {
-    fn new(candidate: &Candidate) -> Walk {
-        Walk {
+impl SegmentSurvey {
+    fn new(candidate: &SurveyFile) -> SegmentSurvey {
+        SegmentSurvey {
             surveyed: Surveyed {
                 path: candidate.path.clone(),
                 header: candidate.header.clone(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    plan::{Plan, Saved},
+    plan::{RepairPlan, SavedPoint},
     survey::{Survey, Surveyed},
 };
 use crate::{
@@ -33,10 +33,10 @@ pub fn write(
     io: &dyn Io,
     target: &Path,
     manifest: &mut Manifest,
-    (survey, plan): (&Survey, &Plan),
+    (survey, plan): (&Survey, &RepairPlan),
     tell: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let mut writer = Writer {
+    let mut writer = RepairWriter {
         io,
         target,
         manifest,
@@ -67,7 +67,7 @@ pub fn write(
     Ok(())
 }
 
-struct Writer<'a> {
+struct RepairWriter<'a> {
     io: &'a dyn Io,
     target: &'a Path,
     manifest: &'a mut Manifest,
@@ -78,21 +78,21 @@ struct Writer<'a> {
     total: u64,
 }
 
-impl Writer<'_> {
-    fn bytes_of(&self, point: &Saved) -> (u64, u64) {
+impl RepairWriter<'_> {
+    fn bytes_of(&self, point: &SavedPoint) -> (u64, u64) {
         let record = record_bytes(self.manifest.dimension, 0);
         (record, u64::from(point.insert.payload_bytes))
     }
 
-    fn bytes(&self, points: &[Saved]) -> u64 {
+    fn bytes(&self, points: &[SavedPoint]) -> u64 {
         let sizes = points.iter().map(|point| self.bytes_of(point));
         sizes.map(|(record, payload)| record + payload).sum()
     }
 
     /// How many of the points go into one segment.
-    fn count_for_one(&self, points: &[Saved]) -> usize {
+    fn count_for_one(&self, points: &[SavedPoint]) -> usize {
         let mut bytes = 0;
-        let is_over = |point: &Saved| {
+        let is_over = |point: &SavedPoint| {
             let (record, payload) = self.bytes_of(point);
             bytes += record + payload;
             bytes > DEFAULT_SEGMENT_BYTES
@@ -118,7 +118,7 @@ impl Writer<'_> {
     /// Writes a segment of these points, whose stretch is up to the last of them, or to the end.
     fn segment(
         &mut self,
-        points: &[Saved],
+        points: &[SavedPoint],
         is_last: bool,
         tell: &mut dyn FnMut(Event),
     ) -> Result<()> {
@@ -151,7 +151,7 @@ impl Writer<'_> {
     fn group(
         &mut self,
         segment: &mut Segment,
-        points: &[Saved],
+        points: &[SavedPoint],
         buffer: &mut Vec<u8>,
     ) -> Result<()> {
         let mut vectors = Vec::new();
@@ -195,7 +195,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn read(&mut self, point: &Saved) -> Result<group::StoredBytes<'_>> {
+    fn read(&mut self, point: &SavedPoint) -> Result<group::StoredBytes<'_>> {
         let Surveyed { path, header, .. } = &self.files[point.file];
         let size = match self.loaded {
             Some((file, size)) if file == point.file => size,
