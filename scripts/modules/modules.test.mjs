@@ -47,6 +47,18 @@ test.each([
   ['code behind a test', '#[cfg(test)]\nmod t { fn f() {} }\nuse crate::b::Thing;'],
   ['a module in the same file', 'mod inner { use super::super::b::Thing; }'],
   ['a feature or a test', '#[cfg(any(test, feature = "x"))]\nuse crate::b::Thing;'],
+  ['what tests leave out', '#[cfg(all(not(test), unix))]\nuse crate::b::Thing;'],
+  ['a feature beside a test', '#[cfg(all(unix, any(test, miri)))]\nuse crate::b::Thing;'],
+  ['a field behind one for tests', 'struct A { #[cfg(test)]\nx: u8, y: crate::b::Thing }'],
+  ['a variant behind one for tests', 'enum A { #[cfg(test)]\nX(u8, u8), Y(crate::b::Thing) }'],
+  [
+    'an arm behind one for tests',
+    'fn f() { match 1 { #[cfg(test)]\n1 => 2, _ => crate::b::make() } }',
+  ],
+  [
+    'code behind a function for tests',
+    '#[cfg(test)]\nfn f<A, B>(a: [u8; 3]) {}\nuse crate::b::Thing;',
+  ],
 ])('a use is found in %s', (_, text) => {
   expect(usesOf({ 'lib.rs': LIB, 'a.rs': text, 'b.rs': B })).toContain('a -> b');
 });
@@ -58,6 +70,13 @@ test.each([
   ['a test', '#[cfg(test)]\nmod tests { use crate::b::Thing; }'],
   ['a test of one configuration', '#[cfg(all(test, unix))]\nuse crate::b::Thing;'],
   ['a file for tests', '#![cfg(test)]\nuse crate::b::Thing;'],
+  ['a field for tests', 'struct A { #[cfg(test)]\nx: crate::b::Thing, y: u8 }'],
+  ['an arm for tests', 'fn f() { match 1 { #[cfg(test)]\n1 => crate::b::make(), _ => 2 } }'],
+  ['a function for tests', '#[cfg(test)]\nfn f<A, B>(a: [u8; 3]) { crate::b::make() }'],
+  [
+    'what two conditions leave to tests',
+    '#[cfg(any(test, all(test, unix)))]\nuse crate::b::Thing;',
+  ],
   ['the name of another crate', 'use std::b::Thing;'],
 ])('no use is found in %s', (_, text) => {
   expect(usesOf({ 'lib.rs': LIB, 'a.rs': text, 'b.rs': B })).toEqual([]);
@@ -94,6 +113,37 @@ test('a file that only exports what is inside it does not use it', () => {
   expect(usesOf({ ...deep, 'b/mod.rs': 'mod deep;\npub use deep::Thing;' })).toEqual([]);
   const used = 'mod deep;\npub use deep::Thing;\nfn f() -> Thing { Thing }';
   expect(usesOf({ ...deep, 'b/mod.rs': used })).toEqual(['b -> b::deep']);
+});
+
+test.each([
+  ['a method', 'impl Other { fn make() {} }'],
+  ['a lifetime', "fn f(a: &'static make) {}"],
+  ['a pointer', 'fn f(a: *const make) {}'],
+])('%s does not hide what a module exports again under its name', (_, text) => {
+  const uses = usesOf({
+    'lib.rs': LIB,
+    'a.rs': 'use crate::b::make;',
+    'b/mod.rs': `mod deep;\npub use deep::make;\n${text}`,
+    'b/deep.rs': B,
+  });
+  expect(uses).toContain('a -> b::deep');
+});
+
+test.each(['const fn make() {}', 'static mut make: u8 = 0;', 'const make: u8 = 0;'])(
+  'an item is found in %s',
+  (text) => {
+    const uses = usesOf({
+      'lib.rs': LIB,
+      'a.rs': 'use crate::b::make;',
+      'b/mod.rs': `mod deep;\n${text}`,
+      'b/deep.rs': B,
+    });
+    expect(uses).toEqual(['a -> b']);
+  },
+);
+
+test('a module whose file is named by an attribute is refused', () => {
+  expect(() => crateOf({ 'lib.rs': '#[path = "x.rs"]\nmod a;' })).toThrow('#[path]');
 });
 
 test('a circle of a file and the one above it is found', () => {

@@ -1,6 +1,6 @@
 // The modules of a Rust crate and what each uses of the others, read from its source. What only
 // tests use does not count. Not seen: calls of methods, since they name no module, and what a macro
-// writes.
+// writes. A module whose file is named by `#[path]` is refused.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -33,6 +33,8 @@ function moduleOf(file) {
 
 function addModule(modules, name, text, file = name) {
   const { source, tests } = withoutTests(withoutWords(text));
+  if (/#\[\s*path\b/.test(source))
+    throw new Error(`#[path] in ${name || 'the crate'} is not followed`);
   const imports = [];
   const rest = source.replaceAll(
     /\b(pub(?:\s*\([^)]*\))?\s+)?use\s+([^;]+);/g,
@@ -46,14 +48,11 @@ function addModule(modules, name, text, file = name) {
   const code = withoutInlineModules(rest, (inner, body) => {
     addModule(modules, joined(name, inner), body, file);
   });
-  const items = code.matchAll(
-    /\b(?:fn|struct|enum|union|trait|type|const|static|mod|macro_rules!)\s+(\w+)/g,
-  );
   modules.set(name, {
     name,
     file,
     imports,
-    items: new Set(Array.from(items, ([, item]) => item)),
+    items: itemsOf(code),
     names: new Set(code.match(/\b\w+\b/g)),
     paths: Array.from(code.matchAll(/\b\w+(?:\s*::\s*\w+)+/g), ([path]) => parts(path)),
     tests,
@@ -67,31 +66,81 @@ function withoutWords(text) {
   return text.replaceAll(words, (word) => (word.startsWith('/') ? ' ' : '""'));
 }
 
+/** The names that a module defines, without those inside its functions, traits and `impl` blocks. */
+function itemsOf(code) {
+  let depth = 0;
+  const outside = code.replaceAll(/[{}]|[^{}]+/g, (part) => {
+    if (part === '{') depth += 1;
+    if (part === '}') depth -= 1;
+    return depth === 0 || part === '{' ? part : '';
+  });
+  const kinds = ['fn', 'struct', 'enum', 'union', 'trait', 'type', 'mod', 'macro_rules!'];
+  const values = String.raw`(?<![<,'*]\s*)(?:const|static(?:\s+mut)?)(?=\s+\w+\s*:)`;
+  const item = new RegExp(String.raw`\b(?:${kinds.join('|')}|${values})\s+(\w+)`, 'g');
+  return new Set(Array.from(outside.matchAll(item), ([, name]) => name));
+}
+
 /** Cuts out what is compiled for tests alone, and answers the names of the modules among it. */
 function withoutTests(text) {
   const tests = [];
   let source = text;
+  let from = 0;
   for (;;) {
-    const found = /#!?\[cfg\((?:test|all\([^\]]*\btest\b[^\]]*\))\)\]/.exec(source);
-    if (found === null) return { source, tests };
-    if (found[0].startsWith('#!')) return { source: '', tests: [''] };
-    const after = source.slice(found.index + found[0].length);
+    const start = source.slice(from).search(/#!?\[\s*cfg\s*\(/);
+    if (start < 0) return { source, tests };
+    const index = from + start;
+    const end = source.indexOf(']', index) + 1;
+    const [, mark, condition] = /#(!?)\[\s*cfg\s*\(([^]*)\)\s*\]/.exec(source.slice(index, end));
+    from = index + 1;
+    if (!needsTest(condition)) continue;
+    if (mark === '!') return { source: '', tests: [''] };
+    const after = source.slice(end);
     const length = lengthOfItem(after);
     const module = /^(?:\s*#\[[^\]]*\])*[^{;]*?\bmod\s+(\w+)\s*;/.exec(after.slice(0, length));
     if (module !== null) tests.push(module[1]);
-    source = source.slice(0, found.index) + after.slice(length);
+    source = source.slice(0, index) + after.slice(length);
+    from = index;
   }
 }
 
+/** Whether a condition of `cfg` holds in tests alone. */
+function needsTest(condition) {
+  const [, operator, inside] = /^\s*(?:(\w+)\s*\(([^]*)\))?/.exec(condition);
+  if (operator === undefined) return condition.trim() === 'test';
+  const conditions = split(inside);
+  if (operator === 'all') return conditions.some(needsTest);
+  return operator === 'any' && conditions.length > 0 && conditions.every(needsTest);
+}
+
+/**
+ * The length of the item, field, variant, arm or statement that `text` begins with, its attributes
+ * included.
+ */
 function lengthOfItem(text) {
+  const item =
+    /^(?:\s*#\[[^\]]*\])*\s*(?:pub\b(?:\s*\([^)]*\))?\s*)?(?:fn|struct|enum|union|trait|type|mod|use|impl|const|static|unsafe|async|extern|let|macro_rules!)\s/;
+  const ends = item.test(text) ? /[;}]/ : /[;},]/;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
-    if (text[at] === '{') depth += 1;
-    if (text[at] === '}') depth -= 1;
+    if (/[{([]/.test(text[at])) depth += 1;
+    if (/[})\]]/.test(text[at])) depth -= 1;
     if (depth < 0) return at;
-    if (depth === 0 && /[;}]/.test(text[at])) return at + 1;
+    if (depth === 0 && ends.test(text[at])) return at + 1;
   }
   return text.length;
+}
+
+/** The parts of a list, of which each may hold lists in braces or brackets. */
+function split(list) {
+  const found = [''];
+  let depth = 0;
+  for (const letter of list) {
+    if (/[{(]/.test(letter)) depth += 1;
+    if (/[})]/.test(letter)) depth -= 1;
+    if (letter === ',' && depth === 0) found.push('');
+    else found[found.length - 1] += letter;
+  }
+  return found.map((part) => part.trim()).filter((part) => part !== '');
 }
 
 /** Hands on the modules that are written in the file of another, and cuts them out. */
@@ -111,18 +160,10 @@ function withoutInlineModules(text, add) {
 function branches(tree) {
   const open = tree.indexOf('{');
   if (open < 0) return [tree.trim()];
-  const found = [''];
-  let depth = 0;
-  for (const letter of tree.slice(open + 1, tree.lastIndexOf('}'))) {
-    if (letter === '{') depth += 1;
-    if (letter === '}') depth -= 1;
-    if (letter === ',' && depth === 0) found.push('');
-    else found[found.length - 1] += letter;
-  }
   const prefix = tree.slice(0, open).trim();
-  return found
-    .filter((part) => part.trim() !== '')
-    .flatMap((part) => branches(part.trim()).map((branch) => prefix + branch));
+  return split(tree.slice(open + 1, tree.lastIndexOf('}'))).flatMap((part) =>
+    branches(part).map((branch) => prefix + branch),
+  );
 }
 
 function renamed(branch) {
