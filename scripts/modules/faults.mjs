@@ -1,5 +1,5 @@
 /**
- * What is wrong with `uses`, a map from each module to those that it uses: files that use each
+ * What is wrong with `uses`, a map from each module to the modules that it uses: files that use each
  * other in a circle, folders beside each other that do, and a layer that uses one above it or beside
  * it. `layers` lists the modules of the crate from the top down; those of one line are beside each
  * other.

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 
 /**
  * Reads the crate below `folder`. Answers the files by the path of their module (`index::search`,
- * '' for the crate itself), each with the set of those that it uses. A file that only exports what
+ * '' for the crate itself), each with the set of files that it uses. A file that only exports what
  * is inside it does not use it.
  */
 export function readCrate(folder) {

@@ -56,7 +56,7 @@ export const SEARCH_MUTANTS = [
     EXTREMES_TESTS,
   ),
   mutant(
-    'an odd query is walked in single precision',
+    'a query for double precision is walked in single precision',
     `${INDEX}/search/prepare.rs`,
     'if !is_ordinary {',
     'if !is_ordinary && false {',

@@ -140,7 +140,7 @@ export const STORE_MUTANTS = [
     '',
   ),
   mutant(
-    'the half of a group that found room on a full disk stays',
+    'the half of a group that found space on a full disk stays',
     `${STORE}/log/segment.rs`,
     'self.erase(self.end, self.end + written).map_err(fatal)?;',
     '',
@@ -378,25 +378,25 @@ export const STORE_MUTANTS = [
     COMPACTION_TESTS,
   ),
   mutant(
-    'inserts take the room that compaction has made',
+    'inserts take the space that compaction has freed',
     `${STORE}/space/reserves.rs`,
     'Ok(!self.is_freeing && self.regain(io)?)',
     'self.regain(io)',
   ),
   mutant(
-    'deletes take the room that compaction was given',
+    'deletes take the space that compaction was given',
     `${STORE}/space/reserves.rs`,
     'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
     'Ok(true)',
   ),
   mutant(
-    'compaction has no room of its own on a full disk',
+    'compaction has no space of its own on a full disk',
     `${STORE}/space/reserves.rs`,
     'self.for_compaction.give_up(io)?;',
     '',
   ),
   mutant(
-    'compaction waits for much to give back when deletes run out of room',
+    'compaction waits for much to give back when deletes run out of space',
     `${STORE}/space/full_disk.rs`,
     'const SHARE_WHEN_LOW: u64 = 256;',
     'const SHARE_WHEN_LOW: u64 = 8;',
@@ -556,7 +556,7 @@ export const STORE_MUTANTS = [
     FUZZ_TESTS,
   ),
   mutant(
-    'room is made for more slots than a snapshot has bytes for',
+    'memory is taken for more slots than a snapshot has bytes for',
     `${INDEX}/snapshot/mod.rs`,
     'if u64::from(count) * SLOT_BYTES as u64 > rest || ',
     'if u64::from(count) * SLOT_BYTES as u64 > rest && false || ',

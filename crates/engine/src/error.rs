@@ -72,7 +72,7 @@ pub enum Error {
     #[error("the engine is closed")]
     Closed,
 
-    /// Whoever had asked does not wait for the answer any more.
+    /// The caller does not wait for the answer any more.
     #[error("the search was abandoned")]
     Abandoned,
 

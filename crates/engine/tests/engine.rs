@@ -33,10 +33,10 @@ fn vectors(dimension: usize) -> impl Strategy<Value = Vec<f32>> {
     // Few values, so that duplicates, ties and zero vectors are common, and some values whose
     // squares overflow or underflow single precision.
     let ordinary = prop::sample::select(vec![-2.0, -1.0, -0.0, 0.0, 1.0, 2.0, 3.5]);
-    let odd = prop::sample::select(vec![0.0, 1e-30, 3e-30, 1e30, 2e30]);
+    let extreme = prop::sample::select(vec![0.0, 1e-30, 3e-30, 1e30, 2e30]);
     prop_oneof![
         9 => prop::collection::vec(ordinary, dimension),
-        1 => prop::collection::vec(odd, dimension),
+        1 => prop::collection::vec(extreme, dimension),
     ]
 }
 
@@ -375,18 +375,21 @@ fn a_heavy_search_is_declined_on_the_calling_thread() {
         limit: 1,
         ef: 1_000_000,
     };
-    let (ordinary, odd) = (vec![0.0; 1024], vec![1e30; 1024]);
+    let (ordinary, huge) = (vec![0.0; 1024], vec![1e30; 1024]);
     insert(&engine, &clustered(1, 1024)).unwrap();
-    for vector in [&ordinary, &odd] {
+    for vector in [&ordinary, &huge] {
         let answer = engine.search(vector, &query(Metric::Cosine)).unwrap();
         assert_eq!(answer.unwrap().len(), 1);
     }
     for _ in 0..8 {
         insert(&engine, &clustered(5_000, 1024)).unwrap();
     }
-    let answer = engine.search(&odd, &query(Metric::Cosine)).unwrap();
+    let answer = engine.search(&huge, &query(Metric::Cosine)).unwrap();
     assert!(answer.is_none());
-    assert_eq!(search(&engine, Metric::Cosine, &odd, 1, 1_000_000).len(), 1);
+    assert_eq!(
+        search(&engine, Metric::Cosine, &huge, 1, 1_000_000).len(),
+        1
+    );
 }
 
 #[test]
@@ -429,7 +432,7 @@ fn queries_that_scan_together_are_answered_as_each_alone() {
 }
 
 #[test]
-fn abandoned_searches_end_and_leave_room_for_others() {
+fn abandoned_searches_end_and_free_their_memory_for_others() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), 16);
     insert(&engine, &clustered(2_000, 16)).unwrap();

@@ -164,7 +164,7 @@ fn insert(graph: &Graph, points: &Slots, slots: impl Iterator<Item = u32>) {
     }
 }
 
-/// Removes the deleted points from the graph, and returns those that could be removed.
+/// Removes the deleted points from the graph, and returns the ones that could be removed.
 fn repair(graph: &Graph, points: &Slots) -> Vec<u32> {
     let dead: Vec<u32> = (0..points.len())
         .filter(|&slot| points.is_gone(slot))

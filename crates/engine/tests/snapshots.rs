@@ -225,14 +225,14 @@ fn points_outside_of_graphs_come_back_too() {
     let before = Before::new();
     let engine = before.open();
     // Single precision cannot rank this vector.
-    let odd = vec![1e30; DIMENSION as usize];
-    let ids = insert(&engine, &[odd.clone(), odd.clone()]).unwrap();
+    let huge = vec![1e30; DIMENSION as usize];
+    let ids = insert(&engine, &[huge.clone(), huge.clone()]).unwrap();
     insert(&engine, &clustered(10, DIMENSION as usize)).unwrap();
     wait_for_graphs(&engine);
     engine.close().unwrap();
     let engine = before.open();
     assert_eq!(engine.status().points, POINTS as u64 + 12);
-    assert_eq!(search(&engine, Metric::Euclidean, &odd, 2, 50), ids);
+    assert_eq!(search(&engine, Metric::Euclidean, &huge, 2, 50), ids);
 }
 
 #[test]

@@ -16,7 +16,7 @@ const DIMENSIONS: [usize; 2] = [4, 32];
 enum Step {
     /// Inserts so many points of one kind as a batch.
     Insert(Kind, usize, u64),
-    /// Deletes points, each chosen among those that are left.
+    /// Deletes points, each chosen among the points that are left.
     Delete(Vec<Index>),
     /// Deletes a point and inserts its vector again.
     Reinsert(Index),
@@ -34,8 +34,8 @@ enum Kind {
     Far,
     /// Of any size that single precision can rank.
     Sizes,
-    /// Tiny or huge.
-    Odd,
+    /// Tiny or huge: single precision cannot rank them.
+    F64Only,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl Kind {
                 let size = 10.0_f64.powf(12.0 * random.uniform() - 6.0);
                 sets::around(&vec![0.0; dimension], size, &random.vector(dimension))
             }
-            Kind::Odd => {
+            Kind::F64Only => {
                 let size = [1e-30, 1e30][random.below(2)];
                 sets::around(&vec![0.0; dimension], size, &random.vector(dimension))
             }
@@ -81,7 +81,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
         4 => Just(Kind::Grid),
         4 => Just(Kind::Far),
         3 => Just(Kind::Sizes),
-        1 => Just(Kind::Odd),
+        1 => Just(Kind::F64Only),
     ]
 }
 

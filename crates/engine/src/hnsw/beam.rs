@@ -222,7 +222,7 @@ impl Beam {
             return Some(slot);
         }
         let Neighbor { rank, slot } = self.accepted.get(self.cursor)?.neighbor();
-        if self.is_out_of_reach(rank) {
+        if self.is_excluded(rank) {
             return None;
         }
         self.accepted[self.cursor].0 |= 1;
@@ -231,7 +231,7 @@ impl Beam {
     }
 
     #[inline]
-    fn is_out_of_reach(&self, rank: f32) -> bool {
+    fn is_excluded(&self, rank: f32) -> bool {
         self.cursor >= self.stop_rule.least
             && self
                 .accepted
@@ -263,7 +263,7 @@ impl Beam {
             return None;
         }
         let rank = closest.neighbor().rank;
-        if !self.admits(rank) || self.is_out_of_reach(rank) {
+        if !self.admits(rank) || self.is_excluded(rank) {
             // Both bounds only shrink, so these points will never be expanded.
             self.rejected.clear();
             return None;

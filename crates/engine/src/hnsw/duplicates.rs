@@ -12,7 +12,7 @@ const CHUNK_SLOTS: usize = 4096;
 impl Graph {
     /// Adds the `limit` oldest of the points to `slots` whose vectors equal `vector` and that have
     /// an `age`, which is less for older points. Unlike a walk, this misses no point whose insertion
-    /// is finished. False if it gave up after `patience` points beside those that it adds.
+    /// is finished. False if it gave up after `patience` other points.
     pub fn list_equal(
         &self,
         points: &impl Points,

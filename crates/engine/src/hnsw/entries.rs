@@ -52,9 +52,9 @@ impl EntryPoint {
 /// graph, provided that no such point is offered any more.
 #[derive(Debug)]
 pub(super) struct Entries {
-    /// The point with the highest layer of those that were offered, packed. 0 in an empty graph.
+    /// Of the points that were offered, the one with the highest layer, packed. 0 in an empty graph.
     highest: AtomicU64,
-    /// The points that were drawn highest of those that were offered, in no order, packed. 0 in a
+    /// Of the points that were offered, the ones that were drawn highest, in no order, packed. 0 in a
     /// free place.
     sample: [AtomicU64; SAMPLE],
     /// Only a point with a smaller number enters the sample. `u64::MAX` while there is a free place.
@@ -193,7 +193,7 @@ mod tests {
         entries.sample().map(|entry| entry.slot).collect()
     }
 
-    /// The slots below `end` that were drawn highest, of those that are not `gone`.
+    /// Of the slots below `end` that are not `gone`, the ones that were drawn highest.
     fn drawn_highest(end: u32, gone: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         let mut all: Vec<u32> = (0..end).filter(|&slot| !gone(slot)).collect();
         all.sort_by_key(|&slot| drawn(slot));

@@ -333,10 +333,12 @@ impl Scratch {
     /// Puts the `limit` closest candidates of a beam by codes into the results, by the ranks of
     /// their vectors; false if the codes cannot tell the candidates apart.
     ///
-    /// How far codes are off shows in the candidates ranked first, which are those whose codes
-    /// flatter them, and follows from the steps of the codes; the others are ranked only as far as
-    /// they could be closer. If that is as far as a full beam, one of `size`, reaches, closer ones
-    /// may not be in it. Whether codes can be trusted is asked of the closest alone.
+    /// The closest candidates by code are rescored first. Their ranks by code are the most
+    /// favourable ones, so the differences to their ranks by vector, together with the rounding
+    /// steps of the codes, bound the error of the other candidates. Of these, a candidate is
+    /// rescored if its rank by code is within this error of the last result. If the whole of a full
+    /// beam (`size` candidates) is within it, closer points may have been dropped from the beam:
+    /// the answer is false. The closest candidates alone decide whether codes tell points apart.
     fn rescore<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
         let Scratch { beam, results, .. } = self;
         let surely = limit.max(SAMPLE);
@@ -355,12 +357,12 @@ impl Scratch {
             return true;
         };
         let seen = error.differences.most + error.differences.span();
-        let reach = last.rank + seen.max(codes.margin(last.slot, last.rank));
+        let bound = last.rank + seen.max(codes.margin(last.slot, last.rank));
         let farthest = beam.neighbors().next_back();
-        if beam.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < reach) {
+        if beam.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < bound) {
             return false;
         }
-        for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= reach) {
+        for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= bound) {
             let neighbor = Neighbor {
                 rank: ranks.rank(slot),
                 slot,

@@ -10,7 +10,7 @@
 
 use crate::Metric;
 
-/// The number of dimensions of the data for which `ef` candidates are expected within reach.
+/// The number of dimensions of the data for which a walk is expected to end after `ef` candidates.
 const DIMENSIONS: f32 = 18.0;
 
 /// Whatever their distances, a walk expands at least `ef` divided by this number of candidates, and

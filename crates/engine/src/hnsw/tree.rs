@@ -69,7 +69,9 @@ impl Graph {
             }
             yield_now();
         }
-        Err(Error::Internal("a graph has no room for a point".into()))
+        Err(Error::Internal(
+            "no point of the graph can take another tree link".into(),
+        ))
     }
 
     /// Walks along the tree from `start`, never to `barred`, until a point for which `may_adopt`
@@ -245,7 +247,9 @@ impl Graph {
                 .map_or(heir.slot, |nearest| nearest.slot);
             let parent = self
                 .adopt_beyond(space, nearest, leaver, orphan.slot, |_| true, scratch)?
-                .ok_or_else(|| Error::Internal("a graph has no room for a point".into()))?;
+                .ok_or_else(|| {
+                    Error::Internal("no point of the graph can take another tree link".into())
+                })?;
             self.swap_tree_link(orphan.slot, leaver, Some(parent));
         }
         Ok(())

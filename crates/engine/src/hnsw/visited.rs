@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_beyond_the_room_made_count_as_seen() {
+    fn slots_beyond_the_capacity_count_as_seen() {
         let mut visited = Visited::default();
         visited.begin(4).unwrap();
         assert!(!visited.insert(4));

@@ -79,7 +79,7 @@ impl IdTable {
     ) -> Result<()> {
         let hash_of = |&slot: &u32| hash(&arena.id(slot));
         let expected = len as usize / PARTS;
-        let room = expected + 4 * expected.isqrt() + 1;
+        let capacity = expected + 4 * expected.isqrt() + 1;
         let shares = thread::available_parallelism()
             .map_or(1, usize::from)
             .min(PARTS);
@@ -94,7 +94,7 @@ impl IdTable {
                 })
                 .collect();
             for part in &mut parts {
-                part.try_reserve(room, hash_of).map_err(no_memory)?;
+                part.try_reserve(capacity, hash_of).map_err(no_memory)?;
             }
             for slot in (0..len).filter(|&slot| is_live(slot)) {
                 let hash = hash_of(&slot);

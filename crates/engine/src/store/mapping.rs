@@ -110,8 +110,8 @@ impl Mapping {
             return;
         }
         let (offset, length) = (from as usize, (to - from) as usize);
-        // SAFETY: the range lies in the mapping, which is shared and that of a file: whoever reads
-        // it, now or later, finds the bytes of the file, as before.
+        // SAFETY: the range lies in the mapping, a shared one of a file. A thread that
+        // reads it, now or later, finds the bytes of the file, as before.
         let advised = unsafe {
             self.memory
                 .unchecked_advise_range(UncheckedAdvice::DontNeed, offset, length)

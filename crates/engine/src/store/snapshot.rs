@@ -289,10 +289,10 @@ impl SnapshotWriter {
 
 impl Write for SnapshotWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = FRAME_HEADER_BYTES + FRAME_BYTES - self.frame.len();
-        let taken = room.min(bytes.len());
+        let free = FRAME_HEADER_BYTES + FRAME_BYTES - self.frame.len();
+        let taken = free.min(bytes.len());
         self.frame.extend_from_slice(&bytes[..taken]);
-        if taken == room {
+        if taken == free {
             self.end_frame()?;
         }
         Ok(taken)

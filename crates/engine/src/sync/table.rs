@@ -312,7 +312,7 @@ mod tests {
 
     /// Rows on both sides of where one bucket of a table ends and the next begins.
     #[test]
-    fn rows_are_read_while_other_threads_make_room_for_more() {
+    fn rows_are_read_while_other_threads_grow_the_table() {
         const ROWS: [u32; 8] = [0, 1, 1022, 1023, 1024, 3071, 3072, 4000];
         let table = Table::<AtomicU32>::new(3);
         let ready = AtomicU32::new(0);

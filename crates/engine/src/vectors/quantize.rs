@@ -253,7 +253,7 @@ impl Shape {
     /// The shape in a row, which ends with it.
     #[inline]
     fn of(row: &[AtomicU64]) -> Shape {
-        let [low, high] = row.last_chunk().expect("a row has room for its shape");
+        let [low, high] = row.last_chunk().expect("a row ends with its shape");
         let pair = |word: &AtomicU64| {
             let word = word.load(Relaxed);
             [word as u32, (word >> 32) as u32].map(f32::from_bits)

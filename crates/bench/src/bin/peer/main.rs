@@ -57,7 +57,7 @@ fn ranked_by(metric: Metric, base: &Vectors) -> &'static str {
     if !Codes::pay(base.vector(0).len()) || !Codes::suit(metric) {
         "f32"
     } else {
-        "8-bit codes, ranked again in f32"
+        "8-bit codes, rescored in f32"
     }
 }
 

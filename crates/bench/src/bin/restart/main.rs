@@ -223,7 +223,7 @@ impl Bench<'_> {
                 contents: CONTENT.repeat(count),
                 content_ends: (1..=count).map(|point| point * CONTENT.len()).collect(),
             };
-            // Whoever waits is there until it is done.
+            // The receiver lives until the result has come.
             engine.insert(batch, Box::new(move |result| drop(done.send(result))));
             outcome.recv()??;
         }
@@ -372,7 +372,7 @@ fn answer(engine: &Engine, query: &[f32]) -> Result<Answer> {
     if let Some(hits) = engine.search(query, &asked)? {
         return Ok(hits.into_iter().map(|hit| hit.id).collect());
     }
-    // Whoever waits is there until it is done.
+    // The receiver lives until the result has come.
     let answered = Box::new(move |result| drop(done.send(result)));
     engine.search_batch(query.to_vec(), vec![asked], answered);
     let hits: Vec<Vec<_>> = outcome.recv()??;

@@ -119,7 +119,7 @@ impl Queue {
         ticket
     }
 
-    /// Gives up all jobs, and returns those that end at once. Later jobs must be refused.
+    /// Gives up all jobs, and returns the ones that no thread works on. Later jobs must be refused.
     pub fn stop(&mut self) -> Vec<Arc<RunningJob>> {
         self.stopped = true;
         let tickets: Vec<_> = self.unfinished.keys().copied().collect();

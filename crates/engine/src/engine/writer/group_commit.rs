@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_millis(50);
 const NOTE_EVERY: Duration = Duration::from_secs(2);
 
 /// While inserts wait for the graphs, the writer looks again after this time.
-const ROOM_WAIT: Duration = Duration::from_millis(5);
+const BACKPRESSURE_WAIT: Duration = Duration::from_millis(5);
 
 /// A group that has reached this size takes no further requests, so that no write waits for a long
 /// one.
@@ -150,7 +150,7 @@ impl GroupCommit {
             let wait = if self.aside.is_empty() {
                 IDLE
             } else {
-                ROOM_WAIT
+                BACKPRESSURE_WAIT
             };
             match queue.recv_timeout(wait) {
                 Ok(request) => return Some(request),

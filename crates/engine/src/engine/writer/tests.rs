@@ -223,7 +223,7 @@ fn of_two_deletes_of_a_point_in_one_group_one_finds_it() {
 }
 
 #[test]
-fn a_delete_waits_for_room_that_is_being_made_and_is_refused_once_nobody_makes_any() {
+fn a_delete_waits_for_space_that_compaction_frees_and_is_refused_once_it_frees_none() {
     let folder = new_folder();
     let writing = Writing::start(folder.path());
     for number in 0..2_000 {

@@ -49,14 +49,14 @@ impl Prepared<'_, '_> {
         let last_sure = candidates
             .get(self.request.limit - 1)
             .map_or(f32::INFINITY, |last| last.rank);
-        let reach = measure.upper_bound(last_sure);
-        let covers = candidates.last().is_none_or(|worst| worst.rank > reach);
+        let bound = measure.upper_bound(last_sure);
+        let covers = candidates.last().is_none_or(|worst| worst.rank > bound);
         if covers || !may_have_missed {
             return self.rank(self.with_f64_only(slots_of(&candidates)));
         }
         // Single precision cannot tell more points apart than the margin holds. All of them are
         // rescored, so that the answer is exact.
-        let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, reach)?;
+        let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, bound)?;
         self.rank(self.with_f64_only(near))
     }
 

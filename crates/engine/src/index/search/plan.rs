@@ -1,5 +1,5 @@
-//! Which way a search goes: by a fixed table of what each way costs at each SIMD level. Equal
-//! requests go the same way, however busy the machine is.
+//! What each way of a search costs, from a fixed table for each SIMD level. The costs follow from the
+//! request, the number of slots and the SIMD level alone, however busy the machine is.
 //!
 //! Ratios alone decide between the ways, and these differ little from processor to processor
 //! (decision 0023). The figures as such tell how long a search takes, within a factor of about two.

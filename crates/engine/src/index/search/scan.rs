@@ -74,12 +74,12 @@ pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
     });
 }
 
-/// The slots of all points in scope whose rank is at most `reach`.
-pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, reach: f32) -> Result<Vec<u32>> {
+/// The slots of all points in scope whose rank is at most `bound`.
+pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, bound: f32) -> Result<Vec<u32>> {
     let mut near = Vec::new();
     let mut outcome = Ok(());
     let take = |rank, slot| {
-        if rank <= reach && outcome.is_ok() {
+        if rank <= bound && outcome.is_ok() {
             outcome = reserve(&mut near, 1);
             if outcome.is_ok() {
                 near.push(slot);

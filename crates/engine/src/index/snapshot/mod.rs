@@ -117,7 +117,7 @@ impl Saved {
     pub fn load(source: &mut impl Read, rest: u64, params: Params) -> io::Result<Saved> {
         let [count, graphs] = read_words(source)?;
         if u64::from(count) * SLOT_BYTES as u64 > rest || graphs as usize > Metric::ALL.len() {
-            return Err(invalid_data("more slots or graphs than there is room for"));
+            return Err(invalid_data("more slots or graphs than its size allows"));
         }
         let mut slots = Vec::with_capacity(count as usize);
         for _ in 0..count {

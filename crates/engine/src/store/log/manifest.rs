@@ -152,7 +152,7 @@ impl Entry {
     }
 
     /// Checks, at the group that reaches the end of this entry, that the groups up to there are
-    /// those that the entry was written for. `groups` is the checksum of their headers, this group
+    /// the ones of which the entry holds the checksum. `groups` is the checksum of their headers, this group
     /// included.
     pub fn check_groups(&self, group: &GroupHeader, groups: u32) -> Result<(), Flaw> {
         let end = group.position + group.length;
@@ -161,8 +161,8 @@ impl Entry {
             return Ok(());
         }
         let reason = format!(
-            "the groups up to byte {} differ from those that MANIFEST was written for: is the file \
-             from a copy of the folder?",
+            "the groups up to byte {} are not the ones that MANIFEST describes: is the file from a \
+             copy of the folder?",
             self.end
         );
         Err(Flaw::new(group.position, reason))

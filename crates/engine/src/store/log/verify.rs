@@ -54,7 +54,7 @@ pub struct Extent {
     pub torn: Option<u64>,
     /// The sequence of the next record.
     pub next: u64,
-    /// Whether its groups differ from those that the manifest was written for.
+    /// Whether its groups differ from those of the manifest.
     pub is_other: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Extent {
 enum Past {
     /// It goes on at the next group.
     Group {
-        /// Whether the groups differ from those that the manifest was written for.
+        /// Whether the groups differ from those of the manifest.
         is_other: bool,
     },
     /// A torn tail may begin here.

@@ -40,7 +40,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// The first flaw of the group: bytes that are not as they were written, a sequence that does
-    /// not follow, or other groups than those that the manifest was written for.
+    /// not follow, or groups other than the manifest's.
     pub fn step(
         &mut self,
         depth: Depth,

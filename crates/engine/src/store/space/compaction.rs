@@ -375,7 +375,7 @@ impl Stretch {
     }
 
     /// The same for a segment with a damaged header: keeps the records that are sound. False if its
-    /// groups are not those that the manifest was written for.
+    /// groups are not the manifest's.
     fn salvage(
         &self,
         entry: &Entry,

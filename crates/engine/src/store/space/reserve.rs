@@ -74,7 +74,7 @@ impl Reserve {
         }
         match io.open(&self.path) {
             Ok(file) => file.set_size(0)?,
-            // Whoever removed it has the space; that it shall come back is still to be known.
+            // Somebody removed the file, and has its space. A new one marks that it is to come back.
             Err(error) if error.kind() == ErrorKind::NotFound => match io.create(&self.path) {
                 Err(error) if !is_full(&error) => return Err(error),
                 _ => {}

@@ -40,7 +40,7 @@ pub struct TestDisk(Arc<Mutex<Watch>>);
 #[derive(Default)]
 struct Watch {
     calls: Vec<Call>,
-    /// The number of calls, including those that change nothing.
+    /// The number of calls, calls that change nothing included.
     made: usize,
     /// The number of the call that is to fail, if any.
     failing_call: Option<usize>,
@@ -380,10 +380,10 @@ impl IoFile for TestFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let room = self
+        let free = self
             .disk
             .free_bytes(&self.path, offset, bytes.len() as u64)?;
-        let bytes = &bytes[..room as usize];
+        let bytes = &bytes[..free as usize];
         self.disk
             .note(Call::Write(self.path.clone(), offset, bytes.to_vec()))?;
         self.file.write_at(bytes, offset)

@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_room() {
+fn a_full_disk_refuses_a_commit_whole_and_writes_resume_when_there_is_space() {
     for space in (0..20_000).step_by(331) {
         let folder = new_folder();
         let disk = TestDisk::default();
@@ -112,7 +112,7 @@ fn a_store_opens_for_reading_on_a_full_disk() {
 }
 
 #[test]
-fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_room_for_all() {
+fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_space_for_all() {
     let folder = new_folder();
     let disk = TestDisk::default();
     let options = OpenOptions {
@@ -185,7 +185,7 @@ fn a_store_closes_on_a_full_disk_and_the_next_start_finds_all() {
 }
 
 #[test]
-fn where_no_insert_ever_found_room_a_start_that_is_cut_at_any_call_leaves_a_folder_that_starts_empty()
+fn where_no_insert_ever_found_space_a_start_that_is_cut_at_any_call_leaves_a_folder_that_starts_empty()
  {
     let folder = new_folder();
     let disk = TestDisk::default();

@@ -131,12 +131,12 @@ fn expect_space(disk_bytes: u64, segment_bytes: u64, percent: u32) {
 }
 
 #[test]
-fn deletes_alone_make_room_where_each_takes_half_as_much_as_a_point() {
+fn deletes_alone_free_space_where_each_takes_half_as_much_as_a_point() {
     expect_space(512 << 10, 16 << 10, 38);
 }
 
 #[test]
-fn deletes_alone_make_room_where_all_points_are_in_the_segment_that_is_written() {
+fn deletes_alone_free_space_where_all_points_are_in_the_segment_that_is_written() {
     expect_space(384 << 10, 128 << 10, 38);
 }
 
@@ -192,7 +192,7 @@ fn full_disk(folder: &Path) -> (Opened, TestDisk, History, u32) {
 }
 
 #[test]
-fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
+fn a_power_cut_at_any_call_while_space_is_freed_loses_nothing() {
     let folder = new_folder();
     let (mut opened, disk, mut history, count) = full_disk(folder.path());
     let begun = disk.call_count();
@@ -213,7 +213,7 @@ fn a_power_cut_at_any_call_while_room_is_made_loses_nothing() {
 }
 
 #[test]
-fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
+fn any_call_may_fail_while_space_is_freed_and_nothing_is_lost() {
     for failing in failing_calls() {
         let folder = new_folder();
         let (mut opened, disk, mut history, count) = full_disk(folder.path());
@@ -236,7 +236,7 @@ fn any_call_may_fail_while_room_is_made_and_nothing_is_lost() {
 }
 
 #[test]
-fn deletes_leave_compaction_the_room_for_its_copy() {
+fn deletes_leave_compaction_the_space_for_its_copy() {
     let folder = new_folder();
     let (mut opened, disk, mut history, count) = full_disk(folder.path());
     let store = &mut opened.store;

@@ -79,7 +79,7 @@ pub(crate) enum Step {
     Delete(u32),
 }
 
-/// Distinct finite values, and those that a careless copy would change.
+/// Distinct finite values, and ones that a careless copy would change.
 fn vector(number: u32) -> [f32; DIMENSION] {
     [number as f32 * 0.1, -0.0, f32::from_bits(number + 1)]
 }

@@ -45,8 +45,8 @@ fn newest(store: &Store) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Opens the leftovers of a cut after these calls, and compares its newest snapshot with those that
-/// were finished by then.
+/// Opens the leftovers of a cut after these calls, and compares its newest snapshot with the
+/// snapshots that were finished by then.
 pub fn check(folder: &Path, left: &Files, finished: u8, context: &str) -> Opened {
     restore(folder, left);
     let opened = open(folder).unwrap_or_else(|error| panic!("{context}: {error}"));

@@ -187,17 +187,17 @@ impl Backup<'_> {
     fn current_manifest(&self) -> Result<Option<Manifest>> {
         let before = Manifest::load(self.io, self.source)?;
         let paths = self.io.list(self.source)?;
-        let mut doubtful = Vec::new();
+        let mut unsettled = Vec::new();
         for path in segment::unnamed(&paths, before.as_ref()) {
             if self.check_orphan(path, before.as_ref()).is_err() {
-                doubtful.push(path.clone());
+                unsettled.push(path.clone());
             }
         }
         let manifest = Manifest::load(self.io, self.source)?;
         if manifest.is_some() != before.is_some() {
             return Ok(None);
         }
-        for path in segment::unnamed(&doubtful, manifest.as_ref()) {
+        for path in segment::unnamed(&unsettled, manifest.as_ref()) {
             self.check_orphan(path, manifest.as_ref())?;
         }
         if manifest.is_none() {

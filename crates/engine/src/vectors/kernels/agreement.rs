@@ -43,11 +43,11 @@ pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) 
 /// Checks that all levels are equal on small whole numbers: their sums are never rounded, so that a
 /// position that is left out or counted twice shows at any length.
 pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
-    const ODD_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
+    const UNEVEN_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
     const OFFSETS: usize = 17;
     let a = whole_numbers(65_536 + OFFSETS, 0x9e37_79b9);
     let b = whole_numbers(65_536 + OFFSETS, 0x85eb_ca6b);
-    for length in (0..=130).chain(ODD_AND_LARGE) {
+    for length in (0..=130).chain(UNEVEN_AND_LARGE) {
         for offset in [0, 1, 3, 7, 8, 13, OFFSETS] {
             let (a, b) = (
                 &a[offset..offset + length],

@@ -11,7 +11,7 @@ use std::sync::{
 use super::Level;
 
 /// `Σ a · (b - 128)` over the bytes of a code `b` `[words]` and of each code `a` `[words]`, eight
-/// bytes to a word. Writes one result for each code, as far as the output has room. One operand is
+/// bytes to a word. Writes one result for each code, at most as many as the output holds. One operand is
 /// unsigned and one signed, since that is what processors multiply. Exact up to 65,536 bytes. A
 /// code may be longer than `b`: the rest of it is ignored.
 ///

@@ -64,7 +64,7 @@ proptest! {
             harm.happen(&mut now);
         }
         restore(folder.path(), &now);
-        let place = Place::new();
+        let output = Output::new();
         let context = format!("{harms:?}");
         // If a segment's page and the header of its first group are both lost, the segment is lost.
         let readable: Files = now
@@ -72,9 +72,9 @@ proptest! {
             .filter(|(path, bytes)| has_headers(&truth.files[*path], bytes))
             .map(|(path, bytes)| (path.clone(), bytes.clone()))
             .collect();
-        match run(&TestDisk::default(), folder.path(), &place) {
+        match run(&TestDisk::default(), folder.path(), &output) {
             Ok(report) => {
-                let found = state(&open(&place.target()).unwrap());
+                let found = state(&open(&output.target()).unwrap());
                 truth.compare(&readable, &found, &report, &context);
             }
             // A version that rots together with something else looks like that of a later vectord.

@@ -42,11 +42,11 @@ use crate::{
 };
 
 /// A folder for the repaired folder, and the list of losses beside it.
-struct Place(tempfile::TempDir);
+struct Output(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place(new_folder())
+impl Output {
+    fn new() -> Output {
+        Output(new_folder())
     }
 
     fn target(&self) -> PathBuf {
@@ -58,24 +58,24 @@ impl Place {
     }
 }
 
-fn run(io: &dyn Io, source: &Path, place: &Place) -> Result<RepairReport> {
-    repair_on(io, source, &place.target(), &mut |_| {})
+fn run(io: &dyn Io, source: &Path, output: &Output) -> Result<RepairReport> {
+    repair_on(io, source, &output.target(), &mut |_| {})
 }
 
 /// Repairs a folder, which must not change, and opens the result.
 fn repaired(source: &Path, context: &str) -> (StoredPoints, RepairReport, String) {
-    let place = Place::new();
+    let output = Output::new();
     let before = files(source);
     let disk = TestDisk::default();
-    let report = run(&disk, source, &place).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let report = run(&disk, source, &output).unwrap_or_else(|error| panic!("{context}: {error}"));
     assert_eq!(files(source), before, "{context}: the source is only read");
     let touches = |call: &Call| format!("{call:?}").contains(source.to_str().unwrap());
     assert!(!disk.calls().iter().any(touches), "{context}");
-    let opened = open(&place.target()).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let opened = open(&output.target()).unwrap_or_else(|error| panic!("{context}: {error}"));
     assert_eq!(opened.notes, [""; 0], "{context}");
     let found = state(&opened);
     assert_eq!(found.len() as u64, report.points, "{context}");
-    let losses = fs_err::read_to_string(place.losses()).unwrap();
+    let losses = fs_err::read_to_string(output.losses()).unwrap();
     (found, report, losses)
 }
 
@@ -257,11 +257,11 @@ fn a_sound_folder_is_repaired_into_one_that_is_the_same() {
 
 #[test]
 fn the_new_folder_goes_on_as_a_store_of_its_own() {
-    let (folder, place) = (written(End::Closed), Place::new());
+    let (folder, output) = (written(End::Closed), Output::new());
     overwrite(&log(folder.path(), 1), 4096 + 20, &[0xFF]);
     fs_err::write(folder.path().join("keys.json"), "secret").unwrap();
-    run(&TestDisk::default(), folder.path(), &place).unwrap();
-    let target = place.target();
+    run(&TestDisk::default(), folder.path(), &output).unwrap();
+    let target = output.target();
     let names: Vec<String> = fs_err::read_dir(&target)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -293,21 +293,21 @@ fn the_new_folder_goes_on_as_a_store_of_its_own() {
 
 #[test]
 fn a_folder_that_cannot_be_repaired_is_refused_and_nothing_is_made() {
-    let (source, place) = (written(End::Closed), Place::new());
-    let refuse = |source: &Path, place: &Place| {
-        let refused = run(&TestDisk::default(), source, place).unwrap_err();
-        assert!(!manifest::path(&place.target()).exists());
-        assert!(!place.losses().exists());
+    let (source, output) = (written(End::Closed), Output::new());
+    let refuse = |source: &Path, output: &Output| {
+        let refused = run(&TestDisk::default(), source, output).unwrap_err();
+        assert!(!manifest::path(&output.target()).exists());
+        assert!(!output.losses().exists());
         refused
     };
     let empty = new_folder();
-    let nothing = refuse(empty.path(), &Place::new());
+    let nothing = refuse(empty.path(), &Output::new());
     assert!(
         nothing.to_string().contains("nothing to repair"),
         "{nothing}"
     );
     assert!(matches!(nothing, Error::InvalidArgument(_)));
-    let missing = refuse(&empty.path().join("missing"), &Place::new());
+    let missing = refuse(&empty.path().join("missing"), &Output::new());
     assert!(matches!(missing, Error::Io(_)), "{missing}");
 
     let inside = repair_on(
@@ -325,14 +325,14 @@ fn a_folder_that_cannot_be_repaired_is_refused_and_nothing_is_made() {
 
     let held = Lock::acquire(source.path()).unwrap();
     assert!(matches!(
-        refuse(source.path(), &place),
+        refuse(source.path(), &output),
         Error::Locked { .. }
     ));
-    assert!(!place.target().exists());
+    assert!(!output.target().exists());
     drop(held);
 
     for name in ["keys.json", "00000001.log"] {
-        let used = Place::new();
+        let used = Output::new();
         fs_err::create_dir(used.target()).unwrap();
         fs_err::write(used.target().join(name), "mine").unwrap();
         let text = refuse(source.path(), &used).to_string();
@@ -341,22 +341,22 @@ fn a_folder_that_cannot_be_repaired_is_refused_and_nothing_is_made() {
             "{text}"
         );
     }
-    let listed = Place::new();
+    let listed = Output::new();
     fs_err::write(listed.losses(), "mine").unwrap();
     let refused = run(&TestDisk::default(), source.path(), &listed).unwrap_err();
     assert!(refused.to_string().contains("exists already"), "{refused}");
     assert_eq!(fs_err::read(listed.losses()).unwrap(), b"mine");
 
     fs_err::rename(manifest::path(source.path()), marker_path(source.path())).unwrap();
-    let unfinished = refuse(source.path(), &Place::new()).to_string();
+    let unfinished = refuse(source.path(), &Output::new()).to_string();
     assert!(unfinished.contains("not finished"), "{unfinished}");
 }
 
 #[test]
 fn progress_is_told_and_never_beyond_its_end() {
-    let (source, place) = (workload_folder(), Place::new());
+    let (source, output) = (workload_folder(), Output::new());
     let mut told = 0;
-    repair_on(&Disk, source.path(), &place.target(), &mut |event| {
+    repair_on(&Disk, source.path(), &output.target(), &mut |event| {
         if let Event::Progress { done, total } = event {
             assert!(done <= total && total > 0, "{done} of {total}");
             told += 1;
@@ -368,7 +368,7 @@ fn progress_is_told_and_never_beyond_its_end() {
 
 #[test]
 fn the_files_of_the_source_keep_their_times_and_it_may_be_open_for_reading() {
-    let (source, place) = (written(End::Killed), Place::new());
+    let (source, output) = (written(End::Killed), Output::new());
     drop(open_on(Arc::new(Disk), source.path()).unwrap());
     overwrite(&log(source.path(), 1), PAGE as u64 + 20, &[0xFF; 9]);
     let stats = || -> BTreeMap<_, _> {
@@ -384,7 +384,7 @@ fn the_files_of_the_source_keep_their_times_and_it_may_be_open_for_reading() {
     let before = stats();
     let folder_before = fs_err::metadata(source.path()).unwrap().modified().unwrap();
     let _shared = Lock::share(source.path()).unwrap();
-    run(&Disk, source.path(), &place).unwrap();
+    run(&Disk, source.path(), &output).unwrap();
     assert_eq!(stats(), before);
     let folder_after = fs_err::metadata(source.path()).unwrap().modified().unwrap();
     assert_eq!(folder_after, folder_before);

@@ -156,7 +156,7 @@ fn a_segment_of_another_store_or_of_a_copy_that_went_on_is_not_read() {
             fs_err::remove_file(path).unwrap();
         }
     }
-    let refused = run(&TestDisk::default(), first.path(), &Place::new());
+    let refused = run(&TestDisk::default(), first.path(), &Output::new());
     assert!(refused.unwrap_err().to_string().contains("several stores"));
 }
 
@@ -256,10 +256,10 @@ fn segments_that_are_all_lost_or_newer_are_damage_or_refused() {
     for number in [1, 2] {
         fs_err::write(log(source.path(), number), "").unwrap();
     }
-    let refused = run(&TestDisk::default(), source.path(), &Place::new());
+    let refused = run(&TestDisk::default(), source.path(), &Output::new());
     assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
     restore(source.path(), &sound);
     make_newer(&log(source.path(), 1));
-    let refused = run(&TestDisk::default(), source.path(), &Place::new()).unwrap_err();
+    let refused = run(&TestDisk::default(), source.path(), &Output::new()).unwrap_err();
     assert!(refused.to_string().contains("format version"), "{refused}");
 }

@@ -21,7 +21,7 @@ use crate::{
 /// All that a folder holds of one store.
 pub struct Survey {
     pub dimension: u32,
-    /// The segments that were read: those that the manifest names first.
+    /// The segments that were read. The segments that the manifest names come first.
     pub files: Vec<Surveyed>,
     /// Every damaged place.
     pub damages: Vec<Damage>,
