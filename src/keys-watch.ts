@@ -17,6 +17,7 @@ export class KeysWatch {
   readonly #keys: Keys;
   readonly #logger: Logger;
   readonly #endLooking: () => void;
+  #isLooking = false;
   #seenVersion: string;
   /** The version that was last taken over or refused: neither is done twice. */
   #handledVersion: string;
@@ -49,11 +50,15 @@ export class KeysWatch {
     this.#endLooking();
   }
 
+  /** One look at a time: a file system that does not answer would keep a thread for each. */
   async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     const version = await stat(this.#keys.path, { bigint: true }).then(
       fingerprint,
       () => 'missing',
     );
+    this.#isLooking = false;
     const settled = version === this.#seenVersion;
     this.#seenVersion = version;
     if (!settled || version === this.#handledVersion) return;

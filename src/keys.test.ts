@@ -149,6 +149,16 @@ describe('a watched file', () => {
     expect(told.map(({ msg }) => msg)).toEqual(['keys file read again']);
   });
 
+  test('is looked at once at a time, so that two looks at one moment do not take a change over', async () => {
+    writeKeys(path, 'old');
+    start();
+    writeKeys(path, 'new');
+    await Promise.all([look(1), look(1)]);
+    expect(keys.lookup('old')).toBeDefined();
+    await look(2);
+    expect(keys.lookup('new')).toBeDefined();
+  });
+
   test('is refused loudly, and once, when it is bad: the old keys stay', async () => {
     writeKeys(path, 'old');
     start();
