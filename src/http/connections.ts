@@ -1,8 +1,9 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionStats } from '../observe/connection-stats.js';
+import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import { Places, type Holder } from '../places.js';
 import type { Stranger, Strangers } from '../strangers.js';
+import { limitUnreadAnswer } from './time-limits.js';
 
 /** Kept on the socket itself, as in request-end.ts. */
 const CONNECTION = Symbol('connection');
@@ -38,6 +39,7 @@ export class Connections {
     if (connection === undefined) return;
     connection.noteHeard();
     response.once('close', noteEnd);
+    limitUnreadAnswer(response, () => connection.close('timeout'));
   }
 
   /** Closes those on which nothing has come yet, which node takes for a request under way. */
@@ -48,6 +50,11 @@ export class Connections {
   close(): void {
     this.#places.close();
   }
+}
+
+/** Closes the connection of a request, which is counted and logged with the reason. */
+export function closeConnection(socket: Watched, reason: CloseReason): void {
+  socket[CONNECTION]?.close(reason);
 }
 
 /** Notes that the request under way on a connection has a key. */
@@ -95,8 +102,12 @@ class Connection implements Holder {
   }
 
   giveWay(): void {
+    this.close('gave_way');
+  }
+
+  close(reason: CloseReason): void {
     if (this.socket.destroyed) return;
-    this.stats.noteClosed('gave_way', this.socket.remoteAddress);
+    this.stats.noteClosed(reason, this.socket.remoteAddress);
     this.socket.destroy();
   }
 }

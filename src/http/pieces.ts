@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { closeConnection } from './connections.js';
 
 /**
  * In how many pieces a body may come, and how large they are to be on average beyond that. Each
@@ -20,7 +21,7 @@ export function boundPieces(request: IncomingMessage): void {
     bytes += piece.length;
     if (pieces > MAX_PIECES + bytes / LEAST_PIECE_BYTES) {
       request.off('data', onPiece);
-      socket.destroy();
+      closeConnection(socket, 'pieces');
     } else if (pieces % PIECES_AT_ONCE === 0) {
       socket.pause();
       setImmediate(() => socket.resume());

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { answerMalformedRequests } from './malformed.js';
-import { createTimedServer, TIME_LIMITS } from './time-limits.js';
+import { createTimedServer, limitUnreadAnswer, TIME_LIMITS } from './time-limits.js';
 
 /** The same limits, at a thousandth: seconds become milliseconds. */
 const SHORT = Object.fromEntries(
@@ -14,6 +14,7 @@ const SHORT = Object.fromEntries(
 async function send(text: string, answer: RequestListener): Promise<Connected> {
   const server = createTimedServer(SHORT);
   answerMalformedRequests(server, () => {});
+  server.on('request', (_, response) => limitUnreadAnswer(response, (socket) => socket.destroy()));
   server.on('request', answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -73,6 +74,13 @@ test('a connection whose client does not read its answer is closed', async () =>
   });
   connected.client.pause();
   expect(await connected.closed).toBe(true);
+});
+
+test('an answer that is computed for longer than that is sent nevertheless', async () => {
+  const connected = await send('GET / HTTP/1.1\r\nHost: x\r\n\r\n', (_, response) => {
+    setTimeout(() => response.end('OK'), 3 * SHORT.timeout);
+  });
+  expect(await received(connected)).toMatch(/^HTTP\/1\.1 200 [^]*OK/);
 });
 
 test('a connection that is kept open for a next request is closed when none comes', async () => {

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** What node:http itself ends by time. */
 export interface TimeLimits {
@@ -35,4 +36,14 @@ export function createTimedServer({ timeout, ...limits }: TimeLimits = TIME_LIMI
   });
   server.timeout = timeout;
   return server;
+}
+
+/**
+ * Calls `close` where the client has read nothing of its answer for the `timeout` of the server.
+ * While an answer is computed there is nothing to read: node:http would close the connection then.
+ */
+export function limitUnreadAnswer(response: ServerResponse, close: (socket: Socket) => void): void {
+  response.on('timeout', (socket) => {
+    if (socket.writableLength > 0) close(socket);
+  });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestScheduler } from '../admission/request-scheduler.js';
+import { closeConnection } from './connections.js';
 import { onRequestEnd } from './request-end.js';
 
 /**
@@ -84,7 +85,7 @@ export class Turns {
 
   #wait(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
     if (this.#waiting >= MAX_WAITING && line.waiting.length >= FAIR_WAITING) {
-      socket.destroy();
+      closeConnection(socket, 'pipelining');
       return;
     }
     noteArrival(request);

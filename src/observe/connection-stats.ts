@@ -3,12 +3,21 @@ import type { Logger } from '../logger.js';
 import { FewLines } from './few-lines.js';
 
 /**
- * Why the service closed a connection: it was one too many, or made room for another; no answer to
- * a ping came on it; its client does not speak the protocol, reset too many calls, sent messages in
- * too small pieces, or too much that is neither call nor message.
+ * Why the service closed a connection: it was one too many, or gave way to another; no answer to a
+ * ping came on it; its client does not speak the protocol, reset too many calls, sent messages in
+ * too small pieces, or too much that is neither call nor message, sent too many requests without
+ * waiting for answers, or did not read its answer in time.
  */
 export type CloseReason =
-  'no_place' | 'gave_way' | 'unanswered_ping' | 'protocol' | 'resets' | 'pieces' | 'idle_frames';
+  | 'no_place'
+  | 'gave_way'
+  | 'unanswered_ping'
+  | 'protocol'
+  | 'resets'
+  | 'pieces'
+  | 'idle_frames'
+  | 'pipelining'
+  | 'timeout';
 
 /** The connections of one interface: how many there are, and why the service closed others. */
 export class ConnectionStats {
