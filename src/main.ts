@@ -1,19 +1,24 @@
 #!/usr/bin/env node
-import { banner } from './banner.js';
-import { readConfig } from './config.js';
-import { VectordError } from './errors.js';
-import { collectRarely } from './heap.js';
-import { helpText, parseArguments } from './help.js';
-import { createLogger, type Logger } from './logger.js';
-import { createKeys } from './maintenance/create-keys.js';
-import { maintain } from './maintenance/maintain.js';
-import { misspelledSettings } from './misspelled.js';
-import { nodeVersionWarning } from './node-version.js';
-import { npmEnd } from './npm.js';
-import { exitOnDefect, ignoreClosedOutput, ignoreLostOutput, nextStopSignal } from './shutdown.js';
-import { EXIT_OK, EXIT_REFUSED, StartError } from './start-error.js';
-import { start, type RunningService } from './start.js';
-import { VERSION } from './version.js';
+import { banner } from './process/banner.js';
+import { readConfig } from './config/config.js';
+import { VectordError } from './core/errors.js';
+import { collectRarely } from './process/heap.js';
+import { helpText, parseArguments } from './cli/help.js';
+import { createLogger, type Logger } from './observe/logger.js';
+import { createKeys } from './cli/create-keys.js';
+import { maintain } from './cli/maintain.js';
+import { misspelledSettings } from './config/misspelled.js';
+import { nodeVersionWarning } from './process/node-version.js';
+import { npmEnd } from './process/npm.js';
+import {
+  exitOnDefect,
+  ignoreClosedOutput,
+  ignoreLostOutput,
+  nextStopSignal,
+} from './process/shutdown.js';
+import { EXIT_OK, EXIT_REFUSED, StartError } from './core/start-error.js';
+import { start, type RunningService } from './process/start.js';
+import { VERSION } from './config/version.js';
 
 ignoreClosedOutput();
 try {

@@ -1,5 +1,5 @@
 import { startServer } from '../../examples/demo/server.mjs';
-import { readInsertBatch } from '../../dist/grpc/codec/read-insert.js';
+import { readInsertBatch } from '../../dist/wire/protobuf/read-insert.js';
 import { openInterface } from '../writes/interfaces.mjs';
 import { untilLinked } from '../writes/linking.mjs';
 import { processorUs } from './processor.mjs';

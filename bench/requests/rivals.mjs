@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { VectorDBDefinition } from '../../dist/gen/vectordb/vectordb.js';
-import { collectRarely } from '../../dist/heap.js';
+import { collectRarely } from '../../dist/process/heap.js';
 import { ANSWER, ANSWER_IDS, LOCALHOST } from './fixed.mjs';
 
 /** Each loads its own libraries alone: vectord opens doors in those that it is made with. */

@@ -2,19 +2,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../dist/config.js';
-import { Decoder } from '../../dist/decode/decoder.js';
+import { readConfig } from '../../dist/config/config.js';
+import { Decoder } from '../../dist/wire/decoder.js';
 import { startGrpc } from '../../dist/grpc/server.js';
 import { startHttp } from '../../dist/http/server.js';
 import { MemoryBudget } from '../../dist/admission/memory-budget.js';
-import { Keys } from '../../dist/keys.js';
-import { createLogger } from '../../dist/logger.js';
+import { Keys } from '../../dist/auth/keys.js';
+import { createLogger } from '../../dist/observe/logger.js';
 import { ConnectionStats } from '../../dist/observe/connection-stats.js';
 import { Requests } from '../../dist/observe/requests.js';
 import { RequestScheduler } from '../../dist/admission/request-scheduler.js';
-import { formatPointId } from '../../dist/point-id.js';
-import { Strangers } from '../../dist/strangers.js';
-import { Service } from '../../dist/service.js';
+import { formatPointId } from '../../dist/core/point-id.js';
+import { Strangers } from '../../dist/admission/strangers.js';
+import { Service } from '../../dist/core/service.js';
 import { ANSWER_IDS, KEY, LOCALHOST } from './fixed.mjs';
 
 /** Answers the port that it listens on. */

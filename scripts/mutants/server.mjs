@@ -6,19 +6,19 @@ const HTTP_LIMITS = ['test/http/limits.test.ts', '-t', 'MAX_'];
 const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
 const TIME_LIMITS = ['test/process/time-limits.test.ts'];
 const HTTP_TIME_LIMITS = ['src/http/time-limits.test.ts'];
-const GRACE_TESTS = ['src/start.test.ts'];
+const GRACE_TESTS = ['src/process/start.test.ts'];
 const START_TESTS = ['test/process/start.test.ts'];
 const EARLY_TESTS = ['test/process/stop-early.test.ts'];
 const STOP_TESTS = ['test/process/stop.test.ts'];
 const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
-const LOG_TESTS = ['src/observe', 'src/graph-log.test.ts'];
-const KEYS_TESTS = ['src/keys'];
+const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
+const KEYS_TESTS = ['src/auth'];
 const CHECK_TESTS = ['test/recovery/check-folder.test.ts'];
 const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
 const GRPC_AUTH = ['test/grpc/auth.test.ts'];
 const ABANDONED_TESTS = ['test/search/abandoned.test.ts'];
-const DECODE_TESTS = ['test/decode/large-requests.test.ts'];
+const DECODE_TESTS = ['test/wire/large-requests.test.ts'];
 const VISIBILITY_TESTS = ['test/http/points.test.ts', 'test/grpc/operations.test.ts'];
 const SEARCH_TESTS = ['test/http/search.test.ts'];
 const BODY_TESTS = ['src/http/body.test.ts', 'test/http/protocol.test.ts'];
@@ -27,49 +27,49 @@ export const SERVER_MUTANTS = [
   // What a search is asked for.
   mutant(
     'a query that names an ef has that of the service',
-    'src/query-batch.ts',
+    'src/core/query-batch.ts',
     'ef: ef === 0 ? defaultEf : ef,',
     'ef: ef === 0 ? ef : defaultEf,',
     EF_TESTS,
   ),
   mutant(
     'the ef of a single search is ignored',
-    'src/native.ts',
+    'src/engine/native.ts',
     'this.#engine.search(vector, similarity, limit, ef)',
     'this.#engine.search(vector, similarity, limit, Math.min(ef, 1) * 100)',
     EF_TESTS,
   ),
   mutant(
     'the efs of a batch are ignored',
-    'src/native.ts',
+    'src/engine/native.ts',
     'this.#engine.searchBatch(vectors, similarities, limits, efs)',
     'this.#engine.searchBatch(vectors, similarities, limits, efs.fill(100))',
     EF_TESTS,
   ),
   mutant(
     'the ef of a gRPC query is not read',
-    'src/grpc/codec/read-search.ts',
+    'src/wire/protobuf/read-search.ts',
     'else if (tag === EF) ef = reader.uint64();',
     'else if (tag === EF) reader.uint64();',
     EF_TESTS,
   ),
   mutant(
     'the ef of a JSON query is checked and dropped',
-    'src/http/json.ts',
+    'src/wire/json/json.ts',
     "ef: object['ef'] === undefined ? undefined : toCount(object['ef'], `${prefix}ef`),",
     "ef: object['ef'] === undefined ? undefined : toCount(object['ef'], `${prefix}ef`) * 0,",
     EF_TESTS,
   ),
   mutant(
     'an ef of 0 is a breadth of 0',
-    'src/query-batch.ts',
+    'src/core/query-batch.ts',
     'ef: ef === 0 ? defaultEf : ef,',
     'ef,',
     ['test/search/settings.test.ts'],
   ),
   mutant(
     'a limit beyond 32 bits wraps around',
-    'src/query-batch.ts',
+    'src/core/query-batch.ts',
     'value > UINT32_MAX ? UINT32_MAX : Number(value)',
     'Number(value) >>> 0',
     SEARCH_TESTS,
@@ -78,21 +78,21 @@ export const SERVER_MUTANTS = [
   // Limits.
   mutant(
     'MAX_SEARCH_WORK is not looked at',
-    'src/service.ts',
+    'src/core/service.ts',
     'if (work > maxSearchWork && limits.length > 1) {',
     'if (work > maxSearchWork && limits.length > 1e9) {',
     GRPC_LIMITS,
   ),
   mutant(
     'a single query is bounded by MAX_SEARCH_WORK',
-    'src/service.ts',
+    'src/core/service.ts',
     'if (work > maxSearchWork && limits.length > 1) {',
     'if (work > maxSearchWork) {',
     GRPC_LIMITS,
   ),
   mutant(
     'answers are not compared with MAX_INFLIGHT_BYTES before they are made',
-    'src/service.ts',
+    'src/core/service.ts',
     'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {',
     'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1e9) {',
     HTTP_LIMITS,
@@ -113,21 +113,21 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'one item less than MAX_BATCH is the most',
-    'src/rules.ts',
+    'src/core/rules.ts',
     'if (count <= maxBatch) return;',
     'if (count < maxBatch) return;',
     GRPC_LIMITS,
   ),
   mutant(
     'one item more than MAX_BATCH is taken',
-    'src/rules.ts',
+    'src/core/rules.ts',
     'if (count <= maxBatch) return;',
     'if (count <= maxBatch + 1) return;',
     GRPC_LIMITS,
   ),
   mutant(
     'MAX_CONTENT_BYTES counts UTF-16 units',
-    'src/point-batch.ts',
+    'src/core/point-batch.ts',
     'const bytes = Buffer.byteLength(payload.content);',
     'const bytes = payload.content.length;',
     GRPC_LIMITS,
@@ -162,7 +162,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the one with a key for longest gives way',
-    'src/places.ts',
+    'src/admission/connection-limit.ts',
     'if (ms <= mostMs) continue;',
     'if (ms > mostMs) continue;',
     GRPC_LIMITS,
@@ -250,14 +250,14 @@ export const SERVER_MUTANTS = [
   // The start and the stop.
   mutant(
     'HTTP_HOST is ignored',
-    'src/start.ts',
+    'src/process/start.ts',
     'const httpAddress = { host: config.httpHost, port: config.httpPort };',
     "const httpAddress = { host: '127.0.0.1', port: config.httpPort };",
     START_TESTS,
   ),
   mutant(
     'what is unread late in the time of grace is read',
-    'src/start.ts',
+    'src/process/start.ts',
     'clock.after(SHUTDOWN_GRACE_MS / 2, () => decoder.refuseUnread())',
     'clock.after(SHUTDOWN_GRACE_MS / 2, () => {})',
     GRACE_TESTS,
@@ -278,14 +278,14 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a service that is stopping is ready',
-    'src/start.ts',
+    'src/process/start.ts',
     'service.announceStop();',
     '',
     READY_TESTS,
   ),
   mutant(
     'a stop cuts what is under way',
-    'src/start.ts',
+    'src/process/start.ts',
     'servers.http.close(SHUTDOWN_GRACE_MS),',
     'servers.http.close(0),',
     STOP_TESTS,
@@ -299,7 +299,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a second signal is ignored',
-    'src/shutdown.ts',
+    'src/process/shutdown.ts',
     'process.exit(EXIT_SIGNAL + constants.signals[signal]);',
     '',
     STOP_TESTS,
@@ -327,7 +327,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the one interface listens though the other cannot',
-    'src/start.ts',
+    'src/process/start.ts',
     "if (http.status === 'fulfilled') await http.value.close(0);",
     "if (http.status === 'fulfilled') void http.value;",
     ['test/process/refusals.test.ts'],
@@ -336,14 +336,14 @@ export const SERVER_MUTANTS = [
   // Errors.
   mutant(
     'UNAVAILABLE is INTERNAL over gRPC',
-    'src/errors.ts',
+    'src/core/errors.ts',
     'UNAVAILABLE: { http: 503, grpc: status.UNAVAILABLE },',
     'UNAVAILABLE: { http: 503, grpc: status.INTERNAL },',
     GRACE_TESTS,
   ),
   mutant(
     'an overload is UNAVAILABLE over gRPC',
-    'src/errors.ts',
+    'src/core/errors.ts',
     'OVERLOADED: { http: 503, grpc: status.RESOURCE_EXHAUSTED },',
     'OVERLOADED: { http: 503, grpc: status.UNAVAILABLE },',
     GRPC_LIMITS,
@@ -364,25 +364,25 @@ export const SERVER_MUTANTS = [
   ].map(([engines, ours]) =>
     mutant(
       `${engines} of the engine is a fault`,
-      'src/native.ts',
+      'src/engine/native.ts',
       `['${engines}', '${ours}'],`,
       '',
-      ['src/native.test.ts'],
+      ['src/engine/native.test.ts'],
     ),
   ),
   mutant(
     'STORAGE_FULL of the engine is a fault',
-    'src/native.ts',
+    'src/engine/native.ts',
     "['STORAGE_FULL', 'STORAGE_FULL'],",
     '',
     ['test/recovery/full-disk.test.ts', '-t', 'inserts are refused'],
   ),
   mutant(
     'a fault of the engine is an overload',
-    'src/native.ts',
+    'src/engine/native.ts',
     "CODES.get(code) ?? 'INTERNAL'",
     "CODES.get(code) ?? 'OVERLOADED'",
-    ['src/native.test.ts'],
+    ['src/engine/native.test.ts'],
   ),
   mutant(
     'a client sees the reason of a fault',
@@ -407,21 +407,21 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'an id that is no UUID is NOT_FOUND over gRPC',
-    'src/grpc/convert.ts',
+    'src/wire/protobuf/convert.ts',
     'throw invalid(`id is ${quote(id.value)}, expected a UUID (8-4-4-4-12 hexadecimal digits)`);',
     "throw new VectordError('NOT_FOUND', quote(id.value));",
     ['test/grpc/refusals.test.ts'],
   ),
   mutant(
     'content comes back as an image',
-    'src/native.ts',
+    'src/engine/native.ts',
     'return number === ContentType.Text ? ContentType.Text : ContentType.Image;',
     'return number === ContentType.Image ? ContentType.Image : ContentType.Image;',
     VISIBILITY_TESTS,
   ),
   mutant(
     'a batch is stored though one of its items is wrong',
-    'src/point-batch.ts',
+    'src/core/point-batch.ts',
     'checkDimension(vector, rules.dimension, where);',
     'if (where === "") checkDimension(vector, rules.dimension, where);',
     ['test/http/points.test.ts'],
@@ -430,35 +430,35 @@ export const SERVER_MUTANTS = [
   // Keys.
   mutant(
     'keys that were revoked stay valid once they were used',
-    'src/keys.ts',
+    'src/auth/keys.ts',
     '    this.#proven = [];\n    this.#version = version;',
     '    this.#version = version;',
     KEYS_TESTS,
   ),
   mutant(
     'a new keys file is not synced',
-    'src/keys-file.ts',
+    'src/auth/keys-file.ts',
     '    fsyncSync(file);\n',
     '',
     KEYS_TESTS,
   ),
   mutant(
     'the name of a new keys file is not synced',
-    'src/keys-file.ts',
+    'src/auth/keys-file.ts',
     '    syncFolder(dirname(path));\n',
     '',
     KEYS_TESTS,
   ),
   mutant(
     'a keys file is read while it is being written',
-    'src/keys-watch.ts',
+    'src/auth/keys-watch.ts',
     'const settled = version === this.#seenVersion;',
     "const settled = version !== '';",
     KEYS_TESTS,
   ),
   mutant(
     'a keys file that is read again is taken without its warnings',
-    'src/keys-watch.ts',
+    'src/auth/keys-watch.ts',
     'for (const warning of this.#keys.warnings) this.#logger.warn(warning);',
     '',
     KEYS_TESTS,
@@ -479,7 +479,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a bad keys file is read again at each look',
-    'src/keys-watch.ts',
+    'src/auth/keys-watch.ts',
     '    this.#handledVersion = version;\n    this.reload();',
     '    this.reload();',
     KEYS_TESTS,
@@ -537,7 +537,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'damage leaves the service ready',
-    'src/service.ts',
+    'src/core/service.ts',
     'if (damage !== undefined) faults',
     'if (damage !== undefined && this.#isStopping) faults',
     READY_TESTS,
@@ -614,14 +614,14 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a fault is a line each second',
-    'src/graph-log.ts',
+    'src/observe/graph-log.ts',
     'this.#faults.set(what, fault);',
     '',
     LOG_TESTS,
   ),
   mutant(
     'a graph that is built is told of again and again',
-    'src/graph-log.ts',
+    'src/observe/graph-log.ts',
     "'the graph is built');\n      this.#built.add(metric);",
     "'the graph is built');",
     LOG_TESTS,
@@ -658,42 +658,42 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the thread that reads large requests never rests',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'this.#idle = setTimeout(() => this.#rest(), this.idleMs).unref();',
     '',
     DECODE_TESTS,
   ),
   mutant(
     'the thread that reads large requests goes on when another takes its place',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'void worker?.terminate();',
     '',
     DECODE_TESTS,
   ),
   mutant(
     'each large request is read by a thread of its own',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'this.#worker ??= this.#start();',
     'this.#worker = this.#start();',
     DECODE_TESTS,
   ),
   mutant(
     'the largest request is read first',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'waiting.task.bytes.length < next.task.bytes.length',
     'waiting.task.bytes.length > next.task.bytes.length',
     DECODE_TESTS,
   ),
   mutant(
     'a large request waits for ever behind smaller ones',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'if (this.#turns % FAIR_TURN !== 0) {',
     'if (this.#turns > 0) {',
     DECODE_TESTS,
   ),
   mutant(
     'requests whose clients have left wait on',
-    'src/decode/decoder.ts',
+    'src/wire/decoder.ts',
     'if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());',
     'if (this.#running === waiting) reject(hasGone());',
     DECODE_TESTS,

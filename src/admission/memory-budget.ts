@@ -1,4 +1,4 @@
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 
 /** A request that takes no more than this is small: a search, a point, their answers. */
 const SMALL_BYTES = 64 * 1024;

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 
 /** How often a request that is not all there is looked at. */
 export const LOOK_MS = 10_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, status } from '@grpc/grpc-js';
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 import { Reservation, type MemoryBudget } from '../admission/memory-budget.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { notesOn } from './call-notes.js';

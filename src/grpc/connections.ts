@@ -6,8 +6,8 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { LOOK_INTERVAL_MS, Places, type Holder } from '../places.js';
-import type { Stranger, Strangers } from '../strangers.js';
+import { LOOK_INTERVAL_MS, Places, type Holder } from '../admission/connection-limit.js';
+import type { Stranger, Strangers } from '../admission/strangers.js';
 
 /**
  * How many calls may be open: on all connections together, each call taking some 10 KiB besides

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
-import { VectordError, invalid } from '../errors.js';
-import { messageOf } from '../start-error.js';
+import { VectordError, invalid } from '../core/errors.js';
+import { messageOf } from '../core/start-error.js';
 
 const DECODERS = { gzip: createGunzip, deflate: createInflate } as const satisfies Record<
   string,

@@ -1,9 +1,9 @@
 import { Empty } from '../gen/google/protobuf/empty.js';
 import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import { readPointId } from './codec/read-point-id.js';
-import { writeIdLists, writeIds } from './codec/write-ids.js';
-import { writePoint } from './codec/write-point.js';
-import { LargeIds } from './large-ids.js';
+import { readPointId } from '../wire/protobuf/read-point-id.js';
+import { writeIdLists, writeIds } from '../wire/protobuf/write-ids.js';
+import { writePoint } from '../wire/protobuf/write-point.js';
+import { LargeIds } from '../wire/protobuf/large-ids.js';
 
 /** The request side of what is read later. */
 const AS_IT_CAME = reading((bytes) => bytes);

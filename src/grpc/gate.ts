@@ -4,11 +4,11 @@ import type {
   ServerInterceptingCallInterface,
   ServerInterceptor,
 } from '@grpc/grpc-js';
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
-import type { KeyHolder, Keys } from '../keys.js';
+import type { KeyHolder, Keys } from '../auth/keys.js';
 import type { Requests } from '../observe/requests.js';
-import type { Rules } from '../rules.js';
+import type { Rules } from '../core/rules.js';
 import { CallRecord } from './call-record.js';
 import { GatedCall } from './gated-call.js';
 import { grpcMethods, type Method } from './methods.js';

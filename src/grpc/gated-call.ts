@@ -1,8 +1,8 @@
 import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
 import type { CallRecord } from './call-record.js';
-import { LargeIds } from './large-ids.js';
+import { LargeIds } from '../wire/protobuf/large-ids.js';
 import { closeCall, toStatus } from './seams.js';
 
 type Call = ServerInterceptingCallInterface;

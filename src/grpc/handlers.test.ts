@@ -3,12 +3,12 @@ import { Metadata, type CallContext } from 'nice-grpc';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/folders.js';
-import { Decoder } from '../decode/decoder.js';
+import { Decoder } from '../wire/decoder.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
-import { Engine } from '../native.js';
+import { Engine } from '../engine/native.js';
 import { RequestScheduler } from '../admission/request-scheduler.js';
 import { Requests } from '../observe/requests.js';
-import { Service } from '../service.js';
+import { Service } from '../core/service.js';
 import { CallRecord, REQUEST_ID } from './call-record.js';
 import { vectorDbHandlers } from './handlers.js';
 

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Decoder } from '../decode/decoder.js';
-import type { Answer, JobName } from '../decode/jobs.js';
-import { VectordError } from '../errors.js';
-import { formatPointId } from '../point-id.js';
+import type { Decoder } from '../wire/decoder.js';
+import type { Answer, JobName } from '../wire/parsers.js';
+import { VectordError } from '../core/errors.js';
+import { formatPointId } from '../core/point-id.js';
 import type { RequestScheduler } from '../admission/request-scheduler.js';
-import type { OnRequestEnd } from '../request-end.js';
-import { pointNotFound, type Service } from '../service.js';
+import type { OnRequestEnd } from '../core/request-end.js';
+import { pointNotFound, type Service } from '../core/service.js';
 import { noteOn } from './call-notes.js';
 import { REQUEST_ID } from './call-record.js';
-import { toPointId } from './convert.js';
+import { toPointId } from '../wire/protobuf/convert.js';
 import type { vectorDbDefinition } from './definition.js';
-import { idListsAnswer, idsAnswer } from './large-ids.js';
+import { idListsAnswer, idsAnswer } from '../wire/protobuf/large-ids.js';
 
 type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 

@@ -3,7 +3,7 @@ import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import type { CallContext } from 'nice-grpc';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { REAL_CLOCK } from '../clock.js';
+import { REAL_CLOCK } from '../core/clock.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/grpc/health/v1/health.js';
 import { Health, WATCH_INTERVAL_MS } from './health.js';
 

@@ -1,5 +1,5 @@
 import { ServerError, Status, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   type HealthCheckRequest,
@@ -7,7 +7,7 @@ import {
   type HealthDefinition,
 } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import type { Service } from '../service.js';
+import type { Service } from '../core/service.js';
 
 /** How late, at most, a watching client hears of a fault. */
 export const WATCH_INTERVAL_MS = 1_000;

@@ -1,9 +1,9 @@
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
-import type { Role } from '../keys.js';
+import type { Role } from '../auth/keys.js';
 import type { Operation, Requests } from '../observe/requests.js';
-import type { Rules } from '../rules.js';
+import type { Rules } from '../core/rules.js';
 import type { Allowance } from './call-record.js';
 
 /** What a message may have besides its values and its content: fields, and some that are unknown. */

@@ -4,7 +4,7 @@ import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import type { RequestScheduler } from '../admission/request-scheduler.js';
-import { rewriteReflectionRequest } from './codec/rewrite-reflection.js';
+import { rewriteReflectionRequest } from '../wire/protobuf/rewrite-reflection.js';
 
 const { serverReflectionInfo } = ServerReflectionService;
 

@@ -6,7 +6,7 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
-import { VectordError, invalid } from '../errors.js';
+import { VectordError, invalid } from '../core/errors.js';
 import { joinSmall } from '../admission/join-small.js';
 import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { connectionOf, type CallKind, type Connection } from './connections.js';

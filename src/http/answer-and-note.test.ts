@@ -5,7 +5,7 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 import { Requests } from '../observe/requests.js';
 import { answerAndNote } from './answer-and-note.js';
 import type { RequestState } from './context.js';

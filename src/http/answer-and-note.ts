@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 import type { Requests } from '../observe/requests.js';
 import type { Context } from './context.js';
 import { HttpOperations } from './operations.js';

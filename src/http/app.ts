@@ -1,6 +1,6 @@
 import Koa from 'koa';
-import { invalid } from '../errors.js';
-import { messageOf } from '../start-error.js';
+import { invalid } from '../core/errors.js';
+import { messageOf } from '../core/start-error.js';
 import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
 import type { Context, RequestState } from './context.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { VectordError } from '../errors.js';
-import type { Keys, Role } from '../keys.js';
+import { VectordError } from '../core/errors.js';
+import type { Keys, Role } from '../auth/keys.js';
 import { noteKey } from './connections.js';
 
 /** Who may use a route: anyone, any key, or a readwrite key. */

@@ -22,7 +22,7 @@ import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
 import { answerAndNote } from './answer-and-note.js';
 import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
-import { parseJson } from './json-text.js';
+import { parseJson } from '../wire/json/json-text.js';
 import { answerJson } from './reply.js';
 
 /** How long a busy machine may take. */

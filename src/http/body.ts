@@ -1,10 +1,10 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Clock } from '../clock.js';
-import { VectordError, invalid } from '../errors.js';
+import type { Clock } from '../core/clock.js';
+import { VectordError, invalid } from '../core/errors.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import { joinSmall } from '../admission/join-small.js';
-import type { Limits } from '../limits.js';
+import type { Limits } from '../core/limits.js';
 import { whenStalled } from '../admission/min-data-rate.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';

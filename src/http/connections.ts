@@ -1,8 +1,8 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { Places, type Holder } from '../places.js';
-import type { Stranger, Strangers } from '../strangers.js';
+import { Places, type Holder } from '../admission/connection-limit.js';
+import type { Stranger, Strangers } from '../admission/strangers.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
 /** Kept on the socket itself, as in request-end.ts. */

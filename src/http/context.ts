@@ -1,6 +1,6 @@
 import type { RouterContext } from '@koa/router';
 import type { Reservation } from '../admission/memory-budget.js';
-import type { Role } from '../keys.js';
+import type { Role } from '../auth/keys.js';
 
 /** What the steps of one request hand on to each other. */
 export interface RequestState {

@@ -1,12 +1,12 @@
-import type { Clock } from '../clock.js';
-import type { Decoder } from '../decode/decoder.js';
+import type { Clock } from '../core/clock.js';
+import type { Decoder } from '../wire/decoder.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
-import type { Keys } from '../keys.js';
-import type { Logger } from '../logger.js';
+import type { Keys } from '../auth/keys.js';
+import type { Logger } from '../observe/logger.js';
 import type { Metrics, ObservedInterface } from '../observe/metrics.js';
 import type { RequestScheduler } from '../admission/request-scheduler.js';
-import type { Service } from '../service.js';
-import type { Strangers } from '../strangers.js';
+import type { Service } from '../core/service.js';
+import type { Strangers } from '../admission/strangers.js';
 
 /** What the HTTP interface is made of. */
 export interface HttpOptions extends ObservedInterface {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../clock.js';
-import { VectordError } from '../errors.js';
+import type { Clock } from '../core/clock.js';
+import { VectordError } from '../core/errors.js';
 import type { Context } from './context.js';
 import { boundPieces } from './pieces.js';
-import type { LargeJson } from './write-ids.js';
+import type { LargeJson } from '../wire/json/write-ids.js';
 
 const TEXT = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';

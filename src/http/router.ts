@@ -1,6 +1,6 @@
 import Router from '@koa/router';
-import { VectordError } from '../errors.js';
-import type { Keys } from '../keys.js';
+import { VectordError } from '../core/errors.js';
+import type { Keys } from '../auth/keys.js';
 import { authenticateScraper, authorize, type Access } from './auth.js';
 import type { Context, RequestState } from './context.js';
 

@@ -1,12 +1,12 @@
-import type { Answer, JobName } from '../decode/jobs.js';
-import { VectordError } from '../errors.js';
-import { formatVector } from '../native.js';
-import { formatPointId, parsePointId, type PointId } from '../point-id.js';
-import type { OnRequestEnd } from '../request-end.js';
-import { pointNotFound } from '../service.js';
+import type { Answer, JobName } from '../wire/parsers.js';
+import { VectordError } from '../core/errors.js';
+import { formatVector } from '../engine/native.js';
+import { formatPointId, parsePointId, type PointId } from '../core/point-id.js';
+import type { OnRequestEnd } from '../core/request-end.js';
+import { pointNotFound } from '../core/service.js';
 import { readBody } from './body.js';
 import type { Context } from './context.js';
-import { contentTypeName } from './json.js';
+import { contentTypeName } from '../wire/json/json.js';
 import { openapiDocument } from './openapi.js';
 import { answerIds, answerJson, answerText } from './reply.js';
 import { onRequestEnd } from './request-end.js';
@@ -14,7 +14,7 @@ import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
 import { EXPOSITION_TYPE } from '../observe/exposition.js';
 import type { HttpOptions } from './options.js';
-import { writeIdLists, writeIds, type LargeJson } from './write-ids.js';
+import { writeIdLists, writeIds, type LargeJson } from '../wire/json/write-ids.js';
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {

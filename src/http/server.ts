@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 import { createApp } from './app.js';
 import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';

@@ -1,5 +1,5 @@
-import { REAL_CLOCK, type Clock } from '../clock.js';
-import type { Logger } from '../logger.js';
+import { REAL_CLOCK, type Clock } from '../core/clock.js';
+import type { Logger } from './logger.js';
 import { FewLines } from './few-lines.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 
 /**
  * Lines of one kind in a second. There may be thousands of them, and to write one takes as long as

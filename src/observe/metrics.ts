@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Decoder } from '../decode/decoder.js';
+import type { Decoder } from '../wire/decoder.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
-import { similarityName } from '../model.js';
-import type { Engine, EngineMetrics, EngineStatus } from '../native.js';
-import type { Service } from '../service.js';
-import { VERSION } from '../version.js';
+import { similarityName } from '../core/model.js';
+import type { Engine, EngineMetrics, EngineStatus } from '../engine/native.js';
+import type { Service } from '../core/service.js';
+import { VERSION } from '../config/version.js';
 import type { ConnectionStats } from './connection-stats.js';
 import { Exposition, type Labels } from './exposition.js';
 import { FolderMeasure, type FolderSize } from './folder-size.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { VectordError } from '../errors.js';
+import { VectordError } from '../core/errors.js';
 import { Requests } from './requests.js';
 
 interface Log {

@@ -1,6 +1,6 @@
-import { REAL_CLOCK, type Clock } from '../clock.js';
-import { VectordError } from '../errors.js';
-import type { Logger } from '../logger.js';
+import { REAL_CLOCK, type Clock } from '../core/clock.js';
+import { VectordError } from '../core/errors.js';
+import type { Logger } from './logger.js';
 import { FewLines } from './few-lines.js';
 import { Histogram } from './histogram.js';
 import { weightOf } from './weight.js';

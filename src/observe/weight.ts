@@ -1,4 +1,4 @@
-import { similarityName } from '../model.js';
+import { similarityName } from '../core/model.js';
 
 /** What makes a request heavy: numbers and names alone, nothing of what its client stores. */
 export type Weight = Readonly<Record<string, number | string | readonly string[]>>;

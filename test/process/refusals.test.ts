@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../src/settings.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import { expectRefusal } from '../support/refusal.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 

@@ -1,4 +1,4 @@
-//! Errors for TypeScript; `src/native.ts` parses them.
+//! Errors for TypeScript; `src/engine/native.ts` parses them.
 
 use vectord_engine::Error;
 

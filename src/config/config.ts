@@ -1,0 +1,35 @@
+import { SETTINGS, type Setting } from './settings.js';
+import { EXIT_BAD_USAGE, StartError } from '../core/start-error.js';
+
+/** All settings of one run of the service, parsed and within their ranges. */
+export type Config = {
+  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
+};
+
+/**
+ * Reads the configuration from the environment. A variable that is set must be right, even if it
+ * is set to nothing: no value falls back silently, and all faults are reported at once.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const faults: string[] = [];
+  const values = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
+    const text = environment[setting.name];
+    if (text === undefined) return [key, setting.fallback];
+    const value = setting.parse(text);
+    if (value === undefined) {
+      faults.push(`${setting.name} is ${quote(text)}, expected ${setting.expected}`);
+    }
+    return [key, value];
+  });
+  if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
+  // Each key holds what the setting of that key parsed, which is how Config is defined.
+  return Object.freeze(Object.fromEntries(values)) as Config;
+}
+
+const LONGEST_QUOTE = 80;
+
+/** The value as it was found, on one line and of bounded length. */
+function quote(text: string): string {
+  const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}...` : text;
+  return JSON.stringify(short);
+}

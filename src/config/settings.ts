@@ -1,0 +1,230 @@
+import { isIP } from 'node:net';
+import type { LevelWithSilent } from 'pino';
+import { Similarity } from '../core/model.js';
+
+/**
+ * One environment variable: how it is called, what it means, which texts it takes and what holds
+ * when it is not set. Parsing, `--help` and the table in the README are all made from these.
+ */
+export interface Setting<Value> {
+  readonly name: string;
+  readonly meaning: string;
+  /** What a text must be, in words that follow "expected". */
+  readonly expected: string;
+  readonly fallback: Value;
+  readonly fallbackText: string;
+  /** The value that `text` spells; undefined if it spells none. */
+  readonly parse: (text: string) => NonNullable<Value> | undefined;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/**
+ * A whole request is held in memory, decoded, and where it is JSON becomes a string, of which V8
+ * takes at most 512 MiB: half of that leaves room for both.
+ */
+const GREATEST_REQUEST_BYTES = 256 * MIB;
+
+const LOG_LEVELS: ReadonlyMap<string, LevelWithSilent> = new Map(
+  (['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const).map((level) => [
+    level,
+    level,
+  ]),
+);
+
+const SWITCH: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['on', true],
+  ['off', false],
+]);
+
+/** Environment variables are often written in lower case: names are compared in it. */
+const METRICS: ReadonlyMap<string, Similarity> = new Map(
+  Object.entries(Similarity).map(([name, number]) => [name.toLowerCase(), number]),
+);
+
+/** Every setting of the service, under its name in the configuration. */
+export const SETTINGS = {
+  dimension: optional(
+    integer('DIMENSION', 384, [1, 65_536], 'Numbers in each vector, stored or queried'),
+    'what DATA_PATH remembers, else 384',
+  ),
+  hnswEf: integer('HNSW_EF', 100, [1, 1_000_000], 'Search breadth of a query that names no ef'),
+  hnswM: integer(
+    'HNSW_M',
+    16,
+    [4, 64],
+    'Links of a point in a graph, twice as many in its lowest layer; a change rebuilds it',
+  ),
+  hnswEfConstruction: integer(
+    'HNSW_EF_CONSTRUCTION',
+    200,
+    [10, 2_000],
+    'Breadth of the search for those links; a change rebuilds the graphs',
+  ),
+  warmMetrics: metrics(
+    'WARM_METRICS',
+    'Similarities whose graphs are kept from the start on, not from the first search on',
+  ),
+  httpHost: host('HTTP_HOST', 'Address that the HTTP interface listens on'),
+  httpPort: port('HTTP_PORT', 3000, 'Port of the HTTP interface; 0 picks a free one'),
+  grpcHost: host('GRPC_HOST', 'Address that the gRPC interface listens on'),
+  grpcPort: port('GRPC_PORT', 50_051, 'Port of the gRPC interface; 0 picks a free one'),
+  grpcReflection: choice(
+    'GRPC_REFLECTION',
+    'true',
+    SWITCH,
+    'Whether gRPC clients may ask what the interface is, without a key',
+  ),
+  dataPath: path('DATA_PATH', './data', 'Folder of the stored points; made when it is missing'),
+  serviceKeysFile: optional(
+    path('SERVICE_KEYS_FILE', '', 'File of the API keys and their roles'),
+    'keys.json in DATA_PATH, made at the first start',
+  ),
+  segmentBytes: bytes(
+    'SEGMENT_BYTES',
+    64,
+    [64 * KIB, 1024 * MIB],
+    'Greatest usual size of a file of the log; the space of deleted points comes back file by file',
+  ),
+  logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
+  slowRequestMs: integer(
+    'SLOW_REQUEST_MS',
+    1_000,
+    [0, 3_600_000],
+    'A request that takes longer is logged with what made it heavy; 0 logs none',
+  ),
+  metricsOpen: choice('METRICS_OPEN', 'false', SWITCH, 'Whether /metrics answers without a key'),
+  maxRequestBytes: bytes(
+    'MAX_REQUEST_BYTES',
+    64,
+    [1, GREATEST_REQUEST_BYTES],
+    'Greatest size of one request, after decompression',
+  ),
+  maxBatch: integer('MAX_BATCH', 100_000, [1, 10_000_000], 'Most items in one batch'),
+  maxContentBytes: bytes(
+    'MAX_CONTENT_BYTES',
+    1,
+    [1, GREATEST_REQUEST_BYTES],
+    'Greatest size of the content of one payload',
+  ),
+  maxSearchWork: integer(
+    'MAX_SEARCH_WORK',
+    20_000_000,
+    [1, 1_000_000_000_000],
+    'Most candidates of one batch search: the sum of max(ef, min(limit, points))',
+  ),
+  maxInflightBytes: bytes(
+    'MAX_INFLIGHT_BYTES',
+    512,
+    [1, 1024 * 1024 * MIB],
+    'Greatest size of all requests being answered and of their answers, on both interfaces',
+  ),
+  maxConnections: integer(
+    'MAX_CONNECTIONS',
+    1_024,
+    [1, 65_536],
+    'Most connections of each interface at one time; the one without a key for longest gives way, else one more is closed',
+  ),
+} as const satisfies Record<string, Setting<unknown>>;
+
+function integer(
+  name: string,
+  fallback: number,
+  [least, greatest]: readonly [number, number],
+  meaning: string,
+): Setting<number> {
+  return {
+    name,
+    meaning,
+    expected: `an integer from ${least} to ${greatest}`,
+    fallback,
+    fallbackText: String(fallback),
+    parse(text) {
+      if (!/^(?:0|[1-9][0-9]{0,14})$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= least && value <= greatest ? value : undefined;
+    },
+  };
+}
+
+function bytes(
+  name: string,
+  fallbackMib: number,
+  range: readonly [number, number],
+  meaning: string,
+): Setting<number> {
+  const setting = integer(name, fallbackMib * MIB, range, meaning);
+  return { ...setting, fallbackText: `${setting.fallbackText} (${fallbackMib} MiB)` };
+}
+
+function port(name: string, fallback: number, meaning: string): Setting<number> {
+  return integer(name, fallback, [0, 65_535], meaning);
+}
+
+function host(name: string, meaning: string): Setting<string> {
+  const fallback = '127.0.0.1';
+  const hostName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i;
+  return {
+    name,
+    meaning,
+    expected: 'an IP address or a host name',
+    fallback,
+    fallbackText: fallback,
+    parse: (text) => (isIP(text) !== 0 || hostName.test(text) ? text : undefined),
+  };
+}
+
+function path(name: string, fallback: string, meaning: string): Setting<string> {
+  return {
+    name,
+    meaning,
+    expected: 'a path',
+    fallback,
+    fallbackText: fallback,
+    parse: (text) => (text.trim() === '' ? undefined : text),
+  };
+}
+
+function choice<Value extends string | boolean>(
+  name: string,
+  fallbackText: string,
+  choices: ReadonlyMap<string, Value>,
+  meaning: string,
+): Setting<Value> {
+  const fallback = choices.get(fallbackText);
+  if (fallback === undefined) throw new TypeError(`${name} cannot be ${fallbackText}`);
+  return {
+    name,
+    meaning,
+    expected: `one of ${[...choices.keys()].join(', ')}`,
+    fallback,
+    fallbackText,
+    parse: (text) => choices.get(text),
+  };
+}
+
+function metrics(name: string, meaning: string): Setting<readonly Similarity[]> {
+  return {
+    name,
+    meaning,
+    expected: `one or more of ${[...METRICS.keys()].join(', ')} between commas`,
+    fallback: [],
+    fallbackText: 'no similarity',
+    parse(text) {
+      const found = text.split(',').map((item) => METRICS.get(item.trim().toLowerCase()));
+      const known = found.filter((metric) => metric !== undefined);
+      return known.length === found.length ? [...new Set(known)] : undefined;
+    },
+  };
+}
+
+/** The same setting where not being set means something else than a value of its own. */
+function optional<Value extends string | number>(
+  setting: Setting<Value>,
+  fallbackText: string,
+): Setting<Value | undefined> {
+  return { ...setting, fallback: undefined, fallbackText };
+}

@@ -1,0 +1,139 @@
+import { VectordError } from './errors.js';
+import type { NewPoint, Point, Query } from './model.js';
+import type { Engine, EngineDamage } from '../engine/native.js';
+import { toPointBatch, type PointBatch } from './point-batch.js';
+import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
+import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
+import type { OnRequestEnd } from './request-end.js';
+import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
+
+/**
+ * The operations of the vector store, free of any protocol. Every rule about what a request may
+ * hold lives here, in what a batch of points or queries is made with (point-batch.ts,
+ * query-batch.ts) or, where it takes a look at each value, in the engine; both interfaces only
+ * convert. A refused request changes nothing.
+ */
+export class Service {
+  readonly #engine: Engine;
+  #isStopping = false;
+
+  constructor(
+    engine: Engine,
+    readonly rules: Rules,
+  ) {
+    this.#engine = engine;
+  }
+
+  /** Stores a point; resolves with its id once it is durable and visible to every search. */
+  async insert(point: NewPoint): Promise<PointId> {
+    const batch = toPointBatch([point], this.rules, describeSingle);
+    await this.#engine.insert(batch, describeSingle);
+    return batch.ids;
+  }
+
+  /** Stores all points or none; resolves with their ids in input order. */
+  async insertBatch(batch: PointBatch): Promise<PointIds> {
+    if (batch.ids.length > 0) await this.#engine.insert(batch, describePoint);
+    return batch.ids;
+  }
+
+  /** The stored point, its vector bit for bit and its content byte for byte. */
+  get(id: PointId): Point {
+    const found = this.#engine.get(id);
+    if (found === undefined) throw pointNotFound();
+    return { id: formatPointId(id), ...found };
+  }
+
+  /** Deletes a point; resolves, once that is durable, with whether there was one. */
+  async delete(id: PointId): Promise<boolean> {
+    return await this.#engine.delete(id);
+  }
+
+  /** The ids of the nearest points, closest first. */
+  async search(query: Query, onRequestEnd: OnRequestEnd): Promise<PointIds> {
+    const prepared = toEngineQuery(query, this.rules, '');
+    const atOnce = this.#engine.search(prepared);
+    if (atOnce !== undefined) return atOnce;
+    const batch = inLists([prepared], this.rules.dimension);
+    const found = await this.#engine.searchBatch(batch, describeSingle, onRequestEnd);
+    return found[0] ?? new Uint8Array();
+  }
+
+  /** One list of ids per query, in query order, each closest first. */
+  async searchBatch(batch: QueryBatch, onRequestEnd: OnRequestEnd): Promise<PointIds[]> {
+    if (batch.limits.length === 0) return [];
+    this.#checkSearchWork(batch);
+    return await this.#engine.searchBatch(batch, describeQuery, onRequestEnd);
+  }
+
+  /** From now on nobody should send anything new; what comes nevertheless is answered. */
+  announceStop(): void {
+    this.#isStopping = true;
+  }
+
+  /** What keeps the service from doing all that it is there for; the log has the particulars. */
+  faults(): readonly string[] {
+    const { failure, isFull, damage } = this.#engine.status();
+    const faults: string[] = [];
+    if (this.#isStopping) faults.push('the service is stopping');
+    if (failure !== undefined) {
+      faults.push('a write could not be made durable: writes are refused until a restart');
+    }
+    if (isFull) faults.push('the disk is full: inserts are refused until there is room');
+    if (damage !== undefined) faults.push(...describeDamage(damage));
+    return faults;
+  }
+
+  #checkSearchWork({ limits, efs }: QueryBatch): void {
+    const { maxSearchWork, maxInflightBytes } = this.rules.limits;
+    const { points } = this.#engine.status();
+    const ids = limits.reduce((sum, limit) => sum + Math.min(limit, points), 0);
+    // Their answer would be refused in the end: no work is done for it.
+    if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {
+      throw new VectordError(
+        'OVERLOADED',
+        `queries ask for ${ids} ids in all, which take more than the ${maxInflightBytes} bytes ` +
+          'that there are for requests and their answers (MAX_INFLIGHT_BYTES); ask for fewer',
+      );
+    }
+    const work = this.#engine.searchWork(limits, efs);
+    // One query is always allowed: its cost is bounded by the number of points.
+    if (work > maxSearchWork && limits.length > 1) {
+      throw new VectordError(
+        'TOO_LARGE',
+        `queries ask for ${work} candidates in all (the sum of max(ef, min(limit, points))), ` +
+          `at most ${maxSearchWork} are allowed (MAX_SEARCH_WORK)`,
+      );
+    }
+  }
+}
+
+/** The answer to a get of a point that is not there, on both interfaces. */
+export function pointNotFound(): VectordError {
+  return new VectordError('NOT_FOUND', 'Point not found');
+}
+
+/** Names points, and no files: who asks needs no key. */
+function describeDamage(damage: EngineDamage): string[] {
+  const { points, damagedPoints, damagedHeaders } = damage;
+  const faults: string[] = [];
+  if (damagedPoints === 1) {
+    faults.push(
+      `the record of point ${points.join()} is damaged: answers that would hold it are refused, ` +
+        'and searches may miss it',
+    );
+  } else if (damagedPoints > 1) {
+    const more = damagedPoints - points.length;
+    faults.push(
+      `the records of points ${points.join(', ')}${more > 0 ? ` and ${more} more` : ''} are ` +
+        'damaged: answers that would hold them are refused, and searches may miss them',
+    );
+  }
+  if (damagedHeaders > 0) {
+    faults.push(
+      `headers of the log are damaged (${damagedHeaders} places): no answer is, and a start will ` +
+        'be refused unless compaction has replaced them by then',
+    );
+  }
+  return faults;
+}

@@ -1,0 +1,314 @@
+import native from '../../native/index.cjs';
+import { VectordError, type ErrorCode } from '../core/errors.js';
+import {
+  ContentType,
+  type ContentType as ContentTypeNumber,
+  type NewPoint,
+  type Similarity,
+} from '../core/model.js';
+import type { PointBatch } from '../core/point-batch.js';
+import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
+import type { EngineQuery, QueryBatch } from '../core/query-batch.js';
+import type { OnRequestEnd } from '../core/request-end.js';
+import { describeSingle, type DescribeItem } from '../core/rules.js';
+
+export interface EngineOptions {
+  readonly path: string;
+  /** Absent: the dimension that the data folder remembers, or the default for a fresh one. */
+  readonly dimension: number | undefined;
+  readonly hnswM: number;
+  readonly hnswEfConstruction: number;
+  /** Similarities whose graphs are kept from the start on, before any search asks for them. */
+  readonly warmMetrics: readonly Similarity[];
+  /** Size of a file of the log. */
+  readonly segmentBytes: number;
+  /** Also bounds the memory of the requests that the engine has taken on. */
+  readonly maxInflightBytes: number;
+}
+
+export type EngineStatus = native.EngineStatus;
+export type EngineDamage = native.EngineDamage;
+export type EngineMetrics = native.EngineMetrics;
+export type FolderEvent = native.FolderEvent;
+export type FolderReport = native.FolderReport;
+export type BackupReport = native.BackupReport;
+export type RepairReport = native.RepairReport;
+export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
+
+/**
+ * The only door to the addon: typed arrays in, buffers out, every error turned into a
+ * VectordError. Calls are synchronous; where the engine has to wait for the disk or works on its
+ * own threads, the call hands over the work and answers a promise.
+ */
+export class Engine {
+  readonly #engine: native.NativeEngine;
+  readonly dimension: number;
+
+  private constructor(engine: native.NativeEngine) {
+    this.#engine = engine;
+    this.dimension = engine.dimension;
+  }
+
+  /** Opens a data folder; what stands in the way is told in the message. */
+  static async open({ path, dimension, ...settings }: EngineOptions): Promise<Engine> {
+    const options = {
+      path,
+      m: settings.hnswM,
+      efConstruction: settings.hnswEfConstruction,
+      warmMetrics: [...settings.warmMetrics],
+      segmentBytes: settings.segmentBytes,
+      maxQueuedBytes: settings.maxInflightBytes,
+    };
+    const all = dimension === undefined ? options : { ...options, dimension };
+    return new Engine(await translateAsync(() => native.NativeEngine.open(all)));
+  }
+
+  get dimensionSource(): DimensionSource {
+    return this.#engine.dimensionSource as DimensionSource;
+  }
+
+  /** What opening the folder had to repair, as lines for the log. */
+  get notes(): readonly string[] {
+    return this.#engine.notes;
+  }
+
+  /** Stores points, all or none; resolves once they are durable and visible. */
+  async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
+    const { ids, vectors, contentTypes, contents, contentEnds } = batch;
+    await translateAsync(
+      () => this.#engine.insert(ids, vectors, contentTypes, contents, contentEnds),
+      describe,
+    );
+  }
+
+  /** Deletes a point; resolves, once that is durable, with whether there was one. */
+  async delete(id: PointId): Promise<boolean> {
+    return await translateAsync(() => this.#engine.delete(id));
+  }
+
+  /** The vector and payload of a point. */
+  get(id: PointId): NewPoint | undefined {
+    const point = translate(() => this.#engine.get(id));
+    if (point === null) return undefined;
+    const { vector, contentType, content } = point;
+    return { vector, payload: { contentType: toContentType(contentType), content } };
+  }
+
+  /** The ids found; undefined where it would hold this thread up. */
+  search({ vector, similarity, limit, ef }: EngineQuery): PointIds | undefined {
+    return translate(() => this.#engine.search(vector, similarity, limit, ef)) ?? undefined;
+  }
+
+  /**
+   * The ids found for each query, on the engine's own threads. Work that has not begun, or has not
+   * come to its end, is left undone once nobody waits for it.
+   */
+  async searchBatch(
+    batch: QueryBatch,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<PointIds[]> {
+    const { vectors, similarities, limits, efs } = batch;
+    const { ids, counts } = await translateAsync(() => {
+      const { answer, ticket } = this.#engine.searchBatch(vectors, similarities, limits, efs);
+      if (ticket !== undefined) onRequestEnd(() => this.#engine.abandonSearch(ticket));
+      return answer;
+    }, describe);
+    let end = 0;
+    return Array.from(counts, (count) => {
+      const start = end;
+      end += count * POINT_ID_BYTES;
+      return ids.subarray(start, end);
+    });
+  }
+
+  /**
+   * The candidates that these queries have in all, among the points of now: for each the greater
+   * of its ef and min(limit, points).
+   */
+  searchWork(limits: Uint32Array, efs: Uint32Array): number {
+    return this.#engine.searchWork(limits, efs);
+  }
+
+  status(): EngineStatus {
+    return this.#engine.status();
+  }
+
+  metrics(): EngineMetrics {
+    return this.#engine.metrics();
+  }
+
+  /** Makes everything durable and lets the data folder go; everything else is refused from now on. */
+  async close(): Promise<void> {
+    await translateAsync(() => this.#engine.close());
+  }
+}
+
+/** The vector as a JSON array, each value in the shortest form that reads back as the same f32. */
+export function formatVector(vector: Float32Array): string {
+  return native.formatVector(vector);
+}
+
+/** The vectors of a JSON text, and the text with the index of each in its place. */
+export interface LiftedVectors {
+  readonly vectors: readonly Float32Array[];
+  /** Good until the next text is taken apart. */
+  readonly rest: Buffer;
+}
+
+/**
+ * A text up to this length is taken apart in memory that is there already: to make an array over
+ * memory of the addon takes as long as a few kilobytes of text.
+ */
+const SHORT_TEXT_BYTES = 64 * 1024;
+const WORD_BYTES = 4;
+/** The numbers at the start of `shortMemory`. */
+const COUNTS = 3;
+/** Two bytes of the text become at most one value, and more than two at most twice as much text. */
+const shortMemory = Buffer.alloc(5 * SHORT_TEXT_BYTES);
+const shortWords = new Uint32Array(shortMemory.buffer, shortMemory.byteOffset);
+
+/**
+ * Takes the value of each key `vector` out of a JSON text; undefined where one of them is not an
+ * array of numbers within the range of f32, or the text may mean something else.
+ */
+export function liftVectors(text: Buffer): LiftedVectors | undefined {
+  if (text.length <= SHORT_TEXT_BYTES) return liftShort(text);
+  const lifted = native.liftVectors(text);
+  if (lifted === null) return undefined;
+  const { values, ends, rest } = lifted;
+  const vectors = Array.from(ends, (end, index) => values.subarray(ends[index - 1] ?? 0, end));
+  return { vectors, rest: Buffer.from(rest.buffer, rest.byteOffset, rest.length) };
+}
+
+function liftShort(text: Buffer): LiftedVectors | undefined {
+  if (!native.liftVectorsInto(text, shortMemory)) return undefined;
+  const valueCount = shortWords[0] ?? 0;
+  const vectorCount = shortWords[1] ?? 0;
+  const restBytes = shortWords[2] ?? 0;
+  const valuesAt = (COUNTS + vectorCount) * WORD_BYTES;
+  const restAt = valuesAt + valueCount * WORD_BYTES;
+  // Of a few kilobytes it is a part of memory that is there already, aligned to eight bytes.
+  const values = Buffer.allocUnsafe(restAt - valuesAt);
+  values.set(shortMemory.subarray(valuesAt, restAt));
+  const vectors: Float32Array[] = [];
+  for (let index = 0, start = 0; index < vectorCount; index += 1) {
+    const end = shortWords[COUNTS + index] ?? 0;
+    const startAt = values.byteOffset + start * WORD_BYTES;
+    vectors.push(new Float32Array(values.buffer, startAt, end - start));
+    start = end;
+  }
+  return { vectors, rest: shortMemory.subarray(restAt, restAt + restBytes) };
+}
+
+/** Work on a data folder that failed, with the engine's stable name of the reason. */
+export class FolderError extends Error {
+  override readonly name = 'FolderError';
+
+  constructor(
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+type OnFolderEvent = (event: FolderEvent) => void;
+
+/** Verifies a data folder that no process has open; changes nothing. */
+export async function checkFolder(path: string, onEvent: OnFolderEvent): Promise<FolderReport> {
+  return await translateFolder(() => native.checkFolder(path, onEvent));
+}
+
+/** Backs up a data folder, also one that is being served, into one that is missing or empty. */
+export async function backupFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<BackupReport> {
+  return await translateFolder(() => native.backupFolder(source, target, onEvent));
+}
+
+/** Verifies a backup and copies it into a data folder that is missing or empty. */
+export async function restoreFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<FolderReport> {
+  return await translateFolder(() => native.restoreFolder(source, target, onEvent));
+}
+
+/** Saves the points of a damaged data folder into one that is missing or empty. */
+export async function repairFolder(
+  source: string,
+  target: string,
+  onEvent: OnFolderEvent,
+): Promise<RepairReport> {
+  return await translateFolder(() => native.repairFolder(source, target, onEvent));
+}
+
+/** Bytes that have arrived on a socket, given by its file descriptor, and wait to be read. */
+export function unreadBytes(descriptor: number): number {
+  return native.unreadBytes(descriptor);
+}
+
+/** Whether the peer of a socket has closed the connection, before all of it has been read or after. */
+export function hasLeft(descriptor: number): boolean {
+  return native.hasLeft(descriptor);
+}
+
+async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const { code, message } = readEngineError(error);
+    throw new FolderError(code, message, { cause: error });
+  }
+}
+
+function toContentType(number: number): ContentTypeNumber {
+  return number === ContentType.Text ? ContentType.Text : ContentType.Image;
+}
+
+function translate<T>(call: () => T, describe: DescribeItem = describeSingle): T {
+  try {
+    return call();
+  } catch (error) {
+    throw toVectordError(error, describe);
+  }
+}
+
+async function translateAsync<T>(
+  call: () => Promise<T>,
+  describe: DescribeItem = describeSingle,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw toVectordError(error, describe);
+  }
+}
+
+/** The engine's codes that clients hear of; every other one is a fault of the service. */
+const CODES: ReadonlyMap<string, ErrorCode> = new Map([
+  ['INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
+  ['NOT_FINITE', 'INVALID_ARGUMENT'],
+  ['STORAGE_FULL', 'STORAGE_FULL'],
+  ['OVERLOADED', 'OVERLOADED'],
+  ['CLOSED', 'UNAVAILABLE'],
+  ['ABANDONED', 'CANCELLED'],
+]);
+
+function toVectordError(error: unknown, describe: DescribeItem): VectordError {
+  const { code, item, message } = readEngineError(error);
+  const where = item === '' ? '' : describe(Number(item));
+  return new VectordError(CODES.get(code) ?? 'INTERNAL', `${where}${message}`, { cause: error });
+}
+
+/** Reads the text of an engine's error: code, index of the item and message between tabs. */
+function readEngineError(error: unknown): { code: string; item: string; message: string } {
+  const text = error instanceof Error ? error.message : String(error);
+  const [code = '', item = '', ...message] = text.split('\t');
+  return { code, item, message: message.length === 0 ? text : message.join('\t') };
+}

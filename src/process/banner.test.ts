@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { banner, formatAddress } from './banner.js';
+import { VERSION } from '../config/version.js';
+
+test('the start block has one label and one value a line, in a fixed order', () => {
+  const block = banner({
+    http: { host: '127.0.0.1', port: 3000 },
+    grpc: { host: '::1', port: 50_051 },
+    dimension: 384,
+    dimensionOrigin: 'default: DIMENSION is not set',
+    points: 12,
+    dataPath: '/srv/data',
+    keysPath: '/srv/data/keys.json',
+    keysOrigin: 'created',
+  });
+  expect(block).toBe(`vectord ${VERSION}
+  HTTP        http://127.0.0.1:3000
+  gRPC        [::1]:50051
+  dimension   384 (default: DIMENSION is not set)
+  points      12
+  data        /srv/data
+  keys        /srv/data/keys.json (created)
+ready
+`);
+});
+
+test('only the colons of an IPv6 address are bracketed', () => {
+  expect(formatAddress({ host: '::', port: 1 })).toBe('[::]:1');
+  expect(formatAddress({ host: 'localhost', port: 1 })).toBe('localhost:1');
+});

@@ -1,0 +1,37 @@
+import { isIPv6 } from 'node:net';
+import { VERSION } from '../config/version.js';
+
+/** What the operator wants to know of a service that has just started. */
+export interface StartSummary {
+  readonly http: Address;
+  readonly grpc: Address;
+  readonly dimension: number;
+  readonly dimensionOrigin: string;
+  readonly points: number;
+  readonly dataPath: string;
+  readonly keysPath: string;
+  readonly keysOrigin: string;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The start block: one label and one value a line, for people and scripts alike. */
+export function banner(summary: StartSummary): string {
+  const lines = [
+    ['HTTP', `http://${formatAddress(summary.http)}`],
+    ['gRPC', formatAddress(summary.grpc)],
+    ['dimension', `${summary.dimension} (${summary.dimensionOrigin})`],
+    ['points', String(summary.points)],
+    ['data', summary.dataPath],
+    ['keys', `${summary.keysPath} (${summary.keysOrigin})`],
+  ].map(([label = '', value]) => `  ${label.padEnd(12)}${value}`);
+  return [`vectord ${VERSION}`, ...lines, 'ready', ''].join('\n');
+}
+
+/** `host:port`, the host in brackets where its own colons would mislead. */
+export function formatAddress({ host, port }: Address): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}

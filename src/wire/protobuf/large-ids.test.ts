@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { assignPointIds } from '../../core/point-id.js';
+import { writeIdLists, writeIds } from './write-ids.js';
+import { idListsAnswer, idsAnswer, LargeIds } from './large-ids.js';
+
+async function encoded(answer: unknown): Promise<Uint8Array> {
+  if (!(answer instanceof LargeIds)) throw new Error('left to the codec');
+  let breaths = 0;
+  await answer.encode(() => {
+    breaths += 1;
+    return true;
+  });
+  expect(breaths).toBeGreaterThanOrEqual(4);
+  const bytes = answer.finish();
+  expect(bytes.length).toBe(answer.byteLength);
+  return bytes;
+}
+
+test('up to 64 Ki ids are left to the codec', () => {
+  const ids = assignPointIds(65_536);
+  expect(idsAnswer(ids)).toBe(ids);
+  const lists = [ids];
+  expect(idListsAnswer(lists)).toBe(lists);
+});
+
+test('more are encoded as the codec does it, with a breath every 16 Ki', async () => {
+  const ids = assignPointIds(65_537);
+  const bytes = await encoded(idsAnswer(ids));
+  expect(Buffer.compare(bytes, writeIds(ids).finish())).toBe(0);
+});
+
+test.each([
+  ['one large among small', [1, 0, 70_000, 0, 3]],
+  ['many small', Array.from({ length: 30_000 }, (_, index) => index % 7)],
+])('the same holds for lists of ids: %s', async (_, counts) => {
+  const lists = counts.map((count) => assignPointIds(count));
+  const bytes = await encoded(idListsAnswer(lists));
+  expect(Buffer.compare(bytes, writeIdLists(lists).finish())).toBe(0);
+});
+
+test('encoding ends when nobody waits for it any more', async () => {
+  const answer = idsAnswer(assignPointIds(70_000)) as LargeIds;
+  let breaths = 0;
+  await answer.encode(() => {
+    breaths += 1;
+    return false;
+  });
+  expect(breaths).toBe(1);
+  expect(() => answer.finish()).toThrow('not been encoded');
+});
