@@ -1,63 +1,53 @@
-import type { DropArgument, Server } from 'node:net';
 import type { ConnectionStats } from '../observe/connection-stats.js';
 
-/** So long a connection may be without a request that has a key when others want its place. */
-const UNKEYED_WHEN_FULL_MS = 1_000;
-
-/** How often all of them are looked at, and whether all places are taken. */
+/** When all places are taken, a connection that was without a keyed request for so long is evicted. */
+const EVICTABLE_AFTER_MS = 1_000;
+/** How often all connections are looked at. */
 export const LOOK_INTERVAL_MS = 250;
 
-/** A connection that has one of the places of its interface. */
-export interface Holder {
-  /** For how long it has been without a request that has a key; 0 while one is under way. */
+/** A connection that takes one of the places of its interface. */
+export interface LimitedConnection {
+  /** For how long no request with a key was under way; 0 while one is. */
   unkeyedMs(nowMs: number): number;
-  /** Ends it. */
-  giveWay(): void;
-  /** Is called every so often, once all has been read that had arrived. */
+  /** Closes it, so that another can have its place. */
+  evict(): void;
+  /** Is called at each look. */
   look?(nowMs: number, secondsSinceLast: number): void;
 }
 
 /**
- * The places that one interface has for connections. When all are taken the one gives way that has
- * been without a request that has a key for longest: who holds all of them and asks for nothing, or
- * only for what needs no key, keeps nobody out.
+ * The connections of one interface, `most` of them at one time. When all places are taken, the
+ * connection that was longest without a request with a key is evicted: a client that holds all
+ * places, and asks for nothing or only for what needs no key, keeps nobody out.
  */
-export class Places<Connection extends Holder> implements Iterable<Connection> {
-  readonly #holders = new Set<Connection>();
-  /** When all had been read that had arrived: before, a request may only seem to be missing. */
-  #readAtMs = performance.now();
+export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
+  readonly #connections = new Set<Connection>();
+  #lookedAtMs = performance.now();
+  /** Looks after the events of a turn of the loop, so that requests that have arrived count. */
   readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
 
   constructor(
-    private readonly count: number,
+    readonly most: number,
     private readonly stats: ConnectionStats,
   ) {}
 
-  /** Has a server that does not listen yet close connections that find no place. */
-  bound(server: Server): void {
-    server.maxConnections = this.count;
-    server.on('drop', (dropped?: DropArgument) => {
-      this.stats.noteClosed('no_place', dropped?.remoteAddress);
-    });
+  get count(): number {
+    return this.#connections.size;
   }
 
-  get taken(): number {
-    return this.#holders.size;
+  add(connection: Connection): void {
+    this.#connections.add(connection);
+    this.stats.open = this.#connections.size;
+    this.#evictOne();
   }
 
-  take(connection: Connection): void {
-    this.#holders.add(connection);
-    this.stats.open = this.#holders.size;
-    this.#makeRoom();
-  }
-
-  leave(connection: Connection): void {
-    this.#holders.delete(connection);
-    this.stats.open = this.#holders.size;
+  remove(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.stats.open = this.#connections.size;
   }
 
   [Symbol.iterator](): Iterator<Connection> {
-    return this.#holders[Symbol.iterator]();
+    return this.#connections[Symbol.iterator]();
   }
 
   close(): void {
@@ -66,22 +56,23 @@ export class Places<Connection extends Holder> implements Iterable<Connection> {
 
   #look(): void {
     const nowMs = performance.now();
-    const seconds = (nowMs - this.#readAtMs) / 1000;
-    this.#readAtMs = nowMs;
-    for (const holder of this.#holders) holder.look?.(nowMs, seconds);
-    this.#makeRoom();
+    const seconds = (nowMs - this.#lookedAtMs) / 1000;
+    this.#lookedAtMs = nowMs;
+    for (const connection of this.#connections) connection.look?.(nowMs, seconds);
+    this.#evictOne();
   }
 
-  #makeRoom(): void {
-    if (this.#holders.size < this.count) return;
-    let longest: Connection | undefined;
-    let mostMs = UNKEYED_WHEN_FULL_MS;
-    for (const connection of this.#holders) {
-      const ms = connection.unkeyedMs(this.#readAtMs);
+  /** Keeps one place free for the next client. */
+  #evictOne(): void {
+    if (this.#connections.size < this.most) return;
+    let idlest: Connection | undefined;
+    let mostMs = EVICTABLE_AFTER_MS;
+    for (const connection of this.#connections) {
+      const ms = connection.unkeyedMs(this.#lookedAtMs);
       if (ms <= mostMs) continue;
-      longest = connection;
+      idlest = connection;
       mostMs = ms;
     }
-    longest?.giveWay();
+    idlest?.evict();
   }
 }

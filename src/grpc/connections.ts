@@ -4,9 +4,13 @@ import {
   type Http2Session,
   type ServerHttp2Session,
 } from 'node:http2';
-import type { Socket } from 'node:net';
+import type { DropArgument, Socket } from 'node:net';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { LOOK_INTERVAL_MS, Places, type Holder } from '../admission/connection-limit.js';
+import {
+  ConnectionLimit,
+  LOOK_INTERVAL_MS,
+  type LimitedConnection,
+} from '../admission/connection-limit.js';
 import type { Stranger, Strangers } from '../admission/strangers.js';
 
 /**
@@ -95,7 +99,7 @@ export function connectionOf(session: Http2Session | undefined): Connection | un
 
 /** All connections of the gRPC interface, and what each of them may cost. */
 export class Connections {
-  readonly #places: Places<Connection>;
+  readonly #limit: ConnectionLimit<Connection>;
   #hasEnded: (() => void) | undefined;
   readonly calls = new OpenCalls();
 
@@ -104,12 +108,15 @@ export class Connections {
     private readonly strangers: Strangers,
     readonly stats: ConnectionStats,
   ) {
-    this.#places = new Places(maxConnections, stats);
+    this.#limit = new ConnectionLimit(maxConnections, stats);
   }
 
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Http2Server): void {
-    this.#places.bound(server);
+    server.maxConnections = this.#limit.most;
+    server.on('drop', (dropped?: DropArgument) => {
+      this.stats.noteClosed('no_place', dropped?.remoteAddress);
+    });
     let socket: Socket;
     // A session shows no more of its socket than it wants to; node makes it in the same event.
     server.prependListener('connection', (of: Socket) => {
@@ -118,7 +125,7 @@ export class Connections {
     server.on('session', (session: ServerHttp2Session & { [CONNECTION]?: Connection }) => {
       const connection = new Connection(session, socket, this, this.strangers.meet(socket));
       session[CONNECTION] = connection;
-      this.#places.take(connection);
+      this.#limit.add(connection);
       session.on('stream', (stream) => {
         connection.noteHeard();
         if (stream.destroyed) connection.noteReset();
@@ -132,19 +139,19 @@ export class Connections {
 
   /** Resolves once all have ended. grpc-js does not hear of those that end while it begins to stop. */
   async ended(): Promise<void> {
-    if (this.#places.taken === 0) return;
+    if (this.#limit.count === 0) return;
     await new Promise<void>((resolve) => {
       this.#hasEnded = resolve;
     });
   }
 
   close(): void {
-    this.#places.close();
+    this.#limit.close();
   }
 
   #leave(connection: Connection): void {
-    this.#places.leave(connection);
-    if (this.#places.taken === 0) this.#hasEnded?.();
+    this.#limit.remove(connection);
+    if (this.#limit.count === 0) this.#hasEnded?.();
   }
 }
 
@@ -155,7 +162,7 @@ class OpenCalls {
 }
 
 /** One connection of a client, and what it has cost so far. */
-export class Connection implements Holder {
+export class Connection implements LimitedConnection {
   readonly #beganAtMs = performance.now();
   #calledAtMs = this.#beganAtMs;
   #keyedAtMs = this.#beganAtMs;
@@ -189,7 +196,7 @@ export class Connection implements Holder {
     return this.#keyedCalls + this.#open.keyed > 0 ? 0 : nowMs - this.#keyedAtMs;
   }
 
-  giveWay(): void {
+  evict(): void {
     this.#end('gave_way');
   }
 

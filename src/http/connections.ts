@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { DropArgument, Socket } from 'node:net';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { Places, type Holder } from '../admission/connection-limit.js';
+import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
 import type { Stranger, Strangers } from '../admission/strangers.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
@@ -12,24 +12,27 @@ type Watched = Socket & { [CONNECTION]?: Connection };
 
 /** All connections of the HTTP interface, and who asks on them. */
 export class Connections {
-  readonly #places: Places<Connection>;
+  readonly #limit: ConnectionLimit<Connection>;
 
   constructor(
     maxConnections: number,
     private readonly strangers: Strangers,
     private readonly stats: ConnectionStats,
   ) {
-    this.#places = new Places(maxConnections, stats);
+    this.#limit = new ConnectionLimit(maxConnections, stats);
   }
 
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Server): void {
-    this.#places.bound(server);
+    server.maxConnections = this.#limit.most;
+    server.on('drop', (dropped?: DropArgument) => {
+      this.stats.noteClosed('no_place', dropped?.remoteAddress);
+    });
     server.on('connection', (socket: Watched) => {
       const connection = new Connection(socket, this.strangers.meet(socket), this.stats);
       socket[CONNECTION] = connection;
-      socket.once('close', () => this.#places.leave(connection));
-      this.#places.take(connection);
+      socket.once('close', () => this.#limit.remove(connection));
+      this.#limit.add(connection);
     });
   }
 
@@ -44,11 +47,11 @@ export class Connections {
 
   /** Closes those on which nothing has come yet, which node takes for a request under way. */
   closeSilent(): void {
-    for (const connection of this.#places) connection.closeIfSilent();
+    for (const connection of this.#limit) connection.closeIfSilent();
   }
 
   close(): void {
-    this.#places.close();
+    this.#limit.close();
   }
 }
 
@@ -68,7 +71,7 @@ function noteEnd(this: ServerResponse): void {
 }
 
 /** One connection of a client, which may have sent several requests without waiting. */
-class Connection implements Holder {
+class Connection implements LimitedConnection {
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
   #keyedAtMs = performance.now();
@@ -101,7 +104,7 @@ class Connection implements Holder {
     if (this.socket.bytesRead === 0) this.socket.destroy();
   }
 
-  giveWay(): void {
+  evict(): void {
     this.close('gave_way');
   }
 
