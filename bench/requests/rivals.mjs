@@ -23,12 +23,22 @@ const RIVALS = {
       requestType: asItIs,
       responseType: asItIs,
     };
-    const server = new TransportServer({ maxMessageBytes: 1 << 20, maxConcurrentStreams: 256 });
+    const { listen } = await import('../../dist/admission/listener.js');
+    const messageLimit = { maxBytes: 1 << 20, setting: 'none' };
+    const server = new TransportServer({ messageLimit, policy: everythingGoes });
     server.add(
       { fullName: VectorDBDefinition.fullName, methods: { searchPoints: method } },
       { searchPoints: async () => ANSWER },
     );
-    return await server.listen(LOCALHOST, 0);
+    const { port } = await listen({
+      host: LOCALHOST,
+      port: 0,
+      maxConnections: 100,
+      allowHalfOpen: false,
+      onConnection: (socket) => server.take(socket),
+      onRefused: () => undefined,
+    });
+    return port;
   },
 
   /** node:http2 alone, which answers whatever it is asked. */
@@ -91,6 +101,23 @@ const RIVALS = {
     const { serveHttp } = await import('./vectord.mjs');
     return await serveHttp(dimension);
   },
+};
+
+/** What the transport asks about its calls, where nothing is refused or counted. */
+const everythingGoes = {
+  connect: () => ({
+    noteReset: () => undefined,
+    begin: () => ({
+      refusal: undefined,
+      watch: () => undefined,
+      received: () => undefined,
+      decoded: () => undefined,
+      requestEnded: () => undefined,
+      sending: () => undefined,
+      answered: () => undefined,
+      ended: () => undefined,
+    }),
+  }),
 };
 
 async function serveNiceGrpc(requestType, responseType, searchPoints) {

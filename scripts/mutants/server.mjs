@@ -107,8 +107,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'answers of gRPC calls take nothing of MAX_INFLIGHT_BYTES',
     'src/grpc/call-record.ts',
-    'if (this.allowance.countsAnswers) this.#reserve(bytes);',
-    'if (this.allowance.countsAnswers) this.#reserve(bytes * 0);',
+    'if (this.#allowance.countsAnswers) this.#reserve(bytes);',
+    'if (this.#allowance.countsAnswers) this.#reserve(bytes * 0);',
     GRPC_LIMITS,
   ),
   mutant(
@@ -161,26 +161,26 @@ export const SERVER_MUTANTS = [
     ['src/admission/memory-budget.test.ts'],
   ),
   mutant(
-    'the one with a key for longest gives way',
+    'the busiest connection is evicted',
     'src/admission/connection-limit.ts',
-    'if (ms <= mostMs) continue;',
-    'if (ms > mostMs) continue;',
+    'if (ms <= mostMs || !mayBe(connection)) continue;',
+    'if (ms > mostMs || !mayBe(connection)) continue;',
     GRPC_LIMITS,
   ),
 
   // Time.
   mutant(
     'a gRPC message that stops arriving is never refused',
-    'src/grpc/gated-call.ts',
-    'bytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK',
-    'bytes - this.#bytesAtLook < 0',
+    'src/grpc/call-record.ts',
+    'this.#receivedBytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK',
+    'this.#receivedBytes - this.#bytesAtLook < 0',
     TIME_LIMITS,
   ),
   mutant(
     'a connection that answers no ping is never closed',
     'src/grpc/connections.ts',
-    "this.#end('unanswered_ping');",
-    '',
+    "if (silentMs > afterMs + timeoutMs) this.#close('unanswered_ping');\n    else if",
+    'if',
     TIME_LIMITS,
   ),
   mutant(
@@ -227,9 +227,9 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a deadline that has passed is none',
-    'src/grpc/gated-call.ts',
-    'if (deadline === Infinity || deadline > Date.now()) return undefined;',
-    'if (deadline >= 0) return undefined;',
+    'src/grpc/transport/call.ts',
+    'this.#deadline.start(() => this.fail(deadlineExceeded()));',
+    '',
     ABANDONED_TESTS,
   ),
   mutant(
@@ -272,8 +272,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'gRPC calls are not cut at the end of the time of grace',
     'src/grpc/server.ts',
-    '      server.forceShutdown();\n      resolve();\n',
-    '',
+    'clock.after(graceMs, () => server.forceShutdown())',
+    'clock.after(graceMs, () => undefined)',
     GRACE_TESTS,
   ),
   mutant(
@@ -393,9 +393,9 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a gRPC client sees the reason of a fault',
-    'src/grpc/handlers.ts',
-    "if (error instanceof VectordError && error.code !== 'INTERNAL') {",
-    'if (error instanceof VectordError) {',
+    'src/grpc/server-error.ts',
+    "error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined",
+    'error instanceof VectordError ? error : undefined',
     READY_TESTS,
   ),
   mutant(
@@ -473,8 +473,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a client with a key has as little time to answer a ping as a stranger',
     'src/grpc/connections.ts',
-    'this.#openCalls === 0 && !this.isKnown',
-    'this.#openCalls === 0',
+    "PING[this.hasKey ? 'keyed' : 'unkeyed']",
+    "PING[this.hasKey ? 'unkeyed' : 'unkeyed']",
     TIME_LIMITS,
   ),
   mutant(
@@ -508,8 +508,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'of two keys the first counts',
     'src/grpc/gate.ts',
-    'if (values.length > 1) {',
-    'if (values.length > 2) {',
+    'if (authorizations.length > 1) {',
+    'if (authorizations.length > 2) {',
     GRPC_AUTH,
   ),
   mutant(

@@ -1,12 +1,25 @@
+import type { Socket } from 'node:net';
 import type { ConnectionStats } from '../observe/connection-stats.js';
 
-/** When all places are taken, a connection that was without a keyed request for so long is evicted. */
+/**
+ * Connections that have not shown a key yet, and are read nevertheless. The loop reads up to 64 KiB
+ * of each connection before it does anything else, and these can be thousands of requests, 25 MiB
+ * for each connection. Others wait unread in the meantime.
+ */
+const MAX_NEWCOMERS = 8;
+
+/** How long a connection waits unread: its client tries again, or has gone. */
+const MAX_WAIT_MS = 5_000;
+
+/** When others wait for its place, a connection that was without a keyed request for so long is evicted. */
 const EVICTABLE_AFTER_MS = 1_000;
 /** How often all connections are looked at. */
 export const LOOK_INTERVAL_MS = 250;
 
 /** A connection that takes one of the places of its interface. */
 export interface LimitedConnection {
+  /** Whether it has ever had a request with a key. */
+  readonly hasKey: boolean;
   /** For how long no request with a key was under way; 0 while one is. */
   unkeyedMs(nowMs: number): number;
   /** Closes it, so that another can have its place. */
@@ -22,23 +35,30 @@ export interface LimitedConnection {
  */
 export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
   readonly #connections = new Set<Connection>();
+  /** Accepted and not read yet, in the order in which they came, with the time of that. */
+  readonly #waiting = new Map<Socket, number>();
   #lookedAtMs = performance.now();
   /** Looks after the events of a turn of the loop, so that requests that have arrived count. */
   readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
 
   constructor(
-    readonly most: number,
+    private readonly most: number,
     private readonly stats: ConnectionStats,
+    /** Begins to serve a connection, which then is added. */
+    private readonly serve: (socket: Socket) => void,
   ) {}
 
-  get count(): number {
-    return this.#connections.size;
+  /** Takes charge of a new connection, which is not read yet. */
+  take(socket: Socket): void {
+    this.#waiting.set(socket, performance.now());
+    socket.once('close', () => this.#waiting.delete(socket));
+    this.admit();
+    if (this.#count >= this.most) this.#evictIdlest(always);
   }
 
   add(connection: Connection): void {
     this.#connections.add(connection);
     this.stats.open = this.#connections.size;
-    this.#evictOne();
   }
 
   remove(connection: Connection): void {
@@ -46,12 +66,34 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.stats.open = this.#connections.size;
   }
 
+  /**
+   * Serves those that wait, as far as there may be more without a key. The place of a connection that
+   * was closed is given at the next look, when its memory is free again.
+   */
+  admit(): void {
+    if (this.#waiting.size === 0) return;
+    let newcomers = 0;
+    for (const { hasKey } of this.#connections) if (!hasKey) newcomers += 1;
+    for (const socket of this.#waiting.keys()) {
+      if (newcomers >= MAX_NEWCOMERS) return;
+      newcomers += 1;
+      this.#waiting.delete(socket);
+      this.serve(socket);
+    }
+  }
+
   [Symbol.iterator](): Iterator<Connection> {
     return this.#connections[Symbol.iterator]();
   }
 
+  /** Drops those that are not read yet. */
   close(): void {
     clearInterval(this.#timer);
+    for (const socket of this.#waiting.keys()) socket.destroy();
+  }
+
+  get #count(): number {
+    return this.#connections.size + this.#waiting.size;
   }
 
   #look(): void {
@@ -59,20 +101,42 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     const seconds = (nowMs - this.#lookedAtMs) / 1000;
     this.#lookedAtMs = nowMs;
     for (const connection of this.#connections) connection.look?.(nowMs, seconds);
-    this.#evictOne();
+    this.#dropLate(nowMs);
+    for (let wanted = this.#waiting.size; wanted > 0; wanted -= 1) {
+      if (!this.#evictIdlest(({ hasKey }) => !hasKey)) break;
+    }
+    // One place is kept free for the next client.
+    if (this.#count >= this.most) this.#evictIdlest(always);
+    this.admit();
   }
 
-  /** Keeps one place free for the next client. */
-  #evictOne(): void {
-    if (this.#connections.size < this.most) return;
+  #dropLate(nowMs: number): void {
+    for (const [socket, sinceMs] of this.#waiting) {
+      if (nowMs - sinceMs < MAX_WAIT_MS) return;
+      this.stats.noteClosed('no_place', socket.remoteAddress);
+      socket.destroy();
+      this.#waiting.delete(socket);
+    }
+  }
+
+  /** Evicts the idlest of the connections that may be evicted; answers whether there was one. */
+  #evictIdlest(mayBe: (connection: Connection) => boolean): boolean {
     let idlest: Connection | undefined;
     let mostMs = EVICTABLE_AFTER_MS;
     for (const connection of this.#connections) {
       const ms = connection.unkeyedMs(this.#lookedAtMs);
-      if (ms <= mostMs) continue;
+      if (ms <= mostMs || !mayBe(connection)) continue;
       idlest = connection;
       mostMs = ms;
     }
-    idlest?.evict();
+    if (idlest === undefined) return false;
+    this.#connections.delete(idlest);
+    this.stats.open = this.#connections.size;
+    idlest.evict();
+    return true;
   }
+}
+
+function always(): boolean {
+  return true;
 }

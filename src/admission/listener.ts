@@ -7,7 +7,9 @@ export interface ListenerOptions {
   readonly port: number;
   /** Connections at one time; others are closed at once. */
   readonly maxConnections: number;
-  /** Takes charge of a connection. */
+  /** Whether a client may close its side and still get its answer, as HTTP/1.1 allows. */
+  readonly allowHalfOpen: boolean;
+  /** Takes charge of a connection, which is not read before it is resumed. */
   readonly onConnection: (socket: Socket) => void;
   /** Hears of a connection that was closed because all places were taken. */
   readonly onRefused: (remoteAddress: string | undefined) => void;
@@ -27,8 +29,8 @@ export interface Listener {
 
 /** Resolves once the port is open; rejects where it cannot be. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { host, port, maxConnections, onConnection, onRefused } = options;
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
+  const { host, port, maxConnections, allowHalfOpen, onConnection, onRefused } = options;
+  const server = createServer({ allowHalfOpen, noDelay: true, pauseOnConnect: true }, onConnection);
   server.maxConnections = maxConnections;
   server.on('drop', (dropped?: DropArgument) => onRefused(dropped?.remoteAddress));
   server.listen({ host, port });

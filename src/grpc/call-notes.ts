@@ -1,27 +1,20 @@
-/** What the handler of a call has learned of it, for the record of the call. */
-export interface CallNotes {
-  /** What it asks for, once it has been read. */
-  readonly asked?: object;
-  /** Why the call fails. */
-  readonly failure?: unknown;
-}
-
 /**
- * A handler and the record of its call know nothing of each other but the message: what the one
- * learns is kept for the other on it. A weak map takes longer, for each call.
+ * A handler and the record of its call know nothing of each other but the message: what the handler
+ * has read from it is kept on it for the log. A weak map takes longer, for each call.
  */
-const NOTES = Symbol('notes');
+const ASKED = Symbol('asked');
 
 interface Noted {
-  [NOTES]?: CallNotes;
+  [ASKED]?: object;
 }
 
-export function noteOn(message: object, note: CallNotes): void {
-  const noted: Noted = message;
-  const earlier = noted[NOTES];
-  noted[NOTES] = earlier === undefined ? note : { ...earlier, ...note };
+/** Notes what a message asks for, once that has been read. */
+export function noteAsked(message: object, asked: object): void {
+  (message as Noted)[ASKED] = asked;
 }
 
-export function notesOn(message: object | undefined): CallNotes {
-  return (message as Noted | undefined)?.[NOTES] ?? {};
+/** What a message asks for, as far as that is known. */
+export function askedOf(message: unknown): unknown {
+  if (typeof message !== 'object' || message === null) return undefined;
+  return (message as Noted)[ASKED] ?? message;
 }

@@ -1,70 +1,67 @@
 import { randomUUID } from 'node:crypto';
-import { Metadata, status } from '@grpc/grpc-js';
+import type { OutgoingHttpHeaders } from 'node:http2';
+import { Status, type ServerError } from 'nice-grpc';
+import { Reservation } from '../admission/memory-budget.js';
+import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
-import { Reservation, type MemoryBudget } from '../admission/memory-budget.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
-import { notesOn } from './call-notes.js';
-import { toStatus, type CallHooks, type CallStatus } from './seams.js';
+import { askedOf } from './call-notes.js';
+import type { Allowance, Method } from './methods.js';
+import { REQUEST_ID, toServerError } from './server-error.js';
+import type { CallPolicy, OpenCall } from './transport/policy.js';
 
-/** The metadata that names a call, in its answer and in the log. */
-export const REQUEST_ID = 'x-request-id';
-
-/** How grpc-js says that a request cannot be read, which it calls INTERNAL. */
-const CLIENT_FAULTS = ['Invalid grpc-timeout value', 'Error deserializing request'];
-
-/** How it says that an answer cannot be sent, as `takeAnswer` refuses it. */
-const REFUSED_ANSWER = 'Error serializing response';
-
-/** How it says that a message is beyond MAX_REQUEST_BYTES. */
-const TOO_LARGE = /^Received message larger than max \((\d+) vs (\d+)\)$/;
+/**
+ * How long a request may take to arrive, and how long its answer may wait to be read: enough for
+ * the largest over a slow line.
+ */
+const TRANSFER_MS = 300_000;
 
 /** What only the service can be to blame for, whatever was asked of it. */
-const SERVICE_FAULTS: ReadonlySet<status> = new Set([
-  status.INTERNAL,
-  status.UNKNOWN,
-  status.UNAVAILABLE,
-  status.DATA_LOSS,
+const SERVICE_FAULTS: ReadonlySet<Status> = new Set([
+  Status.INTERNAL,
+  Status.UNKNOWN,
+  Status.UNAVAILABLE,
+  Status.DATA_LOSS,
 ]);
 
-/** What a call of one kind may take. */
-export interface Allowance {
-  /** The most that its messages may have in all. */
-  readonly maxBytes: number;
-  /** The settings that it follows from. */
-  readonly settings: string;
-  /** What takes nothing of the budget. */
-  readonly freeBytes: number;
-  /** The budget of all calls of this kind. */
-  readonly inflight: MemoryBudget;
-  /** Whether answers take of it, too, until they have been read. */
-  readonly countsAnswers: boolean;
-}
-
-/** One call from its headers to its status: what it takes from the common budget, how it ends. */
-export class CallRecord implements CallHooks, EndedRequest {
-  /** The message of the call, as its codec reads it. */
-  message: object | undefined;
+/** One call from its headers to its status: what it takes, how long it may take, how it ends. */
+export class CallRecord implements CallPolicy, EndedRequest {
+  readonly operation: Operation;
   readonly startedAtMs: number;
+  readonly refusal: ServerError | undefined;
+  readonly #allowance: Allowance;
   readonly #reservation: Reservation;
+  #call: OpenCall | undefined;
+  /** The message of the call, as its codec reads it. */
+  #message: unknown;
   #requestId: string | undefined;
   #failure: unknown;
   #isNoted = false;
   #receivedBytes = 0;
   #freeBytes: number;
+  /** When the request has come whole, or its answer was sent. */
+  #isReceived = false;
+  #answeredAtMs: number | undefined;
+  #lookedAtMs: number;
+  #bytesAtLook = 0;
 
   constructor(
-    readonly operation: Operation,
-    private readonly allowance: Allowance,
+    private readonly method: Method,
+    refusal: VectordError | undefined,
     private readonly requests: Requests,
-    arrivedAtMs?: number,
+    private readonly onEnd: (record: CallRecord) => void,
   ) {
-    this.#reservation = new Reservation(allowance.inflight);
-    this.#freeBytes = allowance.freeBytes;
-    this.startedAtMs = requests.begin(arrivedAtMs);
+    this.operation = method.operation;
+    this.#allowance = method.allowance;
+    this.#reservation = new Reservation(this.#allowance.inflight);
+    this.#freeBytes = this.#allowance.freeBytes;
+    this.startedAtMs = requests.begin();
+    this.#lookedAtMs = this.startedAtMs;
+    if (refusal !== undefined) this.refusal = this.#toServerError(refusal);
   }
 
-  get hasEnded(): boolean {
-    return this.#reservation.hasEnded;
+  get hasKey(): boolean {
+    return this.method.access !== 'anyone' && this.refusal === undefined;
   }
 
   get bytes(): number {
@@ -78,33 +75,81 @@ export class CallRecord implements CallHooks, EndedRequest {
   }
 
   get asked(): unknown {
-    return notesOn(this.message).asked ?? this.message;
+    return askedOf(this.#message);
   }
 
   get failure(): unknown {
-    return this.#failure ?? notesOn(this.message).failure;
+    return this.#failure;
   }
 
-  take(bytes: number): void {
-    const { maxBytes, settings } = this.allowance;
+  watch(call: OpenCall): void {
+    this.#call = call;
+  }
+
+  received(bytes: number): void {
+    const { maxBytes, settings } = this.#allowance;
     this.#receivedBytes += bytes;
     if (this.#receivedBytes > maxBytes) {
-      throw new VectordError(
-        'TOO_LARGE',
-        `the call sends more than the ${maxBytes} bytes that its method takes at most${settings}`,
+      throw this.#toServerError(
+        new VectordError(
+          'TOO_LARGE',
+          `the call sends more than the ${maxBytes} bytes that its method takes at most${settings}`,
+        ),
       );
     }
     this.#reserve(bytes);
   }
 
-  /** Takes what an answer of this size will take, before it is made. */
-  prepayAnswer(bytes: number): void {
-    this.takeAnswer(bytes);
-    this.#freeBytes += bytes;
+  decoded(message: unknown): void {
+    this.#message = message;
   }
 
-  takeAnswer(bytes: number): void {
-    if (this.allowance.countsAnswers) this.#reserve(bytes);
+  requestEnded(): void {
+    this.#isReceived = true;
+  }
+
+  sending(bytes: number): void {
+    if (this.#allowance.countsAnswers) this.#reserve(bytes);
+  }
+
+  /** Names the call in what is logged or tells of a failure. */
+  answered(code: Status, trailers: OutgoingHttpHeaders, failure: unknown): void {
+    this.#failure = failure instanceof Error ? (failure.cause ?? failure) : failure;
+    if (code !== Status.OK) this.#requestId ??= idIn(trailers) ?? randomUUID();
+    this.#note(code);
+    // Of a call that went well, only one that was logged has got a name.
+    if (this.#requestId !== undefined) trailers[REQUEST_ID] = this.#requestId;
+    this.#answeredAtMs = performance.now();
+  }
+
+  /** Gives back what the call took. One that was not answered was given up by its client. */
+  ended(): void {
+    this.#note(Status.CANCELLED);
+    this.#reservation.end();
+    this.onEnd(this);
+  }
+
+  /** Ends the call when its request stops arriving, or its answer is not read. */
+  look(nowMs: number): void {
+    const call = this.#call;
+    if (call === undefined) return;
+    if (this.#answeredAtMs !== undefined) {
+      if (nowMs - this.#answeredAtMs > TRANSFER_MS) call.cut();
+    } else if (!this.#isReceived && this.#isSlow(nowMs)) {
+      call.fail(
+        this.#toServerError(new VectordError('TIMEOUT', 'The request did not arrive in time')),
+      );
+    }
+  }
+
+  #isSlow(nowMs: number): boolean {
+    if (nowMs - this.startedAtMs > TRANSFER_MS) return true;
+    // The requests of a stream come when its client likes.
+    if (this.method.access === 'anyone' || nowMs - this.#lookedAtMs < LOOK_MS) return false;
+    const isSlow = this.#receivedBytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK;
+    this.#lookedAtMs = nowMs;
+    this.#bytesAtLook = this.#receivedBytes;
+    return isSlow;
   }
 
   #reserve(bytes: number): void {
@@ -114,53 +159,28 @@ export class CallRecord implements CallHooks, EndedRequest {
     try {
       this.#reservation.take(bytes - free);
     } catch (error) {
-      this.fail(error);
-      throw error;
+      throw this.#toServerError(error);
     }
   }
 
-  /** Notes why the call fails, where no handler does. */
-  fail(failure: unknown): void {
-    this.#failure = failure;
+  #toServerError(error: unknown): ServerError {
+    return toServerError(error, this.requestId);
   }
 
-  /** Gives back what the call took. One that was not answered was given up by its client. */
-  end(): void {
-    this.#note(status.CANCELLED);
-    this.#reservation.end();
-  }
-
-  /** Names the call in what is logged or tells of a failure, and puts the blame where it belongs. */
-  answer(given: CallStatus): CallStatus {
-    const isRefused = given.details?.startsWith(REFUSED_ANSWER) === true;
-    const answer = isRefused ? toStatus(this.#failure) : given;
-    const details = (answer.details ?? '').replace(
-      TOO_LARGE,
-      'the message has $1 bytes, at most $2 are allowed (MAX_REQUEST_BYTES)',
-    );
-    const isClientFault =
-      answer.code === status.INTERNAL && CLIENT_FAULTS.some((start) => details.startsWith(start));
-    const code = isClientFault ? status.INVALID_ARGUMENT : (answer.code ?? status.INTERNAL);
-    if (code !== status.OK) {
-      this.#requestId ??= answer.metadata?.get(REQUEST_ID)[0]?.toString() ?? randomUUID();
-    }
-    this.#note(code);
-    // Of a call that went well, only one that was logged has got a name.
-    if (this.#requestId === undefined) return answer;
-    const metadata = answer.metadata ?? new Metadata();
-    metadata.set(REQUEST_ID, this.#requestId);
-    return { code, details, metadata };
-  }
-
-  #note(code: status): void {
+  #note(code: Status): void {
     if (this.#isNoted) return;
     this.#isNoted = true;
-    this.requests.end(this, code, code !== status.OK && this.#isFault(code));
+    this.requests.end(this, code, code !== Status.OK && this.#isFault(code));
   }
 
-  #isFault(code: status): boolean {
+  #isFault(code: Status): boolean {
     const { failure } = this;
     if (failure instanceof VectordError) return failure.isFault;
     return SERVICE_FAULTS.has(code);
   }
+}
+
+function idIn(trailers: OutgoingHttpHeaders): string | undefined {
+  const id = trailers[REQUEST_ID];
+  return Array.isArray(id) ? id[0] : id?.toString();
 }

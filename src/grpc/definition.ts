@@ -12,7 +12,7 @@ const AS_IT_CAME = reading((bytes) => bytes);
  * The generated service definition with our own codec in it: answers are encoded from what the
  * service gives, and requests that hold vectors stay as they came, for the handler to read when it
  * is their turn: that may take long. One that names a point and cannot be read becomes its error,
- * for the handler to throw: grpc-js would not tell the client why.
+ * for the handler to throw: a codec that throws is no client's fault to nice-grpc.
  */
 export const vectorDbDefinition = {
   ...VectorDBDefinition,
@@ -69,7 +69,7 @@ function writing<Message>(encode: (message: Message) => { finish(): Uint8Array }
   return { encode: (message: Message) => encode(message), decode: unused };
 }
 
-/** The same where the call gate has encoded very long answers already. */
+/** The same where the transport sends very long answers in pieces. */
 function writingLarge<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
   return writing((message: Message | LargeIds) =>
     message instanceof LargeIds ? message : encode(message),

@@ -1,18 +1,16 @@
-import type {
-  Metadata,
-  ServerInterceptingCall,
-  ServerInterceptingCallInterface,
-  ServerInterceptor,
-} from '@grpc/grpc-js';
-import { VectordError } from '../core/errors.js';
+import type { IncomingHttpHeaders, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { KeyHolder, Keys } from '../auth/keys.js';
-import type { Requests } from '../observe/requests.js';
+import { VectordError } from '../core/errors.js';
 import type { Rules } from '../core/rules.js';
+import type { Requests } from '../observe/requests.js';
 import { CallRecord } from './call-record.js';
-import { GatedCall } from './gated-call.js';
+import type { Connection, Connections } from './connections.js';
 import { grpcMethods, type Method } from './methods.js';
-import { arrivedAtMs, hookCall, noteKey, toStatus, type CallStatus } from './seams.js';
+import type { ConnectionPolicy, Policy } from './transport/policy.js';
+
+const AUTHORIZATION = 'authorization';
 
 /** `Bearer <key>`, which clients with a generic token setting send. */
 const BEARER = /^bearer +(.*)$/i;
@@ -22,71 +20,81 @@ export interface GateOptions {
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
   readonly requests: Requests;
+  readonly connections: Connections;
 }
 
-export interface CallGate {
-  /**
-   * Stands before every call: key, method and role, in this order, are checked before a byte of the
-   * message is read; what arrives is counted, and has to arrive in time.
-   */
-  readonly interceptor: ServerInterceptor;
-  /** Whether an authorization header says a key of the service. */
-  knows(authorization: string): boolean;
-  /** Notes a call of this path that is one too many; says what to answer. */
-  refuse(path: string): CallStatus;
+/** Stands before every call: method, key and role are checked before a byte of the message is read. */
+export class Gate implements Policy {
+  readonly #methodOf: (path: string) => Method;
+
+  constructor(private readonly options: GateOptions) {
+    this.#methodOf = grpcMethods(options);
+  }
+
+  connect(session: ServerHttp2Session, socket: Socket): ConnectionPolicy {
+    const connection = this.options.connections.add(session, socket);
+    const onEnd = (call: CallRecord): void => connection.end(call);
+    return {
+      noteReset: () => connection.noteReset(),
+      begin: (path, headers, rawHeaders) => {
+        const method = this.#methodOf(path);
+        const refusal = this.#refusalOf(connection, method, path, headers, rawHeaders);
+        const call = new CallRecord(method, refusal, this.options.requests, onEnd);
+        connection.begin(call);
+        return call;
+      },
+    };
+  }
+
+  #refusalOf(
+    connection: Connection,
+    { access }: Method,
+    path: string,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ): VectordError | undefined {
+    if (access === 'nobody') {
+      return new VectordError('METHOD_NOT_ALLOWED', `There is no method ${path}`);
+    }
+    if (!connection.mayBegin(access === 'anyone' ? 'open' : 'keyed')) {
+      return new VectordError('OVERLOADED', 'too many calls are open; try again');
+    }
+    return access === 'anyone'
+      ? undefined
+      : checkAccess(access, authorizationsIn(headers, rawHeaders), this.options.keys);
+  }
 }
 
-export function callGate(options: GateOptions): CallGate {
-  const { keys, requests } = options;
-  const methodOf = grpcMethods(options);
-  const interceptor: ServerInterceptor = ({ path }, call) => {
-    const { access, allowance, operation } = methodOf(path);
-    const record = new CallRecord(operation, allowance, requests, arrivedAtMs(call));
-    hookCall(call, record);
-    const isOpen = access === 'anyone';
-    const check = (metadata: Metadata): VectordError | undefined =>
-      isOpen ? undefined : checkAccess(call, access, path, metadata, keys);
-    const gated = new GatedCall(call, record, check, !isOpen);
-    // The type has private members, which nothing but its own class uses.
-    return gated as unknown as ServerInterceptingCall;
-  };
-  return {
-    interceptor,
-    knows: (authorization) => holderOf(authorization, keys) !== undefined,
-    refuse(path) {
-      const { allowance, operation } = methodOf(path);
-      const record = new CallRecord(operation, allowance, requests);
-      const refusal = new VectordError('OVERLOADED', 'too many calls are open; try again');
-      record.fail(refusal);
-      return record.answer(toStatus(refusal));
-    },
-  };
-}
-
-/** Why this call may not be made, if it may not. */
-function checkAccess(
-  call: ServerInterceptingCallInterface,
-  access: Exclude<Method['access'], 'anyone'>,
-  path: string,
-  metadata: Metadata,
+/** Why a call with these authorization headers may not be made, if it may not. */
+export function checkAccess(
+  access: 'readonly' | 'readwrite',
+  authorizations: readonly string[],
   keys: Keys,
 ): VectordError | undefined {
-  const values = metadata.get('authorization');
-  const [value] = values;
-  if (value === undefined) return unauthenticated('The authorization metadata is missing');
-  if (values.length > 1) {
+  const [authorization] = authorizations;
+  if (authorization === undefined) {
+    return unauthenticated('The authorization metadata is missing');
+  }
+  if (authorizations.length > 1) {
     return unauthenticated('The authorization metadata is given more than once');
   }
-  const holder = holderOf(value.toString(), keys);
+  const holder = holderOf(authorization, keys);
   if (holder === undefined) return unauthenticated('The API key is not known');
-  noteKey(call);
-  if (access === 'nobody') {
-    return new VectordError('METHOD_NOT_ALLOWED', `There is no method ${path}`);
-  }
   if (access === 'readwrite' && holder.role !== 'readwrite') {
     return new VectordError('PERMISSION_DENIED', `A ${holder.role} key may not do this`);
   }
   return undefined;
+}
+
+/** Of several authorization headers node:http2 keeps the first in `headers`. */
+function authorizationsIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string[] {
+  const first = rawHeaders.indexOf(AUTHORIZATION);
+  const isSeveral = first !== -1 && rawHeaders.includes(AUTHORIZATION, first + 1);
+  if (isSeveral) {
+    return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === AUTHORIZATION);
+  }
+  const { authorization } = headers;
+  return authorization === undefined ? [] : [authorization];
 }
 
 function holderOf(authorization: string, keys: Keys): KeyHolder | undefined {

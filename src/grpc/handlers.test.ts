@@ -1,4 +1,4 @@
-import { Metadata as GrpcMetadata, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { Metadata, type CallContext } from 'nice-grpc';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -6,11 +6,11 @@ import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { Decoder } from '../wire/decoder.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
 import { Engine } from '../engine/native.js';
-import { RequestScheduler } from '../admission/request-scheduler.js';
 import { Requests } from '../observe/requests.js';
 import { Service } from '../core/service.js';
-import { CallRecord, REQUEST_ID } from './call-record.js';
+import { CallRecord } from './call-record.js';
 import { vectorDbHandlers } from './handlers.js';
+import { REQUEST_ID } from './server-error.js';
 
 const RULES = {
   dimension: 4,
@@ -47,23 +47,25 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   const method = 'vectordb.VectorDB/GetPoint';
   const inflight = new MemoryBudget(1_000);
   const allowance = { maxBytes: 1_000, settings: '', freeBytes: 0, inflight, countsAnswers: true };
-  const record = new CallRecord(requests.addOperation({ method }), allowance, requests);
-  const handlers = vectorDbHandlers(service, new Decoder(RULES), new RequestScheduler());
+  const operation = requests.addOperation({ method });
+  const called = { access: 'readonly', allowance, operation } as const;
+  const record = new CallRecord(called, undefined, requests, () => undefined);
+  const handlers = vectorDbHandlers(service, new Decoder(RULES));
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.
   const fault = new RangeError('Array buffer allocation failed');
-  record.message = fault;
-  const answer = handlers.getPoint(fault, { trailer } as CallContext);
-  await expect(answer).rejects.toMatchObject({
-    code: status.INTERNAL,
-    details: `Internal server error (request ${trailer.get('x-request-id')})`,
-  });
+  const failure: unknown = await handlers
+    .getPoint(fault, { trailer } as CallContext)
+    .catch((error: unknown) => error);
   const requestId = trailer.get(REQUEST_ID) ?? '';
-  const metadata = new GrpcMetadata();
-  metadata.set(REQUEST_ID, requestId);
-  const sent = record.answer({ code: status.INTERNAL, details: 'x', metadata });
-  expect(sent.metadata?.get(REQUEST_ID)).toEqual([requestId]);
+  expect(failure).toMatchObject({
+    code: status.INTERNAL,
+    details: `Internal server error (request ${requestId})`,
+  });
+  const trailers = { [REQUEST_ID]: [requestId] };
+  record.answered(status.INTERNAL, trailers, failure);
+  expect(trailers[REQUEST_ID]).toEqual(requestId);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     level: 50,

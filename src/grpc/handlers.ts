@@ -1,34 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { ServerError, type CallContext, type ServiceImplementation } from 'nice-grpc';
-import type { Decoder } from '../wire/decoder.js';
-import type { Answer, JobName } from '../wire/parsers.js';
-import { VectordError } from '../core/errors.js';
+import type { CallContext, ServiceImplementation } from 'nice-grpc';
 import { formatPointId } from '../core/point-id.js';
-import type { RequestScheduler } from '../admission/request-scheduler.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { pointNotFound, type Service } from '../core/service.js';
-import { noteOn } from './call-notes.js';
-import { REQUEST_ID } from './call-record.js';
+import type { Decoder } from '../wire/decoder.js';
+import type { Answer, JobName } from '../wire/parsers.js';
 import { toPointId } from '../wire/protobuf/convert.js';
-import type { vectorDbDefinition } from './definition.js';
 import { idListsAnswer, idsAnswer } from '../wire/protobuf/large-ids.js';
+import { noteAsked } from './call-notes.js';
+import type { vectorDbDefinition } from './definition.js';
+import { REQUEST_ID, toServerError } from './server-error.js';
 
 type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
-export function vectorDbHandlers(
-  service: Service,
-  decoder: Decoder,
-  pace: RequestScheduler,
-): VectorDb {
-  const answering = answeringAt(pace);
+export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
   const read = <Name extends JobName>(
     name: Name,
     bytes: Uint8Array,
     context: CallContext,
   ): Answer<Name> | Promise<Answer<Name>> => {
     const note = (asked: Answer<Name>): Answer<Name> => {
-      noteOn(bytes, { asked });
+      noteAsked(bytes, asked);
       return asked;
     };
     const asked = decoder.decode(name, bytes, callEnd(context));
@@ -58,29 +51,20 @@ export function vectorDbHandlers(
   };
 }
 
-/**
- * A method that waits for its turn and answers failures; a plain function, because a middleware
- * costs 9 % of a call.
- */
-function answeringAt(pace: RequestScheduler) {
-  return <Request extends object, Response>(
-      answer: (request: Request, context: CallContext) => Promise<Response>,
-    ) =>
-    async (request: Request | Error, context: CallContext): Promise<Response> => {
-      try {
-        if (request instanceof Error) throw request;
-        const turn = pace.turn(context.peer, () => !context.signal.aborted);
-        if (turn !== undefined) {
-          await turn;
-          // Nobody may be waiting for it any more.
-          context.signal.throwIfAborted();
-        }
-        return await answer(request, context);
-      } catch (error) {
-        noteOn(request, { failure: error });
-        throw toServerError(error, context);
-      }
-    };
+/** A method that answers failures; a plain function, because a middleware costs 9 % of a call. */
+function answering<Request extends object, Response>(
+  answer: (request: Request, context: CallContext) => Promise<Response>,
+) {
+  return async (request: Request | Error, context: CallContext): Promise<Response> => {
+    try {
+      if (request instanceof Error) throw request;
+      return await answer(request, context);
+    } catch (error) {
+      const requestId = randomUUID();
+      context.trailer.set(REQUEST_ID, requestId);
+      throw toServerError(error, requestId);
+    }
+  };
 }
 
 function callEnd(context: CallContext): OnRequestEnd {
@@ -89,15 +73,4 @@ function callEnd(context: CallContext): OnRequestEnd {
     if (signal.aborted) listener();
     else signal.addEventListener('abort', listener, { once: true });
   };
-}
-
-/** The failure as the client may see it; one that is not meant for it only by the request's id. */
-function toServerError(error: unknown, context: CallContext): ServerError {
-  const requestId = randomUUID();
-  context.trailer.set(REQUEST_ID, requestId);
-  if (error instanceof VectordError && error.code !== 'INTERNAL') {
-    return new ServerError(error.grpcStatus, error.message);
-  }
-  const { grpcStatus } = new VectordError('INTERNAL', '');
-  return new ServerError(grpcStatus, `Internal server error (request ${requestId})`);
 }

@@ -4,7 +4,6 @@ import { MemoryBudget } from '../admission/memory-budget.js';
 import type { Role } from '../auth/keys.js';
 import type { Operation, Requests } from '../observe/requests.js';
 import type { Rules } from '../core/rules.js';
-import type { Allowance } from './call-record.js';
 
 /** What a message may have besides its values and its content: fields, and some that are unknown. */
 const MESSAGE_SLACK_BYTES = 64 * 1024;
@@ -23,6 +22,20 @@ const MAX_OPEN_CALL_BYTES = 4 * 1024;
  */
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 const FREE_OPEN_CALL_BYTES = 1024;
+
+/** What a call of one kind may take. */
+export interface Allowance {
+  /** The most that its messages may have in all. */
+  readonly maxBytes: number;
+  /** The settings that it follows from. */
+  readonly settings: string;
+  /** What takes nothing of the budget. */
+  readonly freeBytes: number;
+  /** The budget of all calls of this kind. */
+  readonly inflight: MemoryBudget;
+  /** Whether answers take of it, too, until they have been read. */
+  readonly countsAnswers: boolean;
+}
 
 /** What a method is before a call of it has begun. */
 export interface Method {
@@ -62,7 +75,7 @@ export function grpcMethods({
     countsAnswers: true,
   };
   const naming = { maxBytes: MAX_ID_MESSAGE_BYTES, settings: '' };
-  // A batch is limited by grpc-js, with a text of its own.
+  // A batch is limited by MAX_REQUEST_BYTES alone.
   const readingBatch: Allowance = { ...reading, maxBytes: Infinity };
   const writingBatch: Allowance = { ...writing, maxBytes: Infinity };
 

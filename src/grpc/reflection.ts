@@ -3,7 +3,6 @@ import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-refl
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import type { RequestScheduler } from '../admission/request-scheduler.js';
 import { rewriteReflectionRequest } from '../wire/protobuf/rewrite-reflection.js';
 
 const { serverReflectionInfo } = ServerReflectionService;
@@ -27,30 +26,8 @@ const ServerReflectionV1Alpha = {
 
 export const reflectionDefinitions = [ServerReflectionV1, ServerReflectionV1Alpha] as const;
 
-const { serverReflectionInfo: answers } = ServerReflection(descriptorSet, [
-  VectorDBDefinition.fullName,
-  HealthDefinition.fullName,
-]);
-
-/** Tells tools such as grpcurl which services and messages there are; each request in its turn. */
-export function reflection(
-  pace: RequestScheduler,
-): ServiceImplementation<typeof ServerReflectionV1> {
-  return {
-    serverReflectionInfo: (requests, context) =>
-      answers(
-        inTurn(requests, () => pace.turn(context.peer, () => !context.signal.aborted)),
-        context,
-      ),
-  };
-}
-
-async function* inTurn<Request>(
-  requests: AsyncIterable<Request>,
-  turn: () => Promise<void> | undefined,
-): AsyncGenerator<Request> {
-  for await (const request of requests) {
-    await turn();
-    yield request;
-  }
-}
+/** Tells tools such as grpcurl which services and messages there are. */
+export const reflection: ServiceImplementation<typeof ServerReflectionV1> = ServerReflection(
+  descriptorSet,
+  [VectorDBDefinition.fullName, HealthDefinition.fullName],
+);

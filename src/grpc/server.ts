@@ -1,35 +1,29 @@
 import { isIPv6 } from 'node:net';
-import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { createServer, type Server } from 'nice-grpc';
-import type { Clock } from '../core/clock.js';
-import type { Decoder } from '../wire/decoder.js';
-import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import { listen } from '../admission/listener.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
-import type { ObservedInterface } from '../observe/metrics.js';
-import type { RequestScheduler } from '../admission/request-scheduler.js';
+import type { Clock } from '../core/clock.js';
 import type { Service } from '../core/service.js';
-import type { Strangers } from '../admission/strangers.js';
-import { makeCallContextsLazy } from './call-context.js';
-import { channelOptions } from './channel-options.js';
+import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import type { ObservedInterface } from '../observe/metrics.js';
+import type { Decoder } from '../wire/decoder.js';
 import { Connections } from './connections.js';
 import { vectorDbDefinition } from './definition.js';
-import { callGate } from './gate.js';
+import { Gate } from './gate.js';
 import { vectorDbHandlers } from './handlers.js';
 import { Health } from './health.js';
 import { reflection, reflectionDefinitions } from './reflection.js';
+import { TransportServer } from './transport/server.js';
 
 export interface GrpcOptions extends ObservedInterface {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Connections at one time; others are closed at once, unless one gives way. */
+  /** Connections at one time; others are closed at once, unless one can be evicted. */
   readonly maxConnections: number;
-  readonly strangers: Strangers;
   readonly service: Service;
   readonly decoder: Decoder;
   readonly keys: Keys;
-  readonly pace: RequestScheduler;
   readonly inflight: MemoryBudget;
   readonly clock: Clock;
   /** Whether tools may ask which services and messages there are. */
@@ -46,52 +40,48 @@ export interface GrpcServer {
 
 /** Starts the gRPC interface; resolves once it listens, rejects when it cannot. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const { service, decoder, pace, clock } = options;
-  // What goes wrong is told by our own messages; grpc-js would print its own besides.
-  setLogVerbosity(logVerbosity.NONE);
-  makeCallContextsLazy();
-  const connections = new Connections(
-    options.maxConnections,
-    options.strangers,
-    options.connectionStats,
-  );
+  const { service, maxConnections, connectionStats, clock } = options;
   const { rules } = service;
-  const gate = callGate({ ...options, rules });
-  const server = createServer(
-    channelOptions(rules.limits.maxRequestBytes, gate, connections, pace),
+  const connections = new Connections(maxConnections, connectionStats, (socket) =>
+    server.take(socket),
   );
+  const server: TransportServer = new TransportServer({
+    messageLimit: { maxBytes: rules.limits.maxRequestBytes, setting: 'MAX_REQUEST_BYTES' },
+    policy: new Gate({ ...options, rules, connections }),
+  });
   const health = new Health(service, clock);
-  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder, pace));
+  server.add(vectorDbDefinition, vectorDbHandlers(service, options.decoder));
   server.add(HealthDefinition, health);
   if (options.reflection) {
-    for (const definition of reflectionDefinitions) server.add(definition, reflection(pace));
+    for (const definition of reflectionDefinitions) server.add(definition, reflection);
   }
-  const host = isIPv6(options.host) ? `[${options.host}]` : options.host;
-  const port = await server.listen(`${host}:${options.port}`);
+  const { address, port, close } = await listenFor(connections, options);
+  const host = isIPv6(address) ? `[${address}]` : address;
   return {
     port,
     address: `${host}:${port}`,
     async close(graceMs) {
-      await close(server, health, connections, graceMs, clock);
+      health.close();
+      close();
+      await drain(server, graceMs, clock);
       connections.close();
     },
   };
 }
 
-async function close(
-  server: Server,
-  health: Health,
-  connections: Connections,
-  graceMs: number,
-  clock: Clock,
-): Promise<void> {
-  health.close();
-  const ended = Promise.race([server.shutdown(), connections.ended()]);
-  await new Promise<void>((resolve, reject) => {
-    const endGrace = clock.after(graceMs, () => {
-      server.forceShutdown();
-      resolve();
-    });
-    ended.finally(endGrace).then(resolve, reject);
+async function listenFor(connections: Connections, { host, port, maxConnections }: GrpcOptions) {
+  return await listen({
+    host,
+    port,
+    maxConnections,
+    allowHalfOpen: false,
+    onConnection: (socket) => connections.take(socket),
+    onRefused: (remoteAddress) => connections.stats.noteClosed('no_place', remoteAddress),
   });
+}
+
+async function drain(server: TransportServer, graceMs: number, clock: Clock): Promise<void> {
+  const endGrace = clock.after(graceMs, () => server.forceShutdown());
+  await server.shutdown();
+  endGrace();
 }

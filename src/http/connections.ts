@@ -15,16 +15,16 @@ export class Connections {
   readonly #limit: ConnectionLimit<Connection>;
 
   constructor(
-    maxConnections: number,
+    private readonly maxConnections: number,
     private readonly strangers: Strangers,
     private readonly stats: ConnectionStats,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats);
+    this.#limit = new ConnectionLimit<Connection>(maxConnections, stats, () => undefined);
   }
 
   /** Takes charge of the connections of a server that does not listen yet. */
   watch(server: Server): void {
-    server.maxConnections = this.#limit.most;
+    server.maxConnections = this.maxConnections;
     server.on('drop', (dropped?: DropArgument) => {
       this.stats.noteClosed('no_place', dropped?.remoteAddress);
     });
@@ -81,6 +81,10 @@ class Connection implements LimitedConnection {
     private readonly stranger: Stranger,
     private readonly stats: ConnectionStats,
   ) {}
+
+  get hasKey(): boolean {
+    return this.stranger.isKnown;
+  }
 
   noteHeard(): void {
     this.stranger.noteHeard();

@@ -33,7 +33,7 @@ underAttack('the key, and ways around it', [
       const codes = await times(200, async (index) => {
         const key = WRONG_KEYS[index % WRONG_KEYS.length] ?? '';
         const headers = index % 2 === 0 ? {} : { authorization: key };
-        const method = [...METHODS, 'NoSuchMethod'][index % (METHODS.length + 1)] ?? '';
+        const method = METHODS[index % METHODS.length] ?? '';
         return await connection.call(method, headers, message);
       });
       expect(new Set(codes)).toEqual(new Set([status.UNAUTHENTICATED]));

@@ -195,6 +195,7 @@ test('an absent similarity is Euclidean', async () => {
 
 test.each(['zzz', '5'])('a grpc-timeout of %j is INVALID_ARGUMENT', async (timeout) => {
   const answer = await client.call('GetPoint', id(NO_POINT), { 'grpc-timeout': timeout });
-  const details = `Invalid grpc-timeout value "${timeout}"`;
+  const expected = 'at most eight digits and one of H, M, S, m, u and n';
+  const details = `the grpc-timeout is "${timeout}", expected ${expected}`;
   expect(answer).toEqual(refused(status.INVALID_ARGUMENT, details));
 });

@@ -5,200 +5,252 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServerError, Status } from 'nice-grpc';
+import { messageOf } from '../../core/start-error.js';
+import { ACCEPTED_ENCODINGS, compress, decompress, isEncoding } from './compression.js';
 import { Context } from './context.js';
-import { readTimeout, startDeadline } from './deadline.js';
+import { Deadline } from './deadline.js';
 import {
-  ACCEPTED_ENCODINGS,
-  compressedFrame,
-  decompress,
   frame,
-  isEncoding,
+  framePrefix,
+  isInPieces,
   MessageReader,
+  type MessageInPieces,
+  type MessageLimit,
   type RawMessage,
 } from './messages.js';
 import type { Method } from './methods.js';
+import type { CallPolicy, OpenCall } from './policy.js';
 import { Requests } from './requests.js';
 import { statusOf, statusTrailers } from './status.js';
 
 const CONTENT_TYPE = 'application/grpc+proto';
 
 /** One call, from its headers to its status. */
-export class Call {
+export class Call implements OpenCall {
   readonly #context: Context;
-  readonly #reader: MessageReader;
   readonly #encoding: string | undefined;
   #requests: Requests | undefined;
   #first: RawMessage | undefined;
   #isAnswered = false;
-  #endDeadline: (() => void) | undefined;
+  #deadline: Deadline | undefined;
 
   constructor(
-    private readonly method: Method,
     private readonly stream: ServerHttp2Stream,
     private readonly headers: IncomingHttpHeaders,
-    private readonly maxBytes: number,
+    private readonly policy: CallPolicy,
   ) {
     this.#context = new Context(headers, stream, () => this.#sendHeaders());
-    this.#reader = new MessageReader(maxBytes);
     const encoding = headers['grpc-encoding'];
     this.#encoding = typeof encoding === 'string' ? encoding : undefined;
     stream.on('error', ignore);
     stream.on('close', () => this.#close());
     // Of a call that is reset while its answer goes out node waits for an end that never comes.
     stream.on('aborted', () => setImmediate(() => stream.destroy()));
-    if (!this.#checkEncoding() || !this.#startDeadline()) return;
-    if (method.definition.requestStream) {
-      this.#requests = new Requests(stream);
-      void this.#run(this.#requests);
-    }
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
-    stream.on('end', () => this.#endRequest());
   }
 
-  /** False where the call has failed. */
-  #checkEncoding(): boolean {
+  /** Reads the request and has the method answer it. */
+  start(method: Method, limit: MessageLimit): void {
+    const refusal = this.policy.refusal ?? this.#startDeadline() ?? this.#checkEncoding();
+    if (refusal !== undefined) {
+      this.fail(refusal);
+      return;
+    }
+    this.policy.watch(this);
+    if (method.requestStream) {
+      this.#requests = new Requests(this.stream);
+      void this.#run(method, this.#requests);
+    }
+    const reader = new MessageReader(limit, (message) => this.#take(method, message, limit));
+    this.stream.on('data', (chunk: Buffer) => this.#read(reader, chunk));
+    this.stream.on('end', () => this.#endRequest(method, reader, limit));
+  }
+
+  #checkEncoding(): ServerError | undefined {
     const encoding = this.#encoding;
-    if (encoding === undefined || encoding === 'identity' || isEncoding(encoding)) return true;
+    if (encoding === undefined || encoding === 'identity' || isEncoding(encoding)) return undefined;
     const text = `the grpc-encoding is ${encoding}, expected one of ${ACCEPTED_ENCODINGS}`;
-    this.#fail(new ServerError(Status.UNIMPLEMENTED, text));
-    return false;
+    return new ServerError(Status.UNIMPLEMENTED, text);
   }
 
-  /** False where the call has failed. */
-  #startDeadline(): boolean {
+  #startDeadline(): ServerError | undefined {
     const text = this.headers['grpc-timeout'];
-    if (text === undefined) return true;
-    const ms = typeof text === 'string' ? readTimeout(text) : undefined;
-    if (ms === undefined) {
-      this.#fail(invalid('the grpc-timeout is malformed'));
-      return false;
+    if (text === undefined) return undefined;
+    this.#deadline = typeof text === 'string' ? Deadline.parse(text) : undefined;
+    if (this.#deadline === undefined) {
+      const expected = 'at most eight digits and one of H, M, S, m, u and n';
+      return invalid(`the grpc-timeout is ${JSON.stringify(text)}, expected ${expected}`);
     }
-    this.#endDeadline = startDeadline(ms, () => {
-      this.#fail(new ServerError(Status.DEADLINE_EXCEEDED, 'Deadline exceeded'));
-    });
-    return true;
+    if (this.#deadline.hasPassed) return deadlineExceeded();
+    this.#deadline.start(() => this.fail(deadlineExceeded()));
+    return undefined;
   }
 
-  #read(chunk: Buffer): void {
+  #read(reader: MessageReader, chunk: Buffer): void {
     if (this.#isAnswered) return;
     try {
-      this.#reader.read(chunk, (message) => {
-        if (this.#requests !== undefined) this.#requests.push(this.#decode(message));
-        else if (this.#first === undefined) this.#first = message;
-        else throw invalid('the call has a second message');
-      });
+      this.policy.received(chunk.length);
+      reader.read(chunk);
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
   }
 
-  #endRequest(): void {
+  #take(method: Method, message: RawMessage, limit: MessageLimit): void {
+    if (this.#requests !== undefined) this.#requests.push(this.#decode(method, message, limit));
+    else if (this.#first === undefined) this.#first = message;
+    else throw unexpected('the call has a second message');
+  }
+
+  #endRequest(method: Method, reader: MessageReader, limit: MessageLimit): void {
+    this.policy.requestEnded();
     if (this.#isAnswered) return;
-    if (this.#reader.isWithin) this.#fail(invalid('the last message is cut off'));
+    if (reader.isWithin) this.fail(invalid('the last message is cut off'));
     else if (this.#requests !== undefined) this.#requests.end();
-    else if (this.#first !== undefined) void this.#runOne(this.#first);
-    else this.#fail(invalid('the call has no message'));
+    else if (this.#first !== undefined) void this.#runOne(method, this.#first, limit);
+    else this.fail(unexpected('the call has no message'));
   }
 
-  async #runOne(message: RawMessage): Promise<void> {
+  async #runOne(method: Method, message: RawMessage, limit: MessageLimit): Promise<void> {
+    this.#first = undefined;
     try {
-      const request = this.#decode(message);
-      await this.#run(request instanceof Promise ? await request : request);
+      const request = this.#decode(method, message, limit);
+      await this.#run(method, request instanceof Promise ? await request : request);
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
   }
 
-  #decode({ bytes, isCompressed }: RawMessage): unknown {
-    const { requestType } = this.method.definition;
-    if (!isCompressed) return requestType.decode(bytes);
-    const plain = decompress(bytes, this.#encoding, this.maxBytes);
-    return plain.then((message) => requestType.decode(message));
+  #decode({ decode }: Method, { bytes, isCompressed }: RawMessage, limit: MessageLimit): unknown {
+    const decodeBytes = (plain: Buffer): unknown => {
+      try {
+        const message = decode(plain);
+        this.policy.decoded(message);
+        return message;
+      } catch (error) {
+        throw invalid(`the message is malformed: ${messageOf(error)}`);
+      }
+    };
+    if (!isCompressed) return decodeBytes(bytes);
+    return decompress(bytes, this.#encoding, limit, (length) => {
+      if (this.#isAnswered) throw invalid('the call has ended');
+      this.policy.received(length);
+    }).then(decodeBytes);
   }
 
-  async #run(request: unknown): Promise<void> {
-    const { method } = this;
+  async #run(method: Method, request: unknown): Promise<void> {
     try {
+      if (this.#deadline?.hasPassed === true) throw deadlineExceeded();
+      // Nothing is begun for a client that would not hear the answer.
       if (this.#isAnswered) return;
       const answer = method.handle(request, this.#context);
-      if (method.definition.responseStream) await this.#sendAll(answer as AsyncIterable<unknown>);
-      else await this.#sendOne(await answer);
+      if (method.responseStream) {
+        await this.#sendAll(method, answer as AsyncIterable<unknown>);
+      } else await this.#sendOne(method, await answer);
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
   }
 
-  async #sendOne(response: unknown): Promise<void> {
-    const message = this.#frame(response);
-    const bytes = message instanceof Promise ? await message : message;
+  async #sendOne({ encode }: Method, response: unknown): Promise<void> {
+    if (this.#isAnswered) return;
+    const message = encode(response);
+    if (isInPieces(message) && this.#answerEncoding === undefined) {
+      await this.#sendPieces(message);
+      return;
+    }
+    const framed = this.#frame(message.finish());
+    const bytes = framed instanceof Promise ? await framed : framed;
     if (this.#isAnswered) return;
     this.#sendHeaders();
     this.#end(Status.OK, '', bytes);
   }
 
-  async #sendAll(responses: AsyncIterable<unknown>): Promise<void> {
+  async #sendAll({ encode }: Method, responses: AsyncIterable<unknown>): Promise<void> {
     for await (const response of responses) {
-      const bytes = await this.#frame(response);
+      const bytes = await this.#frame(encode(response).finish());
       if (this.#isAnswered) return;
       this.#sendHeaders();
-      if (!this.stream.write(bytes)) await once(this.stream, 'drain', this.#context);
+      if (!this.stream.write(bytes)) await this.#drained();
     }
     if (this.#isAnswered) return;
     this.#sendHeaders();
     this.#end(Status.OK, '');
   }
 
-  /** Compressed as the client's own messages are. */
-  #frame(response: unknown): Buffer | Promise<Buffer> {
-    const message = this.method.definition.responseType.encode(response).finish();
+  /** Makes each piece when the client has read the ones before, and lets others have their turn. */
+  async #sendPieces(message: MessageInPieces): Promise<void> {
+    this.policy.sending(message.byteLength);
+    this.#sendHeaders();
+    this.stream.write(framePrefix(message.byteLength));
+    for (const piece of message.pieces()) {
+      // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
+      await (this.stream.write(piece) ? nextTurn() : this.#drained());
+      if (this.#isAnswered) return;
+    }
+    this.#end(Status.OK, '');
+  }
+
+  async #drained(): Promise<void> {
+    await once(this.stream, 'drain', this.#context);
+  }
+
+  /** Answers are compressed as the client's own messages are. */
+  get #answerEncoding() {
     const encoding = this.#encoding;
-    if (encoding === undefined || !isEncoding(encoding)) return frame(message);
-    return compressedFrame(message, encoding);
+    return encoding !== undefined && isEncoding(encoding) ? encoding : undefined;
+  }
+
+  #frame(message: Uint8Array): Buffer | Promise<Buffer> {
+    this.policy.sending(message.length);
+    const encoding = this.#answerEncoding;
+    return encoding === undefined ? frame(message) : compress(message, encoding);
   }
 
   #sendHeaders(): void {
-    if (this.stream.headersSent || this.stream.destroyed) return;
+    if (this.stream.headersSent || this.stream.closed) return;
     const headers: OutgoingHttpHeaders = {
       ':status': 200,
       'content-type': CONTENT_TYPE,
       'grpc-accept-encoding': ACCEPTED_ENCODINGS,
     };
-    if (this.#encoding !== undefined && isEncoding(this.#encoding)) {
-      headers['grpc-encoding'] = this.#encoding;
-    }
+    const encoding = this.#answerEncoding;
+    if (encoding !== undefined) headers['grpc-encoding'] = encoding;
     this.#context.addHeader(headers);
     this.stream.respond(headers, { waitForTrailers: true });
   }
 
   /** Answers with a failure: in the headers alone, if none were sent. */
-  #fail(error: unknown): void {
-    if (this.#isAnswered) return;
-    this.#context.abort();
+  fail(error: unknown): void {
+    // What fails because its client has gone is no status of the call.
+    if (this.#isAnswered || this.stream.closed) return;
     const { code, details } = statusOf(error);
-    if (this.stream.headersSent || this.stream.destroyed) {
-      this.#end(code, details);
+    if (this.stream.headersSent) {
+      this.#end(code, details, undefined, error);
       return;
     }
-    this.#isAnswered = true;
     const headers = {
       ':status': 200,
       'content-type': CONTENT_TYPE,
       'grpc-accept-encoding': ACCEPTED_ENCODINGS,
-      ...statusTrailers(code, details),
+      ...this.#answer(code, details, error),
     };
-    this.#context.addTrailer(headers);
+    this.#context.abort();
     this.stream.respond(headers, { endStream: true });
     this.#refuseRest();
   }
 
-  #end(code: Status, details: string, last?: Buffer): void {
-    this.#isAnswered = true;
-    if (this.stream.destroyed) return;
+  cut(): void {
+    this.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  #end(code: Status, details: string, last?: Buffer, failure?: unknown): void {
+    const trailers = this.#answer(code, details, failure);
+    if (code !== Status.OK) this.#context.abort();
+    if (this.stream.closed) return;
     this.stream.once('wantTrailers', () => {
-      if (this.stream.destroyed) return;
-      const trailers = statusTrailers(code, details);
-      this.#context.addTrailer(trailers);
+      if (this.stream.closed) return;
       this.stream.sendTrailers(trailers);
       this.#refuseRest();
     });
@@ -206,24 +258,47 @@ export class Call {
     else this.stream.end(last);
   }
 
+  /** Decides the status; answers the trailers that say it. */
+  #answer(code: Status, details: string, failure: unknown): OutgoingHttpHeaders {
+    this.#isAnswered = true;
+    this.#deadline?.stop();
+    const trailers = statusTrailers(code, details);
+    this.#context.addTrailer(trailers);
+    this.policy.answered(code, trailers, failure);
+    return trailers;
+  }
+
   /** A client that still sends is told that nobody reads it. */
   #refuseRest(): void {
-    if (this.stream.readableEnded) return;
-    // Some versions of Node.js (22.23, 26.10) forget an answer that has not left before the close.
-    setImmediate(() => this.stream.close(constants.NGHTTP2_NO_ERROR));
+    if (!this.stream.readableEnded) closeSoon(this.stream);
   }
 
   #close(): void {
-    this.#endDeadline?.();
+    this.#deadline?.stop();
     this.#requests?.end();
+    this.policy.ended();
     if (this.#isAnswered) return;
     this.#isAnswered = true;
     this.#context.abort();
   }
 }
 
+/** Some versions of Node.js (22.23, 26.10) forget an answer that has not left before the close. */
+export function closeSoon(stream: ServerHttp2Stream): void {
+  setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+}
+
 function invalid(text: string): ServerError {
   return new ServerError(Status.INVALID_ARGUMENT, text);
+}
+
+/** A method takes one message, and this is how gRPC says that it takes no other number of them. */
+function unexpected(text: string): ServerError {
+  return new ServerError(Status.UNIMPLEMENTED, text);
+}
+
+function deadlineExceeded(): ServerError {
+  return new ServerError(Status.DEADLINE_EXCEEDED, 'The deadline of the call has passed');
 }
 
 function ignore(): void {

@@ -10,19 +10,36 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 
 const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
 
-/** The longest that a timer of Node.js waits. A longer deadline, of 24 days and more, is none. */
+/** The longest that a timer of Node.js waits. A longer deadline, of 24 days and more, has none. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Milliseconds of a `grpc-timeout` header, at least 1; nothing if it is not well-formed. */
-export function readTimeout(text: string): number | undefined {
-  const [, digits = '', unit = ''] = TIMEOUT.exec(text) ?? [];
-  const unitMs = UNITS.get(unit);
-  return unitMs === undefined ? undefined : Math.max(1, Math.ceil(Number(digits) * unitMs));
-}
+/** Until when a client waits for the answer to a call. */
+export class Deadline {
+  #timer: NodeJS.Timeout | undefined;
 
-/** Calls back at a deadline; returns what cancels that. */
-export function startDeadline(ms: number, onPassed: () => void): () => void {
-  if (ms > LONGEST_MS) return () => undefined;
-  const timer = setTimeout(onPassed, ms);
-  return () => clearTimeout(timer);
+  private constructor(
+    private readonly timeoutMs: number,
+    private readonly endsAtMs = performance.now() + timeoutMs,
+  ) {}
+
+  /** The deadline of a `grpc-timeout` header; nothing if it is malformed. */
+  static parse(text: string): Deadline | undefined {
+    const [, digits = '', unit = ''] = TIMEOUT.exec(text) ?? [];
+    const unitMs = UNITS.get(unit);
+    if (unitMs === undefined) return undefined;
+    return new Deadline(Number(digits) * unitMs);
+  }
+
+  /** The timer of a busy loop is late: this is not. Less than a millisecond is over by now. */
+  get hasPassed(): boolean {
+    return this.timeoutMs < 1 || performance.now() > this.endsAtMs;
+  }
+
+  start(onPassed: () => void): void {
+    if (this.timeoutMs <= LONGEST_MS) this.#timer = setTimeout(onPassed, this.timeoutMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
 }

@@ -1,26 +1,16 @@
-import { promisify } from 'node:util';
-import { deflate, gunzip, gzip, inflate } from 'node:zlib';
 import { ServerError, Status } from 'nice-grpc';
 
 /** Bytes before each message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 
-/** Shorter answers are not compressed: they would hardly get smaller. */
-const LEAST_COMPRESSED_BYTES = 1_024;
+/** What a message gets at first that comes in several chunks; it grows as they come. */
+const FIRST_BYTES = 64 * 1024;
 
-/** The encodings, by their names in `grpc-encoding`. */
-const ENCODINGS = {
-  gzip: { decode: promisify(gunzip), encode: promisify(gzip) },
-  deflate: { decode: promisify(inflate), encode: promisify(deflate) },
-} as const;
-
-export type Encoding = keyof typeof ENCODINGS;
-
-/** For `grpc-accept-encoding`. */
-export const ACCEPTED_ENCODINGS = ['identity', ...Object.keys(ENCODINGS)].join(',');
-
-export function isEncoding(name: string): name is Encoding {
-  return Object.hasOwn(ENCODINGS, name);
+export interface MessageLimit {
+  /** The most bytes of a message, compressed and decompressed. */
+  readonly maxBytes: number;
+  /** The setting that says so, for the message of a refusal. */
+  readonly setting: string;
 }
 
 /** A message as it came. */
@@ -31,72 +21,98 @@ export interface RawMessage {
 
 /** Cuts the bytes of a stream into messages. */
 export class MessageReader {
-  #chunks: Buffer[] = [];
+  /** What has come of the message, its prefix included, in the first bytes of the buffer. */
+  #buffer = Buffer.alloc(0);
   #length = 0;
-  /** Bytes that the message at the start takes, its prefix included; 0 where that is not known. */
-  #wanted = 0;
 
-  constructor(private readonly maxBytes: number) {}
+  constructor(
+    private readonly limit: MessageLimit,
+    private readonly onMessage: (message: RawMessage) => void,
+  ) {}
 
   /** Whether a message has begun that is not complete. */
   get isWithin(): boolean {
     return this.#length > 0;
   }
 
-  /** Takes bytes, and calls back for each message that they complete. */
-  read(chunk: Buffer, onMessage: (message: RawMessage) => void): void {
-    this.#chunks.push(chunk);
-    this.#length += chunk.length;
-    for (;;) {
-      if (this.#wanted === 0) {
-        if (this.#length < PREFIX_BYTES) return;
-        this.#wanted = PREFIX_BYTES + this.#messageBytes();
-      }
-      if (this.#length < this.#wanted) return;
-      const bytes = this.#join();
-      const end = this.#wanted;
-      const rest = bytes.subarray(end);
-      this.#chunks = rest.length > 0 ? [rest] : [];
-      this.#length = rest.length;
-      this.#wanted = 0;
-      onMessage({ isCompressed: bytes[0] === 1, bytes: bytes.subarray(PREFIX_BYTES, end) });
+  /** Takes a chunk, and calls back for each message that it completes. */
+  read(chunk: Buffer): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      const taken = this.isWithin ? this.#append(rest) : this.#takeWhole(rest);
+      rest = rest.subarray(taken);
     }
   }
 
-  #messageBytes(): number {
-    const prefix = this.#join();
-    const flag = prefix[0] ?? 0;
-    if (flag > 1) throw new ServerError(Status.INVALID_ARGUMENT, `a message has the flag ${flag}`);
-    const length = prefix.readUInt32BE(1);
-    if (length > this.maxBytes) throw tooLarge(length, this.maxBytes);
+  /** A message that is whole in its chunk is not copied. */
+  #takeWhole(chunk: Buffer): number {
+    const length = chunk.length < PREFIX_BYTES ? undefined : this.#checkPrefix(chunk);
+    if (length === undefined || chunk.length < length) return this.#append(chunk);
+    this.#emit(chunk.subarray(0, length));
     return length;
   }
 
-  #join(): Buffer {
-    const [first] = this.#chunks;
-    if (first !== undefined && this.#chunks.length === 1) return first;
-    const joined = Buffer.concat(this.#chunks, this.#length);
-    this.#chunks = [joined];
-    return joined;
+  /** Copies what belongs to the message that has begun; answers how many bytes that were. */
+  #append(chunk: Buffer): number {
+    const prefixRest = PREFIX_BYTES - this.#length;
+    if (prefixRest > 0) return this.#copy(chunk, prefixRest, PREFIX_BYTES);
+    const length = this.#checkPrefix(this.#buffer);
+    const taken = this.#copy(chunk, length - this.#length, length);
+    if (this.#length === length) this.#end();
+    return taken;
+  }
+
+  /** Copies up to `most` bytes into a buffer that will have to hold `wanted`. */
+  #copy(chunk: Buffer, most: number, wanted: number): number {
+    const count = Math.min(chunk.length, most);
+    const needed = this.#length + count;
+    if (needed > this.#buffer.length) {
+      // Memory is taken as bytes come: a length that is only announced takes none.
+      const doubled = Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES);
+      const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(doubled, wanted)));
+      grown.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(chunk.subarray(0, count), this.#length);
+    this.#length = needed;
+    if (needed === PREFIX_BYTES && this.#checkPrefix(this.#buffer) === needed) this.#end();
+    return count;
+  }
+
+  #end(): void {
+    const message = this.#buffer.subarray(0, this.#length);
+    this.#buffer = Buffer.alloc(0);
+    this.#length = 0;
+    this.#emit(message);
+  }
+
+  #emit(message: Buffer): void {
+    this.onMessage({ isCompressed: message[0] === 1, bytes: message.subarray(PREFIX_BYTES) });
+  }
+
+  /** The bytes of the message that begins here, its prefix included. */
+  #checkPrefix(message: Buffer): number {
+    const flag = message[0] ?? 0;
+    if (flag > 1) throw new ServerError(Status.INVALID_ARGUMENT, `a message has the flag ${flag}`);
+    const length = message.readUInt32BE(1);
+    if (length > this.limit.maxBytes) throw tooLarge(length, this.limit);
+    return PREFIX_BYTES + length;
   }
 }
 
-/** The bytes of a compressed message, `maxBytes` at most. */
-export async function decompress(
-  bytes: Buffer,
-  encoding: string | undefined,
-  maxBytes: number,
-): Promise<Buffer> {
-  if (encoding === undefined || !isEncoding(encoding)) {
-    const text = `a compressed message without a known grpc-encoding (${ACCEPTED_ENCODINGS})`;
-    throw new ServerError(Status.INVALID_ARGUMENT, text);
-  }
-  try {
-    return await ENCODINGS[encoding].decode(bytes, { maxOutputLength: maxBytes });
-  } catch (error) {
-    if (isTooLarge(error)) throw tooLarge(undefined, maxBytes);
-    throw new ServerError(Status.INVALID_ARGUMENT, `a message is no ${encoding} data`);
-  }
+export function tooLarge(found: number, { maxBytes, setting }: MessageLimit): ServerError {
+  const text = `the message has ${found} bytes, at most ${maxBytes} are allowed (${setting})`;
+  return new ServerError(Status.RESOURCE_EXHAUSTED, text);
+}
+
+/** A message that is too large to be made at once. */
+export interface MessageInPieces {
+  readonly byteLength: number;
+  pieces(): Iterable<Uint8Array>;
+}
+
+export function isInPieces(message: object): message is MessageInPieces {
+  return 'pieces' in message;
 }
 
 /** A message with its prefix. */
@@ -108,20 +124,9 @@ export function frame(message: Uint8Array, isCompressed = false): Buffer {
   return framed;
 }
 
-/** The same, compressed where that pays. */
-export async function compressedFrame(message: Uint8Array, encoding: Encoding): Promise<Buffer> {
-  if (message.length < LEAST_COMPRESSED_BYTES) return frame(message);
-  return frame(await ENCODINGS[encoding].encode(message), true);
-}
-
-function tooLarge(found: number | undefined, most: number): ServerError {
-  const has = found === undefined ? 'more bytes decompressed' : `${found} bytes`;
-  return new ServerError(
-    Status.RESOURCE_EXHAUSTED,
-    `a message has ${has}, at most ${most} are allowed`,
-  );
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+/** The prefix of a message of this length. */
+export function framePrefix(length: number): Buffer {
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(length, 1);
+  return prefix;
 }

@@ -1,37 +1,70 @@
-import { once } from 'node:events';
 import {
+  constants,
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Status } from 'nice-grpc';
-import { Call } from './call.js';
+import type { Socket } from 'node:net';
+import { ServerError, Status } from 'nice-grpc';
+import { Call, closeSoon } from './call.js';
+import type { MessageLimit } from './messages.js';
 import { methodsOf, type Method, type ServiceDefinition } from './methods.js';
-import { statusTrailers } from './status.js';
+import type { ConnectionPolicy, Policy } from './policy.js';
 
 export interface TransportOptions {
-  /** The most bytes of a message, decompressed. */
-  readonly maxMessageBytes: number;
-  readonly maxConcurrentStreams: number;
+  readonly messageLimit: MessageLimit;
+  readonly policy: Policy;
 }
 
-/** Serves services of nice-grpc over HTTP/2, by the public interface of node:http2. */
+/** Calls that one connection may have open at one time; its client queues the others. */
+const MAX_CONCURRENT_STREAMS = 128;
+
+/**
+ * What node keeps for one connection, in MiB: the state of its streams, their headers, and frames
+ * that wait to be written. Beyond it new streams are refused. The bytes of messages do not count.
+ */
+const MAX_SESSION_MEMORY_MIB = 16;
+
+/** The most that the headers of a call take. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+/**
+ * Calls that a client may reset in a second before nghttp2 ends its connection (CVE-2023-44487).
+ * Versions of Node.js without these options have nghttp2's own limit.
+ */
+const MAX_RESETS_PER_S = 1_000;
+
+const HTTP2_OPTIONS = {
+  settings: {
+    maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+    maxHeaderListSize: MAX_HEADER_BYTES,
+    enablePush: false,
+  },
+  maxSessionMemory: MAX_SESSION_MEMORY_MIB,
+  streamResetBurst: MAX_RESETS_PER_S,
+  streamResetRate: MAX_RESETS_PER_S,
+};
+
+/**
+ * Serves services of nice-grpc over HTTP/2, by the public interface of node:http2. It does not
+ * listen: each connection is given to it.
+ */
 export class TransportServer {
   readonly #methods = new Map<string, Method>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #server: Http2Server;
+  #hasEnded: (() => void) | undefined;
 
   constructor(private readonly options: TransportOptions) {
-    const { maxConcurrentStreams } = options;
-    this.#server = createServer({ settings: { maxConcurrentStreams, enablePush: false } });
-    this.#server.on('session', (session) => {
-      this.#sessions.add(session);
-      session.on('error', () => session.destroy());
-      session.once('close', () => this.#sessions.delete(session));
+    this.#server = createServer(HTTP2_OPTIONS);
+    let socket: Socket;
+    // A session shows no more of its socket than it wants to; node makes it in the same event.
+    this.#server.prependListener('connection', (of: Socket) => {
+      socket = of;
     });
-    this.#server.on('stream', (stream, headers) => this.#begin(stream, headers));
+    this.#server.on('session', (session) => this.#connect(session, socket));
   }
 
   add(definition: ServiceDefinition, implementation: object): void {
@@ -40,20 +73,19 @@ export class TransportServer {
     }
   }
 
-  /** Resolves with the port once it listens. */
-  async listen(host: string, port: number): Promise<number> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? address.port : port;
+  /** Serves a connection. */
+  take(socket: Socket): void {
+    this.#server.emit('connection', socket);
+    socket.resume();
   }
 
   /** Takes no new calls, and resolves once those under way have ended. */
   async shutdown(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    for (const session of this.#sessions) session.close();
-    await closed;
+    if (this.#sessions.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#hasEnded = resolve;
+      for (const session of this.#sessions) session.close();
+    });
   }
 
   /** Cuts what is left. */
@@ -61,28 +93,45 @@ export class TransportServer {
     for (const session of this.#sessions) session.destroy();
   }
 
-  #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #connect(session: ServerHttp2Session, socket: Socket): void {
+    const connection = this.options.policy.connect(session, socket);
+    this.#sessions.add(session);
+    session.on('error', () => session.destroy());
+    session.once('close', () => {
+      this.#sessions.delete(session);
+      if (this.#sessions.size === 0) this.#hasEnded?.();
+    });
+    session.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) =>
+        this.#begin(stream, headers, raw, connection),
+    );
+  }
+
+  #begin(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    connection: ConnectionPolicy,
+  ): void {
+    if (stream.destroyed) {
+      connection.noteReset();
+      return;
+    }
     const contentType = headers['content-type'];
     if (headers[':method'] !== 'POST' || contentType?.startsWith('application/grpc') !== true) {
       stream.on('error', () => undefined);
       stream.respond({ ':status': 415 }, { endStream: true });
-      stream.close();
+      closeSoon(stream);
       return;
     }
     const path = headers[':path'] ?? '';
     const method = this.#methods.get(path);
-    if (method === undefined) {
-      refuse(stream, Status.UNIMPLEMENTED, `There is no method ${path}`);
-      return;
-    }
-    // The stream holds its call.
-    void new Call(method, stream, headers, this.options.maxMessageBytes);
+    const call = new Call(stream, headers, connection.begin(path, headers, rawHeaders));
+    stream.once('close', () => {
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) connection.noteReset();
+    });
+    if (method !== undefined) call.start(method, this.options.messageLimit);
+    else call.fail(new ServerError(Status.UNIMPLEMENTED, `There is no method ${path}`));
   }
-}
-
-function refuse(stream: ServerHttp2Stream, code: Status, details: string): void {
-  stream.on('error', () => undefined);
-  const headers = { ':status': 200, 'content-type': 'application/grpc+proto' };
-  stream.respond({ ...headers, ...statusTrailers(code, details) }, { endStream: true });
-  if (!stream.readableEnded) stream.close();
 }

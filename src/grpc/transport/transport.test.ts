@@ -17,6 +17,8 @@ import {
   type ServiceImplementation,
 } from 'nice-grpc';
 import { afterEach, describe, expect, it } from 'vitest';
+import { listen } from '../../admission/listener.js';
+import type { Policy } from './policy.js';
 import { TransportServer } from './server.js';
 
 const MAX_MESSAGE_BYTES = 1_000_000;
@@ -114,14 +116,46 @@ const SERVERS: Record<string, () => Promise<Running>> = {
     return { port, shutdown: () => server.shutdown(), forceShutdown: () => server.forceShutdown() };
   },
   async 'our transport'() {
-    const server = new TransportServer({
-      maxMessageBytes: MAX_MESSAGE_BYTES,
-      maxConcurrentStreams: 100,
-    });
+    const messageLimit = { maxBytes: MAX_MESSAGE_BYTES, setting: 'MAX_REQUEST_BYTES' };
+    const server = new TransportServer({ messageLimit, policy: everythingGoes });
     server.add(EchoDefinition, echo);
-    const port = await server.listen('127.0.0.1', 0);
-    return { port, shutdown: () => server.shutdown(), forceShutdown: () => server.forceShutdown() };
+    const { port, close } = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      maxConnections: 100,
+      allowHalfOpen: false,
+      onConnection: (socket) => server.take(socket),
+      onRefused: () => undefined,
+    });
+    return {
+      port,
+      async shutdown() {
+        close();
+        await server.shutdown();
+      },
+      forceShutdown() {
+        close();
+        server.forceShutdown();
+      },
+    };
   },
+};
+
+/** A policy that refuses nothing. */
+const everythingGoes: Policy = {
+  connect: () => ({
+    noteReset: () => undefined,
+    begin: () => ({
+      refusal: undefined,
+      watch: () => undefined,
+      received: () => undefined,
+      decoded: () => undefined,
+      requestEnded: () => undefined,
+      sending: () => undefined,
+      answered: () => undefined,
+      ended: () => undefined,
+    }),
+  }),
 };
 
 const cleanUps: (() => void)[] = [];
@@ -433,10 +467,8 @@ describe('our transport, where nice-grpc blames itself', () => {
   }
 
   it.each([
-    ['no message', {}, Buffer.alloc(0)],
     ['a message that is cut off', {}, framed('hello').subarray(0, 7)],
     ['a prefix that is cut off', {}, Buffer.alloc(3)],
-    ['two messages', {}, Buffer.concat([framed('a'), framed('b')])],
     ['a flag that there is not', {}, Buffer.from([2, 0, 0, 0, 0])],
     ['a compressed message without an encoding', {}, Buffer.from([1, 0, 0, 0, 1, 65])],
     ['broken gzip', { 'grpc-encoding': 'gzip' }, Buffer.from([1, 0, 0, 0, 1, 65])],
@@ -446,6 +478,15 @@ describe('our transport, where nice-grpc blames itself', () => {
     const answer = await rawCall(session, headers, body);
     expect(answer.grpcStatus).toBe(String(Status.INVALID_ARGUMENT));
     expect((await rawCall(session, {}, framed('x'))).grpcStatus).toBe('0');
+  });
+
+  it.each([
+    ['no message', Buffer.alloc(0)],
+    ['two messages', Buffer.concat([framed('a'), framed('b')])],
+  ])('answers UNIMPLEMENTED to %s where a method takes one', async (_name, body) => {
+    const session = await started();
+    const answer = await rawCall(session, {}, body);
+    expect(answer.grpcStatus).toBe(String(Status.UNIMPLEMENTED));
   });
 
   it('reads messages in pieces of any size', async () => {

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
 import { encodedLength, listPrefix, writeSomeIds } from './write-ids.js';
 
 /** Up to this many ids are encoded at once, which takes a few milliseconds. */
 const MAX_IDS_AT_ONCE = 64 * 1024;
-const PIECE_BYTES = 16 * 1024 * POINT_ID_BYTES;
+const ENCODED_ID_BYTES = encodedLength(new Uint8Array(POINT_ID_BYTES));
+const PIECE_BYTES = 16 * 1024 * ENCODED_ID_BYTES;
 
 /** Ids that take too long to be encoded at once; the rest is left to their codec. */
 export function idsAnswer(ids: PointIds): PointIds | LargeIds {
@@ -21,10 +21,9 @@ function isLarge(bytes: number): boolean {
   return bytes > MAX_IDS_AT_ONCE * POINT_ID_BYTES;
 }
 
-/** A message of very many ids, which is encoded while other calls have their turn. */
+/** A message of very many ids, of which each piece is encoded when it can be sent. */
 export class LargeIds {
   readonly byteLength: number;
-  #encoded: Buffer | undefined;
 
   constructor(
     private readonly prefixes: readonly Uint8Array[],
@@ -34,32 +33,33 @@ export class LargeIds {
     this.byteLength = lists.reduce((sum, ids) => sum + encodedLength(ids), prefixBytes);
   }
 
-  /** Encodes the message, unless `isWanted` says between two pieces that nobody waits for it. */
-  async encode(isWanted: () => boolean): Promise<void> {
-    const target = Buffer.allocUnsafe(this.byteLength);
+  *pieces(): Generator<Uint8Array> {
+    let piece = Buffer.allocUnsafe(PIECE_BYTES);
     let length = 0;
-    let sinceBreath = 0;
     for (const [index, ids] of this.lists.entries()) {
       const prefix = this.prefixes[index] ?? new Uint8Array();
-      target.set(prefix, length);
-      length += prefix.length;
-      for (let from = 0; from < ids.length; from += PIECE_BYTES) {
-        const piece = ids.subarray(from, from + PIECE_BYTES);
-        length = writeSomeIds(target, length, piece);
-        sinceBreath += piece.length;
-        if (sinceBreath < PIECE_BYTES) continue;
-        sinceBreath = 0;
-        // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-        await setImmediate();
-        if (!isWanted()) return;
+      for (let from = 0; from < ids.length || from === 0;) {
+        const isFull = PIECE_BYTES - length < prefix.length + ENCODED_ID_BYTES;
+        if (isFull) {
+          yield piece.subarray(0, length);
+          piece = Buffer.allocUnsafe(PIECE_BYTES);
+          length = 0;
+        }
+        if (from === 0) {
+          piece.set(prefix, length);
+          length += prefix.length;
+        }
+        const most = Math.floor((PIECE_BYTES - length) / ENCODED_ID_BYTES) * POINT_ID_BYTES;
+        const some = ids.subarray(from, from + most);
+        length = writeSomeIds(piece, length, some);
+        from += most;
       }
     }
-    this.#encoded = target;
+    yield piece.subarray(0, length);
   }
 
-  /** The message, in the shape in which a codec gives it. */
+  /** The whole message, in the shape in which a codec gives it. */
   finish(): Uint8Array {
-    if (this.#encoded === undefined) throw new Error('the message has not been encoded');
-    return this.#encoded;
+    return Buffer.concat([...this.pieces()], this.byteLength);
   }
 }

@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { ServerError, Status } from 'nice-grpc';
+
+/**
+ * What a server asks and tells of its connections: who may call, and what a call may take. The
+ * transport itself knows the protocol, and no keys or limits but that of one message.
+ */
+export interface Policy {
+  /** A connection has begun. */
+  connect(session: ServerHttp2Session, socket: Socket): ConnectionPolicy;
+}
+
+export interface ConnectionPolicy {
+  /** A call has begun: its headers have come, and nothing else of it. */
+  begin(path: string, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): CallPolicy;
+  /** A call of this connection was reset by its client. */
+  noteReset(): void;
+}
+
+/** The functions that hear of bytes may throw a ServerError, which then is the answer. */
+export interface CallPolicy {
+  /** Why the call is refused before a byte of its message is read. */
+  readonly refusal: ServerError | undefined;
+  /** The call goes on: it can be ended from here at any time. */
+  watch(call: OpenCall): void;
+  /** Bytes of the request, as they came, and again as they are decompressed. */
+  received(bytes: number): void;
+  /** A message has been decoded. */
+  decoded(message: unknown): void;
+  /** All of the request has come. */
+  requestEnded(): void;
+  /** A message of this size is to be sent. */
+  sending(bytes: number): void;
+  /** The status of the call is decided; it may get further trailers. */
+  answered(code: Status, trailers: OutgoingHttpHeaders, failure: unknown): void;
+  /** The call is over, whether it was answered or not. */
+  ended(): void;
+}
+
+/** A call as its policy sees it. */
+export interface OpenCall {
+  /** Answers it with a failure. */
+  fail(error: ServerError): void;
+  /** Ends it without an answer, or within one that its client does not read. */
+  cut(): void;
+}
