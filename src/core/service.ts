@@ -1,8 +1,8 @@
 import { VectordError } from './errors.js';
 import type { NewPoint, Point, Query } from './model.js';
-import type { Engine, EngineDamage } from '../engine/native.js';
 import { toPointBatch, type PointBatch } from './point-batch.js';
 import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
+import type { Points, PointsDamage } from './points.js';
 import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
 import type { OnRequestEnd } from './request-end.js';
 import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
@@ -14,48 +14,48 @@ import { describePoint, describeQuery, describeSingle, type Rules } from './rule
  * convert. A refused request changes nothing.
  */
 export class Service {
-  readonly #engine: Engine;
+  readonly #points: Points;
   #isStopping = false;
 
   constructor(
-    engine: Engine,
+    points: Points,
     readonly rules: Rules,
   ) {
-    this.#engine = engine;
+    this.#points = points;
   }
 
   /** Stores a point; resolves with its id once it is durable and visible to every search. */
   async insert(point: NewPoint): Promise<PointId> {
     const batch = toPointBatch([point], this.rules, describeSingle);
-    await this.#engine.insert(batch, describeSingle);
+    await this.#points.insert(batch, describeSingle);
     return batch.ids;
   }
 
   /** Stores all points or none; resolves with their ids in input order. */
   async insertBatch(batch: PointBatch): Promise<PointIds> {
-    if (batch.ids.length > 0) await this.#engine.insert(batch, describePoint);
+    if (batch.ids.length > 0) await this.#points.insert(batch, describePoint);
     return batch.ids;
   }
 
   /** The stored point, its vector bit for bit and its content byte for byte. */
   get(id: PointId): Point {
-    const found = this.#engine.get(id);
+    const found = this.#points.get(id);
     if (found === undefined) throw pointNotFound();
     return { id: formatPointId(id), ...found };
   }
 
   /** Deletes a point; resolves, once that is durable, with whether there was one. */
   async delete(id: PointId): Promise<boolean> {
-    return await this.#engine.delete(id);
+    return await this.#points.delete(id);
   }
 
   /** The ids of the nearest points, closest first. */
   async search(query: Query, onRequestEnd: OnRequestEnd): Promise<PointIds> {
     const prepared = toEngineQuery(query, this.rules, '');
-    const atOnce = this.#engine.search(prepared);
+    const atOnce = this.#points.search(prepared);
     if (atOnce !== undefined) return atOnce;
     const batch = inLists([prepared], this.rules.dimension);
-    const found = await this.#engine.searchBatch(batch, describeSingle, onRequestEnd);
+    const found = await this.#points.searchBatch(batch, describeSingle, onRequestEnd);
     return found[0] ?? new Uint8Array();
   }
 
@@ -63,7 +63,7 @@ export class Service {
   async searchBatch(batch: QueryBatch, onRequestEnd: OnRequestEnd): Promise<PointIds[]> {
     if (batch.limits.length === 0) return [];
     this.#checkSearchWork(batch);
-    return await this.#engine.searchBatch(batch, describeQuery, onRequestEnd);
+    return await this.#points.searchBatch(batch, describeQuery, onRequestEnd);
   }
 
   /** From now on nobody should send anything new; what comes nevertheless is answered. */
@@ -73,7 +73,7 @@ export class Service {
 
   /** What keeps the service from doing all that it is there for; the log has the particulars. */
   faults(): readonly string[] {
-    const { failure, isFull, damage } = this.#engine.status();
+    const { failure, isFull, damage } = this.#points.status();
     const faults: string[] = [];
     if (this.#isStopping) faults.push('the service is stopping');
     if (failure !== undefined) {
@@ -86,7 +86,7 @@ export class Service {
 
   #checkSearchWork({ limits, efs }: QueryBatch): void {
     const { maxSearchWork, maxInflightBytes } = this.rules.limits;
-    const { points } = this.#engine.status();
+    const { points } = this.#points.status();
     const ids = limits.reduce((sum, limit) => sum + Math.min(limit, points), 0);
     // Their answer would be refused in the end: no work is done for it.
     if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {
@@ -96,7 +96,7 @@ export class Service {
           'that there are for requests and their answers (MAX_INFLIGHT_BYTES); ask for fewer',
       );
     }
-    const work = this.#engine.searchWork(limits, efs);
+    const work = this.#points.searchWork(limits, efs);
     // One query is always allowed: its cost is bounded by the number of points.
     if (work > maxSearchWork && limits.length > 1) {
       throw new VectordError(
@@ -114,7 +114,7 @@ export function pointNotFound(): VectordError {
 }
 
 /** Names points, and no files: who asks needs no key. */
-function describeDamage(damage: EngineDamage): string[] {
+function describeDamage(damage: PointsDamage): string[] {
   const { points, damagedPoints, damagedHeaders } = damage;
   const faults: string[] = [];
   if (damagedPoints === 1) {

@@ -8,6 +8,7 @@ import {
 } from '../core/model.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
+import type { Points } from '../core/points.js';
 import type { EngineQuery, QueryBatch } from '../core/query-batch.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { describeSingle, type DescribeItem } from '../core/rules.js';
@@ -40,7 +41,7 @@ export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
  * VectordError. Calls are synchronous; where the engine has to wait for the disk or works on its
  * own threads, the call hands over the work and answers a promise.
  */
-export class Engine {
+export class Engine implements Points {
   readonly #engine: native.NativeEngine;
   readonly dimension: number;
 
@@ -72,7 +73,6 @@ export class Engine {
     return this.#engine.notes;
   }
 
-  /** Stores points, all or none; resolves once they are durable and visible. */
   async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
     const { ids, vectors, contentTypes, contents, contentEnds } = batch;
     await translateAsync(
@@ -81,12 +81,10 @@ export class Engine {
     );
   }
 
-  /** Deletes a point; resolves, once that is durable, with whether there was one. */
   async delete(id: PointId): Promise<boolean> {
     return await translateAsync(() => this.#engine.delete(id));
   }
 
-  /** The vector and payload of a point. */
   get(id: PointId): NewPoint | undefined {
     const point = translate(() => this.#engine.get(id));
     if (point === null) return undefined;
@@ -94,15 +92,11 @@ export class Engine {
     return { vector, payload: { contentType: toContentType(contentType), content } };
   }
 
-  /** The ids found; undefined where it would hold this thread up. */
   search({ vector, similarity, limit, ef }: EngineQuery): PointIds | undefined {
     return translate(() => this.#engine.search(vector, similarity, limit, ef)) ?? undefined;
   }
 
-  /**
-   * The ids found for each query, on the engine's own threads. Work that has not begun, or has not
-   * come to its end, is left undone once nobody waits for it.
-   */
+  /** Runs on the engine's own threads. */
   async searchBatch(
     batch: QueryBatch,
     describe: DescribeItem,
@@ -122,10 +116,6 @@ export class Engine {
     });
   }
 
-  /**
-   * The candidates that these queries have in all, among the points of now: for each the greater
-   * of its ef and min(limit, points).
-   */
   searchWork(limits: Uint32Array, efs: Uint32Array): number {
     return this.#engine.searchWork(limits, efs);
   }

@@ -1,6 +1,4 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Decoder } from '../wire/decoder.js';
-import type { MemoryBudget } from '../admission/memory-budget.js';
 import { similarityName } from '../core/model.js';
 import type { Engine, EngineMetrics, EngineStatus } from '../engine/native.js';
 import type { Service } from '../core/service.js';
@@ -19,8 +17,8 @@ const US_PER_S = 1e6;
 export interface Observed {
   readonly engine: Pick<Engine, 'status' | 'metrics'>;
   readonly service: Pick<Service, 'faults'>;
-  readonly decoder: Pick<Decoder, 'waiting'>;
-  readonly inflight: MemoryBudget;
+  readonly decoder: { readonly waiting: number };
+  readonly inflight: { readonly usedBytes: number; readonly maxBytes: number };
   readonly interfaces: readonly ObservedInterface[];
   readonly maxConnections: number;
   readonly dataPath: string;
