@@ -337,15 +337,15 @@ export const SERVER_MUTANTS = [
   mutant(
     'UNAVAILABLE is INTERNAL over gRPC',
     'src/core/errors.ts',
-    'UNAVAILABLE: { http: 503, grpc: status.UNAVAILABLE },',
-    'UNAVAILABLE: { http: 503, grpc: status.INTERNAL },',
+    'UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE },',
+    'UNAVAILABLE: { http: 503, grpc: GRPC.INTERNAL },',
     GRACE_TESTS,
   ),
   mutant(
     'an overload is UNAVAILABLE over gRPC',
     'src/core/errors.ts',
-    'OVERLOADED: { http: 503, grpc: status.RESOURCE_EXHAUSTED },',
-    'OVERLOADED: { http: 503, grpc: status.UNAVAILABLE },',
+    'OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED },',
+    'OVERLOADED: { http: 503, grpc: GRPC.UNAVAILABLE },',
     GRPC_LIMITS,
   ),
   mutant(

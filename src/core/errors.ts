@@ -1,25 +1,41 @@
-// Of grpc-js this one file: the thread that reads requests has no use for the rest of it.
-import { Status as status } from '@grpc/grpc-js/build/src/constants.js';
+import type { Status } from 'nice-grpc';
+
+/**
+ * The statuses of gRPC that a failure has. The compiler compares the numbers with those of the
+ * library: to import them would load all of it into the thread that reads requests.
+ */
+const GRPC = {
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const satisfies { readonly [Name in keyof typeof Status]?: (typeof Status)[Name] };
 
 /**
  * Every way in which a request can fail, with the status that each protocol answers: the one
  * table of its kind. A code says what went wrong; the message says it to the client.
  */
 const STATUSES = {
-  INVALID_ARGUMENT: { http: 400, grpc: status.INVALID_ARGUMENT },
-  UNAUTHENTICATED: { http: 401, grpc: status.UNAUTHENTICATED },
-  PERMISSION_DENIED: { http: 403, grpc: status.PERMISSION_DENIED },
-  NOT_FOUND: { http: 404, grpc: status.NOT_FOUND },
-  METHOD_NOT_ALLOWED: { http: 405, grpc: status.UNIMPLEMENTED },
-  TIMEOUT: { http: 408, grpc: status.DEADLINE_EXCEEDED },
+  INVALID_ARGUMENT: { http: 400, grpc: GRPC.INVALID_ARGUMENT },
+  UNAUTHENTICATED: { http: 401, grpc: GRPC.UNAUTHENTICATED },
+  PERMISSION_DENIED: { http: 403, grpc: GRPC.PERMISSION_DENIED },
+  NOT_FOUND: { http: 404, grpc: GRPC.NOT_FOUND },
+  METHOD_NOT_ALLOWED: { http: 405, grpc: GRPC.UNIMPLEMENTED },
+  TIMEOUT: { http: 408, grpc: GRPC.DEADLINE_EXCEEDED },
   // No client sees this: it has gone. HTTP has no status for it; this one is what others count.
-  CANCELLED: { http: 499, grpc: status.CANCELLED },
-  TOO_LARGE: { http: 413, grpc: status.RESOURCE_EXHAUSTED },
-  UNSUPPORTED_MEDIA_TYPE: { http: 415, grpc: status.INVALID_ARGUMENT },
-  INTERNAL: { http: 500, grpc: status.INTERNAL },
-  OVERLOADED: { http: 503, grpc: status.RESOURCE_EXHAUSTED },
-  UNAVAILABLE: { http: 503, grpc: status.UNAVAILABLE },
-  STORAGE_FULL: { http: 507, grpc: status.RESOURCE_EXHAUSTED },
+  CANCELLED: { http: 499, grpc: GRPC.CANCELLED },
+  TOO_LARGE: { http: 413, grpc: GRPC.RESOURCE_EXHAUSTED },
+  UNSUPPORTED_MEDIA_TYPE: { http: 415, grpc: GRPC.INVALID_ARGUMENT },
+  INTERNAL: { http: 500, grpc: GRPC.INTERNAL },
+  OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED },
+  UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE },
+  STORAGE_FULL: { http: 507, grpc: GRPC.RESOURCE_EXHAUSTED },
 } as const;
 
 export type ErrorCode = keyof typeof STATUSES;
@@ -40,7 +56,7 @@ export class VectordError extends Error {
     return STATUSES[this.code].http;
   }
 
-  get grpcStatus(): status {
+  get grpcStatus(): Status {
     return STATUSES[this.code].grpc;
   }
 
