@@ -1,13 +1,14 @@
-// Fails if files or folders of the engine use each other in a circle, or a layer uses one that is
-// not below it.
+// Fails if files or folders of the engine or of the server use each other in a circle, or a layer
+// uses one that is not below it.
 //
 // Usage: node scripts/modules/check.mjs
 import process from 'node:process';
 import { faultsOf } from './faults.mjs';
 import { readCrate } from './rust-modules.mjs';
+import { readProgram } from './typescript-modules.mjs';
 
 /** From the top down; those of one line do not know each other. */
-const LAYERS = [
+const ENGINE_LAYERS = [
   ['layers'],
   ['engine'],
   ['index'],
@@ -17,8 +18,24 @@ const LAYERS = [
   ['error', 'metric'],
 ];
 
-const uses = readCrate('crates/engine/src');
-const faults = faultsOf(uses, LAYERS);
-for (const fault of faults) console.error(fault);
-console.log(`${uses.size} modules, ${faults.length} faults`);
-process.exitCode = faults.length === 0 ? 0 : 1;
+/** The folders of src/, and the one file that is in none. */
+const SERVER_LAYERS = [
+  ['main.ts'],
+  ['cli', 'process'],
+  ['http', 'grpc'],
+  ['auth', 'admission', 'wire'],
+  ['observe'],
+  ['config', 'engine'],
+  ['core'],
+  ['gen'],
+];
+
+check('crates/engine/src', readCrate('crates/engine/src'), ENGINE_LAYERS);
+check('src', readProgram('src'), SERVER_LAYERS);
+
+function check(folder, uses, layers) {
+  const faults = faultsOf(uses, layers);
+  for (const fault of faults) console.error(fault);
+  console.log(`${folder}: ${uses.size} modules, ${faults.length} faults`);
+  if (faults.length > 0) process.exitCode = 1;
+}

@@ -1,8 +1,8 @@
 /**
  * What is wrong with `uses`, a map from each module to the modules that it uses: files that use each
- * other in a circle, folders beside each other that do, and a layer that uses one above it or beside
- * it. `layers` lists the modules of the crate from the top down; those of one line are beside each
- * other.
+ * other in a circle, folders beside each other that do, a layer that uses one above it or beside it,
+ * and a module that is in no layer. `layers` lists the modules of the crate from the top down; those
+ * of one line are beside each other.
  */
 export function faultsOf(uses, layers) {
   const edges = [...uses].flatMap(([from, others]) => Array.from(others, (to) => [from, to]));
@@ -10,6 +10,7 @@ export function faultsOf(uses, layers) {
     ...circlesOf(edges).map((circle) => `a circle: ${circle.join(' -> ')}`),
     ...foldersOf(uses).flatMap((folder) => circlesIn(folder, edges)),
     ...edges.flatMap((edge) => climbOf(edge, layers)),
+    ...looseOf(uses, layers).map((name) => `${name} is in no layer`),
   ];
 }
 
@@ -68,4 +69,9 @@ function climbOf([from, to], layers) {
   const isWithin = from.split('::')[0] === to.split('::')[0];
   if (from === '' || isWithin || heightOf(to) > heightOf(from)) return [];
   return [`${from} -> ${to}, which is no layer below it`];
+}
+
+function looseOf(uses, layers) {
+  const known = new Set(['', ...layers.flat()]);
+  return [...uses.keys()].filter((name) => !known.has(name.split('::')[0]));
 }
