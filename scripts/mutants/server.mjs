@@ -607,7 +607,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the number of lines left out is never 0 again',
-    'src/observe/few-lines.ts',
+    'src/observe/log-rate-limit.ts',
     '    this.#leftOut = 0;\n    return',
     '    return',
     LOG_TESTS,

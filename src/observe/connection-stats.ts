@@ -1,6 +1,6 @@
 import { REAL_CLOCK, type Clock } from '../core/clock.js';
 import type { Logger } from './logger.js';
-import { FewLines } from './few-lines.js';
+import { LogRateLimit } from './log-rate-limit.js';
 
 /**
  * Why the service closed a connection: it was one too many, or gave way to another; no answer to a
@@ -23,14 +23,14 @@ export type CloseReason =
 export class ConnectionStats {
   open = 0;
   readonly closed = new Map<CloseReason, number>();
-  readonly #lines: FewLines;
+  readonly #lines: LogRateLimit;
 
   constructor(
     readonly protocol: 'http' | 'grpc',
     private readonly logger: Logger,
     clock: Clock = REAL_CLOCK,
   ) {
-    this.#lines = new FewLines(clock);
+    this.#lines = new LogRateLimit(clock);
   }
 
   /** Notes that the service closes a connection from this address. */

@@ -1,9 +1,9 @@
 import { REAL_CLOCK, type Clock } from '../core/clock.js';
 import { VectordError } from '../core/errors.js';
 import type { Logger } from './logger.js';
-import { FewLines } from './few-lines.js';
 import { Histogram } from './histogram.js';
-import { weightOf } from './weight.js';
+import { LogRateLimit } from './log-rate-limit.js';
+import { parametersOf } from './request-parameters.js';
 
 /** From a get of a point, which takes a tenth of a millisecond, to a batch that takes minutes. */
 const DURATION_BOUNDS_S: readonly number[] = [
@@ -67,15 +67,15 @@ export class Requests {
   readonly #isEachLogged: boolean;
   #underWay = 0;
   /** Requests that met an overload or a full disk, and slow ones: clients can make many of both. */
-  readonly #foreseen: FewLines;
-  readonly #slow: FewLines;
+  readonly #foreseen: LogRateLimit;
+  readonly #slow: LogRateLimit;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
     const clock = options.clock ?? REAL_CLOCK;
     this.#clock = clock;
-    this.#foreseen = new FewLines(clock);
-    this.#slow = new FewLines(clock);
+    this.#foreseen = new LogRateLimit(clock);
+    this.#slow = new LogRateLimit(clock);
     this.#isEachLogged = options.logger.isLevelEnabled('debug');
   }
 
@@ -126,7 +126,7 @@ export class Requests {
     const line = () => ({
       ...this.#line(request, status, durationMs),
       bytes: request.bytes,
-      ...weightOf(request.asked),
+      ...parametersOf(request.asked),
     });
     if (!isFault) {
       const leftOut = this.#slow.next();

@@ -6,8 +6,8 @@ import type { Clock } from '../core/clock.js';
  */
 const LINES_PER_S = 10;
 
-/** Of one kind of line in the log so many as can be read; each says how many were left out. */
-export class FewLines {
+/** Limits the lines of one kind in the log; the next line that is written says how many were not. */
+export class LogRateLimit {
   #secondBeganAtMs = -Infinity;
   #linesInSecond = 0;
   #leftOut = 0;

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { weightOf } from './weight.js';
+import { parametersOf } from './request-parameters.js';
 
 const vector = Float32Array.of(1, 2);
 
 test('a query tells its similarity, its limit and the breadth that it names', () => {
   const query = { vector, similarity: 3, limit: 10 };
-  const weight = { queries: 1, similarity: 'Cosine', limit: 10 };
-  expect(weightOf(query)).toEqual(weight);
-  expect(weightOf({ ...query, limit: 10n, ef: 0n })).toEqual(weight);
-  expect(weightOf({ ...query, ef: 500n })).toEqual({ ...weight, ef: 500 });
+  const parameters = { queries: 1, similarity: 'Cosine', limit: 10 };
+  expect(parametersOf(query)).toEqual(parameters);
+  expect(parametersOf({ ...query, limit: 10n, ef: 0n })).toEqual(parameters);
+  expect(parametersOf({ ...query, ef: 500n })).toEqual({ ...parameters, ef: 500 });
 });
 
 test('queries tell how many there are, and the greatest of each', () => {
@@ -19,22 +19,22 @@ test('queries tell how many there are, and the greatest of each', () => {
     efs: Uint32Array.of(400, 1, 100),
   };
   const similarity = ['Euclidean', 'Hamming'];
-  expect(weightOf(batch)).toEqual({ queries: 3, similarity, limit: 30, ef: 400 });
+  expect(parametersOf(batch)).toEqual({ queries: 3, similarity, limit: 30, ef: 400 });
 });
 
 test('what nobody has read yet tells nothing, however long it is', () => {
-  expect(weightOf(Buffer.alloc(64 * 1024 * 1024))).toEqual({});
+  expect(parametersOf(Buffer.alloc(64 * 1024 * 1024))).toEqual({});
 });
 
 test('points tell how many there are, and nothing of what they hold', () => {
-  expect(weightOf({ vector, payload: { contentType: 1, content: 'x' } })).toEqual({ items: 1 });
+  expect(parametersOf({ vector, payload: { contentType: 1, content: 'x' } })).toEqual({ items: 1 });
   const batch = { vectors: vector, contents: vector, contentEnds: Uint32Array.of(1, 2, 3) };
-  expect(weightOf(batch)).toEqual({ items: 3 });
+  expect(parametersOf(batch)).toEqual({ items: 3 });
 });
 
 test.each([undefined, null, {}, { id: { value: 'x' } }, new Error('x'), Buffer.from('x')])(
   'what is neither, or could not be read, weighs nothing: %s',
   (asked) => {
-    expect(weightOf(asked)).toEqual({});
+    expect(parametersOf(asked)).toEqual({});
   },
 );

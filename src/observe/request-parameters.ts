@@ -1,10 +1,10 @@
 import { similarityName } from '../core/model.js';
 
-/** What makes a request heavy: numbers and names alone, nothing of what its client stores. */
-export type Weight = Readonly<Record<string, number | string | readonly string[]>>;
+/** What decides how much work a request is: numbers and names, nothing of what its client stores. */
+export type RequestParameters = Readonly<Record<string, number | string | readonly string[]>>;
 
 /** Of a request as either interface reads it: a point or a query, one or many. */
-export function weightOf(asked: unknown): Weight {
+export function parametersOf(asked: unknown): RequestParameters {
   // Of bytes that nobody has read yet there is nothing to tell.
   if (typeof asked !== 'object' || asked === null || ArrayBuffer.isView(asked)) return {};
   const { similarities, similarity, contentEnds, payload, ...query } = asked as Asked;
