@@ -378,6 +378,13 @@ export const SERVER_MUTANTS = [
     ['test/recovery/full-disk.test.ts', '-t', 'inserts are refused'],
   ),
   mutant(
+    'the item that the engine refuses is not named',
+    'src/engine/native.ts',
+    "item === undefined ? '' : describe(item)",
+    "item === undefined ? '' : ''",
+    ['src/engine/native.test.ts'],
+  ),
+  mutant(
     'a fault of the engine is an overload',
     'src/engine/native.ts',
     "CODES.get(code) ?? 'INTERNAL'",

@@ -63,6 +63,27 @@ test('a value that is not finite is INVALID_ARGUMENT, and the item is named', as
   await engine.close();
 });
 
+test('a single search, which fails at once, is INVALID_ARGUMENT likewise', async () => {
+  const engine = await open();
+  const query = { vector: Float32Array.of(1, NaN, 3, 4), similarity: Similarity.Cosine };
+  const message = 'value 1 of the vector is NaN, expected a finite number';
+  expect(() => engine.search({ ...query, limit: 1, ef: 1 })).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+  );
+  await engine.close();
+});
+
+test('the query of a batch that is not finite is named', async () => {
+  const engine = await open();
+  const queries = queriesOf(3);
+  queries.vectors[9] = Infinity;
+  await expect(engine.searchBatch(queries, describeQuery, () => {})).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: 'queries[2]: value 1 of the vector is inf, expected a finite number',
+  });
+  await engine.close();
+});
+
 test('what no check before it has refused is INVALID_ARGUMENT', async () => {
   const engine = await open();
   const answer = engine.searchBatch(queriesOf(1, 0), describeQuery, () => {});

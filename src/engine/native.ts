@@ -252,7 +252,7 @@ async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    const { code, message } = readEngineError(error);
+    const { code = '', message } = asEngineError(error);
     throw new FolderError(code, message, { cause: error });
   }
 }
@@ -291,14 +291,18 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
 ]);
 
 function toVectordError(error: unknown, describe: DescribeItem): VectordError {
-  const { code, item, message } = readEngineError(error);
-  const where = item === '' ? '' : describe(Number(item));
+  const { code = '', item, message } = asEngineError(error);
+  const where = item === undefined ? '' : describe(item);
   return new VectordError(CODES.get(code) ?? 'INTERNAL', `${where}${message}`, { cause: error });
 }
 
-/** Reads the text of an engine's error: code, index of the item and message between tabs. */
-function readEngineError(error: unknown): { code: string; item: string; message: string } {
-  const text = error instanceof Error ? error.message : String(error);
-  const [code = '', item = '', ...message] = text.split('\t');
-  return { code, item, message: message.length === 0 ? text : message.join('\t') };
+/** What the addon says of an error; what is no error of the engine has another code or none. */
+interface EngineError extends Error {
+  readonly code?: string;
+  /** The index of the item of a batch that is to blame. */
+  readonly item?: number;
+}
+
+function asEngineError(error: unknown): EngineError {
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,19 +1,25 @@
-//! Errors for TypeScript; `src/engine/native.ts` parses them.
+//! Errors for TypeScript; `src/engine/native.ts` reads them.
 
+use napi::{Env, JsValue, bindgen_prelude::JsObjectValue};
 use vectord_engine::Error;
 
-/// An error of the engine as a JavaScript error. N-API carries one text, so the text holds three
-/// fields separated by tabs: the stable code, the index of the faulty item (empty if there is
-/// none), and the message.
-pub fn to_js(error: Error) -> napi::Error {
-    let item = match &error {
-        Error::NotFinite { item, .. } => item.to_string(),
-        _ => String::new(),
-    };
-    napi::Error::from_reason(format!("{}\t{item}\t{error}", error.code()))
+/// An error of the engine as a JavaScript error: `code` is its stable code, and `item` the index of
+/// the faulty item, if there is one. Both are properties of an object that the error keeps, because
+/// an error of napi alone can carry no more than a message through a promise.
+pub fn to_js(env: Env, error: &Error) -> napi::Error {
+    object_of(env, error).unwrap_or_else(|failure| failure)
 }
 
-/// The error for a call that the TypeScript side should never make.
+fn object_of(env: Env, error: &Error) -> napi::Result<napi::Error> {
+    let mut object = env.create_error(fault(&error.to_string()))?;
+    object.set_named_property("code", error.code())?;
+    if let Error::NotFinite { item, .. } = error {
+        object.set_named_property("item", *item as u32)?;
+    }
+    Ok(object.to_unknown().into())
+}
+
+/// The error for a call that the TypeScript side should never make. It has no code of the engine.
 pub fn fault(message: &str) -> napi::Error {
-    to_js(Error::Internal(message.into()))
+    napi::Error::from_reason(message)
 }

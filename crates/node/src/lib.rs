@@ -257,8 +257,9 @@ impl NativeEngine {
 
     /// The stored point with this id, or null.
     #[napi(catch_unwind)]
-    pub fn get(&self, id: &[u8]) -> Result<Option<NativePoint>> {
-        let point = self.engine.get(&point_id(id)?).map_err(to_js)?;
+    pub fn get(&self, env: &Env, id: &[u8]) -> Result<Option<NativePoint>> {
+        let point = self.engine.get(&point_id(id)?);
+        let point = point.map_err(|error| to_js(*env, &error))?;
         point
             .map(|point| {
                 let content = String::from_utf8(point.content);
@@ -276,15 +277,14 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn search(
         &self,
+        env: &Env,
         vector: &[f32],
         metric: u8,
         limit: u32,
         ef: u32,
     ) -> Result<Option<Uint8Array>> {
-        let hits = self
-            .engine
-            .search(vector, &query(metric, limit, ef)?)
-            .map_err(to_js)?;
+        let hits = self.engine.search(vector, &query(metric, limit, ef)?);
+        let hits = hits.map_err(|error| to_js(*env, &error))?;
         Ok(hits.map(|hits| Uint8Array::new(ids_of(&hits))))
     }
 
@@ -468,8 +468,10 @@ where
     let (deferred, promise): (JsDeferred<J, Settle<J>>, _) = env.create_deferred()?;
     start(Box::new(move |outcome| {
         // Converted on the thread of the engine, to spare the loop of Node.js.
-        let converted = outcome.map(convert).map_err(to_js);
-        deferred.resolve(Box::new(move |_| converted));
+        let converted = outcome.map(convert);
+        deferred.resolve(Box::new(move |env| {
+            converted.map_err(|error| to_js(env, &error))
+        }));
     }));
     Ok(promise)
 }
