@@ -1,3 +1,4 @@
+/* oxlint-disable no-restricted-properties -- Node.js has no public way to look at a socket */
 import type { Socket } from 'node:net';
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { hasLeft, unreadBytes } from '../engine/native.js';

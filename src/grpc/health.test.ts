@@ -15,7 +15,6 @@ describe.skipIf(queryObjects === undefined)('a watch that ended', () => {
     await watchAndLeave(health);
     const before = signals();
     for (let watch = 0; watch < WATCHES; watch += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await watchAndLeave(health);
     }
     expect(signals() - before).toBeLessThan(WATCHES / 10);

@@ -1,3 +1,4 @@
+/* oxlint-disable no-restricted-properties -- where it is missing, only time is lost */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 

@@ -87,6 +87,7 @@ async function close(
   });
   const endGrace = clock.after(graceMs, () => server.closeAllConnections());
   // That of node:http would cut idle connections at once.
+  // oxlint-disable-next-line no-restricted-properties -- server.close would cut connections
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   endSweeping();
   endGrace();

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- without the flag V8 only collects more often
 import { setFlagsFromString } from 'node:v8';
 
 /** How much the heap may grow before it is collected as a whole, in percent of what lives in it. */

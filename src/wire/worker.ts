@@ -1,5 +1,7 @@
 // The thread that reads large requests, see decoder.ts: it answers each task.
+// oxlint-disable-next-line no-restricted-imports -- there is no other way to collect
 import { setFlagsFromString } from 'node:v8';
+// oxlint-disable-next-line no-restricted-imports -- there is no other way to collect
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import { VectordError } from '../core/errors.js';

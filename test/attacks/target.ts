@@ -101,7 +101,6 @@ export class Target {
   /** Waits until `condition` holds, for as long as a busy machine may take; answers whether. */
   async until(condition: () => boolean | Promise<boolean>, patienceMs = 40_000): Promise<boolean> {
     const giveUpAtMs = performance.now() + patienceMs;
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     while (!(await condition())) {
       if (performance.now() > giveUpAtMs) return false;
       await sleep(20);

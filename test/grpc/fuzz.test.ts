@@ -291,7 +291,6 @@ describe('messages that nobody would write are answered as the contract says', (
         fc.asyncProperty(oddMessages('DeletePoint'), async (messages) => {
           for (const bytes of messages) {
             const { code, id } = expectAnswer('DeletePoint', bytes, (known) => live.has(known));
-            // oxlint-disable-next-line no-await-in-loop -- the same id may come twice
             const reply = await call('DeletePoint', bytes);
             expect(status[reply.code]).toBe(status[code]);
             if (id !== undefined) live.delete(id);

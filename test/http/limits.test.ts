@@ -178,14 +178,12 @@ describe('MAX_INFLIGHT_BYTES', () => {
     const batches = async (): Promise<number[]> => {
       const statuses = [];
       while (!over.signal.aborted) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         statuses.push((await user.post('/points/search/batch', { queries })).status);
       }
       return statuses;
     };
     const searching = Promise.all([batches(), batches()]);
     for (let count = 0; count < 30; count += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- it takes as long as some batches
       expect((await user.post('/points', point())).status).toBe(201);
     }
     over.abort();

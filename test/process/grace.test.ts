@@ -38,7 +38,6 @@ test('whatever is open at the time, the end comes with 0, and what was answered 
   let answered = 0;
   const inserters = Array.from({ length: 8 }, async () => {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const answer = await vectord.insert('the-key').catch(() => 0);
       if (answer !== 201) return;
       answered += 1;

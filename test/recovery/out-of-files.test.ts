@@ -25,9 +25,7 @@ test('strangers who take all file descriptors have large writes refused, and not
   const strangers: Socket[] = [];
   let status = 201;
   while (status === 201 && strangers.length < 4 * MOST_FILES) {
-    // oxlint-disable-next-line no-await-in-loop -- each may be the one that takes the last
     strangers.push(await stranger(vectord));
-    // oxlint-disable-next-line no-await-in-loop
     if (strangers.length > MOST_FILES / 2) status = await insert(CONTENT_BYTES);
   }
   expect(status).toBe(503);

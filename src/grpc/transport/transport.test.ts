@@ -535,7 +535,6 @@ async function until(isSo: () => boolean): Promise<void> {
   const begun = performance.now();
   while (!isSo()) {
     if (performance.now() - begun > 10_000) throw new Error('it did not happen within 10 s');
-    // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
     await sleep(5);
   }
 }
