@@ -1,5 +1,9 @@
-//! A metric applied: ranks of stored points against a query or against each other. A rank orders
-//! like the distance of its metric and is what the indexes compare; smaller is closer.
+//! Computes ranks: numbers in single precision that order points like their distance from a query
+//! under a metric, smaller for closer. Walks of the graph and scans compare ranks; the final order
+//! of a search comes from [`kernels::distance`], in double precision.
+//!
+//! All vectors have the dimension of the store, and their norms are
+//! [ordinary](kernels::is_ordinary): single precision can rank them.
 
 use crate::{
     Metric,
@@ -9,20 +13,28 @@ use crate::{
     },
 };
 
-/// Below this, `1 - cos` in single precision has lost so many digits that it is computed anew.
+/// A `1 - cos` below this has lost three or more of its seven digits to the subtraction. Then
+/// [`Measure::small_angle`] computes it in a way that keeps them.
 const NEARLY_PARALLEL: f32 = 1e-3;
 
-/// A query prepared for one metric.
+/// The number of running sums over which the additions for one rank are spread. It is the fewest
+/// that a SIMD kernel keeps (four registers of four lanes under NEON; AVX2 keeps 32 and AVX-512
+/// 64), and the number that [`Measure::small_angle`] keeps.
+const SUMS: usize = 16;
+
+/// A query prepared to be ranked against under one metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure<'q> {
     metric: Metric,
-    sum: kernels::Sum,
+    /// The kernels that compute a rank, or under Cosine the inner product that it is made of.
+    kernels: kernels::Sum,
     query: &'q [f32],
+    /// `1 / |query|` under Cosine, 0 for a zero vector. Other metrics do not read it.
     inverse_norm: f32,
 }
 
 impl<'q> Measure<'q> {
-    /// Prepares `query`, which must have the length of the stored vectors.
+    /// Prepares a query from outside the store. It must have the length of the stored vectors.
     #[must_use]
     pub fn new(metric: Metric, query: &'q [f32]) -> Self {
         let inverse_norm = if metric == Metric::Cosine {
@@ -32,18 +44,19 @@ impl<'q> Measure<'q> {
         };
         Measure {
             metric,
-            sum: sum(metric),
+            kernels: kernels_of(metric),
             query,
             inverse_norm,
         }
     }
 
-    /// Prepares the stored point in `slot` as the query: a graph links a point so.
+    /// Prepares the vector of a stored point as the query. A graph ranks the candidates for the
+    /// links of the point with it.
     #[must_use]
     pub fn of_slot(metric: Metric, points: &'q impl Points, slot: u32) -> Self {
         Measure {
             metric,
-            sum: sum(metric),
+            kernels: kernels_of(metric),
             query: points.vector(slot),
             inverse_norm: points.inverse_norm(slot),
         }
@@ -61,41 +74,48 @@ impl<'q> Measure<'q> {
         self.query
     }
 
-    /// The rank of the point in `slot`: squared L2, L1, differing positions, or `1 - cos`.
+    /// The rank of the point in `slot`: its squared L2 distance, its L1 distance, the number of
+    /// positions that differ (exact below 2²⁴ positions), or `1 - cos`, which is 1 if either vector
+    /// is zero.
     #[inline]
     #[must_use]
     pub fn rank(&self, points: &impl Points, slot: u32) -> f32 {
         self.rank_of(points.vector(slot), points.inverse_norm(slot))
     }
 
-    /// The rank of a vector with the inverse norm `inverse_norm`.
+    /// The rank of a vector, which must have the length of the query. `inverse_norm` is `1 /
+    /// |vector|`, as [`Points::inverse_norm`] gives it; only Cosine reads it.
     #[inline]
     #[must_use]
     pub fn rank_of(&self, vector: &[f32], inverse_norm: f32) -> f32 {
-        self.finish((self.sum.alone)(self.query, vector), vector, inverse_norm)
+        let value = (self.kernels.alone)(self.query, vector);
+        self.rank_from(value, vector, inverse_norm)
     }
 
-    /// The rank of a vector as [`Measure::rank_of`] gives it, while the next one is fetched.
+    /// The rank of `vector`, bit for bit as [`Measure::rank_of`] gives it. Meanwhile it prefetches
+    /// `next`, the vector that the caller will rank after this one.
     #[inline]
     #[must_use]
     pub fn rank_fetching(&self, vector: &[f32], inverse_norm: f32, next: &[f32]) -> f32 {
-        let value = (self.sum.fetching)(self.query, vector, next);
-        self.finish(value, vector, inverse_norm)
+        let value = (self.kernels.fetching)(self.query, vector, next);
+        self.rank_from(value, vector, inverse_norm)
     }
 
-    /// The ranks of four vectors, each as [`Measure::rank_of`] gives it.
+    /// The ranks of four vectors, each bit for bit as [`Measure::rank_of`] gives it.
     #[inline]
     #[must_use]
     pub fn ranks_of_four(&self, vectors: &[&[f32]; 4], inverse_norms: &[f32; 4]) -> [f32; 4] {
-        let mut ranks = (self.sum.of_four)(self.query, vectors);
+        let mut ranks = (self.kernels.of_four)(self.query, vectors);
         for ((rank, vector), &inverse_norm) in ranks.iter_mut().zip(vectors).zip(inverse_norms) {
-            *rank = self.finish(*rank, vector, inverse_norm);
+            *rank = self.rank_from(*rank, vector, inverse_norm);
         }
         ranks
     }
 
+    /// Converts the result of a kernel to a rank. Under Cosine the result is the inner product;
+    /// under every other metric it is the rank already.
     #[inline]
-    fn finish(&self, value: f32, vector: &[f32], inverse_norm: f32) -> f32 {
+    fn rank_from(&self, value: f32, vector: &[f32], inverse_norm: f32) -> f32 {
         match self.metric {
             Metric::Cosine => {
                 let rank = 1.0 - value * self.inverse_norm * inverse_norm;
@@ -108,53 +128,67 @@ impl<'q> Measure<'q> {
         }
     }
 
-    /// `1 - cos` of a vector in nearly the same direction, as half the square of the distance
-    /// between the two at length 1: that keeps its relative precision where a difference from 1
-    /// has none left.
+    /// Computes `1 - cos` of two vectors, neither of them zero, in nearly the same direction. For
+    /// vectors scaled to length 1 it is half the square of their L2 distance. That keeps the digits
+    /// that subtracting a cosine near 1 from 1 would lose.
     #[cold]
     fn small_angle(&self, vector: &[f32], inverse_norm: f32) -> f32 {
-        const LANES: usize = 16;
         let scaled = |a: f32, b: f32| {
             let difference = a * self.inverse_norm - b * inverse_norm;
             difference * difference
         };
-        let (steps, tail) = self.query.as_chunks::<LANES>();
-        let (other_steps, other_tail) = vector.as_chunks::<LANES>();
-        let mut lanes = [0.0; LANES];
+        let (steps, tail) = self.query.as_chunks::<SUMS>();
+        let (other_steps, other_tail) = vector.as_chunks::<SUMS>();
+        let mut sums = [0.0; SUMS];
         for (a, b) in steps.iter().zip(other_steps) {
-            for lane in 0..LANES {
-                lanes[lane] += scaled(a[lane], b[lane]);
+            for lane in 0..SUMS {
+                sums[lane] += scaled(a[lane], b[lane]);
             }
         }
         let rest = tail.iter().zip(other_tail).map(|(&a, &b)| scaled(a, b));
-        f32::midpoint(lanes.iter().sum(), rest.sum())
+        // The midpoint of two sums is half of their total.
+        f32::midpoint(sums.iter().sum(), rest.sum())
     }
 
-    /// The greatest single-precision rank that a point can have whose true rank is not above that
-    /// of a point ranked `rank`. Each kernel keeps at least 16 sums, so a value takes part in
-    /// `dimension / 16` roundings and a few more; both ranks may be off, in opposite ways.
+    /// Bounds the error of single precision. Suppose that `rank` is the computed rank of a point.
+    /// Any point that is truly as close or closer has a computed rank of at most the result. A scan
+    /// gathers all candidates up to it before it compares them in double precision.
+    ///
+    /// A rank is rounded once in each addition that a position takes part in, `dimension / 16` of
+    /// them in one of at least 16 running sums (`SUMS`), and 8 times at most besides: in the terms,
+    /// in a last incomplete step, and where the sums are added up. [`f32::EPSILON`] is twice what
+    /// one rounding changes. The slack is doubled, since `rank` may be too small and the rank of
+    /// the other point too large.
+    ///
+    /// The scalar kernels, for processors without AVX2 or NEON, keep one running sum. For them the
+    /// bound holds where roundings partly cancel out, as they do in practice, not in the worst
+    /// case.
     #[must_use]
     pub fn upper_bound(&self, rank: f32) -> f32 {
-        let roundings = (self.query.len() / 16 + 8) as f32;
+        let roundings = (self.query.len() / SUMS + 8) as f32;
         let slack = 2.0 * roundings * f32::EPSILON;
         match self.metric {
             Metric::Hamming => rank,
-            // Below the smallest normal number, roundings are no longer relative.
+            // Below the smallest normal number a rounding is not relative: it changes less than
+            // that number.
             Metric::Euclidean | Metric::Manhattan => {
                 rank * (1.0 + slack) + roundings * f32::MIN_POSITIVE
             }
+            // The roundings are relative to the cosine, which is 1 at most, not to the rank.
             Metric::Cosine => rank + slack,
         }
     }
 
-    /// Whether ranks are free of rounding: counts are.
+    /// Whether computed ranks are the true ones, without rounding. Only those of Hamming are: they
+    /// are counts.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.metric == Metric::Hamming
     }
 }
 
-fn sum(metric: Metric) -> kernels::Sum {
+/// The kernels of the widest SIMD level for a metric.
+fn kernels_of(metric: Metric) -> kernels::Sum {
     let kernels = Kernels::widest();
     match metric {
         Metric::Euclidean => kernels.squared_euclidean,

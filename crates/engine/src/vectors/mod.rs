@@ -1,5 +1,5 @@
-//! Vectors and the distances between them: where they are read from, what a metric makes of two of
-//! them, and the kernels that compute it.
+//! Vectors and the distances between them: how stored vectors are read ([`points`]), ranked against
+//! a query ([`measure`]), and quantized ([`quantize`]), and the SIMD kernels for it ([`kernels`]).
 
 pub mod kernels;
 pub mod measure;

@@ -1,8 +1,8 @@
-//! A point that was ranked.
+//! A point with its rank, as walks and graphs compare them.
 
 use std::cmp::Ordering;
 
-/// A point with its rank under the metric of a search.
+/// A point with its rank against the target of a walk. The order is by rank, ties by slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
     /// The rank: smaller is closer.
@@ -12,7 +12,7 @@ pub struct Neighbor {
 }
 
 impl Neighbor {
-    /// A point whose rank is not computed yet.
+    /// A point whose rank is still to be computed. It counts as 0 meanwhile.
     #[inline]
     pub(crate) fn unranked(slot: u32) -> Self {
         Neighbor { rank: 0.0, slot }

@@ -1,14 +1,15 @@
-//! Quantized vectors, 8 bits a value, by which walks of a graph rank.
+//! Codes: vectors quantized to 8 bits a value, by which walks of a graph rank.
 //!
 //! A code has a quarter of the size of its vector, and a processor multiplies four times as many
-//! bytes as floats at once. Both bound the speed of walks. Each vector has its own scale and offset
-//! (scalar quantization, as in Aguerrebere et al., 2023, arXiv:2304.04759, who also subtract a
-//! learned mean). Nothing is learned, so drift of the data makes no code worse, and the code of a
-//! vector does not depend on the time of its insert.
+//! bytes as floats at once. Memory and arithmetic are what bounds the speed of walks. Each vector
+//! has its own scale and offset (scalar quantization, as in Aguerrebere et al., 2023,
+//! arXiv:2304.04759, who also subtract a learned mean). Nothing is learned, so drift of the data
+//! makes no code worse, and the code of a vector does not depend on the time of its insert.
 //!
-//! A decoded vector is `b / √n + w`: its mean at every position, and the differences from it. Ranks
-//! are those of decoded vectors: `|w₁ - w₂|² + (b₁ - b₂)²` stays precise under a large mean, and
-//! errors of coding depend on the distance of two vectors rather than on their lengths.
+//! A rank by code is computed between decoded vectors. A decoded vector has its mean `b / √n` at
+//! every one of its `n` positions, and the differences `w` from the mean. So the squared distance
+//! is `|w₁ - w₂|² + (b₁ - b₂)²`, which stays precise where the mean is large, and the error of
+//! quantization depends on the distance of two vectors rather than on their lengths.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -22,41 +23,43 @@ use crate::{
     },
 };
 
-/// Bytes in a word of a row.
+/// The bytes in a word of a row. A row holds the values of a code, one byte each, then its
+/// [`Shape`].
 const WORD: usize = size_of::<u64>();
 
-/// Words after the values: four numbers in single precision, see [`Shape`].
+/// The words of the [`Shape`] at the end of a row: four numbers in single precision.
 const SHAPE_WORDS: usize = 2;
 
-/// In fewer dimensions a vector fits a cache line or two itself.
+/// The least dimension for which codes are kept. A vector of fewer fits a cache line or two itself.
 const LEAST_DIMENSION: usize = 32;
 
-/// The greatest value of a code.
+/// The greatest value of a code. The least is 0.
 const TOP: f32 = 255.0;
 
-/// The middle that [`CodeProducts`] subtracts from one operand.
+/// What [`CodeProducts`] subtracts from each value of one operand.
 const MIDDLE: f32 = 128.0;
 
 /// The number of standard deviations that the error of a rank by code hardly ever exceeds.
 const DEVIATIONS: f32 = 3.0;
 
-/// The number of codes that are multiplied together: about as many as a point has links.
+/// The number of codes that [`ByCode::rank_all`] ranks together: about as many as a point has
+/// links.
 const TOGETHER: usize = 32;
 
 /// The codes of the points of one store, by slot.
 #[derive(Debug)]
 pub struct Codes {
     dimension: usize,
-    /// 128 times the root of the dimension.
+    /// [`MIDDLE`] times the square root of the dimension.
     middle: f32,
     rows: Table<AtomicU64>,
 }
 
-/// The code of a query.
+/// The code of a query: a row as [`Codes`] holds them. Its memory is used again for the next query.
 #[derive(Debug, Default)]
 pub struct Code(Vec<AtomicU64>);
 
-/// A code prepared to be compared with others under one metric.
+/// Ranks stored points by their codes, against the code of a query or of a stored point.
 #[derive(Clone, Copy, Debug)]
 pub struct ByCode<'a> {
     codes: &'a Codes,
@@ -64,26 +67,27 @@ pub struct ByCode<'a> {
     metric: Metric,
     values: &'a [AtomicU64],
     shape: Shape,
-    /// The `sum` of the shape, for values smaller by 128.
+    /// What `sum` of the shape would be if each value were smaller by [`MIDDLE`].
     middle_sum: f32,
     inverse_norm: f32,
 }
 
-/// The shape of a code, beside its values from 0 to 255: the decoded vector is `scale * value +
-/// lowest` at each of the `n` positions, or `b / √n + w`.
+/// What a row says of a code besides its values from 0 to 255. Each of the `n` values is decoded as
+/// `lowest + scale * value`. Together they are `b / √n`, their mean, plus the differences `w`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
+    /// The width of a quantization step; 0 for a vector of one value.
     scale: f32,
     /// `scale * Σ value / √n`.
     sum: f32,
     /// `|w|²`.
     spread: f32,
-    /// `b`: the mean times `√n`.
+    /// `b`: the mean of the decoded vector times `√n`.
     mean: f32,
 }
 
 impl Codes {
-    /// Codes of vectors of this dimension, none yet.
+    /// Has no codes yet. They will be of vectors of this dimension.
     #[must_use]
     pub fn new(dimension: usize) -> Self {
         Codes {
@@ -93,13 +97,14 @@ impl Codes {
         }
     }
 
-    /// Whether codes of vectors of this dimension are smaller and faster enough to be kept.
+    /// Whether codes of vectors of this dimension are so much smaller and faster than the vectors
+    /// that they should be kept.
     #[must_use]
     pub fn pay(dimension: usize) -> bool {
         dimension >= LEAST_DIMENSION
     }
 
-    /// Whether ranks under `metric` can be told from codes.
+    /// Whether ranks under `metric` can be computed from codes.
     #[must_use]
     pub fn suit(metric: Metric) -> bool {
         matches!(metric, Metric::Euclidean | Metric::Cosine)
@@ -118,20 +123,20 @@ impl Codes {
         Ok(())
     }
 
-    /// Makes `code` that of a query.
+    /// Makes `code` the code of a query.
     pub fn encode(&self, vector: &[f32], code: &mut Code) {
         code.0
             .resize_with(words(self.dimension), AtomicU64::default);
         encode(vector, &code.0);
     }
 
-    /// Prepares the code of a query for comparison.
+    /// Prepares to rank points against a query, given its code.
     #[must_use]
     pub fn by_code<'a>(&'a self, metric: Metric, code: &'a Code) -> ByCode<'a> {
         self.prepare(metric, &code.0)
     }
 
-    /// Prepares the code in `slot` for comparison with others.
+    /// Prepares to rank points against the point in `slot`.
     #[inline]
     #[must_use]
     pub fn by_slot(&self, metric: Metric, slot: u32) -> ByCode<'_> {
@@ -166,8 +171,8 @@ impl ByCode<'_> {
         self.codes.prefetch(slot);
     }
 
-    /// The rank of the code in `slot`: squared L2 or `1 - cos` between the decoded vectors, with
-    /// the errors of single precision, which may make it a little smaller than 0.
+    /// The rank of the point in `slot`: the squared L2 distance or `1 - cos` of the decoded
+    /// vectors. Rounding may make it a little less than 0.
     #[inline]
     #[must_use]
     pub fn rank(&self, slot: u32) -> f32 {
@@ -181,15 +186,17 @@ impl ByCode<'_> {
         }
     }
 
-    /// The bound by which a rank by code hardly ever exceeds the rank by vector, `rank`, for codes
-    /// with steps like those in `slot`. Rounding moves each value by up to half a step, evenly: the
-    /// error of the rank is its mean and a few standard deviations.
+    /// A bound for the error of a rank by code, for a point whose rank by vector is `rank`: the
+    /// rank by code hardly ever exceeds that by more. The code of the point is taken to have the
+    /// quantization steps of the code in `slot`. Quantization moves each value by up to half a
+    /// step, every amount as likely as another. From this follow the mean and the standard
+    /// deviation of the error; the bound is the mean and three standard deviations.
     #[must_use]
     pub fn margin(&self, slot: u32, rank: f32) -> f32 {
         let shape = Shape::of(self.codes.rows.row(slot));
         let mut steps = [self.shape.scale, shape.scale];
         if self.metric == Metric::Cosine {
-            // Ranks are half the squares of distances between vectors of length 1.
+            // Ranks are half the squared distances between vectors of length 1.
             steps[0] *= self.inverse_norm * f32::sqrt(0.5);
             steps[1] *= shape.inverse_norm() * f32::sqrt(0.5);
         }
@@ -198,7 +205,7 @@ impl ByCode<'_> {
         self.codes.dimension as f32 * variance + DEVIATIONS * deviation
     }
 
-    /// Sets the rank of each neighbour.
+    /// Sets the rank of each neighbour, bit for bit as [`ByCode::rank`] gives it.
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for some in neighbors.chunks_mut(TOGETHER) {
@@ -213,7 +220,8 @@ impl ByCode<'_> {
             for (shape, row) in shapes.iter_mut().zip(rows) {
                 *shape = Shape::of(row);
             }
-            // All at once, so that the compiler computes several in one instruction.
+            // The loops go over whole arrays, so that the compiler computes several ranks in one
+            // instruction.
             let mut ranks = [0.0; TOGETHER];
             if self.metric == Metric::Cosine {
                 for index in 0..TOGETHER {
@@ -242,7 +250,7 @@ impl ByCode<'_> {
         shape.spread + self.shape.spread - 2.0 * self.inner(shape, product) + means * means
     }
 
-    /// `w₁ · w₂`.
+    /// `w₁ · w₂`, from the product that [`CodeProducts`] gives.
     #[inline]
     fn inner(&self, shape: Shape, product: i32) -> f32 {
         shape.scale * self.shape.scale * product as f32 - shape.sum * self.middle_sum
@@ -250,7 +258,7 @@ impl ByCode<'_> {
 }
 
 impl Shape {
-    /// The shape in a row, which ends with it.
+    /// Reads the shape at the end of a row.
     #[inline]
     fn of(row: &[AtomicU64]) -> Shape {
         let [low, high] = row.last_chunk().expect("a row ends with its shape");
@@ -267,7 +275,8 @@ impl Shape {
         }
     }
 
-    /// `1 / |v|`, and something finite for a zero vector, whose inner products are 0 anyway.
+    /// `1 / |v|` of the decoded vector. It is finite for a zero vector too, whose inner products
+    /// are all 0.
     #[inline]
     fn inverse_norm(self) -> f32 {
         let square = self.spread + self.mean * self.mean;
@@ -275,11 +284,12 @@ impl Shape {
     }
 }
 
-/// Words of a row: the values, filled up with zeros, then the shape.
+/// The words of a row: the values, filled up with zeros, then the shape.
 fn words(dimension: usize) -> usize {
     dimension.div_ceil(WORD).next_multiple_of(2) + SHAPE_WORDS
 }
 
+/// Writes the code of a vector into a row.
 #[allow(
     clippy::cast_sign_loss,
     reason = "steps from the lowest value are not negative"

@@ -1,4 +1,5 @@
-//! The inner product of 8-bit codes: the kernel that walks of a graph spend most of their time in.
+//! The inner product of codes (vectors quantized to 8 bits a value): the kernel in which walks of a
+//! graph spend most of their time.
 //!
 //! All sums are of integers, so all variants give equal results.
 
@@ -10,10 +11,10 @@ use std::sync::{
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::Level;
 
-/// `Σ a · (b - 128)` over the bytes of a code `b` `[words]` and of each code `a` `[words]`, eight
-/// bytes to a word. Writes one result for each code, at most as many as the output holds. One operand is
-/// unsigned and one signed, since that is what processors multiply. Exact up to 65,536 bytes. A
-/// code may be longer than `b`: the rest of it is ignored.
+/// Computes `Σ a · (b - 128)` over the bytes of the code `b` and of each code `a` of `codes`, eight
+/// bytes to a word. It writes one product for each of `codes`, at most as many as `products` holds.
+/// One operand is unsigned and one signed, since that is what processors multiply. The products are
+/// exact up to 65,536 bytes. A code may be longer than `b`: the rest of it is ignored.
 ///
 /// A code is written before any other thread learns of its slot, and is not written again while any
 /// thread may read it. The words are atomic so that writing them needs no unsafe code; the kernels
@@ -48,7 +49,7 @@ fn variants() -> impl Iterator<Item = CodeProducts> {
     simd.into_iter().flatten().chain([scalar as CodeProducts])
 }
 
-/// The reference.
+/// The reference that every other variant is tested against.
 fn scalar(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
     for (a, product) in codes.iter().zip(products) {
         *product = scalar_product(a, b);

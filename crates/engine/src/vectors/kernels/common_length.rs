@@ -1,7 +1,8 @@
 //! The length over which the SIMD kernels read.
 
-/// The length of the shortest slice. Callers pass slices of equal length; in a release build this
-/// keeps a mistake from becoming a read past the end.
+/// The length of the shortest slice. Callers pass slices of equal length, which a debug build
+/// checks. In a release build the shortest length keeps a mistake from becoming a read past the
+/// end.
 #[inline]
 pub(super) fn common_length(a: &[f32], b: &[&[f32]]) -> usize {
     let length = b.iter().fold(a.len(), |length, b| length.min(b.len()));

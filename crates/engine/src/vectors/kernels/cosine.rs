@@ -7,10 +7,11 @@ use std::arch::x86_64::{_mm256_fmadd_ps, _mm512_fmadd_ps};
 
 use super::exact;
 
-/// `1 / |v|` in single precision, summed in double; 0 for a zero vector, and never infinite.
+/// `1 / |v|`, computed in double precision and rounded to single. It is 0 for a zero vector, and
+/// never infinite.
 ///
-/// For a zero vector the product `dot · 1/|a| · 1/|b|` is then 0: its distance from every vector is
-/// 1, as the metric demands.
+/// With 0 for a zero vector, the cosine `dot · 1/|a| · 1/|b|` is 0 and its distance from every
+/// vector is 1, as the metric demands.
 #[must_use]
 pub fn inverse_norm(vector: &[f32]) -> f32 {
     let norm = exact::norm(vector);

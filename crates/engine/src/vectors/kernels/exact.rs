@@ -1,5 +1,5 @@
-//! Double-precision distances, for the final order of results, and for all vectors that single
-//! precision cannot rank ([`super::is_ordinary`]).
+//! Computes distances in double precision, for the final order of results, and for all vectors that
+//! single precision cannot rank ([`super::is_ordinary`] says which).
 //!
 //! The squares of all finite f32, subnormals included, lie well within f64 (from 2e-90 to 1e77),
 //! so nothing here overflows or underflows. The order of the additions is fixed and the same at
@@ -18,7 +18,8 @@ pub type ExactKernel = fn(Metric, &[f32], &[f32]) -> f64;
 /// The number of independent running sums, enough for the compiler to vectorize the loop.
 const LANES: usize = 8;
 
-/// Above this cosine, `1 - cos` has lost a digit to cancellation, and the closer to 1, the more.
+/// Above this cosine, `1 - cos` has lost a digit to cancellation, and more of them the closer the
+/// cosine is to 1. Then the distance is computed from the sine.
 const NEARLY_PARALLEL: f64 = 0.9;
 
 /// The computation of every level. A level with more lanes takes fewer steps.
@@ -51,19 +52,22 @@ pub(super) fn norm(vector: &[f32]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
+/// `1 - cos`; 1 if either vector is zero.
 #[inline(always)]
 fn one_minus_cosine(a: &[f32], b: &[f32]) -> f64 {
     let [ab, aa, bb] = sums(a, b, |x, y| [x * y, x * x, y * y]);
     if aa == 0.0 || bb == 0.0 {
         return 1.0;
     }
-    // For vectors of whole numbers only the last steps round, so that parallel vectors tie.
+    // For vectors of whole numbers only the last steps round, so that parallel vectors have equal
+    // distances.
     let cosine = (ab * ab / (aa * bb)).sqrt().copysign(ab);
     if cosine < NEARLY_PARALLEL {
         return 1.0 - cosine;
     }
-    // The rejection of a from b, times |b|², has the length |a| |b|² sin. The sine keeps the order
-    // of the smallest angles, and is 0 for parallel vectors.
+    // The rejection of a from b (the part of a that is orthogonal to b), times |b|², has the length
+    // |a| |b|² sin. And 1 - cos = sin² / (1 + cos). The sine keeps the order of the smallest
+    // angles, and is 0 for parallel vectors.
     let squares = sum(a, b, |x, y| (x * bb - y * ab) * (x * bb - y * ab));
     squares / (aa * bb * bb) / (1.0 + cosine)
 }

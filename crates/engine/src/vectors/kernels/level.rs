@@ -18,30 +18,31 @@ pub type Kernel = fn(&[f32], &[f32]) -> f32;
 pub type FetchingKernel = fn(&[f32], &[f32], &[f32]) -> f32;
 
 /// A kernel over one vector and four others. Each of the four results equals that of [`Kernel`] bit
-/// for bit. The one vector is loaded once for all four, and the loads of the four overlap. They are
-/// passed by reference: wide loads from a copy that was just stored would stall (no store
-/// forwarding), which takes as long as ranking short vectors.
+/// for bit. The one vector is loaded once for all four, and the loads of the four overlap. The
+/// array of four slices is passed by reference: wide loads from a copy that was just stored would
+/// stall (no store forwarding), which takes as long as ranking short vectors.
 pub type KernelOfFour = fn(&[f32], &[&[f32]; 4]) -> [f32; 4];
 
-/// The kernels of one sum over two vectors.
+/// The kernels that compute one function of two vectors, which is a sum over their positions. All
+/// three give equal results.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
-    /// For any two vectors.
+    /// Computes the sum for two vectors.
     pub alone: Kernel,
-    /// The same, while the vector that is read next is prefetched.
+    /// Computes the sum for two vectors and prefetches a third, which the caller will read next.
     pub fetching: FetchingKernel,
-    /// For one vector and four others.
+    /// Computes the sums for one vector and each of four others.
     pub of_four: KernelOfFour,
 }
 
-/// The kernels of one level. All but `exact` compute in single precision.
+/// The kernels of one SIMD level. All but `exact` compute in single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// Squared L2 distance: `Σ (a - b)²`.
     pub squared_euclidean: Sum,
     /// L1 distance: `Σ |a - b|`.
     pub manhattan: Sum,
-    /// Number of positions that differ, exact up to 2²⁴ dimensions.
+    /// The number of positions that differ, exact up to 2²⁴ dimensions.
     pub hamming: Sum,
     /// Inner product: `Σ a · b`.
     pub dot: Sum,
@@ -63,10 +64,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level, in the order of preference.
+    /// Every level, the one with the most lanes first.
     pub const WIDEST_FIRST: [Level; 4] = [Level::Avx512, Level::Avx2, Level::Neon, Level::Scalar];
 
-    /// The widest level of this processor, found out once.
+    /// The widest level that this processor can run. The processor is asked once.
     #[must_use]
     pub fn widest() -> Level {
         static WIDEST: LazyLock<Level> = LazyLock::new(|| {
@@ -99,7 +100,7 @@ impl Level {
 }
 
 impl Kernels {
-    /// The kernels of the widest level of this processor.
+    /// The kernels of the widest level that this processor can run.
     #[must_use]
     pub fn widest() -> &'static Kernels {
         static WIDEST: LazyLock<&Kernels> =
@@ -130,7 +131,7 @@ impl Kernels {
     }
 }
 
-/// Builds the kernels of a sum from a scalar function.
+/// Builds a [`Sum`] from a scalar function.
 macro_rules! scalar {
     ($function:path) => {
         Sum {
@@ -144,7 +145,8 @@ macro_rules! scalar {
     };
 }
 
-/// Builds the kernels of a sum from a SIMD function.
+/// Builds a [`Sum`] from a SIMD function, which takes one vector, an array of others and an array
+/// of vectors to prefetch. With `in_pairs`, four vectors are computed two at a time.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! simd {
     ($function:path) => {
@@ -205,8 +207,8 @@ static NEON: Kernels = Kernels {
     exact: |metric, a, b| exact::scalar(metric, a, b),
 };
 
-/// Four vectors as two pairs: sixteen registers hold the sums of two vectors, but would spill those
-/// of four.
+/// Computes the results for four vectors as two pairs: the sixteen registers of AVX2 hold the
+/// running sums of two vectors, but would spill those of four.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn in_pairs(b: &[&[f32]; 4], pair: impl Fn([&[f32]; 2]) -> [f32; 2]) -> [f32; 4] {

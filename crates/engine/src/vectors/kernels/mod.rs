@@ -1,8 +1,9 @@
 //! Distance kernels: one file per metric, the scalar reference beside its SIMD variants.
 //!
-//! Single precision ranks candidates: [`Kernels::widest`] gives the fastest variants that this
-//! processor can run. [`exact`] orders the best candidates in double precision. It also ranks the
-//! vectors that are too small or too large for single precision ([`is_ordinary`]).
+//! Candidates are ranked in single precision: [`Kernels::widest`] gives the fastest variants that
+//! this processor can run. The best candidates are put in their final order in double precision
+//! (see [`exact`]), which also ranks the vectors that are too small or too large for single
+//! precision (see [`is_ordinary`]).
 
 #![allow(
     unsafe_code,

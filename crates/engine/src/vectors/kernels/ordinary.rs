@@ -1,4 +1,4 @@
-//! Which vectors single precision ranks correctly.
+//! Decides which vectors can be ranked in single precision.
 
 use std::ops::RangeInclusive;
 
@@ -17,9 +17,9 @@ use super::exact;
 /// a vector of that norm moves it by.
 const NORMS: RangeInclusive<f64> = 1e-12..=1e15;
 
-/// Whether the kernels rank this vector correctly against every other such vector.
+/// Whether the kernels rank this vector correctly against every other vector for which this holds.
 ///
-/// True for a zero vector and for those whose norm lies between 1e-12 and 1e15; all others must be
+/// It holds for a zero vector, and for a norm between 1e-12 and 1e15. All other vectors must be
 /// ranked by [`super::distance`].
 #[must_use]
 pub fn is_ordinary(vector: &[f32]) -> bool {

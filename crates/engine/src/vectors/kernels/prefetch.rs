@@ -1,10 +1,10 @@
-//! Prefetches of vectors.
+//! Prefetches vectors and other rows of tables into the cache.
 
 /// Bytes in a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Prefetches values into the cache, on processors where that is worth the instructions.
+/// Prefetches values into the cache on `x86_64`. Does nothing on other processors.
 #[inline]
 pub fn prefetch<T>(values: &[T]) {
     prefetch_bytes(values.as_ptr().cast(), size_of_val(values));
