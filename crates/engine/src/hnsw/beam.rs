@@ -1,4 +1,5 @@
-//! The beam of a walk: the closest points found so far and those still to be expanded.
+//! The beam of a walk: the closest points found so far, and which of them are still to be expanded
+//! (their links are still to be followed).
 
 use std::{
     cmp::Reverse,
@@ -43,26 +44,31 @@ fn order(rank: f32) -> u64 {
     u64::from(bits ^ mask)
 }
 
-/// The stride of the search for the place of a candidate.
+/// An insertion looks for the position of a candidate in steps of this many, before it goes on one
+/// by one.
 const STRIDE: usize = 8;
 
-/// The beam: the `ef` closest accepted points in a sorted array, which is faster than a heap at
-/// these sizes: an insertion is one search and one short move, and a cursor finds the next
-/// candidate. Rejected points, which a search passes but may not return, wait in a heap: there can
-/// be any number of them, and they never take one of the `ef` places.
+/// The beam of one walk.
+///
+/// Accepted points are candidates that the caller of the walk can use. The `ef` closest are kept in
+/// a sorted array, which is faster than a heap at these sizes: an insertion is one search and one
+/// short move, and a cursor finds the next candidate. Rejected points only show the way to others.
+/// They wait in a heap: there can be any number of them, and they never take one of the `ef`
+/// places.
 #[derive(Debug)]
 pub(super) struct Beam {
     ef: usize,
+    /// At most `ef` points, closest first.
     accepted: Vec<PackedNeighbor>,
-    /// Every candidate before this one has been expanded.
+    /// The position in `accepted` of the closest candidate that is not expanded.
     cursor: usize,
-    /// The rank of the farthest point of a full beam.
+    /// The rank of the farthest accepted point once the beam holds `ef`, negative infinity before.
     bound: f32,
     stop_rule: StopRule,
     rejected: BinaryHeap<Reverse<PackedNeighbor>>,
     /// The number of rejected points that may still be expanded.
     patience: usize,
-    /// The number of accepted points before which the walk does not give up.
+    /// The walk does not give up while fewer points than this are accepted.
     least: usize,
     gave_up: bool,
     /// The number of rejected points that the walk has passed.
@@ -76,7 +82,7 @@ impl Default for Beam {
             accepted: Vec::new(),
             cursor: 0,
             bound: f32::NEG_INFINITY,
-            stop_rule: StopRule::ALL,
+            stop_rule: StopRule::NONE,
             rejected: BinaryHeap::new(),
             patience: usize::MAX,
             least: 0,
@@ -87,15 +93,16 @@ impl Default for Beam {
 }
 
 impl Beam {
-    /// Empties the beam and sets its breadth to `ef` candidates, or to `points`, the number of
-    /// points that exist, if that is less.
+    /// Empties the beam for a new walk, which ends by its breadth alone and never gives up until
+    /// the caller sets other rules. The breadth is `ef` candidates, or `points`, the number of
+    /// points that exist, if that is less; at least 1.
     pub fn begin(&mut self, ef: usize, points: usize) -> Result<()> {
         self.ef = ef.clamp(1, points.max(1));
         self.accepted.clear();
         self.rejected.clear();
         self.cursor = 0;
         self.bound = f32::NEG_INFINITY;
-        self.stop_rule = StopRule::ALL;
+        self.stop_rule = StopRule::NONE;
         self.patience = usize::MAX;
         self.gave_up = false;
         self.passed = 0;
@@ -104,7 +111,7 @@ impl Beam {
             .map_err(|error| out_of_memory(&error))
     }
 
-    /// Ends the walk by this rule.
+    /// Sets the rule by which the walk ends.
     pub fn set_stop_rule(&mut self, rule: StopRule) {
         self.stop_rule = rule;
     }
@@ -116,17 +123,18 @@ impl Beam {
         self.least = least;
     }
 
-    /// Whether the walk gave up on rejected points.
+    /// Whether the walk ended because it had passed too many rejected points.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// The number of rejected points that the walk has passed.
+    /// The number of rejected points that were expanded, or were duplicates without links.
     pub fn passed(&self) -> usize {
         self.passed
     }
 
-    /// Passes a rejected point that has no links to expand. False if the walk gives up.
+    /// Counts a rejected point that has no links to expand. False if that is one too many: the walk
+    /// gives up.
     pub fn pass_leaf(&mut self) -> bool {
         if self.patience == 0 {
             self.gave_up = true;
@@ -141,7 +149,7 @@ impl Beam {
         self.passed += 1;
     }
 
-    /// Begins the walk of the next layer down, from the present candidates.
+    /// Begins the walk of the next layer down: the accepted points are to be expanded again there.
     pub fn restart(&mut self) {
         self.cursor = 0;
         self.rejected.clear();
@@ -156,15 +164,17 @@ impl Beam {
         self.ef
     }
 
-    /// Whether a point of this rank is closer than the farthest of a full beam.
+    /// Whether a point of this rank would get a place in the beam: always while it is not full,
+    /// then if it is closer than the farthest accepted point.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
         // Without a branch: a processor cannot predict which points are close enough.
         (rank < self.bound) | (self.accepted.len() < self.ef)
     }
 
-    /// Adds a point that the search may return and should expand. Returns the most candidates that
-    /// are expanded before it, unless closer ones are found.
+    /// Adds a point that the walk should keep and expand, and which the beam
+    /// [`admits`](Self::admits). Returns how many candidates at most come before it, unless closer
+    /// ones are found meanwhile.
     #[inline]
     pub fn accept(&mut self, neighbor: Neighbor) -> usize {
         let at = self.insert(PackedNeighbor::new(neighbor, false));
@@ -172,7 +182,7 @@ impl Beam {
         at - self.cursor
     }
 
-    /// Adds a point that the search may return and that has no links to expand.
+    /// Adds a point that the walk should keep and that has no links to expand: a duplicate.
     pub fn accept_leaf(&mut self, neighbor: Neighbor) {
         let at = self.insert(PackedNeighbor::new(neighbor, true));
         if at <= self.cursor {
@@ -180,6 +190,7 @@ impl Beam {
         }
     }
 
+    /// Puts a candidate in its position, which it returns. The farthest drops out of a full beam.
     #[inline]
     fn insert(&mut self, candidate: PackedNeighbor) -> usize {
         if self.accepted.len() < self.ef {
@@ -202,7 +213,7 @@ impl Beam {
         at
     }
 
-    /// Adds a point that the search passes and must not return.
+    /// Adds a point that the walk may expand and must not keep.
     pub fn reject(&mut self, neighbor: Neighbor) -> Result<()> {
         self.rejected
             .try_reserve(1)
@@ -212,8 +223,9 @@ impl Beam {
         Ok(())
     }
 
-    /// The closest point not expanded yet, which now counts as expanded; none when the rest is
-    /// farther than the beam's bound or excluded by the stop rule.
+    /// Takes the closest point that is not expanded yet, accepted or rejected, and counts it as
+    /// expanded. None ends the walk: all accepted points are expanded, or the stop rule excludes
+    /// the rest.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         if !self.rejected.is_empty()
@@ -230,6 +242,8 @@ impl Beam {
         Some(slot)
     }
 
+    /// Whether the [`StopRule`] excludes a candidate of this rank, which is the next to be
+    /// expanded.
     #[inline]
     fn is_excluded(&self, rank: f32) -> bool {
         self.cursor >= self.stop_rule.least
@@ -239,7 +253,7 @@ impl Beam {
                 .is_some_and(|found| self.stop_rule.excludes(rank, found.neighbor().rank))
     }
 
-    /// The points that are expanded next, unless closer ones are found.
+    /// The accepted points that are expanded next, unless closer ones are found.
     #[inline]
     pub fn upcoming(&self) -> impl Iterator<Item = u32> {
         let rest = self.accepted.iter().skip(self.cursor);
@@ -247,6 +261,7 @@ impl Beam {
             .map(|candidate| candidate.neighbor().slot)
     }
 
+    /// Moves the cursor to the next candidate that is not expanded.
     fn advance(&mut self) {
         let rest = &self.accepted[self.cursor..];
         self.cursor += rest
@@ -255,6 +270,8 @@ impl Beam {
             .count();
     }
 
+    /// Takes the closest rejected point if it is closer than every accepted one that is not
+    /// expanded yet. Drops all rejected points if none of them will be expanded any more.
     fn next_rejected(&mut self) -> Option<u32> {
         let Reverse(closest) = *self.rejected.peek()?;
         if self.patience == 0 && self.accepted.len() >= self.least {
@@ -264,7 +281,8 @@ impl Beam {
         }
         let rank = closest.neighbor().rank;
         if !self.admits(rank) || self.is_excluded(rank) {
-            // Both bounds only shrink, so these points will never be expanded.
+            // The bound and the reference of the stop rule only come closer, so no rejected point
+            // will be expanded any more.
             self.rejected.clear();
             return None;
         }

@@ -1,4 +1,5 @@
-//! Linking a new point.
+//! Inserts points into a graph: finds the neighbours of a new point, links it to them, and links
+//! them back to it.
 
 use super::{
     ATTEMPTS, EntryPoint, Graph, Neighbor, Scratch,
@@ -18,16 +19,16 @@ use crate::{
     vectors::{points::Points, quantize::Codes},
 };
 
-/// When a link is added to a full row, one in this number of places is freed by pruning. Compared
-/// with freeing one place at a time, an eighth takes 15 % less CPU to build and as many ranks to
-/// search at equal recall; a quarter takes 17 to 30 % less CPU, and 2 % more ranks on SIFT at recall
-/// 0.99.
+/// When a link is added to a full row, pruning frees one in this number of its places. Compared
+/// with freeing a single place, an eighth of the row takes 15 % less CPU to build, and searches
+/// compute as many ranks at equal recall; a quarter takes 17 to 30 % less CPU, and searches compute
+/// 2 % more ranks on SIFT at recall 0.99.
 const SPARE: usize = 8;
 
 impl Graph {
-    /// Links the point in `slot`. Several threads may insert points at once, and any number may
-    /// search meanwhile. Does nothing for a point that is in the graph already or that another
-    /// thread is inserting.
+    /// Inserts the point in `slot` into the graph. Several threads may insert points at once, and
+    /// any number may search meanwhile. Does nothing for a point that is in the graph already or
+    /// that another thread is inserting.
     pub fn insert<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> Result<()> {
         if slot >= SLOTS {
             let message = format!("slot {slot} is out of range, expected one below {SLOTS}");
@@ -51,7 +52,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Links a point to the points of the graph, or makes it the first point if all others leave.
+    /// Links a point to the points of the graph. If there are none, or all of them are leaving, the
+    /// point becomes the highest entry point, without links.
     fn link_somewhere<P: Points>(
         &self,
         points: &P,
@@ -62,7 +64,8 @@ impl Graph {
             let Some(highest) = self.entries.claim(new) else {
                 return Ok(Linked::AsPoint);
             };
-            // Links to deleted points are soon replaced, but better than none.
+            // A second attempt takes deleted points too. Links to them are soon replaced, but
+            // better than none.
             let eligible = if attempt == 0 {
                 Eligible::Live
             } else {
@@ -82,8 +85,9 @@ impl Graph {
         ))
     }
 
-    /// Links a point by codes if there are any, and by vectors if the codes cannot tell its
-    /// neighbours apart.
+    /// Makes one attempt to link a point, as a duplicate if there is a point with an equal vector.
+    /// Otherwise its neighbours are ranked by their codes, if there are any, and by their vectors
+    /// if the codes cannot tell them apart.
     fn link<P: Points>(
         &self,
         points: &P,
@@ -115,13 +119,13 @@ impl Graph {
         }
     }
 
-    /// The codes to rank by, if there are any for this metric.
+    /// The codes of the points, if ranks under this metric can be told from them.
     pub(super) fn codes<'p>(&self, points: &'p impl Points) -> Option<&'p Codes> {
         points.codes().filter(|_| Codes::suit(self.metric))
     }
 
-    /// Chooses and stores the point's own links in every layer before the first link back makes it
-    /// reachable, so that no walk ends at a point without links.
+    /// Links a point in one space. Its own links in every layer are stored before the first link
+    /// back makes it reachable, so that no walk ends at a point without links.
     fn link_in<P: Points, S: Space>(
         &self,
         space: S,
@@ -187,11 +191,13 @@ impl Graph {
         }
     }
 
+    /// Leaves in `scratch.owners` the points that a point links to in one layer.
     pub(super) fn list_links(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
         scratch.owners.clear();
         scratch.owners.extend(self.links.of(slot, layer));
     }
 
+    /// Adds a link to the row of `owner`, as [`place`](Self::place) does, under its lock.
     pub(super) fn add_link<S: Space>(
         &self,
         space: S,
@@ -204,7 +210,8 @@ impl Graph {
         self.place(space, owner, new, layer, scratch);
     }
 
-    /// Adds a link to the row of `owner`, whose lock is held. A full row is pruned first, by
+    /// Adds a link to the row of `owner`, whose lock is held. If the row has a link to that point
+    /// already, it becomes a tree link if the new one is. A full row is pruned first, by
     /// [several places](SPARE) at once. The new link may be pruned too, unless it is a tree link.
     pub(super) fn place<S: Space>(
         &self,
@@ -242,8 +249,8 @@ impl Graph {
 
 /// How insertions treat points that are deleted or leaving.
 impl Graph {
-    /// Takes a point that an insertion has met, and that is close enough, into its beam: as a
-    /// candidate for links, or only to be passed.
+    /// Takes a point that the walk of an insertion has met, and that the beam admits, into the
+    /// beam: as a candidate for links, or only to be expanded.
     #[inline]
     pub(super) fn meet<P: Points>(
         &self,
@@ -259,7 +266,8 @@ impl Graph {
         }
     }
 
-    /// Whether new links may lead to a point. Only deleted points leave.
+    /// Whether new links may lead to a point, see [`Eligible`]. A point that is leaving the graph
+    /// is always a deleted one.
     #[inline]
     pub(super) fn is_eligible<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
         filter.eligible == Eligible::All
@@ -268,7 +276,8 @@ impl Graph {
                 && (filter.eligible == Eligible::Staying || self.links.has_duplicates(slot))
     }
 
-    /// Makes a point the duplicate of `first`, unless `first` is deleted and has no duplicates.
+    /// Makes a point the duplicate of `first`, unless `first` is not [eligible](Self::is_eligible).
+    /// Returns whether it did.
     pub(super) fn append_duplicate<P: Points>(
         &self,
         filter: &Filter<P>,
@@ -280,15 +289,15 @@ impl Graph {
     }
 }
 
-/// The outcome of linking a point.
+/// The outcome of an attempt to link a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Linked {
-    /// It has links of its own.
+    /// The point has links of its own, or is the first of the graph.
     AsPoint,
-    /// It is the duplicate of another.
+    /// The point is the duplicate of another.
     AsDuplicate,
-    /// All points that the walk has met leave.
+    /// The walk has met no point that is eligible; nothing was linked.
     Nowhere,
-    /// The space cannot tell its neighbours apart.
+    /// The space cannot tell the neighbours of the point apart; nothing links to it yet.
     Unsure,
 }

@@ -1,17 +1,19 @@
-//! The errors of ranks by code, and when such ranks cannot be trusted.
+//! The errors of ranks by code (by quantized vectors), and when they are too large for the order of
+//! such ranks to mean anything.
 
 use super::{Neighbor, ranks::Ranks};
 
-/// The number of candidates that are ranked both ways to estimate the errors.
+/// The least number of candidates that are ranked both by code and by vector to estimate the
+/// errors.
 pub(super) const SAMPLE: usize = 8;
 
-/// The outcome of ranking a sample both ways.
+/// What a sample of candidates, ranked both by code and by vector, says about the errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeError {
-    /// The differences of ranks by code and by vector. A difference that all candidates share
-    /// changes no order.
+    /// The rank by code less the rank by vector. Only the span matters for the order: a difference
+    /// that all candidates share changes none.
     pub differences: Bounds,
-    /// Ranks by vector.
+    /// The ranks of the sample by vector.
     ranks: Bounds,
 }
 
@@ -33,13 +35,14 @@ impl Bounds {
         self.most = self.most.max(number);
     }
 
+    /// The width of the range; negative infinity if it is empty.
     pub fn span(self) -> f32 {
         self.most - self.least
     }
 }
 
 impl CodeError {
-    /// Replaces the ranks of candidates by code with those by vector, and compares them.
+    /// Replaces the rank of each candidate, by code, with its rank by vector, and compares the two.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
         by_vector.prefetch_all(candidates);
         let (mut differences, mut ranks) = (Bounds::NONE, Bounds::NONE);
@@ -52,9 +55,10 @@ impl CodeError {
         CodeError { differences, ranks }
     }
 
-    /// Whether the order of candidates, closest first by code, means anything. It does if both the
-    /// ranks of the candidates by code and the ranks of the sample by vector spread much more
-    /// widely than the differences.
+    /// Whether the errors are so small that the order of `candidates`, closest first by code, means
+    /// anything. They are if both the ranks of the candidates by code and the ranks of the sample
+    /// by vector spread much more widely than the differences. So few candidates as [`SAMPLE`] are
+    /// always trusted.
     pub fn is_small_for(
         self,
         candidates: impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator,
@@ -70,14 +74,15 @@ impl CodeError {
     }
 }
 
-/// Ranks by code of the closest candidates must spread this many times as widely as their errors.
-/// On real sets they do but for one or two of 500 searches of the least breadth; half as many lost
-/// 3 % of the neighbours within tight clusters, as the candidates sampled are those whose codes
-/// flatter them.
+/// The ranks of the closest candidates by code must spread this many times as widely as their
+/// errors. On real sets they do, except in one or two of 500 searches of the least breadth. With
+/// half this factor, 3 % of the neighbours within tight clusters were lost: the sample holds the
+/// candidates whose codes make them look too close, so it shows errors smaller than they are.
 const LEAST_SPREAD: f32 = 8.0;
 
-/// The same for the ranks of a sample by vector. Where the steps of the codes are larger than what
-/// tells points apart, the closest by code have equal codes: ranks by code jump from those to the
-/// rest, and say nothing of their order. Without this, tight clusters lost 2 % of the neighbours
-/// at any breadth; on real sets it is true of all but one in 10,000 samples.
+/// The ranks of the sample by vector must spread this many times as widely as their errors. Where
+/// one step of the codes is larger than the differences between near points, these have equal
+/// codes. Then the ranks by code jump from this cluster to the rest, so they do spread, but say
+/// nothing of the order within the cluster. Without this check, tight clusters lost 2 % of the
+/// neighbours at any breadth. On real sets all but one in 10,000 samples pass it.
 const LEAST_SPREAD_BY_VECTOR: f32 = 2.0;

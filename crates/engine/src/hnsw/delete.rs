@@ -2,8 +2,8 @@
 //!
 //! Points leave in batches, in four steps. The caller waits between steps, where it says so, until
 //! every search and insertion that began before has ended.
-//! 1. [`Graph::mark_leaving`] marks the points that leave. Nothing new is linked to them afterwards.
-//!    When it is called, no reader may be left that can still return one of them.
+//! 1. [`Graph::mark_leaving`] marks the points that leave. Nothing new is linked to them
+//!    afterwards. When it is called, no reader may be left that can still return one of them.
 //! 2. After a wait, [`Graph::leave_tree`] takes them out of the [spanning tree](super::tree), and
 //!    [`Graph::move_entries`] replaces them among the points at which walks begin.
 //! 3. [`Graph::relink`] replaces the links to them by links to points that they link to, as in the
@@ -39,9 +39,10 @@ impl Graph {
         u32::try_from(self.links.capacity()).unwrap_or(u32::MAX)
     }
 
-    /// The first step: marks the `dead` points that can leave, and returns them. Points that are not
-    /// in the graph are skipped, and points with living duplicates stay. No dead point may be being
-    /// inserted, now or later.
+    /// The first step: marks the deleted points in the slots `dead` as leaving, and returns the
+    /// slots that it has marked. It skips points that are not in the graph, and points with
+    /// duplicates that live, which stay. No thread may be inserting one of these points, now or
+    /// later.
     pub fn mark_leaving(&self, dead: &[u32]) -> Result<Vec<u32>> {
         let mut leaving = reserved(dead.len())?;
         let mut firsts = reserved(dead.len())?;
@@ -70,6 +71,7 @@ impl Graph {
     }
 
     /// The end of the second step: replaces each entry point that leaves by a point that stays.
+    /// Goes through all slots.
     pub fn move_entries(&self) {
         let entry = |slot| Some((slot, self.links.staying_level(slot)?));
         let staying = (0..self.slots()).filter_map(entry);
@@ -78,8 +80,8 @@ impl Graph {
             .replace_leaving(|slot| self.links.is_leaving(slot), staying);
     }
 
-    /// The third step, by any number of threads: replaces the links to points that leave in the rows
-    /// of some slots. Together the calls must cover all [`Graph::slots`].
+    /// The third step, by any number of threads: replaces the links to points that leave in all
+    /// rows of the points in `slots`. Together the calls must cover all [`Graph::slots`].
     pub fn relink<P: Points>(
         &self,
         points: &P,
@@ -112,14 +114,15 @@ impl Graph {
         Ok(())
     }
 
+    /// Whether the row of a point has a link to a point that leaves.
     fn has_leaving(&self, slot: u32, layer: u8) -> bool {
         self.links
             .of(slot, layer)
             .any(|linked| self.links.is_leaving(linked))
     }
 
-    /// Replaces the links of one row to points that leave. False, and nothing is changed, if the
-    /// space cannot tell the candidates for new links apart.
+    /// Replaces the links to points that leave in one row. If the space cannot tell the candidates
+    /// for new links apart, it changes nothing and returns false.
     fn relink_row<P: Points, S: Space>(
         &self,
         space: S,
@@ -149,9 +152,9 @@ impl Graph {
         Ok(true)
     }
 
-    /// Leaves in `scratch.chosen` the links of a row that stay, and in `scratch.ranked` the
-    /// candidates for new links: points that can be reached through the links that leave. Both are
-    /// ordered, closest first.
+    /// Leaves in `scratch.chosen` the points that a row links to and that stay, and in
+    /// `scratch.ranked` the candidates for new links: points that can be reached through the points
+    /// that leave. Both are ranked against `owner` and sorted, closest first.
     fn list_candidates<P: Points, S: Space>(
         &self,
         space: S,
@@ -209,9 +212,10 @@ impl Graph {
         Ok(())
     }
 
-    /// Stores the links `added` in the places of links to points that leave, in the row of `owner`,
-    /// whose lock is held. A thread that reads the row meanwhile sees old and new links. If fewer
-    /// links are added than leave, the last ones move up, and such a reader may miss one of them.
+    /// Stores links to the points `added` in the row of `owner`, in the places of links to points
+    /// that leave. The lock of `owner` is held. A thread that reads the row meanwhile sees old and
+    /// new links. If fewer links are added than removed, the last ones of the row move into the
+    /// places that are left, and such a reader may miss one of them.
     fn replace_leaving(&self, owner: u32, layer: u8, added: &[u32], scratch: &mut Scratch) {
         let row = self.links.row(owner, layer);
         let mut end = self.links.of(owner, layer).count();
@@ -243,7 +247,7 @@ impl Graph {
         Link::load(place).is_some_and(|link| self.links.is_leaving(link.slot()))
     }
 
-    /// The fourth step: removes points that have left.
+    /// The fourth step: removes the points that have left. Their slots can then be inserted again.
     pub fn erase(&self, leaving: &[u32]) {
         for &slot in leaving {
             self.links.erase(slot);

@@ -10,9 +10,10 @@ use crate::{Error, Result, sync::parallel, vectors::points::Points};
 const CHUNK_SLOTS: usize = 4096;
 
 impl Graph {
-    /// Adds the `limit` oldest of the points to `slots` whose vectors equal `vector` and that have
-    /// an `age`, which is less for older points. Unlike a walk, this misses no point whose insertion
-    /// is finished. False if it gave up after `patience` other points.
+    /// Appends to `slots`, in no order, the `limit` oldest points whose vectors equal `vector` and
+    /// for which `age` returns a number, which is less for older points. Unlike a walk, this misses
+    /// no point whose insertion is finished. False if it gave up, since it had met more than
+    /// `patience` points that were not added at once.
     pub fn list_equal(
         &self,
         points: &impl Points,
@@ -22,7 +23,7 @@ impl Graph {
         age: impl Fn(u32) -> Option<u64>,
         slots: &mut Vec<u32>,
     ) -> Result<bool> {
-        // A chain of duplicates is in the order of linking.
+        // A chain is in the order of linking, not of age, so all of it is read.
         let mut oldest = BinaryHeap::new();
         let no_memory = || Error::Overloaded("no memory for results".into());
         let ended = self.equal_vectors.find(points, vector, |first| {
@@ -54,7 +55,8 @@ impl Graph {
         ended.unwrap_or(Ok(true))
     }
 
-    /// Makes a point the duplicate of an eligible point with an equal vector, if there is one.
+    /// Makes the point in `slot` the duplicate of an eligible point with an equal vector. False if
+    /// there is none.
     pub(super) fn join_duplicates<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
         let vector = filter.points.vector(slot);
         let eligible = |first| self.is_eligible(filter, first).then_some(first);
@@ -62,7 +64,8 @@ impl Graph {
         first.is_some_and(|first| self.append_duplicate(filter, first, slot))
     }
 
-    /// Adds the points of a loaded graph, once their vectors can be read.
+    /// Enters the points of a loaded graph into the table of equal vectors, once their vectors can
+    /// be read. Neither duplicates nor leaving points are in that table.
     pub fn load_equal_vectors(&self, points: &impl Points) -> Result<()> {
         let stands = |&slot: &u32| self.links.staying_level(slot).is_some();
         let slots: Vec<u32> = (0..self.slots()).filter(stands).collect();

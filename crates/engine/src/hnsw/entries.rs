@@ -8,8 +8,8 @@
 //! That costs less than the steps through the upper layers that it replaces.
 //!
 //! [`drawn`] gives each slot a fixed random number, from which its layer follows: the smaller the
-//! number, the higher the layer. "Drawn higher" means a smaller number. Because several points share
-//! a layer, the sample goes by the number, not by the layer.
+//! number, the higher the layer. "Drawn higher" means a smaller number. Because several points
+//! share a layer, the sample goes by the number, not by the layer.
 
 use std::sync::PoisonError;
 
@@ -22,11 +22,11 @@ use crate::sync::{
     },
 };
 
-/// The size of the sample: 64 entry points, with the highest. Few under the model checker, so that
-/// points replace each other.
+/// The size of the sample. Together with the highest entry point there are 64. It is small under
+/// the model checker, so that points replace each other.
 const SAMPLE: usize = if cfg!(vectord_shuttle) { 2 } else { 63 };
 
-/// An entry point, and its highest layer.
+/// An entry point, and the highest layer that it is linked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EntryPoint {
     pub slot: u32,
@@ -34,7 +34,8 @@ pub(super) struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// The layer plus one in the upper half, the slot in the lower one. 0 stands for no entry.
+    /// Packs the layer plus one into the upper half, and the slot into the lower one. 0 stands for
+    /// no entry point.
     fn pack(self) -> u64 {
         ((u64::from(self.level) + 1) << 32) | u64::from(self.slot)
     }
@@ -52,12 +53,14 @@ impl EntryPoint {
 /// graph, provided that no such point is offered any more.
 #[derive(Debug)]
 pub(super) struct Entries {
-    /// Of the points that were offered, the one with the highest layer, packed. 0 in an empty graph.
+    /// The point with the highest layer among all that were offered, packed. 0 in an empty
+    /// graph.
     highest: AtomicU64,
-    /// Of the points that were offered, the ones that were drawn highest, in no order, packed. 0 in a
+    /// The points drawn highest among all that were offered, in no order, packed. 0 in a
     /// free place.
     sample: [AtomicU64; SAMPLE],
-    /// Only a point with a smaller number enters the sample. `u64::MAX` while there is a free place.
+    /// Only a point whose [`drawn`] number is smaller enters the sample. `u64::MAX` while there is
+    /// a free place.
     drawn_below: AtomicU64,
     /// Held while the sample changes.
     changing: Mutex<()>,
@@ -95,7 +98,8 @@ impl Entries {
         claimed.map_or_else(EntryPoint::unpack, |_| None)
     }
 
-    /// Replaces the highest entry point by another or by none, if that is still `current`. The sample stays as it is.
+    /// Replaces the highest entry point by another or by none, if it is still `current`, and
+    /// returns whether it was. The sample stays as it is.
     pub fn replace(&self, current: EntryPoint, new: Option<EntryPoint>) -> bool {
         let new = new.map_or(0, EntryPoint::pack);
         self.highest
@@ -103,8 +107,8 @@ impl Entries {
             .is_ok()
     }
 
-    /// Presents a point whose links are in place. It becomes the highest entry point if its layer is
-    /// higher, and enters the sample if it was drawn high enough.
+    /// Offers a point, whose links are in place, as an entry point. It becomes the highest one if
+    /// its layer is higher, and enters the sample if it was drawn high enough.
     pub fn offer(&self, new: EntryPoint) {
         let mut current = self.highest.load(Acquire);
         while EntryPoint::unpack(current).is_none_or(|highest| highest.level < new.level) {
@@ -122,10 +126,11 @@ impl Entries {
         }
     }
 
-    /// Replaces the entry points that leave the graph by points that stay. `staying` gives all points
-    /// that stay, and none that leaves: it is gone through once for the highest entry point, and once
-    /// for the sample. A point that is offered meanwhile may be turned away in favour of one that
-    /// leaves. It is missed only if `staying` lacks it, and then walks begin elsewhere, no worse.
+    /// Replaces the entry points that leave the graph by points that stay. `staying` gives all
+    /// points that stay, and no other: it is gone through once for the highest entry point, and
+    /// once for the sample. A point that is inserted and offered meanwhile may lose its place to a
+    /// leaving point, and `staying` may lack it. Then walks begin at other points, which does no
+    /// harm.
     pub fn replace_leaving(
         &self,
         is_leaving: impl Fn(u32) -> bool,
@@ -152,8 +157,9 @@ impl Entries {
         }
     }
 
-    /// Adds a point to the sample, unless it is in it, if there is a free place or the point was
-    /// drawn higher than another. The guard proves that the lock is held.
+    /// Adds a point to the sample if there is a free place, or instead of the point that was drawn
+    /// lowest if that was drawn lower. Does nothing if the point is in the sample. The guard proves
+    /// that the lock is held.
     fn take(&self, new: EntryPoint, _changing: &MutexGuard<'_, ()>) {
         let number = |place: &AtomicU64| {
             let entry = EntryPoint::unpack(place.load(Relaxed));

@@ -1,6 +1,5 @@
-//! The points of a graph by their vectors. A hash table finds the points that equal a query at
-//! once. A walk may miss them: under some metrics and in some data, the neighbours of a point do
-//! not lead to it.
+//! A hash table that finds the points of a graph whose vectors equal a query or a new point. A walk
+//! may miss them: under some metrics and in some data, the neighbours of a point do not lead to it.
 //!
 //! Of points with equal vectors, only the first is in the table. The others are its duplicates.
 
@@ -14,14 +13,15 @@ use hashbrown::{HashTable, TryReserveError};
 
 use crate::{Error, Result, sync::RwLock, vectors::points::Points};
 
-/// The number of parts, chosen by some bits of the hash. A table that grows reads the vectors of
-/// all its points, and blocks its readers meanwhile.
+/// The number of tables, among which points are divided by some bits of their hash. A table that
+/// grows reads the vectors of all its points, and blocks its readers meanwhile, so each is small.
 const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
-/// The number of independent products of a hash.
+/// The number of running products of a hash. A processor computes them at the same time, as none
+/// depends on another.
 const LANES: usize = 4;
 
-/// Points by vector. Vectors are equal if their numbers are: 0 equals -0.
+/// The slots of points by vector. Vectors are equal if their values are: 0 equals -0.
 #[derive(Debug)]
 pub(super) struct EqualVectors {
     parts: Box<[RwLock<HashTable<u32>>]>,
@@ -45,7 +45,8 @@ impl EqualVectors {
         }
     }
 
-    /// Reserves memory for this number of points, as a table that grows reads vectors again.
+    /// Reserves memory for `count` points, so that inserting them does not read the vectors of
+    /// others again.
     pub fn reserve(&self, points: &impl Points, count: usize) -> Result<()> {
         let expected = count / PARTS;
         for part in &self.parts {
@@ -88,8 +89,9 @@ impl EqualVectors {
         }
     }
 
-    /// The first result of `look` among the points whose vectors equal `vector`. There is more than
-    /// one such point in the table only if two were linked at one time or one is deleted.
+    /// Calls `look` with the points whose vectors equal `vector` until it returns something, which
+    /// is the result. There is more than one such point in the table only if two were linked at one
+    /// time or one is deleted.
     pub fn find<T>(
         &self,
         points: &impl Points,
@@ -107,11 +109,12 @@ impl EqualVectors {
     }
 
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
-        // By middle bits: the table itself uses those at both ends.
+        // Middle bits of the hash choose the part: the table itself uses those at both ends.
         &self.parts[(hash >> 40) as usize % PARTS]
     }
 
-    /// A multiply-and-fold hash like wyhash, of several values at a time.
+    /// A multiply-and-fold hash like wyhash. Each of the [`LANES`] takes two values at a time. The
+    /// last block is filled up with zeros, which is no loss as all vectors have one length.
     fn hash(&self, vector: &[f32]) -> u64 {
         let mut lanes = self.seeds;
         let (blocks, rest) = vector.as_chunks::<{ 2 * LANES }>();
@@ -119,7 +122,7 @@ impl EqualVectors {
         last[..rest.len()].copy_from_slice(rest);
         for block in blocks.iter().chain([&last]) {
             for (lane, pair) in lanes.iter_mut().zip(block.as_chunks::<2>().0) {
-                // -0 + 0 is 0.
+                // Adding 0 turns -0 into 0, so that equal values have equal bits.
                 let [low, high] = pair.map(|value| u64::from((value + 0.0).to_bits()));
                 *lane = fold(*lane ^ (high << 32 | low), self.key);
             }

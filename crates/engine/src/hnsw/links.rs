@@ -1,4 +1,5 @@
-//! The links: one table of rows for layer 0, and one for all layers above it.
+//! The links of the points of a graph. Each point has a row of links for each layer that it is in:
+//! the rows of layer 0 are in one table, those of all layers above it in another.
 
 use std::sync::PoisonError;
 
@@ -19,14 +20,14 @@ use crate::{
 /// the model checker.
 const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
 
-/// The bound of slots, which leaves a bit of a link for its mark.
+/// Slots are below this number, which leaves the highest bit of a link for [`TREE_MARK`].
 pub(super) const SLOTS: u32 = TREE_MARK - 1;
 
-/// The mark of tree links.
+/// The bit that marks a tree link.
 const TREE_MARK: u32 = 1 << 31;
 
-/// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and the mark of a
-/// tree link.
+/// A link as it is stored: the slot + 1, so that zeroed memory holds no link, and perhaps
+/// [`TREE_MARK`]. Tree links form the [spanning tree](super::tree) of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link(u32);
 
@@ -46,7 +47,7 @@ impl Link {
         self.0 & TREE_MARK != 0
     }
 
-    /// The link to the same point that is a tree link if either is.
+    /// Joins two links to the same point: the result is a tree link if either of them is.
     pub fn or(self, other: Link) -> Self {
         Link(self.0 | other.0)
     }
@@ -77,34 +78,40 @@ impl Link {
     }
 }
 
-/// The links of every point. The first free place of a row ends it. Readers need no lock: they may
-/// see a mix of old and new links. Each of them is or was a link of the point. Writers hold the
-/// [`Links::lock`] of the point.
+/// The links of every point, its level, and its chain of duplicates.
+///
+/// The first free place of a row ends it. Readers need no lock: they may see a mix of old and new
+/// links, each of which is or was a link of the point. Writers hold the [`Links::lock`] of the
+/// point.
 ///
 /// Links are stored with `Release` and loaded with `Acquire`: a reader that finds a point by a link
 /// sees its vector and its own links.
 #[derive(Debug)]
 pub(super) struct Links {
-    /// Layer 0, by slot.
+    /// The rows of layer 0, by slot.
     ground: Table<AtomicU32>,
-    /// The layers above: the rows of a point lie side by side, layer 1 first.
+    /// The rows of the layers above. Those of a point lie side by side, layer 1 first.
     upper: Table<AtomicU32>,
+    /// The number of the row of `upper` that the next point gets as its first.
     upper_used: AtomicU32,
-    /// The first upper row of each slot that ever was in the graph and rises above layer 0. A slot
-    /// always draws the same level, so it keeps its rows. Row 0 is unused.
+    /// By slot, the number of the point's first row in `upper`, or 0 if it was never in a layer
+    /// above 0. A slot always draws the same level, so it keeps its rows. Row 0 is unused.
     upper_first: Table<AtomicU32>,
-    /// For each slot the next point of its chain of duplicates, and beside it the last point of the
-    /// chain for the first one, the first point for all others.
+    /// By slot, two links. The first leads to the next point of its chain of duplicates. The second
+    /// leads from the first point of a chain to the last, and from all others to the first point.
     duplicates: Table<AtomicU32>,
-    /// For each slot 1 + the highest layer once its insertion is finished, 0 before it begins, and
-    /// flags.
+    /// By slot, its state: 0 before its insertion begins, [`BUSY`] until it is finished, then 1 +
+    /// its highest layer, with the flags [`DUPLICATE`] and [`LEAVING`].
     levels: Table<AtomicU8>,
+    /// The locks of points. The point in `slot` has the lock at `slot % STRIPES`.
     stripes: Box<[Mutex<()>]>,
-    /// Guards the spanning tree: shared by threads that add points, exclusive for the one that
-    /// takes one out.
+    /// Guards the spanning tree: shared by threads that add points, exclusive for a thread that
+    /// takes a point out.
     tree: RwLock<()>,
 }
 
+/// Positions in a row of `duplicates`. The last two are the same place: it depends on the point
+/// which of them it holds.
 const NEXT_DUPLICATE: usize = 0;
 const LAST_DUPLICATE: usize = 1;
 const FIRST_DUPLICATE: usize = 1;
@@ -119,7 +126,7 @@ const DUPLICATE: u8 = 0x20;
 const LEAVING: u8 = 0x80;
 
 impl Links {
-    /// No links yet. Rows have `2 * m` places in layer 0 and `m` above.
+    /// Has no points yet. Rows have `2 * m` places in layer 0 and `m` above.
     pub fn new(m: usize) -> Self {
         Links {
             ground: Table::new(2 * m),
@@ -134,6 +141,7 @@ impl Links {
     }
 
     /// Claims the insertion of a point. Of several threads that claim the same slot, one gets true.
+    /// A slot that is in the graph cannot be claimed until it is [erased](Self::erase).
     pub fn begin(&self, slot: u32) -> Result<bool> {
         self.levels.ensure(slot as usize + 1)?;
         let level = self.levels.get(slot);
@@ -158,12 +166,12 @@ impl Links {
         Ok(())
     }
 
-    /// The number of slots that have rows. No link leads beyond.
+    /// The number of slots that have rows. All links lead to slots below it.
     pub fn capacity(&self) -> usize {
         self.ground.capacity()
     }
 
-    /// The row of a point in one layer, which must be reserved.
+    /// The places for the links of a point in one layer. They must be [reserved](Self::reserve).
     #[inline]
     pub fn row(&self, slot: u32, layer: u8) -> &[AtomicU32] {
         match layer.checked_sub(1) {
@@ -191,8 +199,9 @@ impl Links {
         }
     }
 
-    /// Removes the links of a full row for which `stays` does not hold, and adds `new` if it holds
-    /// for it. A reader of the row may miss a link that moves meanwhile.
+    /// Removes the links of a full row to points for which `stays` does not hold, and adds `new` if
+    /// it holds for its point. The lock of the point is held. A reader of the row may miss a link
+    /// that moves meanwhile.
     pub fn prune(&self, slot: u32, layer: u8, new: Link, stays: impl Fn(u32) -> bool) {
         let row = self.row(slot, layer);
         let stays = |link: &Link| stays(link.slot());
@@ -219,8 +228,8 @@ impl Links {
         links.filter(|link| link.is_tree()).map(Link::slot)
     }
 
-    /// The duplicates of the point in `slot` in the order of linking, if it is the first of its
-    /// chain.
+    /// The points that follow `slot` in its chain, in the order of linking: all duplicates if it is
+    /// the first point of the chain.
     #[inline]
     pub fn duplicates(&self, slot: u32) -> impl Iterator<Item = u32> {
         let next =
@@ -228,7 +237,8 @@ impl Links {
         std::iter::successors(next(slot), move |&duplicate| next(duplicate))
     }
 
-    /// Adds `duplicate` to the chain of `first`, if `first` is eligible. Returns whether it did.
+    /// Appends `duplicate` to the chain of `first` if `first` is eligible, which is decided under
+    /// its lock. Returns whether it did.
     pub fn append_duplicate(
         &self,
         first: u32,
@@ -247,7 +257,7 @@ impl Links {
         true
     }
 
-    /// The first point of the chain of the duplicate in `slot`.
+    /// The first point of the chain that the point in `slot`, a duplicate, belongs to.
     pub fn first_duplicate(&self, slot: u32) -> Option<u32> {
         Link::load(&self.duplicates.row(slot)[FIRST_DUPLICATE]).map(Link::slot)
     }
@@ -257,9 +267,9 @@ impl Links {
         Link::load(&self.duplicates.row(first)[LAST_DUPLICATE]).map(Link::slot)
     }
 
-    /// Removes the leaving duplicates of `first` from its chain, and returns whether any duplicate
-    /// is left. The lock of `first` is held. A reader that stands on a removed duplicate still
-    /// finds the next one.
+    /// Removes the leaving duplicates of `first` from its chain, and returns whether it has any
+    /// duplicate left. The lock of `first` is held. A reader that stands on a removed duplicate
+    /// still finds the next one.
     pub fn drop_leaving_duplicates(&self, first: u32) -> bool {
         let mut last = first;
         for duplicate in self.duplicates(first) {
@@ -287,7 +297,8 @@ impl Links {
         Link::load(&self.duplicates.row(first)[NEXT_DUPLICATE]).is_some()
     }
 
-    /// Excludes other writers of the links of a point.
+    /// Takes the lock of a point, which writers of its links hold. No thread takes two such locks
+    /// at once, since two points may share one.
     pub fn lock(&self, slot: u32) -> MutexGuard<'_, ()> {
         // No state behind the lock can be left half-changed by a panic.
         self.stripes[slot as usize % STRIPES]
@@ -295,17 +306,17 @@ impl Links {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the spanning tree for adding points.
+    /// Locks the spanning tree for adding points to it: several threads may at once.
     pub fn read_tree(&self) -> RwLockReadGuard<'_, ()> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the spanning tree for taking a point out.
+    /// Locks the spanning tree for taking a point out of it, which excludes all other changes.
     pub fn lock_tree(&self) -> RwLockWriteGuard<'_, ()> {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The highest layer of a point whose insertion is finished.
+    /// The highest layer of a point. None before its insertion is finished.
     pub fn level(&self, slot: u32) -> Option<u8> {
         match self.state(slot) & LEVEL {
             BUSY => None,
@@ -313,7 +324,7 @@ impl Links {
         }
     }
 
-    /// The highest layer of a point with links of its own that does not leave.
+    /// The highest layer of a point that has links of its own and is not leaving; None for others.
     pub fn staying_level(&self, slot: u32) -> Option<u8> {
         let stands = self.state(slot) & (DUPLICATE | LEAVING) == 0;
         self.level(slot).filter(|_| stands)
@@ -324,14 +335,14 @@ impl Links {
         self.state(slot) & DUPLICATE != 0
     }
 
-    /// Whether a point is leaving.
+    /// Whether a point is leaving the graph, see [`delete`](super::delete).
     #[inline]
     pub fn is_leaving(&self, slot: u32) -> bool {
         self.levels.get(slot).load(Acquire) & LEAVING != 0
     }
 
-    /// The byte that a snapshot holds of a point: 0, or 1 + its highest layer, marked if it is a
-    /// duplicate.
+    /// The byte for a point in a snapshot: 0 if it is not in the graph, or 1 + its highest layer,
+    /// with [`DUPLICATE`] if it is one.
     pub fn saved_state(&self, slot: u32) -> u8 {
         match self.state(slot) {
             state if state & LEVEL == BUSY => 0,
@@ -339,32 +350,34 @@ impl Links {
         }
     }
 
-    /// The highest layer of a point, and whether it is a duplicate, from the byte of a snapshot.
+    /// Decodes the byte of [`saved_state`](Self::saved_state): the highest layer of the point, and
+    /// whether it is a duplicate. None if it is not in the graph, or for a byte that is never
+    /// saved.
     pub fn read_state(state: u8) -> Option<(u8, bool)> {
         let level = (state & LEVEL).checked_sub(1)?;
         let is_known = state & !(LEVEL | DUPLICATE) == 0 && state & LEVEL != BUSY;
         is_known.then_some((level, state & DUPLICATE != 0))
     }
 
-    /// The point of a link, from the word of a snapshot.
+    /// The slot that a link in a snapshot leads to; None for the word of a free place.
     pub fn slot_of(stored: u32) -> Option<u32> {
         (stored & !TREE_MARK).checked_sub(1)
     }
 
-    /// The two words of a point for its chain of duplicates.
+    /// The two links of a point for its chain of duplicates, as a snapshot holds them.
     pub fn duplicate_words(&self, slot: u32) -> [u32; 2] {
         let row = self.duplicates.row(slot);
         [NEXT_DUPLICATE, LAST_DUPLICATE].map(|place| row[place].load(Relaxed))
     }
 
-    /// Stores the two words of a snapshot for a chain of duplicates.
+    /// Stores the two links from a snapshot for the chain of a point.
     pub fn set_duplicate_words(&self, slot: u32, words: [u32; 2]) {
         for (place, word) in self.duplicates.row(slot).iter().zip(words) {
             place.store(word, Release);
         }
     }
 
-    /// Marks the insertion of a point as finished.
+    /// Marks the insertion of a point as finished: from now on the graph contains it.
     pub fn finish(&self, slot: u32, level: u8, is_duplicate: bool) {
         let duplicate = if is_duplicate { DUPLICATE } else { 0 };
         self.levels
@@ -377,7 +390,8 @@ impl Links {
         self.levels.get(slot).fetch_or(LEAVING, Release);
     }
 
-    /// Erases a point that no thread can reach or stands on any more.
+    /// Erases a leaving point that no thread can reach or stands on any more. Its slot can then be
+    /// inserted again.
     pub fn erase(&self, slot: u32) {
         for layer in 0..=self.level(slot).unwrap_or(0) {
             self.row(slot, layer).iter().for_each(Link::erase);

@@ -3,18 +3,26 @@
 //!
 //! Every point links to near points in layer 0. Each higher layer holds one in 2 M of the points
 //! below it. A search walks down the layers and then widens to about `ef` candidates in layer 0.
-//! The graph holds slots only: [`Points`] holds the vectors.
+//! The graph knows points by their slots only; the vectors are read through
+//! [`Points`](crate::vectors::points::Points).
+//!
+//! Words: a *rank* orders points like their distance (see [`measure`](crate::vectors::measure)). To
+//! *expand* a candidate is to rank the points that it links to. A walk *passes* a point that it
+//! expands but must not return or link to. A *code* is a quantized vector (see
+//! [`quantize`](crate::vectors::quantize)).
 //!
 //! Any number of threads search without a lock while others insert. Differences from the paper:
-//! - Walks begin at the closest of many points (see `entries`), and end at a distance (see `stop_rule`).
-//! - A point whose vector equals that of a linked point is chained to it as its duplicate and gets no
-//!   links: thousands of copies of one vector cost one place in the graph. In the beam of a search
-//!   each takes a place of its own. A hash table finds points by their vectors (see
-//!   `equal_vectors`).
-//! - Some links are never pruned: they form a tree, so that every point can be reached (see `tree`).
-//! - A full row is pruned by several links at once when one is added.
-//! - Points that a search must not return are passed without taking a place of its beam.
-//! - Deleted points are removed in place, and their slots are used again (see `delete`).
+//! - Walks begin at the closest of many points (see [`entries`]), and end at a distance (see
+//!   [`stop_rule`]).
+//! - A point whose vector equals that of a linked point is chained to the linked point as its
+//!   duplicate and gets no links: thousands of copies of one vector cost one place in the graph. In
+//!   the beam of a search each copy takes a place of its own. A hash table finds points by their
+//!   vectors (see [`equal_vectors`]).
+//! - Some links are never pruned: they form a tree, so that every point can be reached (see
+//!   [`tree`]).
+//! - When a link is added to a full row, several links are pruned at once.
+//! - Points that a search must not return take no place in its beam.
+//! - Deleted points are removed in place, and their slots are used again (see [`delete`]).
 
 pub mod beam;
 mod build;
@@ -51,8 +59,8 @@ use equal_vectors::EqualVectors;
 use links::Links;
 use visited::Visited;
 
-/// Attempts to link a point before the failure is reported as a fault. Each attempt fails only if
-/// another thread changed the graph meanwhile.
+/// The number of attempts to link a point before an internal error is returned. An attempt fails
+/// only if another thread changed the graph meanwhile.
 const ATTEMPTS: usize = 10_000;
 
 /// How densely a graph is linked.
@@ -106,13 +114,14 @@ impl Graph {
         }
     }
 
-    /// The number of points whose insertion is finished and that do not leave.
+    /// The number of points whose insertion is finished and that are not leaving (see
+    /// [`Graph::mark_leaving`]).
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len.load(Acquire)
     }
 
-    /// Whether there are no such points.
+    /// Whether [`len`](Self::len) is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -124,8 +133,9 @@ impl Graph {
         self.links.level(slot).is_some()
     }
 
-    /// Points near to the point in `slot`: its duplicates, then the points that it links to in
-    /// layer 0. None if the point is not in the graph.
+    /// Points near to the point in `slot`, which may stand in for it if its record is lost: first
+    /// the points with an equal vector, then the points that it links to in layer 0. Empty if the
+    /// point is not in the graph.
     #[must_use]
     pub fn near(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) {
@@ -143,8 +153,8 @@ impl Graph {
             .collect()
     }
 
-    /// The duplicates of the point in `slot`, if it is the first of its chain. Such a point stays
-    /// in the graph after its delete as long as it has duplicates.
+    /// The duplicates of the point in `slot`, if it is the first of its chain; otherwise empty. A
+    /// deleted point stays in the graph as long as it has duplicates.
     #[must_use]
     pub fn duplicates_of(&self, slot: u32) -> Vec<u32> {
         if !self.contains(slot) || self.links.is_duplicate(slot) {
@@ -166,22 +176,23 @@ impl Graph {
     }
 }
 
-/// The number of points that an impatient search may pass without returning them. To rank their
-/// neighbours takes about a millisecond.
+/// The number of points that a search with an [impatient](Scratch::impatient) scratch may pass. To
+/// rank their neighbours takes about a millisecond.
 const SHORT_PATIENCE: usize = 1_000;
 
-/// The memory that a thread reuses from one walk to the next. Keep one per thread.
+/// The memory that a thread reuses from one walk to the next, and the results of the last search.
+/// Keep one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Whether its searches must not take long.
+    /// See [`Scratch::impatient`].
     is_impatient: bool,
     visited: Visited,
     beam: Beam,
-    /// Points that were just met, with their ranks.
+    /// Points that the expansion under way has met, with their ranks.
     fresh: Vec<Neighbor>,
     /// Points at which a walk begins, with their ranks.
     starts: Vec<Neighbor>,
-    /// Points whose links change.
+    /// A list of slots, mostly those of points whose links change.
     owners: Vec<u32>,
     /// The code of a query.
     code: Code,
@@ -200,8 +211,9 @@ impl Scratch {
         Self::default()
     }
 
-    /// The same for searches that must not take long: they [give up](Scratch::gave_up) once they
-    /// have passed a thousand points, whatever the size of the graph.
+    /// An empty scratch for searches that must not take long, since the thread has other work: they
+    /// [give up](Scratch::gave_up) once they have passed a thousand points, whatever the size of
+    /// the graph.
     #[must_use]
     pub fn impatient() -> Self {
         Scratch {
@@ -210,13 +222,13 @@ impl Scratch {
         }
     }
 
-    /// Whether its searches must not take long.
+    /// Whether this is an [impatient](Scratch::impatient) scratch.
     #[must_use]
     pub fn is_impatient(&self) -> bool {
         self.is_impatient
     }
 
-    /// The number of points that a search may pass before it gives up.
+    /// The number of points that a search may pass before it [gives up](Scratch::gave_up).
     #[must_use]
     pub fn patience(&self) -> usize {
         if self.is_impatient {
@@ -226,7 +238,8 @@ impl Scratch {
         }
     }
 
-    /// The number of points that the last search passed.
+    /// The number of points that the last search passed: it walked through them, but its filter did
+    /// not accept them.
     #[must_use]
     pub fn passed(&self) -> usize {
         self.beam.passed()
@@ -238,8 +251,8 @@ impl Scratch {
         &self.results
     }
 
-    /// Whether the last search gave up among points that it may not return. Closer points may lie
-    /// behind them.
+    /// Whether the last search gave up, since it had passed too many points. Its results may then
+    /// lack closer points, or be too few.
     #[must_use]
     pub fn gave_up(&self) -> bool {
         self.beam.gave_up()

@@ -1,17 +1,20 @@
-//! Pruning: the neighbour selection of the paper, with the factor of the robust prune of `DiskANN`.
+//! Prunes the candidates for the links of a point: the neighbour selection heuristic of the HNSW
+//! paper, with the factor alpha of the robust prune of `DiskANN`.
 
 use super::{Neighbor, ranks::Ranks, space::Space};
 use crate::Metric;
 
-/// How much longer, in ranks, the way by a closer link may be before it counts as a detour: above 1,
-/// the value of the paper, fewer links are pruned. It is the alpha of Vamana (`DiskANN`, Subramanya
-/// et al., 2019). Measured at recall 0.95 and 0.99, a tenth takes 11 and 12 % fewer
-/// ranks on sentence embeddings and as many or 3 % fewer on SIFT; a fifth is worse again.
+/// The alpha of Vamana (`DiskANN`, Subramanya et al., 2019), applied to ranks. A candidate is
+/// pruned if its rank is more than alpha times its rank against a link that was chosen before. The
+/// value of the paper is 1; a greater one prunes fewer candidates. Measured at recall 0.95 and
+/// 0.99, searches with 1.1 compute 11 and 12 % fewer ranks on sentence embeddings and as many or 3
+/// % fewer on SIFT; 1.2 is worse again.
 ///
-/// Under Manhattan ranks are distances, not their squares, and half of that is as much: a tenth
-/// takes 2 and 5 % more ranks on sentence embeddings, and 2 % more on SIFT.
+/// Under Manhattan ranks are distances, not their squares, so half the excess over 1 means as much:
+/// with 1.1, searches compute 2 and 5 % more ranks on sentence embeddings, and 2 % more on SIFT.
 ///
-/// Under Hamming, where the ranks of most points lie within a tenth, it takes more ranks than without.
+/// Under Hamming the ranks of most points differ by less than a tenth, so that any value above 1
+/// makes searches compute more ranks.
 fn alpha(metric: Metric) -> f32 {
     match metric {
         Metric::Hamming => 1.0,
@@ -20,9 +23,10 @@ fn alpha(metric: Metric) -> f32 {
     }
 }
 
-/// Prunes the candidates for the links of a point, closest first, to `count` at most: it keeps each
-/// that leads elsewhere than the ones kept before, then the closest of the rest (algorithm 4 of the
-/// paper, which keeps pruned connections).
+/// Chooses up to `count` links of a point among `candidates`, which are ranked against it and
+/// sorted, closest first. It chooses each candidate that [leads elsewhere](leads_elsewhere) than
+/// the links chosen before, then fills up with the closest of the rest (algorithm 4 of the paper,
+/// which keeps pruned connections). `chosen` is emptied first.
 pub(super) fn robust_prune<S: Space>(
     space: S,
     candidates: &[Neighbor],
@@ -33,8 +37,9 @@ pub(super) fn robust_prune<S: Space>(
     prune_further(space, candidates, count, chosen);
 }
 
-/// Chooses further candidates, in addition to the links that are already in `chosen`, until there
-/// are `count`.
+/// Adds further candidates, chosen as by [`robust_prune`], to the links that are already in
+/// `chosen`, until there are `count` links or no candidate is left. The candidates contain none of
+/// those links.
 pub(super) fn prune_further<S: Space>(
     space: S,
     candidates: &[Neighbor],
@@ -61,9 +66,10 @@ pub(super) fn prune_further<S: Space>(
     }
 }
 
-/// Whether none of the `others` is so much closer to a candidate than the point it was ranked
-/// against that a walk reaches it just as well by way of that one. Ties count for the candidate, which matters
-/// where ranks are small integers: under Hamming, recall at equal effort rises with it.
+/// Whether a link to `candidate` shows a walk a way that the links to `others` do not: none of them
+/// is clearly closer to the candidate than the owner of the links is. Otherwise a walk reaches the
+/// candidate by way of the other. A tie keeps the candidate, which matters where ranks are small
+/// integers: under Hamming it raises recall at equal effort.
 fn leads_elsewhere<S: Space>(space: S, candidate: Neighbor, others: &[Neighbor]) -> bool {
     let ranks = space.of(candidate.slot);
     let detour = alpha(space.metric());

@@ -1,22 +1,24 @@
-//! The ranks of a walk: by vectors or by codes.
+//! Ranks stored points against the target of a walk, by their vectors or by their codes (quantized
+//! vectors).
 
 use super::Neighbor;
 use crate::vectors::{measure::Measure, points::Points, quantize::ByCode};
 
-/// Ranks of stored points against one query.
+/// Ranks stored points against one target: a query or a stored point.
 pub(super) trait Ranks: Copy {
-    /// Candidates that a walk expands together, like the beam of `DiskANN` (Subramanya et al., 2019):
-    /// more take a few ranks more, and less time for each where what ranking reads is fetched
-    /// faster for many than for few.
+    /// The most candidates that a walk expands together, like the beam width of `DiskANN`
+    /// (Subramanya et al., 2019). A walk that expands several computes a few more ranks, but each
+    /// takes less time if the memory serves many reads at once faster than one after the other.
     const ABREAST: usize;
 
-    /// The rank of the point in `slot`. NaN counts as infinitely far.
+    /// The rank of the point in `slot`. A NaN, which a vector damaged on disk can give, counts as
+    /// infinitely far.
     fn rank(&self, slot: u32) -> f32;
 
-    /// Prefetches what [`Ranks::rank`] reads.
+    /// Prefetches the vector or the code that [`Ranks::rank`] reads.
     fn prefetch(&self, slot: u32);
 
-    /// Prefetches what ranking these neighbours reads.
+    /// Prefetches the vectors or codes of these neighbours.
     #[inline]
     fn prefetch_all(&self, neighbors: &[Neighbor]) {
         for neighbor in neighbors {
@@ -24,14 +26,14 @@ pub(super) trait Ranks: Copy {
         }
     }
 
-    /// Prefetches what ranking the neighbours reads, then sets the rank of each.
+    /// Prefetches the vectors or codes of the neighbours, then sets the rank of each.
     #[inline]
     fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
         self.prefetch_all(neighbors);
         self.rank_all(neighbors);
     }
 
-    /// Sets the rank of each neighbour. What this reads should be prefetched.
+    /// Sets the rank of each neighbour. Their vectors or codes should be prefetched.
     #[inline]
     fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for neighbor in neighbors {
@@ -40,7 +42,7 @@ pub(super) trait Ranks: Copy {
     }
 }
 
-/// Ranks by vectors against one of them.
+/// Ranks points by their vectors.
 #[derive(Debug)]
 pub(super) struct ByVector<'a, P> {
     pub points: &'a P,

@@ -1,4 +1,5 @@
-//! A graph as bytes, to be loaded again instead of built: see docs/FORMAT.md.
+//! Writes a graph into a snapshot, to be loaded at the next start instead of built again. The
+//! format is described in docs/FORMAT.md.
 
 use std::io::{self, Read, Write};
 
@@ -13,12 +14,12 @@ use crate::{
     sync::atomic::Ordering::{AcqRel, Relaxed},
 };
 
-/// Bytes of a link, or of a slot.
+/// The bytes of a link, or of a slot.
 const WORD: usize = size_of::<u32>();
 
 impl Graph {
-    /// Writes the part of the graph below slot `slots`. No thread may insert or remove points
-    /// meanwhile.
+    /// Writes the points below slot `slots`, with their links and chains. The caller makes sure
+    /// that the graph has no others, and that no thread inserts or removes points meanwhile.
     pub fn save(&self, slots: u32, out: &mut impl Write) -> io::Result<()> {
         let Graph { params, links, .. } = self;
         let states: Vec<u8> = (0..slots).map(|slot| links.saved_state(slot)).collect();
@@ -44,9 +45,11 @@ impl Graph {
         out.write_all(&words_to_bytes([u32::MAX; 3]))
     }
 
-    /// Reads a graph over slots below `slots` that [`Graph::save`] wrote, and checks that no link
-    /// leads elsewhere, that each point rises as high as its slot always does, which is as far as
-    /// it has rows, and that the chains of duplicates end.
+    /// Reads a graph that [`Graph::save`] wrote with the same `slots`, `metric` and `params`. Bytes
+    /// that are no graph are an error: it checks that each link leads to a point of its layer, that
+    /// each point has the level that its slot draws (it decides how many rows the point
+    /// has), and that the chains of duplicates are whole. Call [`Graph::load_equal_vectors`] before
+    /// the graph is used.
     pub fn load(
         metric: Metric,
         params: Params,
@@ -102,6 +105,7 @@ impl Graph {
         Ok(graph)
     }
 
+    /// Reads the chains. `duplicates` is the number of duplicates among the points.
     fn load_duplicates(
         &self,
         slots: u32,
@@ -130,9 +134,9 @@ impl Graph {
         Err(invalid_data("more duplicates than points"))
     }
 
-    /// Makes sure that each of the `duplicates` is in the chain of the point that it names as its first,
-    /// and only once. One that leads back into itself would keep who follows it for ever: it runs
-    /// out of duplicates here.
+    /// Checks that each of the `duplicates` is in the chain of the point that it names as its
+    /// first, and only once. A chain that leads back into itself, which a reader would follow for
+    /// ever, is found since it has more entries than there are duplicates.
     fn check_duplicates(&self, firsts: &[u32], duplicates: u32) -> io::Result<()> {
         let mut left = duplicates;
         for &first in firsts {

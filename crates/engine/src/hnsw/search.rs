@@ -18,39 +18,41 @@ use crate::{
     },
 };
 
-/// The beam of a search in the layers above 0.
+/// The breadth of the beam in the layers above 0 during a search. It is 1 in the paper.
 const APPROACH: usize = 2;
 
-/// The same for an insertion, which is wider: a point that is linked in the wrong place stays hard
-/// to find.
+/// The breadth of the beam above the layers of a new point during an insertion. It is wider than
+/// [`APPROACH`], since a point that is linked in the wrong place stays hard to find.
 pub(super) const INSERT_APPROACH: usize = 16;
 
-/// A walk expands several candidates together only if its beam is this many times as broad: in a
-/// small beam, later candidates would often have been pushed out.
+/// A walk expands `n` candidates together only if its beam holds `n` times this number: in a small
+/// beam, closer points would often have pushed out the later of them meanwhile.
 const LEAST_BREADTH: usize = 12;
 
-/// The links of a candidate among the next of this number are prefetched at once: it will be
-/// expanded soon.
+/// If fewer candidates than this come before a new one, its links are prefetched at once, since it
+/// will be expanded soon.
 const SOON: usize = 4;
 
-/// The points that a walk takes as candidates; it passes all others.
+/// The points that [`Graph::walk_layer`] takes as candidates. It expands the others too, but does
+/// not keep them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Eligible {
-    /// Every point: the walk only looks for a way.
+    /// Every point: the walk only looks for the way down.
     All,
-    /// Points that are not deleted: new links lead to them.
+    /// Points that are not deleted, and deleted ones that stay in the graph for their duplicates.
     Live,
-    /// Deleted points as well, unless they are leaving.
+    /// All points that are not leaving the graph, deleted or not.
     Staying,
 }
 
-/// The points of a walk, and which of them it takes as candidates.
+/// The points of the graph, and which of them a walk takes as candidates.
 pub(super) struct Filter<'p, P> {
     pub points: &'p P,
     pub eligible: Eligible,
 }
 
-/// The target of a walk, and the number of ranks so far.
+/// The ranks against the target of a walk (a query or a new point), and the number of them that was
+/// computed so far.
 pub(super) struct Target<R> {
     ranks: R,
     evaluations: u64,
@@ -64,7 +66,7 @@ impl<R: Ranks> Target<R> {
         }
     }
 
-    /// Sets the ranks of neighbours. What this reads should be prefetched.
+    /// Sets the ranks of neighbours, whose vectors or codes should be prefetched.
     #[inline]
     fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
         self.ranks.rank_all(neighbors);
@@ -73,14 +75,18 @@ impl<R: Ranks> Target<R> {
 }
 
 impl Graph {
-    /// Leaves the up to `limit` closest points that `accept` lets pass in [`Scratch::results`],
-    /// found by a walk of breadth `ef`, and says how many ranks it took. `measure` is of the graph's
-    /// metric. Points whose insertion has not finished may be missing; decide which points those
-    /// are with [`Graph::contains`] before the search, not after it. Where too many points do not
-    /// pass, the search gives up and [says so](Scratch::gave_up).
+    /// Searches the graph for the `limit` points closest to the query of `measure` for which
+    /// `accept` holds, by a walk of breadth `ef` (at least `limit`). Leaves them in
+    /// [`Scratch::results`], fewer if it finds no more, and returns the number of ranks that it
+    /// computed. `measure` is of the graph's metric.
     ///
-    /// If there are codes, the walk ranks by them. The ranks of the results are those of the
-    /// vectors.
+    /// Points whose insertion is not finished may be missing. To know which, ask
+    /// [`Graph::contains`] before the search: afterwards it may hold for a point that was missed.
+    /// If `accept` rejects too many points, the search [gives up](Scratch::gave_up).
+    ///
+    /// If there are codes for this metric, the walk ranks by them, and its closest candidates are
+    /// ranked again by their vectors. If the codes cannot tell these apart, a second walk ranks by
+    /// vectors. The results have ranks by vector in any case.
     pub fn search<P: Points>(
         &self,
         points: &P,
@@ -117,13 +123,14 @@ impl Graph {
         Ok(evaluations)
     }
 
-    /// The number of points that a walk of this breadth may pass without taking them as candidates:
-    /// beyond it, a scan would hardly take longer.
+    /// The number of points that a walk of this breadth may expand without taking them as
+    /// candidates. Beyond it, a scan would hardly take longer.
     pub(super) fn patience(&self, breadth: usize) -> usize {
         breadth.saturating_mul(4).max(self.len() as usize / 4)
     }
 
-    /// Fills the beam with the points of layer 0 that are closest by `ranks`.
+    /// Fills the beam with the points of layer 0 that are closest by `ranks` and that `accept`
+    /// holds for. Returns the number of ranks that were computed.
     fn walk<R: Ranks, P: Points>(
         &self,
         ranks: R,
@@ -161,7 +168,8 @@ impl Graph {
         Ok(target.evaluations)
     }
 
-    /// Takes a point and its duplicates into the beam as far as they are close enough.
+    /// Takes a point that a search has met, and its duplicates, into the beam, as long as it admits
+    /// them.
     #[inline]
     fn offer(
         &self,
@@ -191,7 +199,8 @@ impl Graph {
     }
 
     /// Walks from the entry points (`highest` is one of them) down to the layer above `layer`, with
-    /// the given number of candidates. Leaves them in `scratch.starts`, at least one.
+    /// a beam of the given breadth. Leaves the candidates of the last layer in `scratch.starts`, at
+    /// least one: the walk of `layer` begins at them.
     pub(super) fn approach<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
@@ -215,8 +224,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Ranks the entries that rise to `layer`, leaves them in `scratch.starts`, and says to which
-    /// layer all of them rise.
+    /// Ranks the entry points that are in `layer` and leaves them in `scratch.starts`. Returns the
+    /// highest layer that all of them are in.
     fn enter<R: Ranks>(
         &self,
         target: &mut Target<R>,
@@ -239,9 +248,10 @@ impl Graph {
         level
     }
 
-    /// Fills the beam, which holds where to begin, with the points closest to the target in one
-    /// layer: the walk of an insertion, which sees every linked point and no duplicates. It begins at
-    /// `scratch.starts` as well, which are not in the beam where nothing may be linked to them.
+    /// Fills the beam with the points closest to the target in one layer: the walk of an insertion,
+    /// and of [`Graph::approach`]. It begins at the points that are in the beam, from the layer
+    /// above, and at `scratch.starts`; the latter are not in the beam if nothing may be linked to
+    /// them. It meets no duplicates, as no link leads to one.
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
@@ -274,9 +284,9 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes the next few candidates from the beam, ranks what they link to, as far as this walk
-    /// has not seen it, and leaves in `scratch.fresh` what is close enough for now; false if no
-    /// candidate is left.
+    /// Expands the next few candidates of the beam: ranks the points that they link to and that
+    /// this walk has not met before, and leaves in `scratch.fresh` the points among them that the
+    /// beam admits now. False if no candidate is left: the walk is over.
     #[inline]
     fn expand<R: Ranks>(&self, target: &mut Target<R>, layer: u8, scratch: &mut Scratch) -> bool {
         scratch.fresh.clear();
@@ -301,7 +311,8 @@ impl Graph {
         count > 0
     }
 
-    /// Adds the points linked from `slot` that this walk has not seen to `scratch.fresh`.
+    /// Adds the points linked from `slot` that this walk has not met before to `scratch.fresh`, not
+    /// ranked yet.
     #[inline]
     fn list_unseen(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
         let Scratch { visited, fresh, .. } = scratch;
@@ -330,15 +341,17 @@ fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
 }
 
 impl Scratch {
-    /// Puts the `limit` closest candidates of a beam by codes into the results, by the ranks of
-    /// their vectors; false if the codes cannot tell the candidates apart.
+    /// Ranks the candidates of a walk by codes again by their vectors, and puts the `limit` closest
+    /// into the results. False if the codes cannot tell the candidates apart: then the results are
+    /// not to be used.
     ///
-    /// The closest candidates by code are rescored first. Their ranks by code are the most
-    /// favourable ones, so the differences to their ranks by vector, together with the rounding
-    /// steps of the codes, bound the error of the other candidates. Of these, a candidate is
-    /// rescored if its rank by code is within this error of the last result. If the whole of a full
-    /// beam (`size` candidates) is within it, closer points may have been dropped from the beam:
-    /// the answer is false. The closest candidates alone decide whether codes tell points apart.
+    /// The closest candidates by code are ranked first. Their ranks by code are the most favourable
+    /// ones, so the differences to their ranks by vector, together with the rounding steps of the
+    /// codes, bound the error of the other candidates. A farther candidate is ranked by its vector
+    /// only if its rank by code is within this error of the last result. If even the farthest
+    /// candidate of a full beam (of `size` candidates) is within the error, closer points may have
+    /// been dropped from the beam, and the answer is false. Only the closest candidates decide
+    /// whether codes tell points apart.
     fn rescore<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
         let Scratch { beam, results, .. } = self;
         let surely = limit.max(SAMPLE);

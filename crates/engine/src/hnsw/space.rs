@@ -1,5 +1,5 @@
-//! Ranks of stored points against each other, by which links are chosen: by the vectors themselves, or
-//! by their codes.
+//! The two spaces in which links are chosen: stored points are ranked against each other by their
+//! vectors, or by their codes (quantized vectors).
 
 use super::{
     Neighbor,
@@ -15,24 +15,25 @@ use crate::{
     },
 };
 
-/// Ranks of stored points against each other.
+/// Ranks stored points against each other.
 pub(super) trait Space: Copy {
-    /// Ranks against one of the points.
+    /// Ranks points against a fixed one.
     type Of<'a>: Ranks
     where
         Self: 'a;
 
-    /// Ranks against the point in `slot`.
+    /// Prepares to rank points against the point in `slot`.
     fn of(&self, slot: u32) -> Self::Of<'_>;
 
     /// The metric of the ranks.
     fn metric(&self) -> Metric;
 
-    /// Whether the order of candidates, closest to the point in `slot` first, can be trusted.
+    /// Whether the order of `candidates`, closest to the point in `slot` first, can be trusted. If
+    /// not, links have to be chosen by vectors.
     fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool;
 }
 
-/// By vectors.
+/// Ranks by vectors.
 #[derive(Debug)]
 pub(super) struct Vectors<'p, P> {
     pub points: &'p P,
@@ -70,7 +71,7 @@ impl<P: Points> Space for Vectors<'_, P> {
     }
 }
 
-/// By codes.
+/// Ranks by codes, and estimates their errors by the vectors.
 #[derive(Debug)]
 pub(super) struct InCodes<'c, P> {
     pub codes: &'c Codes,
@@ -105,7 +106,8 @@ impl<P: Points> Space for InCodes<'_, P> {
         let some = &candidates[..SAMPLE.min(candidates.len())];
         let sample = &mut sample[..some.len()];
         sample.copy_from_slice(some);
-        // As many as get links, about. Those farther away may be of another cluster.
+        // About as many as a point has links. Points farther away may be of another cluster, which
+        // any code tells apart.
         let nearest = candidates.iter().take(4 * SAMPLE).copied();
         CodeError::of(sample, self.vectors.of(slot)).is_small_for(nearest)
     }

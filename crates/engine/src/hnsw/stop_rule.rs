@@ -1,58 +1,72 @@
-//! How far a search walks: it ends at a distance, not after a number of candidates (Al-Jazzazi et
-//! al., 2025, arXiv:2505.15636, "Distance Adaptive Beam Search").
+//! Decides when a search of layer 0 ends: at a distance from the query, not after the `ef` closest
+//! candidates (Al-Jazzazi et al., 2025, arXiv:2505.15636, "Distance Adaptive Beam Search").
 //!
-//! A walk that ends after the `ef` closest candidates takes as long for an easy query as for a hard
-//! one. Around a query in `D` dimensions the number of points grows like the distance to the power
-//! of `D`, so the `ef`-th closest is `(ef / limit)^(1 / D)` times as far as the `limit`-th. Walking
-//! up to there is as much work as `ef` candidates where the data has `D` dimensions, less where it
-//! has fewer, and more where neighbours are harder to tell apart. [`DIMENSIONS`] is where both
-//! rules take as many ranks on real embeddings.
+//! The rule of the HNSW paper expands the `ef` closest candidates, so an easy query costs as much
+//! as a hard one. This rule ends a walk at the first candidate that is `f` times as far away as the
+//! `limit`-th closest point found so far. `f` is computed from `ef`. If the data has the intrinsic
+//! dimension `D`, the number of points within a distance grows like the distance to the power of
+//! `D`. Then the `ef`-th closest point is about `f = (ef / limit)^(1 / D)` times as far away as the
+//! `limit`-th, and both rules expand about `ef` candidates. Around a query where the intrinsic
+//! dimension is lower than `D`, fewer points lie within that distance, and the walk ends sooner;
+//! where it is higher, later.
 
 use crate::Metric;
 
-/// The number of dimensions of the data for which a walk is expected to end after `ef` candidates.
+/// The intrinsic dimension `D` for which a walk is expected to expand `ef` candidates. With this
+/// value both rules compute about as many ranks on real embeddings.
 const DIMENSIONS: f32 = 18.0;
 
-/// Whatever their distances, a walk expands at least `ef` divided by this number of candidates, and
-/// at most `ef` times this number.
+/// Bounds how far a walk departs from `ef`: whatever the distances, it expands the `ef / LEEWAY`
+/// closest candidates, and its beam keeps the `ef * LEEWAY` closest.
 const LEEWAY: usize = 2;
 
-/// The distance at which a search ends, from the distances of its candidates.
+/// When a walk ends. [`Beam::next`](super::beam::Beam::next) applies the rule to the closest
+/// candidate that is not expanded yet: it ends the walk if [`least`](Self::least) candidates of the
+/// beam are closer and expanded, and [`excludes`](Self::excludes) holds for its rank. A walk also
+/// ends once all candidates in the beam are expanded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopRule {
-    /// The place in order of the candidate that everything is compared with.
+    /// The zero-based position, closest first, of the candidate in the beam whose distance is the
+    /// measure of all others. While the beam holds no more than `place` candidates, the rule
+    /// excludes nothing.
     pub place: usize,
-    /// How many times as far away, in ranks, a candidate may be.
+    /// How many times the rank of that candidate a rank may be; at least 1.
     factor: f32,
-    /// Candidates to walk through without regard to their distance.
+    /// The number of closest candidates that are expanded whatever their distance.
     pub least: usize,
-    /// Candidates to keep, however close they are.
+    /// The size of the beam: the greatest number of candidates that it keeps, closest first.
     pub most: usize,
 }
 
 impl StopRule {
-    /// Everything.
-    pub const ALL: StopRule = StopRule {
+    /// Excludes nothing: a walk ends once all candidates in its beam are expanded. No beam has a
+    /// candidate at this `place`, so the infinite `factor` is never used.
+    pub const NONE: StopRule = StopRule {
         place: usize::MAX,
         factor: f32::INFINITY,
         least: usize::MAX,
         most: usize::MAX,
     };
 
-    /// As far as a search of breadth `ef` for the `limit` closest walks under `metric`.
+    /// The rule for a search of breadth `ef` for the `limit` closest points under `metric`. `ef` is
+    /// at least `limit`.
     pub fn of_search(metric: Metric, ef: usize, limit: usize) -> Self {
+        debug_assert!(ef >= limit, "ef is {ef}, below the limit of {limit}");
         let limit = limit.max(1);
         let farther = (ef as f32 / limit as f32).powf(DIMENSIONS.recip());
         let factor = match metric {
-            // Ranks are squares of distances.
+            // Ranks are squares of distances, or half of them.
             Metric::Euclidean | Metric::Cosine => farther * farther,
-            // Ranks are distances: of the square, walks at equal recall take more ranks.
+            // Ranks are distances. With the square of the factor, walks at equal recall compute
+            // more ranks.
             Metric::Manhattan => farther,
-            // Counts of positions lie so close together that they say nothing of this.
+            // Ranks are counts, which are nearly equal for most points, so a distance does not tell
+            // where to stop. This is the rule of the paper: the beam keeps `ef` candidates, and all
+            // of them are expanded.
             Metric::Hamming => {
                 return StopRule {
                     most: ef,
-                    ..Self::ALL
+                    ..Self::NONE
                 };
             }
         };
@@ -64,8 +78,10 @@ impl StopRule {
         }
     }
 
-    /// Whether `rank` is too far if that of the candidate in `place` is `found`. By codes a rank
-    /// may be a little below 0.
+    /// Whether a candidate of this rank is too far to expand, where `found` is the rank of the
+    /// candidate at [`place`](Self::place). Ranks by quantized vectors may be a little below 0, by
+    /// rounding. So the factor is applied to the magnitude, which puts the bound above `found` in
+    /// any case.
     pub fn excludes(self, rank: f32, found: f32) -> bool {
         rank > found + (self.factor - 1.0) * found.abs()
     }

@@ -1,12 +1,13 @@
-//! What tests check of a graph.
+//! Checks for tests that a graph is sound.
 
 use super::Graph;
 
 impl Graph {
-    /// Checks a graph at rest.
+    /// Checks a graph that no thread changes meanwhile.
     ///
     /// # Panics
-    /// Panics unless every link leads to a point of its layer, and the tree to all points.
+    /// Panics unless every link leads to a point of its layer, and tree links lead in both
+    /// directions and to all points.
     pub fn assert_sound(&self) {
         let standing = |slot: u32| {
             let level =

@@ -1,19 +1,20 @@
-//! The spanning tree of a graph: links that pruning never removes, so that every point can be
-//! reached from every other whatever the data.
+//! The spanning tree of a graph: links of layer 0, in both directions, that pruning never removes.
+//! Along them every point with links of its own can be reached from every other, whatever the data.
 
 use super::{
     ATTEMPTS, Graph, Neighbor, Scratch, levels::scramble, links::Link, ranks::Ranks, space::Space,
 };
 use crate::{Error, Result, sync::yield_now, vectors::points::Points};
 
-/// A part of the tree of at most this number of points is searched for its shortest link to another
-/// part.
+/// When a point leaves, a part of the tree that it cuts off is joined by its shortest link to
+/// another part if it has at most this number of points. Larger parts are joined without a search.
 const SMALL_PART: usize = if cfg!(vectord_shuttle) { 2 } else { 32 };
 
 /// How a new point joins the tree.
 impl Graph {
-    /// Links the point's neighbours in layer 0 back to it. The first that may take a child becomes
-    /// its parent: each keeps its link to the other.
+    /// Links the neighbours of the point in `slot` in layer 0 back to it. The first of them that
+    /// [may take a child](Self::may_take_child) becomes its parent: the links between parent and
+    /// child are tree links.
     pub(super) fn join_tree<S: Space>(
         &self,
         space: S,
@@ -39,7 +40,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes `owner` the parent of `child`, unless it has children enough.
+    /// Makes `owner` the parent of `child`, by a tree link from `owner`, unless it has children
+    /// enough. Returns whether it did. The caller adds the tree link from the child.
     fn adopt<S: Space>(&self, space: S, owner: u32, child: u32, scratch: &mut Scratch) -> bool {
         let _lock = self.links.lock(owner);
         let may_adopt = self.may_take_child(owner);
@@ -49,12 +51,13 @@ impl Graph {
         may_adopt
     }
 
-    /// Whether a point may take another child: half of its row is left to links that may change.
+    /// Whether a point may take another child. It may have `m + 1` tree links, so that about half
+    /// of its row is left for links that pruning may replace.
     fn may_take_child(&self, owner: u32) -> bool {
         self.links.tree_neighbors(owner).count() <= self.params.m
     }
 
-    /// Finds a parent for a point if all its neighbours have children enough.
+    /// Finds a parent for a point whose neighbours, in `scratch.owners`, have children enough.
     fn adopt_further_on<S: Space>(
         &self,
         space: S,
@@ -75,8 +78,9 @@ impl Graph {
     }
 
     /// Walks along the tree from `start`, never to `barred`, until a point for which `may_adopt`
-    /// holds becomes the parent of `child`. The walk goes on in a random direction, since points
-    /// with few children are near in every direction, and turns back only at a dead end.
+    /// holds has become the parent of `child`, and returns it. None if there is no such point. The
+    /// walk goes on in a random direction, since points with few children are near in every
+    /// direction, and turns back only at a dead end.
     fn adopt_beyond<S: Space>(
         &self,
         space: S,
@@ -120,16 +124,17 @@ impl Graph {
 
 /// How points that leave are taken out of the tree.
 impl Graph {
-    /// The second step of [a delete](super::delete), by one thread at a time: takes points that
-    /// leave out of the tree and out of [`EqualVectors`](super::equal_vectors::EqualVectors). Every
-    /// point that leaves must go through it, in any number of calls.
+    /// The second step of [a delete](super::delete), by one thread at a time: takes the points in
+    /// `leaving` out of the tree and out of [`EqualVectors`](super::equal_vectors::EqualVectors).
+    /// Together the calls must cover every point that leaves.
     ///
-    /// Without the point, the tree falls into parts, one for each of its neighbours in the tree.
-    /// Most parts are small, a point with a few children: each of these is joined by its shortest
-    /// link to a point of any other part. The remaining parts are joined one by one to the part of
-    /// the neighbour nearest to the point that leaves, the heir: each becomes the child of a
-    /// neighbour that is joined already, or of a point behind it. The walk to such a point never
-    /// enters the point that leaves, so it cannot reach a part that is not joined yet.
+    /// Without a point, the tree falls into parts, one for each of its neighbours in the tree (its
+    /// orphans). Most parts are small, a point with a few children: each of these is joined by its
+    /// shortest link to a point of any other part. The remaining parts are joined one by one to the
+    /// part of the heir, the neighbour nearest to the point that leaves: the neighbour in each part
+    /// becomes the child of a neighbour that is joined already, or of a point in the joined part.
+    /// The walk to such a point never enters the point that leaves, so it cannot reach a part that
+    /// is not joined yet.
     ///
     /// Tree links should be short, since they take the places of other links.
     pub fn leave_tree<P: Points>(
@@ -147,7 +152,8 @@ impl Graph {
             let space = self.vectors(points);
             let ranks = space.of(slot);
             orphans.clear();
-            // An heir that stays is better: another would soon leave its children in turn.
+            // Points that stay come first: an heir that is leaving too would soon make its children
+            // orphans in turn.
             orphans.extend(self.links.tree_neighbors(slot).map(|neighbor| {
                 let ranked = ranked(&ranks, neighbor);
                 (self.links.is_leaving(neighbor), ranked)
@@ -163,9 +169,10 @@ impl Graph {
         Ok(())
     }
 
-    /// Joins the part of the tree at `orphan`, a neighbour of the point `leaver`, to another part by
-    /// the shortest of its links, if the part is small and has such a link. It can work for every
-    /// part but the last: joined parts are one part, and the last has no other to be joined to.
+    /// Joins the part of the tree at `orphan`, a neighbour of the point `leaver`, to another part
+    /// by the shortest of its links, if the part is small and has such a link. Returns whether it
+    /// did. This can work for every part but the last: joined parts are one part, and the last has
+    /// no other to be joined to.
     fn join_elsewhere<S: Space>(
         &self,
         space: S,
@@ -220,7 +227,8 @@ impl Graph {
         Ok(true)
     }
 
-    /// Joins the neighbours of a point that leaves the tree, of which the heir is the first.
+    /// Joins the parts of the tree at `neighbors`, which are the tree neighbours of `leaver` that
+    /// are not joined to another part. The first of them is the heir.
     fn inherit<S: Space>(
         &self,
         space: S,
@@ -235,7 +243,8 @@ impl Graph {
             self.swap_tree_link(heir.slot, leaver, None);
             return Ok(());
         };
-        // Both exchange one link for another, which needs no free place in a row.
+        // The heir and the first orphan exchange one tree link for another, which needs no free
+        // place in their rows.
         self.swap_tree_link(heir.slot, leaver, Some(first.slot));
         self.swap_tree_link(first.slot, leaver, Some(heir.slot));
         for (joined, &(_, orphan)) in orphans.iter().enumerate().skip(1) {
@@ -255,8 +264,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes the tree link of `owner` to `old` an ordinary link, and adds one to `new`. The old
-    /// link is removed only if the new one needs its place.
+    /// Makes the tree link of `owner` to `old` an ordinary link, and adds a tree link to `new`, if
+    /// there is one. The link to `old` is removed only if the new one needs its place.
     fn swap_tree_link(&self, owner: u32, old: u32, new: Option<u32>) {
         let _lock = self.links.lock(owner);
         let row = self.links.row(owner, 0);
@@ -276,6 +285,7 @@ impl Graph {
     }
 }
 
+/// A point with its rank against the target of `ranks`.
 fn ranked(ranks: &impl Ranks, slot: u32) -> Neighbor {
     Neighbor {
         rank: ranks.rank(slot),

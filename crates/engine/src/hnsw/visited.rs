@@ -1,22 +1,26 @@
-//! The set of slots that a walk has seen.
+//! The set of slots that a walk has met.
 
 use memmap2::MmapMut;
 
 use crate::{Error, Result};
 
-/// The stamps that are cleared together: a page. A page without a visited slot takes no memory.
+/// The number of stamps in a page of memory. A page in which no stamp was ever set takes no memory,
+/// so such pages are not cleared.
 const PAGE: usize = 4096;
 
-/// A set of slots emptied by moving on to the next epoch. A stamp is one byte, so the list stays
-/// small in the cache and is wiped only once in 255 walks. It is mapped memory: pages of slots that
-/// do not exist yet take none, and all of it is returned to the system at once.
+/// A set of slots. For each slot there is a stamp, and the slot is in the set if its stamp equals
+/// the epoch. To begin the next epoch empties the set, without touching the stamps. A stamp is one
+/// byte, so the stamps take little of the cache, and are cleared only once in 255 walks. They are
+/// mapped memory: pages of slots that do not exist yet take none, and dropping the set returns all
+/// of it to the system at once.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
+    /// From 1 to 255 during a walk. Cleared stamps are 0.
     epoch: u8,
     stamps: Option<MmapMut>,
 }
 
-/// The set, for adding several slots.
+/// The set, borrowed to add several slots.
 pub(super) struct Stamps<'a> {
     epoch: u8,
     stamps: &'a mut [u8],
@@ -43,13 +47,13 @@ impl Visited {
         Ok(())
     }
 
-    /// Adds a slot, and says whether it is new, see [`Stamps::insert`].
+    /// Adds a slot and returns whether it is new, see [`Stamps::insert`].
     #[inline]
     pub fn insert(&mut self, slot: u32) -> bool {
         self.open().insert(slot)
     }
 
-    /// The set to add several slots to.
+    /// Borrows the set to add several slots.
     #[inline]
     pub fn open(&mut self) -> Stamps<'_> {
         Stamps {
