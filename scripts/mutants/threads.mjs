@@ -36,8 +36,8 @@ export const THREAD_MUTANTS = [
   mutant(
     'what a graph lacks that failed is not in its tail',
     `${INDEX}/linking/linker.rs`,
-    'if !graph.is_current(linked) {\n        // For',
-    'if false {\n        // For',
+    'if !graph.is_current(linked) {\n        // The claim',
+    'if false {\n        // The claim',
     LINKER_TESTS,
   ),
   mutant(

@@ -1,5 +1,6 @@
-//! The arena: for each slot the place of the point's record, its id, its code, and the sequences of
-//! its insert and its delete.
+//! The arena holds what the index knows of the point in each slot: the place of its record in the
+//! log (which holds the vector), its id, its code, and the sequence numbers of its insert and its
+//! delete.
 
 use std::sync::{Arc, PoisonError};
 
@@ -18,18 +19,18 @@ use crate::{
     vectors::{kernels, points::Points, quantize::Codes},
 };
 
-/// Words of an id.
+/// The words of an id.
 const ID: usize = 2;
 
 /// Stored instead of an inverse norm if single precision cannot rank the vector.
 const NEEDS_F64: f32 = f32::NAN;
 
-/// The content of a slot that is restored.
+/// What to put into a slot when the arena is restored at a start.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
-    /// Nothing.
+    /// No point: the slot is free.
     Free,
-    /// A point.
+    /// A live point.
     Live(LivePoint),
     /// A point that was deleted at this sequence and is still in a graph.
     Dead(LivePoint, u64),
@@ -45,14 +46,14 @@ impl Slot {
     }
 }
 
-/// The outcome of restoring slots.
+/// What [`Arena::restore`] has found in some slots.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// The number of live points.
     pub live: u64,
-    /// Slots of points that only double precision can rank.
+    /// The slots of points that only double precision can rank.
     pub f64_only: Vec<u32>,
-    /// Slots that hold nothing.
+    /// The slots without a point.
     pub free: Vec<u32>,
 }
 
@@ -62,30 +63,35 @@ pub struct Restored {
 /// pins an epoch before it takes its view, and holds the pin until it has read what it found.
 pub struct Arena {
     segments: Arc<Segments>,
-    /// Segment number in the upper half, offset of the vector in units of 64 bytes in the lower. A
-    /// walk by vectors reads these all over the table: in a table of their own, many stay in the
-    /// cache.
+    /// By slot, the place of the vector: the segment number in the upper half, the offset in units
+    /// of 64 bytes ([`BLOCK`]) in the lower. A walk by vectors reads these all over the table: in a
+    /// table of their own, many stay in the cache.
     vectors: Table<AtomicU64>,
-    /// Offset of the record in the upper half, bits of the inverse norm in the lower.
+    /// By slot, the offset of the record in the upper half, in the same units, and the bits of the
+    /// inverse norm of the vector in the lower ([`NEEDS_F64`] for some).
     records: Table<AtomicU64>,
     /// The sequences of insert and delete.
     lives: Lives,
     /// The ids. The records hold them too, but lie far apart and are seldom in memory.
     ids: Table<AtomicU64>,
-    /// The codes of the vectors, if walks rank by them.
+    /// The codes (quantized vectors), if the dimension is large enough for them.
     codes: Option<Codes>,
     /// Segment and block at which the last pushed vector ends.
     passed: AtomicU64,
+    /// The number of slots that were ever in use.
     len: AtomicU32,
+    /// The number of points that are not deleted.
     live: AtomicU64,
+    /// The last published sequence, which a view that is taken now has.
     visible: AtomicU64,
     /// `live` at the time when `visible` last changed, or less.
     visible_live: AtomicU64,
     /// Free slots, the next one to use last.
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
-    /// A bit for each settled slot. A walk asks for it at each candidate: bits are in the cache,
-    /// lives seldom.
+    /// A bit for each slot whose point is settled: every present and later view contains it (see
+    /// [`settle`](super::linking::settle)). A walk asks this of each candidate, and bits are mostly
+    /// in the cache, where `lives` are seldom.
     settled: Table<AtomicU64>,
     /// Held while a bit of `settled` changes.
     settling: Mutex<()>,
@@ -118,8 +124,9 @@ impl Arena {
         }
     }
 
-    /// Puts the point `id` that `sequence` inserted into a slot, a free one if there is any. It stays
-    /// hidden until `publish` reaches its sequence. Only the writer calls this.
+    /// Puts the point `id`, inserted at `sequence` with its record at `location`, into a slot: a
+    /// free one if there is any, otherwise a new one. Returns the slot. The point stays hidden
+    /// until [`publish`](Self::publish) reaches its sequence. Only the writer calls this.
     pub fn push(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
         let vector = self.vector_at(location);
         let words = words_of(location, vector);
@@ -144,9 +151,10 @@ impl Arena {
         self.segments.vector(location.segment, location.vector)
     }
 
-    /// Evicts the pages between a vector, which has been read, and the end of the vector before.
-    /// Reading a vector brings its surroundings into memory, but headers and contents are not
-    /// needed until a client asks for them.
+    /// Evicts the pages of the log between `passed`, the end of the vector that was read before,
+    /// and the vector at `location`, which has just been read. Reading a vector brings its
+    /// surroundings into memory, but headers and contents are not needed until a client asks for
+    /// them.
     fn pass(&self, passed: u64, location: Location) {
         let (segment, from) = unpack(passed);
         if segment == location.segment {
@@ -172,8 +180,9 @@ impl Arena {
             .map_or(Ok(()), |codes| codes.reserve(slots))
     }
 
-    /// Puts points into slots that are reserved and that no reader knows yet. Several threads may
-    /// do it, each with slots of its own.
+    /// Puts `slots` into the arena from the slot `first` on. They must be
+    /// [reserved](Self::reserve), and no reader may know them yet. Several threads may do this at
+    /// once, each with slots of its own.
     pub fn restore(&self, first: u32, slots: &[Slot]) -> Result<Restored> {
         let mut restored = Restored::default();
         let mut passed = None;
@@ -216,6 +225,7 @@ impl Arena {
         self.len.store(len, Ordering::Release);
     }
 
+    /// Puts a point into a new slot, and returns it.
     fn append(&self, vector: &[f32], id: PointId, words: [u64; 2], sequence: u64) -> Result<u32> {
         let slot = self.len.load(Ordering::Relaxed);
         for table in [&self.vectors, &self.records, &self.ids] {
@@ -233,13 +243,15 @@ impl Arena {
         Ok(slot)
     }
 
-    /// Stores the places of the vector and the record of a point, and its norm.
+    /// Stores the places of the vector and the record of a point, and its inverse norm, as
+    /// [`words_of`] gives them.
     fn place(&self, slot: u32, [vector, record]: [u64; 2]) {
         self.vectors.get(slot).store(vector, Ordering::Relaxed);
         self.records.get(slot).store(record, Ordering::Relaxed);
     }
 
-    /// Changes the place of the record of the point in `slot`. Both places can be read.
+    /// Changes the place of the record of the point in `slot`. The same vector can be read at both
+    /// places for as long as a reader may know the old one.
     pub fn relocate(&self, slot: u32, location: Location) {
         let (_, norm) = unpack(self.records.get(slot).load(Ordering::Relaxed));
         let record = pack(location.record, norm);
@@ -256,7 +268,7 @@ impl Arena {
         self.verified.get(word).load(Ordering::Relaxed) & bit != 0
     }
 
-    /// As after a restart.
+    /// Makes no record count as verified, as after a restart.
     #[cfg(test)]
     pub fn clear_verified(&self) {
         for word in 0..=bit_of(self.slots()).0 {
@@ -264,7 +276,7 @@ impl Arena {
         }
     }
 
-    /// Notes that the record is verified.
+    /// Notes that the record of the point in `slot` is verified.
     pub fn set_verified(&self, slot: u32) {
         let (word, bit) = bit_of(slot);
         self.verified.get(word).fetch_or(bit, Ordering::Relaxed);
@@ -292,6 +304,7 @@ impl Arena {
             .map_or(Ok(()), |codes| codes.store(slot, vector))
     }
 
+    /// Takes a free slot, if there is one.
     fn take_free(&self) -> Option<u32> {
         if self.free_len.load(Ordering::Relaxed) == 0 {
             return None;
@@ -301,7 +314,8 @@ impl Arena {
         Some(slot)
     }
 
-    /// The slots of points that are deleted in every view from now on, and that are not free.
+    /// The slots, in ascending order, of points that no view taken from now on contains, since they
+    /// are deleted, and that are not free.
     pub fn dead(&self) -> Result<Vec<u32>> {
         let visible = self.visible();
         let mut dead = Vec::new();
@@ -337,8 +351,8 @@ impl Arena {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hides the point in `slot` from every view taken at `sequence` or later. Only the writer
-    /// calls this, once for a point.
+    /// Deletes the point in `slot`: no view taken at `sequence` or later contains it. The slot is
+    /// not free yet. Only the writer calls this, once for a point.
     pub fn delete(&self, slot: u32, sequence: u64) {
         self.lives.end(slot, sequence);
         let (word, bit) = bit_of(slot);
@@ -348,8 +362,8 @@ impl Arena {
         self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Settles the points in these slots that were inserted up to `sequence`, unless they were
-    /// deleted meanwhile: every present and later view contains them.
+    /// Settles the points in these slots that were inserted at `sequence` or before and are not
+    /// deleted. The caller knows that every present and later view contains them.
     ///
     /// The lock excludes deletes between the check of the life and the change of the bit. A later
     /// delete clears the bit before it is published.
@@ -367,10 +381,11 @@ impl Arena {
         self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes everything up to `sequence` visible to searches that begin from now on.
+    /// Makes all inserts and deletes up to `sequence` visible to views taken from now on. Only the
+    /// writer calls this.
     pub fn publish(&self, sequence: u64) {
         let (before, live) = (self.visible_live.load(Ordering::Relaxed), self.live());
-        // Between the two stores a reader counts the points of before or of now.
+        // Between the stores a reader finds the smaller of the old and the new number.
         self.visible_live.store(live.min(before), Ordering::Relaxed);
         self.visible.store(sequence, Ordering::Release);
         self.visible_live.store(live, Ordering::Release);
@@ -447,14 +462,15 @@ impl Arena {
         bytemuck::cast([0, 1].map(|half: usize| words[half].load(Ordering::Relaxed)))
     }
 
-    /// Prefetches what an answer needs of the point in `slot`, beside its vector.
+    /// Prefetches the id and the sequences of the point in `slot`, which an answer needs beside its
+    /// vector.
     #[inline]
     pub fn prefetch_hit(&self, slot: u32) {
         self.lives.prefetch(slot);
         kernels::prefetch(self.ids.row(slot));
     }
 
-    /// The sequence number that inserted the point in `slot`.
+    /// The sequence number of the insert of the point in `slot`.
     #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {
         self.lives.sequence(slot)
@@ -516,7 +532,7 @@ fn end_of(location: Location, vector: &[f32]) -> u64 {
     pack(location.segment, location.vector + blocks)
 }
 
-/// The words of the tables for the place of a point and its norm.
+/// The words of a point in the tables `vectors` and `records`.
 fn words_of(location: Location, vector: &[f32]) -> [u64; 2] {
     let norm = if kernels::is_ordinary(vector) {
         kernels::inverse_norm(vector)

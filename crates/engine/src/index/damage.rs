@@ -1,7 +1,8 @@
-//! The damage that was found in the segments since the index was opened: one entry for each damaged
-//! place, which is a file and an offset in it. The entry of a damaged record is dropped when its
-//! point is deleted, and every entry when its segment is removed: compaction, which removes them,
-//! copies no damaged record, and leaves a segment alone that has one of a live point.
+//! The register of the damage that was found in segments since the index was opened. It has one
+//! entry for each damaged place, which is a file and an offset in it. The entry of a damaged record
+//! is dropped when its point is deleted, and every entry when its segment is removed. Compaction,
+//! which removes segments, copies no damaged record, and leaves a segment alone that has one of a
+//! live point.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -11,11 +12,11 @@ use std::{
 use super::point_id::PointId;
 use crate::{Error, store::segment_number};
 
-/// The most places that are kept. Further places are ignored, so that the counts of
-/// [`KnownDamage`] end here.
+/// The greatest number of places that are kept. Further places are ignored, so that no count of
+/// [`KnownDamage`] exceeds this.
 const MOST_KEPT: usize = 10_000;
 
-/// The most points, and the most places, that a [`KnownDamage`] lists.
+/// The greatest number of points, and of places, that a [`KnownDamage`] lists.
 const MOST_NAMED: usize = 16;
 
 /// The damage that was found since the index was opened and that still matters. Lists are in the
@@ -36,20 +37,21 @@ pub struct KnownDamage {
 /// The register of damaged places.
 #[derive(Default)]
 pub(super) struct DamageRegister {
-    /// By file and offset.
+    /// The damaged places, by file and offset.
     places: BTreeMap<(PathBuf, u64), DamagedPlace>,
-    /// How many entries were added or dropped so far.
+    /// The number of entries that were added or dropped so far.
     changes: u64,
 }
 
 struct DamagedPlace {
+    /// A line for the log.
     text: String,
     /// The point whose record is damaged. None for headers.
     point: Option<PointId>,
 }
 
 impl DamageRegister {
-    /// What is damaged, if anything is.
+    /// A report of the damage, or None if there is none.
     pub fn report(&self) -> Option<KnownDamage> {
         if self.places.is_empty() {
             return None;
@@ -65,7 +67,7 @@ impl DamageRegister {
         })
     }
 
-    /// How many entries were added or dropped so far.
+    /// The number of entries that were added or dropped so far.
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -84,7 +86,7 @@ impl DamageRegister {
     pub fn note(&mut self, error: &Error, point: Option<PointId>) {
         let key = match error {
             Error::Damaged { path, offset, .. } => (path.clone(), *offset),
-            // An error that names no place, such as one of the system. One entry stands for all.
+            // An error that names no place, such as an I/O error. One entry stands for all of them.
             _ => (PathBuf::new(), 0),
         };
         if self.places.len() >= MOST_KEPT || self.places.contains_key(&key) {

@@ -1,4 +1,4 @@
-//! The damage that the index knows, and the points that it concerns.
+//! The damage on disk that the index knows of, as its callers add and read it.
 
 use std::{collections::HashSet, sync::PoisonError};
 
@@ -15,7 +15,8 @@ impl Index {
         self.known_damage().report()
     }
 
-    /// A number that is greater than at the last call if an entry was added or dropped since.
+    /// The number of entries of damage that were added or dropped so far. It tells a caller whether
+    /// anything has changed since its last call.
     #[must_use]
     pub fn damage_changes(&self) -> u64 {
         self.known_damage().changes()
@@ -27,8 +28,8 @@ impl Index {
         self.known_damage().segments_with_damaged_headers()
     }
 
-    /// Adds a damaged place, unless it is known. `point` is the point whose record is damaged, or
-    /// None for headers, and for a record that no live point has.
+    /// Adds the damaged place that `error` names, unless it is known. `point` is the point whose
+    /// record is damaged, or None for a header, and for a record that no live point has.
     pub fn note_damage(&self, error: &Error, point: Option<PointId>) {
         self.known_damage().note(error, point);
     }
@@ -38,8 +39,9 @@ impl Index {
         self.known_damage().forget_segments(segments);
     }
 
-    /// The live point whose record is in a segment at this offset: the one to note with damage that
-    /// was found while the segment was read as a file. Goes through the points of the segment.
+    /// The live point whose record is in a segment at this offset in bytes, to be
+    /// [noted](Self::note_damage) with damage that was found while the segment was read as a file.
+    /// Goes through all points of the index.
     #[must_use]
     pub fn point_at(&self, segment: u32, offset: u64) -> Option<PointId> {
         let _pin = self.epochs.pin();
@@ -48,8 +50,9 @@ impl Index {
         found.map(|(id, _)| id)
     }
 
-    /// Drops the entries of points that were deleted, which no request returns, and gives the rest.
-    /// Looks up the points of all entries, of which there are none but in a damaged folder.
+    /// Locks the register and drops the entries of points that were deleted, which no request
+    /// returns. Looks up the points of all entries, which costs nothing unless the folder is
+    /// damaged.
     fn known_damage(&self) -> MutexGuard<'_, DamageRegister> {
         // Each change of the register is one call of its map: a panic leaves it whole.
         let mut known = self.damage.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! From the id of a point to its slot.
+//! The hash table that finds the slot of a point by its id.
 
 use std::{sync::PoisonError, thread};
 
@@ -13,9 +13,9 @@ use crate::{
     sync::{RwLock, parallel},
 };
 
-/// The number of parts, chosen by some bits of the hash. A table that grows moves all of its
-/// entries, and blocks its readers meanwhile: in one table, two million ids could not be read for
-/// almost a second.
+/// The number of tables, among which ids are divided by some bits of their hash. A table that grows
+/// moves all of its entries, and blocks its readers meanwhile: a single table of two million ids
+/// could not be read for almost a second.
 const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 256 };
 
 /// The slots of the live points by id. The arena holds the ids themselves, by slot.
@@ -32,8 +32,8 @@ impl Default for IdTable {
 }
 
 impl IdTable {
-    /// Calls `look` with the slot of the live point `id`, which is neither moved nor deleted
-    /// meanwhile.
+    /// Calls `look` with the slot of the live point `id`, and returns the result; None if there is
+    /// no such point. Meanwhile the point is neither deleted nor [changed](Self::change).
     pub fn get<T>(&self, id: &PointId, arena: &Arena, look: impl FnOnce(u32) -> T) -> Option<T> {
         let hash = hash(id);
         let slots = self.part(hash).read();
@@ -43,7 +43,8 @@ impl IdTable {
             .map(|&slot| look(slot))
     }
 
-    /// Calls `change` with the slot of the live point `id`, while no other thread looks at it.
+    /// Calls `change` with the slot of the live point `id`, and returns the result; None if there
+    /// is no such point. Meanwhile no other thread [looks](Self::get) at the point.
     pub fn change<T>(
         &self,
         id: &PointId,
@@ -58,7 +59,7 @@ impl IdTable {
             .map(|&slot| change(slot))
     }
 
-    /// Adds a point, whose id is new.
+    /// Adds the point in `slot`, whose id is new.
     pub fn insert(&self, slot: u32, arena: &Arena) -> Result<()> {
         let hash_of = |&slot: &u32| hash(&arena.id(slot));
         let hash = hash_of(&slot);
@@ -69,8 +70,8 @@ impl IdTable {
         Ok(())
     }
 
-    /// Adds the live points among the slots below `len`, whose ids are all new. `is_live` says of a
-    /// slot whether its point lives.
+    /// Adds the live points in the slots below `len`, on all cores. Their ids are all new.
+    /// `is_live` tells whether the point in a slot lives.
     pub fn restore(
         &self,
         len: u32,
@@ -110,7 +111,7 @@ impl IdTable {
         entered.into_iter().collect()
     }
 
-    /// Removes a point and returns its slot.
+    /// Removes the point `id` and returns its slot; None if there is no such point.
     pub fn remove(&self, id: &PointId, arena: &Arena) -> Option<u32> {
         let hash = hash(id);
         let slots = self.part(hash).write();
@@ -119,7 +120,7 @@ impl IdTable {
         Some(slots.find_entry(hash, is_same).ok()?.remove().0)
     }
 
-    /// The table for a hash, chosen by middle bits: the table itself uses those at both ends.
+    /// The table for a hash. Middle bits choose it: the table itself uses those at both ends.
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
         &self.parts[part_of(hash)]
     }
@@ -133,8 +134,8 @@ fn no_memory(_: TryReserveError) -> Error {
     Error::Internal("no memory for an id".into())
 }
 
-/// Folds an id into a hash. The service draws ids at random, so they need no mixing, and no client
-/// can choose one.
+/// Folds an id into a hash. The service draws ids at random, so their bits need no mixing, and no
+/// client can choose ids whose hashes are equal.
 fn hash(id: &PointId) -> u64 {
     let [first, second] = halves(id);
     first ^ second

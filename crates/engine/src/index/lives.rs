@@ -1,4 +1,5 @@
-//! The life of the point in each slot: the sequences of its insert and its delete.
+//! The life of the point in each slot: the sequence numbers of its insert and its delete, which
+//! decide the views that contain it.
 
 use crate::{
     Result,
@@ -9,25 +10,26 @@ use crate::{
     vectors::kernels,
 };
 
-/// Words of a slot's life.
+/// The words of a slot's life.
 const LIFE: usize = 2;
-/// The sequence of the insert: later views contain the point.
+/// The word that holds the sequence of the insert: views taken at it or later contain the point.
 const SEQUENCE: usize = 0;
-/// The sequence of the delete, 0 while the point lives. Never 0 in a free slot: a reader that finds
-/// such a 0 has not synchronized with the point that comes into the slot next.
+/// The word that holds the sequence of the delete; 0 while the point lives. It is never 0 in a free
+/// slot: a reader that found such a 0 would not have synchronized with the point that comes into
+/// the slot next.
 const DELETED: usize = 1;
 
 /// Stored instead of the sequence of the insert while a slot is free: no view contains it.
 const FREE: u64 = u64::MAX;
 
-/// The sequence of a delete that every view knows.
+/// Stored as the sequence of the delete in slots that begin free: every view knows that delete.
 const BEFORE_ALL: u64 = 1;
 
 /// The lives of points by slot, written by one thread and read by any number without a lock.
 pub struct Lives(Table<AtomicU64>);
 
 impl Lives {
-    /// No slots.
+    /// Has no slots yet.
     pub fn new() -> Self {
         Lives(Table::new(LIFE))
     }
@@ -56,7 +58,7 @@ impl Lives {
         life[DELETED].store(0, Ordering::Release);
     }
 
-    /// Ends the life of the point in `slot`.
+    /// Ends the life of the point in `slot`: views taken at `sequence` or later do not contain it.
     pub fn end(&self, slot: u32, sequence: u64) {
         self.of(slot)[DELETED].store(sequence, Ordering::Release);
     }
@@ -91,25 +93,25 @@ impl Lives {
         life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
     }
 
-    /// Whether the point in `slot` was inserted up to `sequence` and is not deleted.
+    /// Whether the point in `slot` was inserted at `sequence` or before, and is not deleted.
     pub fn lasts_since(&self, slot: u32, sequence: u64) -> bool {
         let life = self.of(slot);
-        // In this order: a reader that finds no delete, since the slot was filled again, finds the
-        // new sequence.
+        // The delete is read first: a reader that finds none because the slot was filled again also
+        // finds the sequence of the new point.
         let is_deleted = life[DELETED].load(Ordering::Acquire) != 0;
         !is_deleted && life[SEQUENCE].load(Ordering::Relaxed) <= sequence
     }
 
-    /// Whether the slot's last point was deleted up to `sequence`, and the slot is not free.
+    /// Whether the slot's last point was deleted at `sequence` or before, and the slot is not free.
     pub fn has_ended_by(&self, slot: u32, sequence: u64) -> bool {
         let life = self.of(slot);
         let deleted = life[DELETED].load(Ordering::Acquire);
-        // In a slot that is free or just being filled again, the insert is the later one.
+        // In a slot that is free or just being filled again, the insert is later than the delete.
         let inserted = life[SEQUENCE].load(Ordering::Relaxed);
         inserted < deleted && deleted <= sequence
     }
 
-    /// Whether the slot's last point was deleted.
+    /// Whether the slot's last point was deleted. True of a free slot too.
     #[inline]
     pub fn is_gone(&self, slot: u32) -> bool {
         self.of(slot)[DELETED].load(Ordering::Relaxed) != 0
@@ -126,6 +128,7 @@ impl Lives {
         kernels::prefetch(self.of(slot));
     }
 
+    /// The words of a slot: [`SEQUENCE`] and [`DELETED`].
     #[inline]
     fn of(&self, slot: u32) -> &[AtomicU64] {
         self.0.row(slot)

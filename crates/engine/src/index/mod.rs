@@ -1,5 +1,7 @@
-//! The index: every point by slot, found by id, by scan or by graph. One writer appends and
-//! deletes; any number of threads search meanwhile, each in the view of one sequence number.
+//! The index finds points by id, by a scan of all, or by a graph. It holds every point in a slot, a
+//! small number by which its parts know the point. One thread, the writer, inserts and deletes; any
+//! number of threads search meanwhile. Each insert and each delete has a sequence number, and each
+//! search has a [`View`](view::View), which contains the points of one sequence number.
 
 mod arena;
 mod damage;
@@ -50,23 +52,24 @@ use linking::{
     signal::Signal,
 };
 
-/// The number of threads that read at one time without waiting for each other: more than there are.
+/// The number of threads that can hold a pin at one time; further ones would wait. It is more than
+/// the process has threads.
 const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };
 
-/// The state of one graph.
+/// The state of the graph of one metric.
 #[derive(Clone, Debug)]
 pub struct GraphStatus {
-    /// The metric under which it is built.
+    /// The metric under which the graph is built.
     pub metric: Metric,
-    /// Slots linked so far, of `slots`.
+    /// The number of slots that are linked so far, of `slots`.
     pub linked: u32,
-    /// The slots of the arena.
+    /// The number of slots that were ever in use, free ones included.
     pub slots: u32,
-    /// Whether it has caught up with the arena since it was begun.
+    /// Whether the graph has caught up, so that searches use it.
     pub caught_up: bool,
-    /// Whether there is a graph. One that failed is built anew after a while.
+    /// Whether there is a graph. After a failure there is none until another is begun.
     pub exists: bool,
-    /// How often it failed and was given up.
+    /// The number of graphs of this metric that failed and were given up.
     pub failures: u32,
     /// The reason of the last failure.
     pub failure: Option<String>,
@@ -76,16 +79,17 @@ pub struct GraphStatus {
 pub struct Index {
     arena: Arena,
     ids: IdTable,
-    /// Slots of points that only double precision can rank.
+    /// The slots of points that only double precision can rank. No graph holds them.
     f64_only: RwLock<Vec<u32>>,
-    /// Indexed by the numbers of the metrics.
+    /// By the numbers of the metrics.
     graphs: [MetricGraph; Metric::ALL.len()],
     activity: Activity,
+    /// Wakes and pauses the linking threads.
     linker: Signal,
     epochs: Epochs,
     reclaim: Reclaim,
     settling: Settling,
-    /// The number of inserts and deletes since the index began.
+    /// The number of inserts and deletes since the index was opened.
     written: AtomicU64,
     damage: Mutex<DamageRegister>,
     params: Params,
@@ -113,7 +117,7 @@ impl Index {
         }
     }
 
-    /// Values in a vector.
+    /// The number of values in a vector.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -126,7 +130,8 @@ impl Index {
         &self.arena
     }
 
-    /// Appends a point; `publish` makes it visible. Only the writer calls this.
+    /// Adds a point, whose id is new and whose record is at `location`. Searches see it once
+    /// [`publish`](Self::publish) reaches `sequence`. Only the writer calls this.
     pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
         self.written.fetch_add(1, Ordering::Relaxed);
         let slot = self.arena.push(id, location, sequence)?;
@@ -146,8 +151,8 @@ impl Index {
         self.ids.insert(slot, &self.arena)
     }
 
-    /// Deletes a point in the view of `sequence`; false when there is none with this id. Only the
-    /// writer calls this.
+    /// Deletes a point: views taken at `sequence` or later do not contain it. False if there is no
+    /// point with this id. Only the writer calls this.
     pub fn delete(&self, id: &PointId, sequence: u64) -> bool {
         let Some(slot) = self.ids.remove(id, &self.arena) else {
             return false;
@@ -157,16 +162,16 @@ impl Index {
         true
     }
 
-    /// The sequence and the place of the live point `id`, whether it is visible yet or not. Only
-    /// the writer calls this.
+    /// The sequence of the insert of the live point `id` and the place of its record, whether it is
+    /// visible yet or not. Only the writer calls this.
     #[must_use]
     pub fn find(&self, id: &PointId) -> Option<(u64, Location)> {
         let find = |slot| (self.arena.sequence(slot), self.arena.location(slot));
         self.ids.get(id, &self.arena, find)
     }
 
-    /// Calls `read` with the place of the record of the point `id`, if it is visible. The record
-    /// stays readable there meanwhile.
+    /// Calls `read` with the place of the record of the point `id`, and returns the result. None if
+    /// there is no such point or it is not visible yet. The record stays readable there meanwhile.
     pub fn with_location<T>(&self, id: &PointId, read: impl FnOnce(Location) -> T) -> Option<T> {
         // The pin keeps the slot from getting another point, and the segment mapped, until the
         // record is read.
@@ -186,7 +191,7 @@ impl Index {
         self.ids.get(id, &self.arena, is_there) == Some(true)
     }
 
-    /// The live points whose records are in a segment. A pin is held.
+    /// The live points whose records are in a segment. The caller holds a pin.
     pub fn live_in(&self, segment: u32) -> impl Iterator<Item = (PointId, Location)> {
         let slots = (0..self.arena.slots()).map(|slot| (slot, self.arena.location(slot)));
         slots
@@ -208,8 +213,9 @@ impl Index {
         self.ids.change(id, &self.arena, relocate) == Some(true)
     }
 
-    /// Makes rounds of reclaiming begin for any number of deleted points, until no point that is
-    /// not reclaimed has its record in these segments. Returns whether that is so. Live points must
+    /// Empties segments that compaction is about to remove: asks the linking threads to reclaim
+    /// deleted points, however few there are, until none of them has its record in these segments.
+    /// Returns whether that is so already; if not, the caller asks again later. Live points must
     /// have been [relocated](Index::relocate).
     pub fn clear(&self, segments: &[u32]) -> bool {
         let is_clear = self.arena.points_in(segments).next().is_none();
@@ -218,8 +224,9 @@ impl Index {
         is_clear
     }
 
-    /// Makes deleted points that stay in a graph for their duplicates, and have their records in
-    /// these segments, use the vector of a duplicate. Only the writer calls this.
+    /// Lets deleted points in these segments that stay in a graph for their duplicates use the
+    /// record of a duplicate in another segment, which has an equal vector. Only the writer calls
+    /// this.
     pub fn relocate_to_duplicates(&self, segments: &[u32]) {
         let graphs: Vec<_> = self
             .graphs
@@ -244,32 +251,34 @@ impl Index {
         }
     }
 
-    /// The epochs, by which it is known when nobody reads any more what was there before.
+    /// The epochs of the readers: they tell when nobody reads any more what was removed before.
     pub fn epochs(&self) -> &Epochs {
         &self.epochs
     }
 
-    /// Notes that a get begins, as every search does of itself: while there are any, linking
-    /// leaves a core to them.
+    /// Notes that a get begins. While there are gets or searches, linking leaves a core to them. A
+    /// search need not call this; its view does.
     pub(crate) fn enter(&self) -> Running<'_> {
         self.activity.enter()
     }
 
-    /// Makes everything up to `sequence` visible, and lets the graphs follow.
+    /// Makes all inserts and deletes up to `sequence` visible to views taken from now on, and wakes
+    /// the linking threads. Only the writer calls this.
     pub fn publish(&self, sequence: u64) {
         self.arena.publish(sequence);
         self.linker.wake();
     }
 
-    /// Begins the graph that answers searches under `metric`, unless it is there or has failed: then
-    /// the linking threads begin it in its time.
+    /// Begins the graph of a metric, unless there is one. After a failure it does nothing: then the
+    /// linking threads begin the next graph after a wait.
     pub fn want_graph(&self, metric: Metric) {
         if self.graph(metric).want() {
             self.linker.wake();
         }
     }
 
-    /// Points written, deleted and linked, in all: what grows by how much a snapshot is out of date.
+    /// The number of inserts, deletes and links of points so far. The growth of this number since
+    /// the last snapshot tells how much the snapshot is out of date.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let graphs = self.graphs.iter().filter_map(MetricGraph::current);
@@ -277,13 +286,13 @@ impl Index {
         self.written.load(Ordering::Relaxed) + linked.sum::<u64>()
     }
 
-    /// Points that are not deleted.
+    /// The number of points that are not deleted, whether visible yet or not.
     #[must_use]
     pub fn live(&self) -> u64 {
         self.arena.live()
     }
 
-    /// The graphs that exist or failed.
+    /// The states of the graphs that exist or have failed.
     #[must_use]
     pub fn graphs(&self) -> Vec<GraphStatus> {
         let slots = self.arena.slots();
@@ -313,7 +322,8 @@ impl Index {
         self.f64_only.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Slots of deleted points that no other point can have yet.
+    /// The number of slots of deleted points that are not reclaimed: no other point can have them
+    /// yet.
     #[must_use]
     pub fn dead(&self) -> u64 {
         let used = u64::from(self.arena.slots()).saturating_sub(self.arena.live());

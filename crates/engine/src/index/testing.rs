@@ -1,4 +1,4 @@
-//! Points for the tests of this module: records in a log, and an index over them.
+//! Test support for the index: records in a log, and an index over them.
 #![cfg_attr(
     vectord_shuttle,
     allow(dead_code, reason = "the model checker begins without points")
@@ -52,7 +52,7 @@ pub fn index(vectors: &[Vec<f32>]) -> Arc<Index> {
     index_with_contents(vectors, &[])
 }
 
-/// The same, each point with this content.
+/// As [`index`], with the same content in each point.
 pub fn index_with_contents(vectors: &[Vec<f32>], content: &[u8]) -> Arc<Index> {
     let (segments, locations) = records_with_contents(vectors, content);
     let index = Index::new(segments, vectors[0].len() as u32, Params::default());

@@ -1,4 +1,4 @@
-//! Verifying records: comparing them with their checksums.
+//! Verifies records: compares them with their checksums.
 //!
 //! A start verifies only the headers of most records, and searches rank vectors as they are. But a
 //! point becomes part of an answer only after its whole record was verified, once in the life of
@@ -10,26 +10,29 @@ use crate::{
     store::{HeaderPlace, Location, StoredPoint},
 };
 
-/// Records whose headers and contents are evicted together: those of a batch lie side by side.
+/// The number of records whose headers and contents are evicted from memory together. The records
+/// of a batch lie side by side, so that this takes few calls.
 const PASSED_TOGETHER: usize = 16_384;
 
-/// The cost of a slot without a point, in bytes that could be read instead.
+/// What a slot counts in the budget of a [`scrub`](Index::scrub) besides its record: the bytes that
+/// could be read in the time that it takes.
 const SLOT_BYTES: u64 = 64;
 
-/// The progress of a search for damage.
+/// How far a [`scrub`](Index::scrub) has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Scrubbed {
     /// The next slot; 0 after the last.
     pub next: u32,
     /// The number of records that were verified.
     pub records: usize,
-    /// The bytes that were read.
+    /// The bytes that were read, and [`SLOT_BYTES`] for each slot.
     pub bytes: u64,
 }
 
 impl Index {
-    /// Verifies the record of the point in `slot`, unless that was done before. The caller holds a
-    /// pin, and the point is visible under it.
+    /// Verifies the record of the point in `slot`, unless that was done before in this process. The
+    /// caller holds a pin, and the point is visible in its view. Damage is [noted](Index::damage)
+    /// and returned.
     pub(super) fn verify(&self, slot: u32) -> Result<()> {
         if self.arena.is_verified(slot) {
             return Ok(());
@@ -101,7 +104,8 @@ impl Index {
         read.map(drop)
     }
 
-    /// The same while the point is not moved; nothing if it does not live.
+    /// Compares the record of the point in `slot` with its checksum while compaction cannot move
+    /// it. None if the point does not live.
     fn compare_in_place(&self, slot: u32) -> Option<Result<()>> {
         let id = self.arena.id(slot);
         self.ids.get(&id, &self.arena, |slot| self.compare(slot))
@@ -132,7 +136,7 @@ impl Index {
         read.map_err(|error| self.name(*id, error))
     }
 
-    /// Notes damage of the record of a point, and adds the id of the point to the error.
+    /// Notes damage of the record of a point, and returns the error with the id of the point.
     fn name(&self, id: PointId, error: Error) -> Error {
         let error = error.about(&id);
         self.note_damage(&error, Some(id));

@@ -1,26 +1,31 @@
-//! The view of a search.
+//! The view of a search: the points that were visible when it began.
 
 use super::{Index, linking::activity::Running};
 use crate::sync::epoch::Pin;
 
-/// The points of one moment, whatever is written meanwhile.
+/// The points of one moment, whatever is written meanwhile. Searches run in a view; a batch of
+/// searches shares one.
 pub struct View<'i> {
     pub(super) index: &'i Index,
+    /// Counts the search as running until the view is dropped.
     pub(super) _running: Running<'i>,
     /// Until the view is dropped, no slot that a search may meet gets another point.
     pub(super) _pin: Pin<'i>,
+    /// The view contains the points inserted, and not deleted, up to this sequence number.
     pub(super) sequence: u64,
+    /// All points of the view are in slots below this number.
     pub(super) slots: u32,
     /// The number of points that the view contains, or less.
     pub(super) live: u64,
 }
 
 impl Index {
-    /// The view of a search that begins now.
+    /// Takes the view of a search that begins now. A thread holds one at a time, since the view
+    /// pins an epoch.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         let (running, pin) = (self.enter(), self.epochs.pin());
-        // The sequence is read first: then every point of the view has its slot.
+        // The sequence is read before the number of slots: then all points of the view are in them.
         let (sequence, live) = self.arena.visible_points();
         View {
             index: self,

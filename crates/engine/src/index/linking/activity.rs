@@ -1,4 +1,4 @@
-//! Whether searches run now, so that background work can leave a core to them.
+//! Knows whether searches run now, so that background work can leave a core to them.
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
@@ -13,15 +13,15 @@ pub(crate) const GRACE: Duration = Duration::from_millis(100);
 /// The number of lanes. Threads that search are few, so two of them hardly ever share a lane.
 const LANES: usize = 64;
 
-/// The searches and gets that run, and when the last one ended. All of it is advice: only the
-/// choice of which thread works depends on it, so relaxed atomics do.
+/// The searches and gets that run, and when the last one ended. Only the choice of which thread
+/// works depends on it, so relaxed atomics are enough.
 pub(crate) struct Activity {
     started: Instant,
     lanes: [Lane; LANES],
 }
 
-/// The searches of the threads of one lane. It has two cache lines of its own, as processors fetch
-/// lines in pairs: so threads that search share no cache line.
+/// The searches of the threads of one lane. A lane has two cache lines of its own, as processors
+/// fetch lines in pairs. So threads of different lanes share no cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Lane {
@@ -29,7 +29,7 @@ struct Lane {
     ended_ms: AtomicU64,
 }
 
-/// A search under way, until this is dropped.
+/// Counts a search as running until it is dropped.
 pub(crate) struct Running<'a> {
     activity: &'a Activity,
     lane: &'a Lane,
@@ -71,8 +71,8 @@ impl Activity {
         self.lanes.iter().all(is_quiet)
     }
 
-    /// Milliseconds on a clock that began one time of grace ago: where nobody has searched yet, it
-    /// is quiet.
+    /// Milliseconds on a clock that was at [`GRACE`] when the index was opened, so that it is quiet
+    /// as long as nobody has searched.
     fn now_ms(&self) -> u64 {
         (self.started.elapsed() + GRACE).as_millis() as u64
     }

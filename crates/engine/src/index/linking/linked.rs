@@ -1,5 +1,7 @@
-//! A graph that follows the arena. Several threads link the slots in the order in which they are
-//! filled. The tail, the slots that are not linked yet, is known, so that searches can rank it too.
+//! A graph and its progress through the slots of the [`Arena`](crate::index::Arena). Several
+//! threads link the slots, in the order in which the writer fills them. The slots that are not
+//! linked yet, the tail, are known at any time, so that a search can walk the graph and scan the
+//! tail.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,40 +22,44 @@ use crate::{
 /// The number of slots that a thread claims at a time: few, so that the tail stays short.
 const CHUNK_SLOTS: u32 = 16;
 
-/// A graph counts as caught up once its tail is no longer than this.
+/// A graph has caught up once its tail has at most this number of slots.
 const CAUGHT_UP_SLOTS: u32 = 1024;
 
-/// A graph and its progress through the arena.
+/// A graph and its progress through the arena. A slot that was claimed before and then gets another
+/// point, as its own was deleted, is called refilled: the graph has to link it once more.
 pub struct LinkedGraph {
     /// The graph itself.
     pub graph: Graph,
     progress: Mutex<Progress>,
+    /// All slots below are linked, except refilled ones.
     watermark: AtomicU32,
     /// A bit for each slot that was refilled and is not linked. Searches read them without a lock.
     marks: Table<AtomicU64>,
-    /// The number of refilled slots so far.
+    /// How many times slots were refilled and are not linked since.
     refilled: AtomicU32,
+    /// See [`LinkedGraph::caught_up`].
     caught_up: AtomicBool,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// The first slot that has not been claimed.
+    /// The first slot that no thread has claimed.
     next: u32,
-    /// The first slots of the claims that are not finished.
+    /// The first slots of the claims that are not finished, refilled slots aside.
     under_way: Vec<u32>,
-    /// Refilled slots below `next`.
+    /// Refilled slots below `next` that no thread has claimed, the oldest first.
     refilled: VecDeque<u32>,
-    /// How many times each of them, claimed ones included, was refilled and is not linked.
+    /// For each refilled slot, claimed or not, how many times it was refilled and is not linked
+    /// since.
     marked: HashMap<u32, u32>,
 }
 
-/// The progress of a graph while no thread links.
+/// The progress of a graph while no thread links, as a snapshot holds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Progressed {
-    /// The first slot that is not linked, refilled slots aside.
+    /// The first slot that is not linked. Refilled slots below it may not be linked either.
     pub next: u32,
-    /// Whether the graph has caught up.
+    /// Whether the graph has caught up, see [`LinkedGraph::caught_up`].
     pub caught_up: bool,
 }
 
@@ -76,17 +82,17 @@ impl Claim {
     }
 }
 
-/// The tail: slots that may not be linked yet.
+/// The tail: the slots that may not be linked yet. A search ranks their points one by one.
 #[derive(Debug, Default)]
 pub struct Tail {
     /// The slots from the watermark on.
     pub next: Range<u32>,
-    /// Refilled slots below it, in order.
+    /// Refilled slots, in ascending order. They may lie in `next` too.
     pub refilled: Vec<u32>,
 }
 
 impl Tail {
-    /// Whether a slot is one of them.
+    /// Whether a slot is in the tail.
     pub fn contains(&self, slot: u32) -> bool {
         self.next.contains(&slot) || self.refilled.binary_search(&slot).is_ok()
     }
@@ -109,7 +115,7 @@ impl LinkedGraph {
         LinkedGraph::restored(Graph::new(metric, params), progressed)
     }
 
-    /// A graph of a snapshot, over an arena that is restored with the same slots.
+    /// A graph from a snapshot, over an arena that is restored with the same slots.
     #[must_use]
     pub fn restored(graph: Graph, progressed: Progressed) -> Self {
         let Progressed { next, caught_up } = progressed;
@@ -136,13 +142,14 @@ impl LinkedGraph {
         }
     }
 
-    /// Makes the graph count as not caught up, since its tail is long.
+    /// Makes the graph count as not caught up until its tail is short again.
     pub fn fall_behind(&self) {
         self.caught_up.store(false, Ordering::Release);
     }
 
-    /// Notes that a slot holds a new point. Slots below the watermark are queued, the others come
-    /// in their order. Only the writer calls this, before it publishes the point.
+    /// Notes that a slot holds a new point. A slot that was claimed before is queued to be linked
+    /// once more; all others are claimed in their order. Only the writer calls this, before it
+    /// publishes the point.
     pub fn follow(&self, slot: u32) -> Result<()> {
         let mut progress = self.progress();
         if slot < progress.next {
@@ -156,8 +163,8 @@ impl LinkedGraph {
         Ok(())
     }
 
-    /// Claims the next slots to link, of an arena of `len` slots. The caller links them and then
-    /// calls `finish`.
+    /// Claims the next slots to link, of an arena of `len` slots; None if there are none. The
+    /// caller links them and then calls [`finish`](Self::finish).
     pub fn claim(&self, len: u32) -> Option<Claim> {
         let mut progress = self.progress();
         if !progress.refilled.is_empty() {
@@ -174,7 +181,7 @@ impl LinkedGraph {
         Some(Claim::Next(start..end))
     }
 
-    /// Reports the slots of a claim as linked, in an arena of `len` slots.
+    /// Notes that the slots of a claim are linked, in an arena of `len` slots.
     pub fn finish(&self, claim: &Claim, len: u32) {
         let mut progress = self.progress();
         match claim {
@@ -206,7 +213,8 @@ impl LinkedGraph {
         }
     }
 
-    /// The slots that may not be linked yet, of an arena of `len` slots.
+    /// The slots that may not be linked yet, of an arena of `len` slots. A search takes them before
+    /// its walk: a point that is linked meanwhile is then found twice rather than missed.
     #[must_use]
     pub fn tail(&self, len: u32) -> Tail {
         Tail {
@@ -215,7 +223,7 @@ impl LinkedGraph {
         }
     }
 
-    /// The marked slots, in order, of an arena of `len` slots.
+    /// The refilled slots that are not linked, in ascending order, of an arena of `len` slots.
     fn refilled(&self, len: u32) -> Vec<u32> {
         let mut slots = Vec::new();
         if self.refilled.load(Ordering::Acquire) == 0 {
@@ -232,14 +240,15 @@ impl LinkedGraph {
         slots
     }
 
-    /// The number of slots that may not be linked yet, of an arena of `len` slots.
+    /// The number of slots in the tail, or a little more, of an arena of `len` slots.
     #[must_use]
     pub fn tail_len(&self, len: u32) -> u32 {
         let next = len - self.watermark.load(Ordering::Acquire).min(len);
         next.saturating_add(self.refilled.load(Ordering::Acquire))
     }
 
-    /// Whether the graph has caught up. From then on its tail is kept short.
+    /// Whether the graph has caught up with the arena. Searches use it from then on, and inserts
+    /// wait while its tail is long.
     #[must_use]
     pub fn caught_up(&self) -> bool {
         self.caught_up.load(Ordering::Acquire)

@@ -1,4 +1,6 @@
-//! The threads that link new points into the graphs, in the background.
+//! The linking threads, which work on the graphs in the background: they link new points, reclaim
+//! the slots of deleted ones (see [`reclaim`](super::reclaim)) and settle points (see
+//! [`settle`](super::settle)).
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,17 +17,17 @@ use super::{
 };
 use crate::{Error, Result, hnsw::Scratch, index::Index};
 
-/// Inserts wait once a graph that had caught up is this many slots behind: every search ranks
-/// them one by one.
+/// Inserts wait while a graph that has caught up has a longer tail than this, since every search
+/// ranks the points in the tail one by one.
 pub(crate) const MAX_TAIL_SLOTS: u32 = 20_000;
 
-/// A thread that missed its wake-up looks again after this time.
+/// A thread without work looks for some after this time, in case it has missed its wake-up.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// A thread that panicked rests for this time, since it may panic again at once.
+/// A thread that panicked does nothing for this time, since it may panic again at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// A linking thread, which counts as ended once this is dropped, whatever ends it.
+/// Counts a linking thread as running until it is dropped, also by a panic.
 struct Thread(Arc<Index>);
 
 impl Thread {
@@ -41,17 +43,18 @@ impl Drop for Thread {
     }
 }
 
-/// When a linking thread works: linking may use all cores, but leaves one to searches while there
-/// are any.
+/// When a linking thread works. Together they may use all cores, but leave one to searches while
+/// there are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schedule {
     /// Whenever there is work.
     Always,
-    /// While there are no searches. It finishes what it has claimed nevertheless: a claim that
-    /// waits would hold up the watermark, and with it inserts.
+    /// While there are no searches. The thread finishes what it has claimed even if a search
+    /// begins: a claim that waits would hold up the watermark of the graph, its tail would grow,
+    /// and inserts would wait.
     WhenQuiet,
-    /// Whenever there is work, on the only core: it yields between two points to a search that it
-    /// has interrupted.
+    /// Whenever there is work, on the only core. The thread yields between two points to a search
+    /// that it has interrupted.
     GivingWay,
 }
 
@@ -71,7 +74,7 @@ impl Schedule {
         self != Schedule::WhenQuiet || activity.is_quiet()
     }
 
-    /// Called between two points.
+    /// Yields to a search if the schedule asks for it. Called between two points.
     fn pause(self, activity: &Activity) {
         if self == Schedule::GivingWay && activity.is_running() {
             thread::yield_now();
@@ -79,15 +82,14 @@ impl Schedule {
     }
 }
 
-/// The running threads.
+/// The handle of the running linking threads.
 pub struct Linker {
     index: Arc<Index>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Linker {
-    /// Starts threads that keep the graphs of `index` up with its arena, on a machine of so many
-    /// cores.
+    /// Starts one linking thread for each of `cores`, for the graphs of `index`.
     pub fn start(index: &Arc<Index>, cores: usize) -> Result<Linker> {
         Linker::start_threads(index, Schedule::of_threads(cores))
     }
@@ -106,7 +108,7 @@ impl Linker {
         })
     }
 
-    /// Ends the threads, each after its present slot.
+    /// Ends the threads, each after the point that it links, and waits for them.
     pub fn stop(self) {
         self.index.linker.stop();
         for thread in self.threads {
@@ -122,7 +124,8 @@ impl Index {
         self.linker.pause()
     }
 
-    /// Gives up all work under way, since it is not known how far a thread had come.
+    /// Gives up all graphs, the round of reclaiming and the settling under way, since it is not
+    /// known how far the thread that panicked had come.
     fn start_over(&self, reason: &str) {
         for graph in &self.graphs {
             if let Some(linked) = graph.current() {
@@ -133,7 +136,8 @@ impl Index {
         self.settling.abandon();
     }
 
-    /// Whether the tails of all graphs that have caught up are short enough for more points.
+    /// Whether the tails of all graphs that have caught up are short enough for more points. If
+    /// not, the writer waits. Always true once the threads are stopped.
     pub fn accepts_inserts(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
             linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
@@ -143,6 +147,8 @@ impl Index {
     }
 }
 
+/// The loop of a linking thread. A panic is recorded as the failure of the graphs, and the thread
+/// goes on.
 fn run(index: &Index, schedule: Schedule) {
     let mut scratch = Scratch::new();
     while !index.linker.is_stopped() {
@@ -177,8 +183,8 @@ fn take_turn(index: &Index, schedule: Schedule, scratch: &mut Scratch) {
         .wait(if waits_for_epoch { EPOCH_WAIT } else { WAIT });
 }
 
-/// Links the slots of one claim, settles points, and does one piece of reclaiming. Returns whether
-/// there was anything to do. No thread waits for the others.
+/// Links the slots of one claim, settles points, and does one piece of reclaiming, without waiting
+/// for other threads. Returns whether there was anything to do.
 pub(crate) fn work(index: &Index, schedule: Schedule, scratch: &mut Scratch) -> bool {
     let claim = claim(index);
     let has_claim = claim.is_some();
@@ -189,6 +195,8 @@ pub(crate) fn work(index: &Index, schedule: Schedule, scratch: &mut Scratch) -> 
     index.reclaim(!has_claim, scratch) || has_settled || has_claim
 }
 
+/// Claims slots of the first graph that lacks some. Begins graphs whose wait after a failure is
+/// over.
 fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
     let len = index.arena.slots();
     index.graphs.iter().find_map(|graph| {
@@ -199,6 +207,7 @@ fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
     })
 }
 
+/// Links the slots of a claim. If that fails, the graph is given up.
 fn link(
     index: &Index,
     schedule: Schedule,
@@ -219,7 +228,8 @@ fn link(
         graph.fail(linked, reason);
     }
     if !graph.is_current(linked) {
-        // For searches in the graph, the points that it lacks stay in its tail.
+        // The claim is not finished: a search that still walks the graph finds its points in the
+        // tail.
         return;
     }
     linked.finish(slots, index.arena.slots());
@@ -227,6 +237,8 @@ fn link(
     index.linker.wake();
 }
 
+/// Inserts the points of a claim into the graph, except points that it must not contain: deleted
+/// points, and points that single precision cannot rank.
 fn insert_all(
     index: &Index,
     schedule: Schedule,

@@ -1,5 +1,10 @@
-//! The graph of a metric: begun when a search first asks for it, and kept up with the arena from
-//! then on.
+//! The graph of one metric: when it is begun, and what happens when it fails. It is begun, empty,
+//! when a search first asks for it. The linking threads (see [`linker`](super::linker)) then link
+//! every point into it, and go on with each new one. When linking fails, the graph is given up, and
+//! another begins after a wait.
+//!
+//! A graph is current from then on, while it is still being built too. [`LinkedGraph`] knows which
+//! slots it lacks, and whether it has caught up: only then searches use it.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -13,13 +18,14 @@ use crate::{
     sync::{RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-/// The time after which a graph that failed is begun again. It doubles with each failure.
+/// The wait from the first failure to the next graph. Each further failure doubles it.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The most doublings: a graph that always fails costs a build every 17 minutes.
+/// The number of times that the wait is doubled: a graph that always fails costs a build every 17
+/// minutes.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// The graph that answers searches under a metric, or none yet.
+/// The graph of a metric, or none: before a search asks for one, and in the wait after a failure.
 pub struct MetricGraph {
     metric: Metric,
     params: Params,
@@ -28,15 +34,20 @@ pub struct MetricGraph {
 
 #[derive(Default)]
 struct GraphState {
+    /// The graph that is searched and that new points are linked into. It may still be empty.
     current: Option<Arc<LinkedGraph>>,
-    /// When to begin the graph again, after it failed.
+    /// When to begin the next graph after a failure. None while there is a graph, and before the
+    /// first one.
     retry_at: Option<Instant>,
+    /// The number of failures in the life of the process. A graph that succeeds does not reset it,
+    /// so a failure after days of success waits no less.
     failures: u32,
     /// The reason of the last failure.
     failure: Option<String>,
 }
 
 impl GraphState {
+    /// Makes an empty graph the current one. The linking threads fill it.
     fn begin(&mut self, metric: Metric, params: Params) {
         self.current = Some(Arc::new(LinkedGraph::new(metric, params)));
         self.retry_at = None;
@@ -44,7 +55,7 @@ impl GraphState {
 }
 
 impl MetricGraph {
-    /// No graph yet; it will be built under `metric`.
+    /// Has no graph yet. [`want`](Self::want) will begin one under `metric`, with `params`.
     #[must_use]
     pub fn new(metric: Metric, params: Params) -> Self {
         MetricGraph {
@@ -60,15 +71,17 @@ impl MetricGraph {
         self.metric
     }
 
-    /// The graph to search, if there is one. A thread that walks it holds a pin from before this
-    /// call: the graph may be given up at any time, and no slot in it gets another point until the
-    /// pin ends.
+    /// The current graph, if there is one. It may still be under construction.
+    ///
+    /// A thread that walks the graph must hold a [`Pin`](crate::sync::epoch::Pin) from before this
+    /// call. Another thread may give the graph up at any time. The pin guarantees that no slot in
+    /// it gets another point meanwhile.
     #[must_use]
     pub fn current(&self) -> Option<Arc<LinkedGraph>> {
         self.read().current.clone()
     }
 
-    /// Whether this is the graph to search, and has not been given up.
+    /// Whether `linked` is the current graph. False once it was given up.
     #[must_use]
     pub fn is_current(&self, linked: &LinkedGraph) -> bool {
         let state = self.read();
@@ -76,8 +89,8 @@ impl MetricGraph {
         current.is_some_and(|current| std::ptr::eq(current, linked))
     }
 
-    /// Begins the graph if there is none, and returns whether it did. A graph that failed has to
-    /// wait.
+    /// Begins a graph if there is none, and returns whether it did: then the caller wakes the
+    /// linking threads. After a failure it begins none; [`retry`](Self::retry) does.
     pub fn want(&self) -> bool {
         let mut state = self.write();
         if state.current.is_some() || state.retry_at.is_some() {
@@ -87,7 +100,9 @@ impl MetricGraph {
         true
     }
 
-    /// Begins a graph that failed again, once it has waited.
+    /// Begins the next graph once the wait after a failure is over, without a search that asks. The
+    /// linking threads call this whenever they look for points to link. The clock is a function, so
+    /// that it is read only during such a wait.
     pub fn retry(&self, now: impl Fn() -> Instant) {
         let is_due = |state: &GraphState| state.retry_at.is_some_and(|at| at <= now());
         if is_due(&self.read()) {
@@ -98,12 +113,20 @@ impl MetricGraph {
         }
     }
 
-    /// Takes the graph of a snapshot as the one to search and keep up.
+    /// Makes the graph of a snapshot the current one. Only for an index that is being restored,
+    /// before any search: there is neither a graph nor a failure yet.
     pub fn adopt(&self, linked: Arc<LinkedGraph>) {
-        self.write().current = Some(linked);
+        let mut state = self.write();
+        debug_assert!(
+            state.current.is_none() && state.retry_at.is_none(),
+            "a graph was begun before the snapshot was restored"
+        );
+        state.current = Some(linked);
     }
 
-    /// Gives up a graph, unless that was done before. Searches scan until another is built.
+    /// Gives up `linked` and begins the wait for the next graph. Does nothing if `linked` is not
+    /// the current graph: then it was given up before. Searches scan until the next graph has
+    /// caught up.
     pub fn fail(&self, linked: &LinkedGraph, reason: String) {
         let mut state = self.write();
         let current = state.current.as_deref();
@@ -118,7 +141,7 @@ impl MetricGraph {
         }
     }
 
-    /// How often the graph was given up, and the last reason.
+    /// The number of graphs that were given up, and the reason for the last.
     #[must_use]
     pub fn failures(&self) -> (u32, Option<String>) {
         let state = self.read();
@@ -126,6 +149,7 @@ impl MetricGraph {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, GraphState> {
+        // No change of the state can panic halfway, so what a poisoned lock guards is whole.
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 

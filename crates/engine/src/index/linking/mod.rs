@@ -1,5 +1,5 @@
-//! Graphs that follow the points: threads link what is new and take out what is deleted, behind the
-//! back of readers and writer.
+//! Keeps the graphs up to date: the linking threads insert new points into them and take deleted
+//! ones out, while searches and the writer go on.
 
 pub mod activity;
 pub mod linked;

@@ -1,13 +1,15 @@
-//! Reclaiming the slots of deleted points. The linking threads do it in rounds, a piece at a time
-//! between the points that they link. A round takes the deleted points out of all graphs at once,
-//! by the steps of [`hnsw::delete`](crate::hnsw::delete), and frees their slots.
+//! Reclaims the slots of deleted points, so that new points can have them. The linking threads do
+//! it in rounds, a piece at a time between the points that they link. A round takes all points that
+//! are deleted when it begins (the dead points) out of all graphs, by the steps of
+//! [`hnsw::delete`](crate::hnsw::delete), and frees their slots.
 //!
 //! A round waits three times, until every search, look-up and claim of a linking thread that began
 //! before the wait has ended (each holds a pin of an epoch):
-//! - Before points are marked as leaving: after it, every view knows that they are deleted, so no
+//! - Before points are marked as leaving. After the wait, no view contains one of them, and no
 //!   thread begins to link one of them.
-//! - Before they leave the tree and rows are relinked: after it, no thread can link to one of them.
-//! - Before they are erased: after it, no walk stands on one of them and none has found one.
+//! - Before they leave the tree and rows are relinked. After the wait, no thread can link to one of
+//!   them.
+//! - Before they are erased. After the wait, no walk stands on one of them and none has found one.
 
 use std::{
     ops::Range,
@@ -27,32 +29,32 @@ use crate::{
     sync::{MutexGuard, atomic::Ordering},
 };
 
-/// While threads have points to link, a round begins once one in this number of points is dead. A
-/// search walks through dead points as through living ones, so it takes at most about a tenth
-/// longer. A round for fewer would touch nearly as many rows: at a tenth, 3 of the 32 links of a
-/// row lead to dead points.
+/// While threads have points to link, a round begins once there is one dead point to this number of
+/// live ones. A search walks through dead points as through live ones, so it takes at most about a
+/// tenth longer. A round for fewer would touch nearly as many rows: at a tenth, 3 of the 32 links
+/// of a row lead to dead points.
 const DEAD_SHARE: u64 = 10;
 
-/// While threads have points to link, fewer dead points than this begin no round.
+/// While threads have points to link, no round begins for fewer dead points than this.
 const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
 
-/// The same as [`DEAD_SHARE`] for threads that have nothing to link.
+/// Takes the place of [`DEAD_SHARE`] while threads have nothing to link.
 const IDLE_DEAD_SHARE: u64 = 20;
 
-/// The same as [`DEAD_FLOOR`] for threads that have nothing to link. It also holds where searches
-/// have passed as many dead points as there are points: where dead points lie together, their share
-/// of all points says little about what they cost.
+/// Takes the place of [`DEAD_FLOOR`] while threads have nothing to link. This number of dead points
+/// also begins a round, linking or not, once searches have passed as many points as there are live
+/// ones: dead points that lie close together cost more than their share of all points tells.
 const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
 
-/// Points that leave the tree in one piece of work: some milliseconds at most.
+/// The number of points that leave the tree in one piece of work: some milliseconds at most.
 const TREE_CHUNK: usize = 128;
 
-/// Rows that are relinked in one piece of work: a few milliseconds at most.
+/// The number of rows that are relinked in one piece of work: a few milliseconds at most.
 const RELINK_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
 
 impl Index {
-    /// Does a piece of a round if there is one to do, and says whether it did. `is_idle` says that
-    /// there is nothing to link.
+    /// Does a piece of a round if there is one to do, and returns whether it did. `is_idle` says
+    /// that the calling thread has found nothing to link.
     pub(crate) fn reclaim(&self, is_idle: bool, scratch: &mut Scratch) -> bool {
         let mut round = match self.reclaim.round.try_lock() {
             Ok(round) => round,
@@ -76,6 +78,7 @@ impl Index {
         }
     }
 
+    /// Begins a round if there are dead points enough. Returns whether it did.
     fn begin_round(&self, round: &mut Round, is_idle: bool) -> bool {
         if !self.is_round_due(is_idle) {
             return false;
@@ -97,8 +100,8 @@ impl Index {
         true
     }
 
-    /// Counts the dead points that a search of this breadth has passed. A search may meet fewer
-    /// than its breadth where dead points lie evenly among the others: then their share decides.
+    /// Counts the points that a search of this breadth has passed. A search may pass up to its
+    /// breadth where dead points lie evenly among the others: then [`DEAD_SHARE`] decides.
     pub(crate) fn note_passed(&self, points: usize, breadth: usize) {
         if points > breadth {
             let passed = &self.reclaim.passed;
@@ -106,11 +109,12 @@ impl Index {
         }
     }
 
+    /// Whether there are dead points enough for a round.
     fn is_round_due(&self, is_idle: bool) -> bool {
         if self.linker.is_pausing() {
             return false;
         }
-        // Points held back would begin one round after another for nothing.
+        // Points that the last round could not free would begin one round after another in vain.
         let held_back = self.reclaim.held_back.load(Ordering::Relaxed);
         let dead = self.dead().saturating_sub(held_back);
         let (floor, share) = match is_idle {
@@ -214,6 +218,7 @@ impl Index {
         true
     }
 
+    /// Begins the wait before the points are erased.
     fn wait_to_free(&self, round: &mut Round) {
         round.given_up = self.given_up();
         round.step = Step::Free {
@@ -226,12 +231,14 @@ impl Index {
         self.graphs.iter().map(|graph| graph.failures().0).sum()
     }
 
-    /// Gives up the round under way. Its points stay dead until another round.
+    /// Gives up the round under way. Its points keep their slots until another round.
     pub(crate) fn abandon_round(&self) {
         *self.reclaim.round() = Round::default();
         self.reclaim.is_under_way.store(false, Ordering::Relaxed);
     }
 
+    /// Ends the round: erases the points from the graphs, and frees the slots that no graph holds
+    /// any more. Waits once more if a graph was given up meanwhile.
     fn free(&self, round: &mut Round) -> bool {
         let graphs: Vec<_> = self
             .graphs
@@ -253,7 +260,7 @@ impl Index {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|slot| freed.binary_search(slot).is_err());
-        // Without memory for the list, the slots stay dead until another round.
+        // Without memory for the list, the slots are freed by another round.
         let _ = self.arena.free_slots(&freed);
         let held_back = (dead - freed.len()) as u64;
         self.reclaim.held_back.store(held_back, Ordering::Relaxed);
@@ -284,8 +291,9 @@ fn claim_rows(round: &mut Round, at: usize, next: u32) -> Option<(Arc<Consolidat
     Some((consolidation, next..end))
 }
 
-/// Works on a graph. If the work fails, the graph is given up. A graph that was given up is left as
-/// it is: walks that are still under way in it rely on that.
+/// Works on a graph, and returns the result of the work. If the work fails or panics, the graph is
+/// given up, and the result is None. A graph that was given up before is not worked on: walks that
+/// are still under way in it rely on that.
 fn attempt<T>(
     graph: &MetricGraph,
     linked: &LinkedGraph,

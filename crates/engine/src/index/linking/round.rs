@@ -1,4 +1,4 @@
-//! The state of a round of reclaiming (see `reclaim`).
+//! The state of a round of reclaiming slots (see [`reclaim`](super::reclaim)).
 
 use std::sync::{Arc, PoisonError};
 
@@ -11,16 +11,19 @@ use crate::{
     },
 };
 
-/// The round under way, if there is one, and what decides when the next begins.
+/// The round under way, if there is one, and the counts that decide when the next begins.
 #[derive(Default)]
 pub(crate) struct Reclaim {
     pub(super) round: Mutex<Round>,
+    /// Whether the step of `round` is another than [`Step::Rest`], to be read without the lock.
     pub(super) is_under_way: AtomicBool,
     /// Whether one dead point is enough to begin a round.
     pub(super) is_hurried: AtomicBool,
-    /// Deleted points whose slots the last round could not free.
+    /// The number of deleted points whose slots the last round could not free, since a graph still
+    /// contains them.
     pub(super) held_back: AtomicU64,
-    /// Dead points that searches have passed since the last round began.
+    /// The number of points that searches have passed since the last round began: walked through
+    /// without returning them, mostly as they are deleted.
     pub(super) passed: AtomicU64,
 }
 
@@ -29,53 +32,54 @@ pub(super) struct Round {
     pub(super) step: Step,
     /// The slots to free, in ascending order.
     pub(super) dead: Vec<u32>,
+    /// The graphs that contain some of these points.
     pub(super) consolidations: Vec<Arc<Consolidation>>,
     /// The number of graphs that had been given up when the last wait began.
     pub(super) given_up: u32,
 }
 
-/// Each step that begins with a wait holds the epoch that has to pass. `at` is the place of a
-/// graph in [`Round::consolidations`].
+/// The next step of a round. Before some of them, an epoch has to pass (see
+/// [`Epochs`](crate::sync::epoch::Epochs)): `epoch`. `at` is the index of a graph in
+/// [`Round::consolidations`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Step {
+    /// No round is under way.
     #[default]
     Rest,
-    Mark {
-        epoch: u64,
-    },
-    WaitToLeave {
-        epoch: u64,
-    },
-    /// `next` is the place of the next point in [`Consolidation::leaving`].
-    LeaveTree {
-        at: usize,
-        next: usize,
-    },
-    /// `next` is the slot of the next row, `under_way` the number of pieces that threads work on.
+    /// Once the epoch has passed, mark the dead points as leaving in all graphs.
+    Mark { epoch: u64 },
+    /// Wait until the epoch has passed.
+    WaitToLeave { epoch: u64 },
+    /// Take leaving points out of the spanning tree of a graph. `next` is the index of the next
+    /// point in [`Consolidation::leaving`].
+    LeaveTree { at: usize, next: usize },
+    /// Replace links to leaving points in a graph. `next` is the slot of the next row, `under_way`
+    /// the number of pieces that threads work on.
     Relink {
         at: usize,
         next: u32,
         under_way: u32,
     },
-    Free {
-        epoch: u64,
-    },
+    /// Once the epoch has passed, erase the points from the graphs and free their slots.
+    Free { epoch: u64 },
 }
 
-/// What a round does to one graph.
+/// The part of a round in one graph.
 pub(super) struct Consolidation {
     pub(super) metric: Metric,
     pub(super) linked: Arc<LinkedGraph>,
+    /// The points that leave the graph.
     pub(super) leaving: Vec<u32>,
 }
 
 impl Reclaim {
-    /// Whether a round is under way: some of its steps wait for no signal.
+    /// Whether a round is under way. Then a linking thread without work looks again soon, since no
+    /// signal says that an epoch has passed.
     pub(crate) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
     }
 
-    /// Whether a round begins for a single dead point from now on, or only where it pays.
+    /// Sets whether a round begins for a single dead point from now on, or only where it pays.
     pub(crate) fn hurry(&self, is_hurried: bool) {
         self.is_hurried.store(is_hurried, Ordering::Relaxed);
     }

@@ -1,8 +1,9 @@
-//! Settling points: noting which points every view contains, so that walks need not compare
-//! sequences.
+//! Settles points. A settled point is in every present and later
+//! [`View`](crate::index::view::View), until it is deleted. The [`Arena`] has a bit for it, so that
+//! a walk need not compare its sequence number with that of the view.
 //!
-//! A linked point is settled once no view from before its insert is left. The linking threads
-//! gather linked points, wait for an epoch, and note them in the arena.
+//! A linked point can be settled once no view from before its insert is left. The linking threads
+//! gather linked points, wait until an epoch has passed, and set their bits.
 
 use std::sync::PoisonError;
 
@@ -16,26 +17,29 @@ use crate::{
     vectors::points::Points,
 };
 
-/// The points that are not settled yet.
+/// The linked points that are not settled yet.
 #[derive(Default)]
 pub(crate) struct Settling {
     gathered: Mutex<Gathered>,
+    /// Whether there are any, to be read without the lock.
     is_under_way: AtomicBool,
 }
 
 #[derive(Default)]
 struct Gathered {
-    /// Slots that were linked since the wait began.
+    /// Slots that were linked since the wait began, and slots of points that are not published yet.
     fresh: Vec<u32>,
-    /// Slots that wait for an epoch.
+    /// Slots that are settled once `epoch` has passed.
     waiting: Vec<u32>,
     epoch: u64,
-    /// Every view taken after the wait contains everything up to this sequence.
+    /// The sequence that was visible when the wait began. Every view that is left after the wait
+    /// contains all points that were inserted up to it.
     sequence: u64,
 }
 
 impl Settling {
-    /// Whether points wait for an epoch: no signal says when it has passed.
+    /// Whether points wait to be settled. Then a linking thread without work looks again soon,
+    /// since no signal says that an epoch has passed.
     pub(crate) fn is_under_way(&self) -> bool {
         self.is_under_way.load(Ordering::Relaxed)
     }
@@ -44,7 +48,7 @@ impl Settling {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes which slots were linked.
+    /// Notes slots that were linked, to be settled.
     pub(crate) fn gather(&self, slots: impl Iterator<Item = u32>) {
         let fresh = &mut self.gathered().fresh;
         for slot in slots {
@@ -57,7 +61,7 @@ impl Settling {
         self.is_under_way.store(true, Ordering::Relaxed);
     }
 
-    /// Leaves all points unsettled that wait: searches compare their sequences.
+    /// Forgets all points that wait. They stay unsettled: searches compare their sequences.
     pub(crate) fn abandon(&self) {
         *self.gathered() = Gathered::default();
         self.is_under_way.store(false, Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! The signal between the writer and the linking threads: wakes them when there is work, and makes
-//! them pause.
+//! Wakes the linking threads when there is work, and makes them pause or stop.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -10,12 +9,13 @@ use std::{
 /// time.
 pub(super) const EPOCH_WAIT: Duration = Duration::from_millis(1);
 
-/// Wakes the linking threads when there is work, and makes them pause.
+/// The state of the linking threads, and the condition variables by which they wait.
 #[derive(Default)]
 pub(crate) struct Signal {
     state: Mutex<Threads>,
+    /// Signals that there may be work, or what `called` signals.
     changed: Condvar,
-    /// Signals that the threads shall end or pause, or need not pause any more.
+    /// Signals that the threads shall end or pause, or go on after a pause.
     called: Condvar,
     /// Signals that a thread has paused or ended.
     parked: Condvar,
@@ -27,11 +27,11 @@ struct Threads {
     is_pausing: bool,
     /// The number of threads that have not ended.
     running: usize,
-    /// The number of these that pause.
+    /// The number of running threads that pause.
     parked: usize,
 }
 
-/// As long as this lives, nothing is linked and no slot is freed.
+/// A pause of the linking threads, until it is dropped: nothing is linked and no slot is freed.
 pub struct Pause<'s>(&'s Signal);
 
 impl Drop for Pause<'_> {
@@ -42,6 +42,7 @@ impl Drop for Pause<'_> {
 }
 
 impl Signal {
+    /// Wakes the threads that wait for work.
     pub(crate) fn wake(&self) {
         self.changed.notify_all();
     }
@@ -61,6 +62,7 @@ impl Signal {
         self.parked.notify_all();
     }
 
+    /// Asks the threads to end.
     pub(super) fn stop(&self) {
         self.state().is_stopped = true;
         self.changed.notify_all();
@@ -71,13 +73,13 @@ impl Signal {
         self.state().is_stopped
     }
 
-    /// Whether a pause is wanted. Then no round of reclaiming begins.
+    /// Whether the threads should pause. Then no round of reclaiming begins.
     pub(crate) fn is_pausing(&self) -> bool {
         self.state().is_pausing
     }
 
-    /// Pauses the threads, each after its present piece of work. A round of reclaiming is finished
-    /// first. One pause at a time.
+    /// Pauses the threads, each after its present piece of work, and returns once all of them
+    /// pause. A round of reclaiming is finished first. There must be no other pause.
     pub(super) fn pause(&self) -> Pause<'_> {
         let mut state = self.state();
         state.is_pausing = true;
@@ -92,7 +94,7 @@ impl Signal {
         Pause(self)
     }
 
-    /// Pauses until the pause ends.
+    /// Called by a thread that should pause: returns when the pause ends or the threads should end.
     pub(super) fn park(&self) {
         let mut state = self.state();
         state.parked += 1;
@@ -106,7 +108,7 @@ impl Signal {
         state.parked -= 1;
     }
 
-    /// Waits for a signal, or a little while.
+    /// Waits for work, a pause or the end, for `time` at most.
     pub(super) fn wait(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {
@@ -114,9 +116,9 @@ impl Signal {
         }
     }
 
-    /// Waits for this time, or until the threads should end or pause. A thread that leaves the work
-    /// to others need not hear of each claim that they finish. While they finish a round of
-    /// reclaiming before a pause, it waits for less.
+    /// Waits for `time`, or until the threads should end or pause. Unlike [`wait`](Self::wait) it
+    /// does not return for new work, which the thread leaves to others. While the others finish a
+    /// round of reclaiming before a pause, it waits for [`EPOCH_WAIT`] only.
     pub(super) fn rest(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {

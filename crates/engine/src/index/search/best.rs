@@ -1,4 +1,4 @@
-//! The closest candidates seen so far.
+//! Keeps the closest candidates of a scan, and of a walk with the scan of its tail.
 
 use std::collections::BinaryHeap;
 
@@ -11,7 +11,7 @@ pub struct Candidate {
     pub rank: f32,
     /// The point's slot.
     pub slot: u32,
-    /// The sequence number that inserted the point.
+    /// The sequence number of the point's insert.
     pub sequence: u64,
 }
 
@@ -19,12 +19,12 @@ pub struct Candidate {
 pub struct Best {
     heap: BinaryHeap<Candidate>,
     capacity: usize,
-    /// The rank of the farthest candidate once all places are taken, infinity before.
+    /// The rank of the farthest candidate once there are `capacity` of them, infinity before.
     bound: f32,
 }
 
 impl Best {
-    /// No candidates yet, of at most `capacity`, which is at least 1.
+    /// Has no candidates yet, and will keep at most `capacity`, which is at least 1.
     pub fn new(capacity: usize) -> Result<Self> {
         let mut heap = BinaryHeap::new();
         heap.try_reserve(capacity)
@@ -36,8 +36,9 @@ impl Best {
         })
     }
 
-    /// Whether a candidate of this rank may be among the closest so far. Nearly every point of a
-    /// scan ends here, at the cost of one comparison.
+    /// Whether a candidate of this rank may be among the closest so far. A caller asks this before
+    /// it looks up what [`offer`](Self::offer) needs: nearly every point of a scan ends here, at
+    /// the cost of one comparison.
     #[inline]
     #[must_use]
     pub fn admits(&self, rank: f32) -> bool {
@@ -60,7 +61,7 @@ impl Best {
         }
     }
 
-    /// Whether all places are taken: candidates may have been dropped.
+    /// Whether there are `capacity` candidates: others may have been dropped.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.heap.len() == self.capacity

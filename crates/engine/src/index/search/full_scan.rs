@@ -1,4 +1,5 @@
-//! A search by a scan of all points, alone or together with others.
+//! Searches by a scan of all points, alone or together with others, and searches that rank all
+//! points in double precision.
 
 use super::{
     Prepared,
@@ -9,6 +10,7 @@ use super::{
 use crate::{Result, index::view::View};
 
 impl View<'_> {
+    /// The points of the view, as a scan sees them.
     pub(super) fn scope(&self) -> Scope<'_> {
         Scope {
             arena: &self.index.arena,
@@ -19,11 +21,14 @@ impl View<'_> {
 }
 
 impl Prepared<'_, '_> {
+    /// The closest points in their final order, by a scan.
     pub(super) fn scan(&self) -> Result<Ranked> {
         let found = Prepared::scan_together(&[self])?;
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    /// The results of [`scan`](Self::scan) for several searches under one metric in one view, by
+    /// one scan.
     pub(super) fn scan_together(searches: &[&Prepared]) -> Result<Vec<Ranked>> {
         let [first, ..] = searches else {
             return Ok(Vec::new());
@@ -42,6 +47,10 @@ impl Prepared<'_, '_> {
         searches.iter().zip(scans).map(finish).collect()
     }
 
+    /// Puts the candidates of a scan in their final order.
+    ///
+    /// A point that was not kept among the candidates may belong to the closest `limit` only if its
+    /// computed rank is at most `bound`. If the farthest candidate is beyond that, none was missed.
     pub(super) fn finish_scan(&self, scan: Scan) -> Result<Ranked> {
         let Scan { measure, best } = scan;
         let may_have_missed = best.is_full() && !measure.is_exact();
@@ -54,13 +63,13 @@ impl Prepared<'_, '_> {
         if covers || !may_have_missed {
             return self.rank(self.with_f64_only(slots_of(&candidates)));
         }
-        // Single precision cannot tell more points apart than the margin holds. All of them are
-        // rescored, so that the answer is exact.
+        // More points than there are candidates lie within the error of single precision. Another
+        // scan gathers all of them, so that the answer is exact.
         let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, bound)?;
         self.rank(self.with_f64_only(near))
     }
 
-    /// Ranks every point in double precision.
+    /// The closest points in their final order, by ranking every point in double precision.
     pub(super) fn rank_all(&self) -> Result<Ranked> {
         let view = self.view;
         let visible = |&slot: &u32| view.index.arena.is_visible(slot, view.sequence);

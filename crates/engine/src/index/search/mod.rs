@@ -1,5 +1,6 @@
-//! A search from query to ranked ids: candidates in single precision by the cheaper of two ways,
-//! then the final order in double precision, ties by insertion.
+//! Searches, from the query to ranked ids. A search finds candidates in single precision by the
+//! cheaper of two ways, a scan of all points or a walk of a graph. Then it puts them in their final
+//! order in double precision, ties by insertion.
 
 pub mod best;
 mod full_scan;
@@ -36,24 +37,26 @@ pub struct Request<'q> {
     pub metric: Metric,
     /// The vector whose neighbours are wanted.
     pub query: &'q [f32],
-    /// How many are wanted, at least 1; all points when there are fewer.
+    /// The number of neighbours that are wanted, at least 1. If there are fewer points, the answer
+    /// is all of them.
     pub limit: usize,
-    /// The breadth of a graph search: at least `limit` is used, and the number of points or more
-    /// gives the exact answer.
+    /// The breadth of a walk of the graph. At least `limit` is used. The number of points or more
+    /// gives the exact answer, by a scan.
     pub ef: usize,
 }
 
-/// A search that knows its way and what that costs, ready to run.
+/// A search whose plan is chosen and whose cost is known, ready to run.
 pub struct Prepared<'v, 'q> {
     view: &'v View<'v>,
     request: Request<'q>,
     plan: Plan,
-    /// The graph that could answer, taken or not.
+    /// The graph that could answer, if it has caught up, whether the plan is to walk it or not.
     linked: Option<Arc<LinkedGraph>>,
     costs: Costs,
-    /// Nanoseconds.
+    /// The time to find candidates by a scan, in nanoseconds, like the other two.
     scan_cost: f32,
+    /// The time to find candidates by a walk, and by a scan of the points that the graph lacks.
     walk_cost: f32,
-    /// Of the final order.
+    /// The time to put the candidates in their final order.
     final_cost: f32,
 }

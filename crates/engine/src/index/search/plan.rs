@@ -1,8 +1,10 @@
-//! What each way of a search costs, from a fixed table for each SIMD level. The costs follow from the
-//! request, the number of slots and the SIMD level alone, however busy the machine is.
+//! The plans by which a search can find its candidates, and the cost of each, from a fixed table
+//! for each SIMD level. The costs follow from the request, the number of slots and the SIMD level
+//! alone, however busy the machine is.
 //!
-//! Ratios alone decide between the ways, and these differ little from processor to processor
-//! (decision 0023). The figures as such tell how long a search takes, within a factor of about two.
+//! Only the ratios of costs decide between plans, and they differ little from processor to
+//! processor (decision 0023). The costs themselves tell how long a search takes, within a factor of
+//! about two.
 
 use crate::{
     Metric,
@@ -20,33 +22,36 @@ pub enum Plan {
     Exact,
 }
 
-/// Nanoseconds of a scan for each point, beside those for its values.
+/// The nanoseconds that a scan takes for each point, besides the time for its values.
 const SLOT: f32 = 20.0;
 
-/// Nanoseconds of a walk for each rank, beside those for its values.
+/// The nanoseconds that a walk takes for each rank that it computes, besides the time for the
+/// values.
 const HOP: f32 = 20.0;
 
-/// Ranks of a walk before it widens: of entry points, and in the layers above 0.
+/// The number of ranks that a walk computes before it reaches layer 0: of entry points, and in the
+/// layers above.
 const FIRST_RANKS: usize = 30;
 
-/// Ranks of a walk for each place of its beam: 8 to 16 on real sets of 40,000 to 200,000 points at
-/// M = 16. Under Hamming many points have the same rank, and walks take more.
+/// The number of ranks that a walk computes in layer 0 for each candidate of its breadth: 8 to 16
+/// on real sets of 40,000 to 200,000 points at M = 16. Under Hamming many points have the same
+/// rank, and walks compute more.
 const RANKS_PER_PLACE: usize = 14;
 const RANKS_PER_PLACE_OF_HAMMING: usize = 25;
 
-/// The part of its time that a scan saves where many queries scan together.
+/// The greatest part of its time that a query saves if it scans together with many others.
 const SHARED: f32 = 0.7;
 
 /// Nanoseconds for each value of a vector at one SIMD level.
 #[derive(Clone, Copy, Debug)]
 struct Values {
-    /// In a scan, which reads vectors in order.
+    /// For a scan, which reads vectors in order.
     scanned: f32,
-    /// In a walk, which reads vectors from anywhere.
+    /// For a walk by vectors, which reads them from anywhere.
     walked: f32,
-    /// In a walk by codes.
+    /// For a walk by codes (quantized vectors).
     code: f32,
-    /// In double precision.
+    /// For a rank in double precision.
     exact: f32,
 }
 
@@ -59,7 +64,7 @@ impl Values {
                 code: 0.04,
                 exact: 0.2,
             },
-            // Not measured: half as many lanes as AVX2.
+            // These are guesses from AVX2, as NEON has half as many lanes.
             (Level::Neon, _) => Values {
                 scanned: 0.13,
                 walked: 0.14,
@@ -82,21 +87,21 @@ impl Values {
     }
 }
 
-/// What searches under one metric cost, in nanoseconds.
+/// The costs of searches under one metric, all in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// A point of a scan.
+    /// The cost of a point in a scan.
     scanned: f32,
-    /// The values of a point that a walk ranks.
+    /// The cost of reading the values of a point in a walk.
     walked: f32,
-    /// Ranks of a walk for each place of its beam.
+    /// The number of ranks that a walk computes for each candidate of its breadth.
     ranks_per_place: usize,
-    /// A rank in double precision.
+    /// The cost of a rank in double precision.
     exact: f32,
 }
 
 impl Costs {
-    /// The costs over vectors `[dimension]` at a level.
+    /// The costs of searches over vectors of a dimension, at a SIMD level.
     #[must_use]
     pub fn new(level: Level, metric: Metric, dimension: usize) -> Costs {
         let values = Values::of(level, metric);
@@ -117,15 +122,15 @@ impl Costs {
         }
     }
 
-    /// A scan of `slots` slots, for each of `queries` queries that scan together.
+    /// The cost of a scan of `slots` slots, for each of `queries` queries that scan together.
     #[must_use]
     pub fn scan(&self, slots: u32, queries: usize) -> f32 {
         let alone = self.scanned * slots as f32;
         alone * (1.0 - SHARED + SHARED / queries.max(1) as f32)
     }
 
-    /// A walk of `breadth` among `slots` slots. In a small collection a broad walk reads every point
-    /// once, and its beam still costs as much as its breadth.
+    /// The cost of a walk of this breadth among `slots` slots. In a small collection a broad walk
+    /// reads the values of every point once, but pays [`HOP`] as often as in a large one.
     #[must_use]
     pub fn walk(&self, breadth: usize, slots: u32) -> f32 {
         let widening = self.ranks_per_place.saturating_mul(breadth);
@@ -133,7 +138,7 @@ impl Costs {
         ranks * HOP + ranks.min(slots as f32) * self.walked
     }
 
-    /// So many ranks in double precision.
+    /// The cost of this number of ranks in double precision.
     #[must_use]
     pub fn exact(&self, ranks: usize) -> f32 {
         self.exact * ranks as f32

@@ -1,4 +1,4 @@
-//! Preparing a search: which way it goes, and its cost.
+//! Prepares searches: chooses the plan of each, and estimates its cost.
 
 use std::time::Duration;
 
@@ -16,12 +16,13 @@ use crate::{
 };
 
 impl View<'_> {
-    /// Chooses the way of a search. If a walk would cost less and there is no graph of the metric,
-    /// the graph is begun. Until it has caught up, scans answer.
+    /// Chooses the plan of a search. If a walk would cost less than a scan and there is no graph of
+    /// the metric, the graph is begun. Until it has caught up, scans answer.
     #[must_use]
     pub fn prepare<'q>(&self, mut request: Request<'q>) -> Prepared<'_, 'q> {
         let index = self.index;
-        // Not the number of live points, which counts deletes that the view does not contain yet.
+        // The number of slots, not of live points: that may already be less by deletes that the
+        // view does not contain.
         request.limit = request.limit.min(self.slots as usize).max(1);
         request.ef = request.ef.max(request.limit);
         let costs = Costs::new(Level::widest(), request.metric, index.dimension);
@@ -48,7 +49,7 @@ impl View<'_> {
 }
 
 impl<'q> Prepared<'_, 'q> {
-    /// The way this search will go.
+    /// The plan of this search.
     #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn plan(&self) -> Plan {
@@ -73,8 +74,8 @@ impl<'q> Prepared<'_, 'q> {
         }
     }
 
-    /// The same search by a way of the caller's choice. `Graph` has no effect if there is no graph
-    /// to walk.
+    /// Changes the plan to one of the caller's choice. [`Plan::Graph`] has no effect if there is no
+    /// graph that has caught up.
     #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn by(mut self, plan: Plan) -> Self {
@@ -88,7 +89,8 @@ impl<'q> Prepared<'_, 'q> {
         Measure::new(self.request.metric, self.request.query)
     }
 
-    /// Chooses the graph if a walk costs less than a scan, or begins it if there is none.
+    /// Plans to walk the graph if that costs less than a scan, or begins the graph if there is
+    /// none.
     fn consider_graph(&mut self) {
         let index = self.view.index;
         let Some(linked) = index.graph(self.request.metric).current() else {
@@ -98,7 +100,7 @@ impl<'q> Prepared<'_, 'q> {
             return;
         };
         if !linked.caught_up() {
-            // Answers are exact until then.
+            // Searches scan until the graph has caught up.
             return;
         }
         self.walk_cost += self.costs.scan(linked.tail_len(self.view.slots), 1);
@@ -108,7 +110,8 @@ impl<'q> Prepared<'_, 'q> {
         self.linked = Some(linked);
     }
 
-    /// Makes searches that would walk one by one scan together, if that costs less.
+    /// Changes the plans of searches under one metric in one view: the searches that would walk one
+    /// by one scan together instead, if that costs less.
     pub(super) fn join(searches: &mut [Prepared]) {
         let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
         let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));

@@ -1,4 +1,5 @@
-//! The final order of candidates, in double precision, ties by insertion.
+//! Puts candidates in their final order, in double precision, ties by insertion, and makes the
+//! answer of them.
 
 use super::{
     Hit, Prepared, Request,
@@ -9,16 +10,17 @@ use crate::{
     vectors::{kernels, points::Points},
 };
 
-/// Points in their final order, each with its rank and its slot.
+/// Points in their final order, closest first, each as its rank in double precision and its slot.
 pub type Ranked = Vec<(f64, u32)>;
 
-/// The most records, and the most bytes of them, that an impatient search verifies: about a
-/// millisecond of work.
+/// The greatest number of records, and of bytes of them, that a search with an impatient
+/// [`Scratch`](crate::hnsw::Scratch) verifies: about a millisecond of work.
 const RECORDS_AT_ONCE: usize = 32;
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
 impl Prepared<'_, '_> {
-    /// The candidates and all points that only double precision can rank, each once.
+    /// The slots of the candidates and of all points that only double precision can rank, each
+    /// once.
     pub(super) fn with_f64_only(&self, mut slots: Vec<u32>) -> Vec<u32> {
         let f64_only = self.view.index.f64_only();
         let visible = |&slot: &u32| self.view.contains(slot);
@@ -28,7 +30,7 @@ impl Prepared<'_, '_> {
         slots
     }
 
-    /// The final order of the candidates.
+    /// Ranks candidates in double precision and returns the closest `limit` in their final order.
     pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Ranked> {
         let (arena, count) = (&self.view.index.arena, slots.len());
         let mut ranked = Ranked::new();
@@ -43,8 +45,8 @@ impl Prepared<'_, '_> {
         Ok(ranked)
     }
 
-    /// Whether verifying the records of these points takes long: many are not verified yet, or
-    /// large.
+    /// Whether verifying the records of these points takes long, since many of them are not
+    /// verified yet, or they are large.
     pub(super) fn takes_long_to_verify(&self, ranked: &Ranked) -> bool {
         let arena = &self.view.index.arena;
         let unverified = ranked.iter().filter(|&&(_, slot)| !arena.is_verified(slot));
@@ -55,7 +57,7 @@ impl Prepared<'_, '_> {
         })
     }
 
-    /// Verifies the records of the points, and returns the answer.
+    /// Verifies the records of the points, and returns the answer. A damaged record is an error.
     pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Hit>> {
         let arena = &self.view.index.arena;
         for &(_, slot) in &ranked {
@@ -79,7 +81,7 @@ pub fn exact_rank(request: &Request, vector: &[f32]) -> f64 {
     kernels::distance(request.metric, request.query, vector)
 }
 
-/// The number of candidates to rescore for `limit` results: some more, since nearly equal distances
+/// The number of candidates to gather for `limit` results: some more, since nearly equal distances
 /// may have another order in double precision than in single.
 pub fn with_margin(limit: usize) -> usize {
     limit + limit / 8 + 16

@@ -1,4 +1,5 @@
-//! Running searches that are prepared: alone, at once, or several together.
+//! Runs searches that are prepared: a search alone, a search that must not take long, or several
+//! together.
 
 use super::{Hit, Prepared, plan::Plan};
 use crate::{Result, hnsw::Scratch};
@@ -14,9 +15,10 @@ impl Prepared<'_, '_> {
         }
     }
 
-    /// Answers the search in the way that it was prepared for. None if a walk does not find enough,
-    /// or if the scratch is impatient and the search would take long after all: among deleted points,
-    /// or as its results have to be verified.
+    /// Answers the search by its plan alone. None if a walk does not find enough points. With an
+    /// [impatient](Scratch::impatient) scratch also None if the search turns out to take long: the
+    /// walk meets many deleted points, or many records have to be verified. The caller then
+    /// [runs](Self::run) it elsewhere.
     pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Hit>>> {
         let ranked = match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
@@ -35,9 +37,10 @@ impl Prepared<'_, '_> {
         self.hits(ranked).map(Some)
     }
 
-    /// Runs searches under one metric that were prepared in one view. The scans go over the points
-    /// together, then the walks run one after the other, as long as `goes_on` holds, which is given
-    /// the number of candidates so far. The remaining searches have no answer.
+    /// Runs searches under one metric that were prepared in one view. All that scan do it together.
+    /// Then the others run one after the other as long as `goes_on` holds; it is called with about
+    /// the number of points that were ranked so far. The answers are in the order of `searches`,
+    /// None for searches that were not run.
     pub fn run_together(
         mut searches: Vec<Prepared>,
         scratch: &mut Scratch,

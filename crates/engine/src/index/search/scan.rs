@@ -1,4 +1,5 @@
-//! The exact scan: the points in order of their slots, each read once for all queries that scan.
+//! The scan: ranks all points in single precision, in the order of their slots, each read from
+//! memory once for all queries that scan together.
 //!
 //! Vectors lie one after the other in the log, but a slot has to be looked up and its visibility
 //! checked first. So a scan works in blocks. While the first query ranks a vector of a block, a
@@ -11,23 +12,23 @@ use std::{mem, ops::Range};
 use super::best::{Best, Candidate, reserve};
 use crate::{Result, index::arena::Arena, vectors::measure::Measure};
 
-/// The most vectors of a block.
+/// The greatest number of vectors in a block.
 const MAX_BLOCK: usize = 64;
 
-/// The bytes of a block: two blocks and some queries fit a nearest cache of 32 KiB.
+/// The bytes of the vectors in a block: two blocks and some queries fit a nearest cache of 32 KiB.
 const BLOCK_BYTES: usize = 8 << 10;
 
 /// The number of vectors that are ranked together.
 const FOUR: usize = 4;
 
-/// The points that a scan sees.
+/// The points "in scope" of a scan: the points of a view that single precision can rank.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The points.
+    /// The points of the index.
     pub arena: &'a Arena,
     /// The sequence number of the view.
     pub sequence: u64,
-    /// Values in a vector.
+    /// The number of values in a vector.
     pub dimension: usize,
 }
 
@@ -46,6 +47,7 @@ impl<'q> Scan<'q> {
         Ok(Scan { measure, best })
     }
 
+    /// Keeps a point if it is among the closest so far.
     #[inline]
     fn offer(&mut self, arena: &Arena, rank: f32, slot: u32) {
         if self.best.admits(rank) {
@@ -58,8 +60,7 @@ impl<'q> Scan<'q> {
     }
 }
 
-/// Offers every point of `slots` that is in scope, and that single precision can rank, to each of
-/// the scans.
+/// Offers every point of `slots` that is in scope to each of the scans.
 pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
     let [first, others @ ..] = scans else {
         return;
@@ -90,8 +91,9 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, bound: f32) ->
     outcome.map(|()| near)
 }
 
-/// Reads the points in scope from memory. Calls `take` with the rank and the slot of each, and
-/// `again` with each block while it is in the nearest cache.
+/// Reads the points of `slots` that are in scope, in blocks. Calls `take` with the rank against
+/// `measure` and the slot of each point, and `again` with each block while it is in the nearest
+/// cache, for other queries.
 fn read(
     scope: Scope,
     mut slots: Range<u32>,
@@ -122,7 +124,7 @@ fn read(
     }
 }
 
-/// Some points in scope, looked up.
+/// Some points in scope, with what it takes to rank them. The first `len` places are in use.
 struct Block<'a> {
     len: usize,
     slots: [u32; MAX_BLOCK],
@@ -144,7 +146,7 @@ impl<'a> Block<'a> {
         (fitting - fitting % FOUR).clamp(FOUR, MAX_BLOCK)
     }
 
-    /// Adds the next point that is in scope and that single precision can rank, if there is one.
+    /// Adds the next point of `slots` that is in scope. False if there is none left.
     #[inline]
     fn add(&mut self, scope: Scope<'a>, slots: &mut Range<u32>) -> bool {
         for slot in slots {

@@ -1,4 +1,4 @@
-//! A search by the graph: the tail is scanned, the rest walked.
+//! Searches by a walk of the graph and a scan of its tail, the points that are not linked yet.
 
 use std::slice;
 
@@ -16,6 +16,8 @@ use crate::{
 };
 
 impl Prepared<'_, '_> {
+    /// The closest points in their final order, by a walk. Fewer than `limit`, or none, if the walk
+    /// gave up or found too few: then only a scan is sure to find them.
     pub(in crate::index) fn walk(
         &self,
         linked: &LinkedGraph,
@@ -55,7 +57,7 @@ impl Prepared<'_, '_> {
             best.offer(candidate(rank, slot));
         }
         let mut slots = slots_of(&best.into_sorted());
-        // A walk may miss points that equal the query.
+        // A walk may miss points whose vectors equal the query, so they are looked up in a table.
         let age = |slot| view.contains(slot).then(|| arena.sequence(slot));
         let graph = &linked.graph;
         let patience = scratch.patience();
@@ -65,6 +67,7 @@ impl Prepared<'_, '_> {
         self.rank(self.with_f64_only(slots))
     }
 
+    /// Walks the graph, and leaves the closest points of the view in the results of `scratch`.
     pub(super) fn walk_graph(
         &self,
         linked: &LinkedGraph,

@@ -1,5 +1,6 @@
-//! The content of a snapshot: the points of the slots, and the graphs. Everything else is read or
-//! computed from the log at each start.
+//! Writes and reads the content of snapshots: which point is in which slot, and the graphs. With
+//! it, a start need not build the graphs again. Everything else is read or computed from the log at
+//! each start.
 
 pub mod restore;
 #[cfg(test)]
@@ -24,22 +25,23 @@ use crate::{
     store::{LivePoint, Snapshots},
 };
 
-/// Bytes of a slot: the sequence of its point, or 0 if it is in no graph, and the id.
+/// The bytes of a slot: the sequence and the id of its point.
 const SLOT_BYTES: usize = 24;
 
-/// Bytes of the header of a graph.
+/// The bytes of the header of a graph.
 const GRAPH_BYTES: usize = 16;
 
 /// Slots and graphs from a snapshot.
 pub struct Saved {
-    /// By slot, the sequence and the id of the point; 0 for a slot that is in no graph.
+    /// By slot, the sequence of the insert and the id of the point. The sequence is 0 if no graph
+    /// contains the slot.
     slots: Vec<(u64, PointId)>,
     graphs: Vec<LinkedGraph>,
 }
 
 impl Index {
-    /// Writes a snapshot, if there is a graph. Searches and writes go on meanwhile. Linking goes on
-    /// once the bytes are written, before they are durable.
+    /// Writes a snapshot, if there is a graph. Searches, inserts and deletes go on meanwhile.
+    /// Linking pauses until the bytes are written, not until they are durable.
     pub fn snapshot(&self, snapshots: &Snapshots) -> Result<()> {
         if self.graphs.iter().all(|graph| graph.current().is_none()) {
             return Ok(());
@@ -87,7 +89,8 @@ impl Index {
         Ok(())
     }
 
-    /// Takes the graphs of the snapshot, over the slots with which this index was restored.
+    /// Makes the graphs of a snapshot the graphs of this index, which was restored with the slots
+    /// of [`Saved::place`]. Live points that a graph lacks are queued to be linked.
     pub(super) fn adopt(&self, saved: Saved) -> Result<()> {
         for linked in saved.graphs {
             linked.graph.load_equal_vectors(&self.arena)?;
@@ -162,15 +165,15 @@ impl Saved {
         })
     }
 
-    /// Assigns slots to the points of the log, both lists by ascending sequence: the slots that
-    /// they had, or free ones. `last` is the last sequence of the log.
+    /// Assigns slots to the points of the log: the slots that they had in the snapshot, or free
+    /// ones. Both lists are by ascending sequence, and `last` is the last sequence of the log.
     ///
-    /// A point without a record was deleted, and its record dropped by compaction, after the
-    /// snapshot was taken. Until it is reclaimed, walks take the vector of a point that it links to
-    /// for its own.
+    /// A point of a graph may have no record: it was deleted after the snapshot was taken, and
+    /// compaction dropped its record. Until its slot is reclaimed, walks use the vector of a point
+    /// that it links to in place of its own.
     ///
     /// # Errors
-    /// What in the snapshot does not belong to this log.
+    /// An error says what in the snapshot does not belong to this log.
     pub fn place(
         &self,
         live: &[LivePoint],
@@ -235,14 +238,15 @@ impl Saved {
         Ok(slots)
     }
 
-    /// Points linked to that in `slot`.
+    /// Points near to the point in `slot` in any graph, see [`Graph::near`].
     fn near(&self, slot: u32) -> Vec<u32> {
         let graphs = self.graphs.iter();
         graphs.flat_map(|linked| linked.graph.near(slot)).collect()
     }
 }
 
-/// Finds points by their sequences, fastest in ascending order.
+/// Finds points in a list by their sequences. It is fastest if they are asked for in ascending
+/// order.
 struct Lookup<'p> {
     points: &'p [LivePoint],
     next: usize,
@@ -253,6 +257,7 @@ impl<'p> Lookup<'p> {
         Lookup { points, next: 0 }
     }
 
+    /// The index in the list of the point with this sequence.
     fn find(&mut self, sequence: u64) -> Option<usize> {
         let is_next = self
             .points

@@ -1,5 +1,5 @@
-//! Filling an index with the points of a data folder, on all cores, and with the graphs of the last
-//! snapshot.
+//! Fills an index at a start with the points of a data folder, on all cores, and with the graphs of
+//! the last snapshot.
 
 use std::{io, path::Path, sync::PoisonError};
 
@@ -10,7 +10,7 @@ use crate::{
     sync::parallel,
 };
 
-/// Slots that a thread restores at a time.
+/// The number of slots that a thread restores at a time.
 const CHUNK_SLOTS: usize = 4096;
 
 impl Index {
