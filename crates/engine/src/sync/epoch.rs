@@ -1,9 +1,9 @@
-//! Epoch-based reclamation (Fraser, 2004, "Practical lock-freedom", UCAM-CL-TR-579): when the last
-//! reader of something has gone.
+//! Epoch-based reclamation (Fraser, 2004, "Practical lock-freedom", UCAM-CL-TR-579): it tells when
+//! no reader is left that may still use something that was removed.
 //!
-//! A reader pins the present epoch as long as it uses slots that it found. A thread that wants to
-//! use a slot again first removes it from where readers find it, then begins the next epoch, and
-//! waits until no pin from before is left.
+//! A reader pins the present epoch while it looks for slots and uses the slots that it found. A
+//! thread that wants to use a slot again first removes it from where readers find it, then begins
+//! the next epoch, and waits until no pin from before is left.
 
 use crate::sync::{
     atomic::{
@@ -17,8 +17,9 @@ use crate::sync::{
 /// The present epoch, and the pins of the readers.
 #[derive(Debug)]
 pub struct Epochs {
+    /// The number of the present epoch, from 1.
     now: Padded,
-    /// For each reader the epoch that it pins, or 0.
+    /// Places for pins: each holds the epoch that a reader pins, or 0 if it is free.
     places: Box<[Padded]>,
 }
 
@@ -43,11 +44,12 @@ impl Epochs {
     /// Pins the present epoch until the pin is dropped. A thread that holds a pin must not take
     /// another: if all places are taken, it would wait for itself.
     ///
-    /// The pin is stored before the fence, and everything that the reader reads afterwards is read
-    /// behind it. [`Epochs::has_passed`] has its fence between the removal and its look at the
-    /// pins. One of the two fences comes first. If it is the reader's, its pin is seen. If it is
-    /// the other, the reader finds nothing that was removed before. An epoch that is out of date
-    /// when it is stored only makes others wait longer.
+    /// Why this is sound: the pin is stored before the fence, and everything that the reader reads
+    /// afterwards is read after the fence. [`Epochs::has_passed`] has its fence between the removal
+    /// and its look at the pins. One of the two fences comes first. If it is the reader's, the
+    /// other thread sees the pin. If it is the other thread's, the reader finds nothing that was
+    /// removed before. An epoch that is out of date when it is stored only makes others wait
+    /// longer.
     pub fn pin(&self) -> Pin<'_> {
         let first = thread_number();
         loop {
@@ -65,25 +67,27 @@ impl Epochs {
         }
     }
 
-    /// Begins the next epoch and returns it. What was taken away before has gone from every
-    /// reader's hands once that epoch [has passed](Epochs::has_passed).
+    /// Begins the next epoch and returns it. No reader uses anything that was removed before this
+    /// call once that epoch [has passed](Epochs::has_passed).
     pub fn advance(&self) -> u64 {
         self.now.0.fetch_add(1, SeqCst) + 1
     }
 
-    /// Whether no pin from before `epoch` is left, and what its holders did is done.
+    /// Whether no pin from before `epoch` is left. If so, all that the holders of such pins read
+    /// and wrote has happened before.
     #[must_use]
     pub fn has_passed(&self, epoch: u64) -> bool {
         fence(SeqCst);
         self.places.iter().all(|place| {
-            // Paired with the end of the pin: its holder's last read comes before what follows.
+            // Paired with the `Release` of the dropped pin: its holder's last read comes before
+            // what follows here.
             let pinned = place.0.load(Acquire);
             pinned == 0 || pinned >= epoch
         })
     }
 }
 
-/// Holds back every epoch that begins after it.
+/// Keeps every later epoch from passing, until it is dropped: see [`Epochs::pin`].
 #[derive(Debug)]
 #[must_use]
 pub struct Pin<'e> {

@@ -8,14 +8,15 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of times, in microseconds: from a sync that a cache answers to a disk that hangs.
+/// The upper bounds of the buckets for times, in microseconds: from a sync that a cache answers to
+/// a disk that hangs.
 const TIMES_US: &[u64] = &[
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 10_000_000,
 ];
 
-/// A histogram. Counting is two additions, by any thread. The parts of a reading may differ by one
-/// value.
+/// A histogram. To count a value takes two additions. While other threads count, a reading may hold
+/// a value in its counts that is not in its sum yet.
 pub struct Histogram {
     bounds: &'static [u64],
     /// A count for each bound, and one for values beyond the last.
@@ -24,12 +25,12 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of times.
+    /// An empty histogram of times.
     pub fn of_times() -> Arc<Histogram> {
         Arc::new(Histogram::new(TIMES_US))
     }
 
-    /// Of values with these upper bounds.
+    /// An empty histogram whose buckets have these upper bounds, in ascending order.
     pub fn new(bounds: &'static [u64]) -> Histogram {
         Histogram {
             bounds,

@@ -1,6 +1,7 @@
-//! Memory for tables that grow: reserved once for all of their values, taken from the system as it is
-//! written from the front, and moved to huge pages as it fills. Compiled for the model checker
-//! ([`crate::sync`]), it is a plain list instead.
+//! Memory for the buckets of a [`Table`](super::table::Table): address space is reserved at once
+//! for all values, pages are taken from the system as they are written from the front, and moved to
+//! huge pages as they fill. Compiled for the model checker ([`crate::sync`]), it is a plain list
+//! instead.
 
 #[cfg(not(vectord_shuttle))]
 pub use mapped::Memory;
@@ -21,8 +22,8 @@ mod mapped {
     /// first written. Values are never dropped.
     pub struct Memory<T> {
         mapped: MmapRaw,
-        /// The offset in bytes from which on no page was advised to be a huge one. Before the first
-        /// boundary of a huge page there are small ones for good.
+        /// The offset in bytes up to which the system was advised to use huge pages. It begins at
+        /// the first boundary of a huge page; the pages before that stay small.
         advised: usize,
         values: PhantomData<T>,
     }
@@ -40,8 +41,8 @@ mod mapped {
             let mapped = MmapMut::map_anon(bytes).ok()?;
             #[cfg(target_os = "linux")]
             if bytes >= HUGE_PAGE_BYTES {
-                // Else a system that uses huge pages by default provides 2 MiB for the first value
-                // that is written to them. The advice fails where there are no huge pages.
+                // A system that uses huge pages by default would provide 2 MiB for the first value
+                // that is written to them. The advice fails on a system without huge pages.
                 drop(mapped.advise(memmap2::Advice::NoHugePage));
             }
             let advised = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
@@ -57,9 +58,9 @@ mod mapped {
             self.mapped.as_mut_ptr().cast()
         }
 
-        /// Advises the system to use huge pages for the pages that the first `used` values fill and
-        /// that no earlier call advised. Returns these bytes, or None if there are none: the caller
-        /// has the system move to huge pages what has been written already.
+        /// Advises the system to use huge pages for the part that the first `used` values fill, as
+        /// far as no earlier call did. Returns this part, or None if there is none. The caller then
+        /// makes the system move what has been written there already.
         pub fn advise_filled(&mut self, used: usize) -> Option<Range<*mut u8>> {
             let end = (used * size_of::<T>()).min(self.mapped.len());
             let bytes = end.saturating_sub(self.advised) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
@@ -77,8 +78,8 @@ mod mapped {
             Some(start..start.wrapping_add(bytes))
         }
 
-        /// The number of used values from which on [`Memory::advise_filled`] finds more pages. It may
-        /// exceed the length: then it never does.
+        /// The number of used values from which on [`Memory::advise_filled`] finds another huge
+        /// page to advise. It may exceed the length: then there is none.
         pub fn due(&self) -> usize {
             (self.advised + HUGE_PAGE_BYTES).div_ceil(size_of::<T>())
         }

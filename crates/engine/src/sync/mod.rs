@@ -1,6 +1,6 @@
-//! The atomics and locks of the modules that threads share: those of the standard library, or,
-//! compiled with `--cfg vectord_shuttle`, those of a model checker that runs such modules under
-//! thousands of schedules (`npm run test:model`).
+//! What threads share data with. The atomics and locks come from the standard library. Compiled
+//! with `--cfg vectord_shuttle`, they come from a model checker, which runs the modules that use
+//! them under thousands of schedules (`npm run test:model`).
 
 pub mod epoch;
 pub mod histogram;
@@ -20,25 +20,27 @@ pub use shuttle::{
     thread::yield_now,
 };
 
-/// Takes a lock, even after a panic of its holder: the state behind it is consistent at any time.
+/// Takes a lock, even after a panic of its holder. Only for states that are consistent at any time.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The types that a [`crate::sync::table::Table`] can hold: zeroed memory is a valid value.
+/// The types that a [`Table`](table::Table) can hold: zeroed memory is a valid value of them.
 #[cfg(not(vectord_shuttle))]
 pub use bytemuck::Zeroable as Zeroed;
 
-/// What a [`crate::sync::table::Table`] can hold. The model's atomics are not made of plain memory.
+/// The types that a [`Table`](table::Table) can hold. The atomics of the model checker are not
+/// valid as zeroed memory, so they are made one by one.
 #[cfg(vectord_shuttle)]
 pub trait Zeroed: Default {}
 
 #[cfg(vectord_shuttle)]
 impl<T: Default> Zeroed for T {}
 
-/// A number that differs from thread to thread where it can.
+/// A number for the calling thread, which no other thread has. It spreads threads over places so
+/// that they do not contend.
 #[cfg(not(vectord_shuttle))]
 pub fn thread_number() -> usize {
     use std::cell::Cell;
@@ -54,7 +56,7 @@ pub fn thread_number() -> usize {
     })
 }
 
-/// The same number for every thread, so that threads contend under the model checker.
+/// Under the model checker every thread has the same number, so that threads do contend.
 #[cfg(vectord_shuttle)]
 pub fn thread_number() -> usize {
     0

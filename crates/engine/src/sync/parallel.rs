@@ -1,4 +1,4 @@
-//! Parallel work on many items.
+//! Works on many items on all cores.
 
 use std::{
     sync::{
@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 
-/// The results of `work` for each item, in order, computed on as many threads as there are cores. A
-/// panic in one of them is passed on.
+/// Calls `work` with each item, on as many threads as there are cores, and returns the results in
+/// the order of the items. A panic in one of them is passed on.
 pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let done: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();

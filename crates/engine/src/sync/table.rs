@@ -1,10 +1,10 @@
 //! A growing table that is read without locks.
 //!
 //! Rows live in buckets, each twice as large as the one before, so growing never moves a row, and a
-//! reference to one stays valid while others append. A bucket is mapped memory of its own. It moves
-//! to huge pages if there are any, since walks read rows all over a table and would miss the
-//! translation cache each time. Only pages that rows fill are moved: the last one would take a
-//! whole huge page for few rows.
+//! reference to a row stays valid while other threads make the table grow. A bucket is mapped
+//! memory of its own. It moves to huge pages if there are any, since walks read rows all over a
+//! table and would miss the translation cache each time. Only huge pages that rows fill are used:
+//! the last one would be taken whole for few rows.
 #![allow(
     unsafe_code,
     reason = "mapped memory is used as a slice of values while it is shared"
@@ -25,7 +25,8 @@ use crate::{
     sync::{Zeroed, memory::Memory},
 };
 
-/// Rows in the first bucket. Few under the model checker, so that its tables grow.
+/// The number of rows in the first bucket. There are few under the model checker, so that its
+/// tables grow.
 const FIRST_ROWS: usize = if cfg!(vectord_shuttle) { 4 } else { 1024 };
 
 /// Enough buckets for every `u32` index.
@@ -35,7 +36,7 @@ const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
 /// shared references; all of them are zero at first.
 pub struct Table<T> {
     width: usize,
-    /// Whether most rows will be written.
+    /// Whether most rows will be written, so that huge pages pay.
     is_dense: bool,
     /// The number of rows up to which [`Table::ensure`] has nothing to do.
     ready: AtomicUsize,
@@ -67,8 +68,8 @@ impl<T: Sync + Zeroed> Table<T> {
         table
     }
 
-    /// Reserves memory for the rows `0..rows`, most of which are in use. Several threads may grow
-    /// the table at once.
+    /// Reserves memory for the rows `0..rows`. Call this before the first use of each row: with it
+    /// the table learns how far rows are in use. Several threads may grow the table at once.
     pub fn ensure(&self, rows: usize) -> Result<()> {
         let Some(last) = rows.checked_sub(1) else {
             return Ok(());
@@ -92,7 +93,7 @@ impl<T: Sync + Zeroed> Table<T> {
             }
             memory.push(values);
         }
-        // Another thread may have gone on to the next bucket meanwhile.
+        // If another thread has reserved a later bucket, that thread has set `ready`.
         if last_bucket + 1 == memory.len() {
             let due = self.use_huge_pages(&mut memory[last_bucket], last_row + 1);
             let ready = rows_before(last_bucket) + due.min(rows_of(last_bucket));
@@ -101,8 +102,8 @@ impl<T: Sync + Zeroed> Table<T> {
         Ok(())
     }
 
-    /// Moves the first rows of a bucket to huge pages. Returns the number of rows from which on
-    /// there is more to move.
+    /// Moves the first `rows` rows of a bucket to huge pages, as far as they fill such pages.
+    /// Returns the number of rows at which another page is full.
     fn use_huge_pages(&self, bucket: &mut Memory<T>, rows: usize) -> usize {
         if !self.is_dense {
             return usize::MAX;
@@ -113,7 +114,7 @@ impl<T: Sync + Zeroed> Table<T> {
         bucket.due().div_ceil(self.width)
     }
 
-    /// The number of rows that are reserved.
+    /// The number of rows that have memory, which is at least the number that was reserved.
     #[must_use]
     pub fn capacity(&self) -> usize {
         let mapped = self
@@ -151,7 +152,8 @@ impl<T: Sync + Zeroed> Table<T> {
     }
 }
 
-/// In a table of words, one bit for each index: the word that holds that of `index`, and the bit.
+/// For a table of words that holds one bit for each index: the word that holds the bit of `index`,
+/// and the bit.
 #[inline]
 #[must_use]
 pub const fn bit_of(index: u32) -> (u32, u64) {
@@ -164,7 +166,7 @@ impl<T> fmt::Debug for Table<T> {
     }
 }
 
-/// The bucket that holds a row, and the row's place in it.
+/// The bucket that holds a row, and the position of the row in it.
 #[inline]
 fn locate(index: usize) -> (usize, usize) {
     let shifted = index + FIRST_ROWS;
@@ -172,22 +174,24 @@ fn locate(index: usize) -> (usize, usize) {
     (bucket, shifted - rows_of(bucket))
 }
 
+/// The number of rows in a bucket.
 #[inline]
 fn rows_of(bucket: usize) -> usize {
     FIRST_ROWS << bucket
 }
 
-/// Rows in all buckets before this one.
+/// The number of rows in all buckets before this one.
 fn rows_before(bucket: usize) -> usize {
     rows_of(bucket) - FIRST_ROWS
 }
 
-/// Linux has it since 6.1, but not every C library has its name.
+/// The advice to move pages to huge ones at once. Linux has it since 6.1, but not every C library
+/// has a name for it.
 #[cfg(target_os = "linux")]
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// Moves the used part to huge pages. Without free huge pages it stays where it is; the system may
-/// move it later.
+/// Moves bytes of a mapping to huge pages. Without free huge pages they stay where they are; the
+/// system may move them later.
 #[cfg(target_os = "linux")]
 fn collapse(bytes: Range<*mut u8>) {
     // SAFETY: the range is part of a mapping of ours. The system changes nothing that a program can
@@ -198,7 +202,7 @@ fn collapse(bytes: Range<*mut u8>) {
     }
 }
 
-/// Other systems are not asked.
+/// Other systems have no such call.
 #[cfg(not(target_os = "linux"))]
 fn collapse(_: Range<*mut u8>) {}
 
