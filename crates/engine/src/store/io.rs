@@ -1,5 +1,5 @@
-//! The calls of the store to the operating system, as traits. They are implemented by the real
-//! disk, and in tests by a disk that loses what was not synced.
+//! The traits through which the store calls the operating system. They are implemented by the real
+//! disk, and in tests by a simulated one that loses what was not synced.
 
 use std::{
     io::{self, ErrorKind, Read},
@@ -164,8 +164,8 @@ pub fn open_file(options: &fs_err::OpenOptions, path: &Path) -> io::Result<fs_er
     options.open(path)
 }
 
-/// Refuses anything but a file under a name of ours. What cannot be examined passes: opening it
-/// gives the reason.
+/// Refuses a path at which there is something other than a file. If it cannot be examined, it
+/// passes: opening it gives the reason.
 pub fn refuse_no_file(path: &Path) -> io::Result<()> {
     let Ok(found) = std::fs::metadata(path) else {
         return Ok(());
@@ -197,8 +197,8 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         })
 }
 
-/// Makes the names of a new data folder and of the folders above it durable: a folder that is lost
-/// in a power cut takes its points with it.
+/// Makes the names of a new data folder and of the folders above it durable. Otherwise a power cut
+/// could lose a folder, with all points in it.
 pub fn sync_way_to(io: &dyn Io, folder: &Path) {
     for above in Path::new(".").join(folder).ancestors().skip(1) {
         if above != Path::new("") {
@@ -238,18 +238,18 @@ pub fn write_all(file: &dyn IoFile, bytes: &[u8], offset: u64) -> Result<(), (u6
     Ok(())
 }
 
-/// Whether an error says that no further file can be opened: nothing was done then, and it may be
-/// possible again soon.
+/// Whether an error says that no further file can be opened. Then nothing was done, and another try
+/// may succeed soon.
 pub fn is_out_of_files(error: &io::Error) -> bool {
     let is = |code: i32| {
-        // An error that names its file keeps the code to itself, but for its text.
+        // An error that names its file has the code only in its text.
         let ending = format!("(os error {code})");
         error.raw_os_error() == Some(code) || error.to_string().ends_with(&ending)
     };
     is(libc::EMFILE) || is(libc::ENFILE)
 }
 
-/// Whether an error says that the disk is full, which a store outlives.
+/// Whether an error says that the disk is full. After it a store goes on.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! The lock of a data folder: one process may have it open.
+//! The lock of a data folder, which only one process may have open.
 
 use std::{
     fs::TryLockError,
@@ -20,7 +20,7 @@ pub struct Lock {
     _folder: Option<File>,
 }
 
-/// The description of a holder that has written no text.
+/// What an error says of holders of a shared lock, which write no text.
 const READERS: &str = "vectord check or restore";
 
 impl Lock {
@@ -77,7 +77,7 @@ impl Lock {
     }
 }
 
-/// Locks the folder itself, if its file system can: some can only lock files.
+/// Locks the folder itself. None if its file system can lock only files.
 fn lock_folder(
     folder: &Path,
     path: &Path,

@@ -1,4 +1,4 @@
-//! A segment mapped for reading. The only unsafe code of the store.
+//! Maps segment files into memory, so that vectors and contents are read in place.
 #![allow(
     unsafe_code,
     reason = "reading a mapping in place needs a slice over raw memory"
@@ -15,13 +15,14 @@ use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 /// The unit of advice to the system: a page of memory on most machines.
 const PAGE: u64 = 4096;
 
-/// Fewer bytes than this are not worth a system call to release them.
+/// Fewer bytes than this are not released: they are not worth a system call.
 const LEAST_LET_GO: u64 = 4 * PAGE;
 
 /// A whole segment file mapped read-only and shared: what is appended to the file appears in the
 /// mapping. Only bytes before the published end can be seen through it.
 pub struct Mapping {
     memory: MmapRaw,
+    /// The offset up to which bytes can be seen.
     published: AtomicU64,
 }
 
@@ -89,6 +90,7 @@ impl Mapping {
         offset.saturating_add(length) <= self.memory.len() as u64
     }
 
+    /// Makes the system read the pages of a range, or say that it cannot.
     #[cfg(target_os = "linux")]
     fn populate(&self, from: u64, to: u64) -> io::Result<()> {
         let from = from / PAGE * PAGE;
@@ -116,7 +118,7 @@ impl Mapping {
             self.memory
                 .unchecked_advise_range(UncheckedAdvice::DontNeed, offset, length)
         };
-        // What is not let go stays, as good as before.
+        // If the system does not release the pages, they stay in memory, which is no error.
         drop(advised);
     }
 }

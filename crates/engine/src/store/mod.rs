@@ -1,7 +1,8 @@
-//! The segment log, which holds every point durably.
+//! The store: a log in segment files, which holds every point durably.
 //!
-//! A commit is one group, appended by one write and made durable by one sync before any of it is
-//! visible. docs/FORMAT.md describes the files byte by byte.
+//! A commit is one group of records, appended by one write and made durable by one sync before any
+//! of it is visible. Each record has a sequence number, one more than the record before. The
+//! manifest is the file that lists the segments. docs/FORMAT.md describes the files byte by byte.
 
 mod io;
 mod lock;
@@ -66,11 +67,11 @@ pub struct Opened {
     pub dead: Vec<LivePoint>,
     /// The dimension of every vector.
     pub dimension: u32,
-    /// Whether the dimension is that of stored points.
+    /// Whether the dimension was found in the folder, since points were stored in it before.
     pub remembered: bool,
     /// The sequence of the last record, a no-op included; 0 in an empty store.
     pub last_sequence: u64,
-    /// Lines for the log: what recovery cut or removed.
+    /// What recovery cut or removed, as lines for the service's log.
     pub notes: Vec<String>,
 }
 
@@ -80,14 +81,18 @@ pub struct Store {
     folder: PathBuf,
     segment_bytes: u64,
     manifest: Manifest,
+    /// The segment that groups are appended to, the last one of the log. None before the first
+    /// write.
     active: Option<Segment>,
     segments: Arc<Segments>,
     usage: Usage,
     reserves: Reserves,
+    /// The sequence of the last durable record.
     last_sequence: u64,
-    /// Whether the last record is a no-op, so that everything before it is proven.
+    /// Whether the last record is a no-op: it proves that everything before it was durable, see
+    /// [`Store::prove`].
     proven: bool,
-    /// Why the store takes no more writes, if it does not.
+    /// The failure after which the store takes no more writes, if there was one.
     failure: Option<String>,
     /// The buffer of the group being written, kept for the next one.
     buffer: Vec<u8>,
@@ -96,7 +101,7 @@ pub struct Store {
     lock: Arc<Lock>,
 }
 
-/// A buffer that a large batch has grown beyond this size is shrunk.
+/// If a large batch has grown the buffer beyond this size, it is shrunk to it.
 const KEPT_BUFFER_BYTES: usize = 8 << 20;
 
 impl Store {
@@ -105,6 +110,7 @@ impl Store {
         Store::open_on(Arc::new(Disk), options)
     }
 
+    /// Opens a data folder on a disk, which may be a simulated one.
     pub(crate) fn open_on(io: Arc<dyn Io>, options: &OpenOptions) -> Result<Opened> {
         options.check()?;
         let folder = &options.path;
@@ -186,7 +192,7 @@ impl Store {
         Arc::clone(&self.syncs)
     }
 
-    /// The snapshots of this store. As long as this lives, the folder stays locked.
+    /// The snapshots of this store. The folder stays locked until the result is dropped, too.
     #[must_use]
     pub fn snapshots(&self) -> Snapshots {
         let (io, lock) = (Arc::clone(&self.io), Arc::clone(&self.lock));
@@ -213,8 +219,8 @@ impl Store {
         Ok(locations)
     }
 
-    /// On a full disk deletes use their reserve, and inserts are refused until both reserves are
-    /// back.
+    /// Appends the records of writes. On a full disk deletes use their reserve, and inserts are
+    /// refused until the reserves of deletes and compaction are both back.
     fn append_or_free_space(
         &mut self,
         writes: &[Write],
@@ -304,8 +310,8 @@ impl Store {
         self.note_groups()
     }
 
-    /// Notes the end of the log in the manifest, which takes three syncs and proves everything
-    /// before that place.
+    /// Notes the end of the log in the manifest. This takes three syncs, and proves that everything
+    /// before the end was durable.
     pub fn note_groups(&mut self) -> Result<()> {
         self.check_writable()?;
         let Some(active) = &self.active else {
@@ -321,12 +327,14 @@ impl Store {
                 self.manifest = manifest;
                 Ok(())
             }
-            // The log itself can go on.
+            // The note failed, but the log itself can go on.
             Err(error) if is_forbidden(&error) || is_out_of_files(&error) => Ok(()),
             Err(error) => Err(self.failed(&error)),
         }
     }
 
+    /// Appends records as a group, makes it durable, and shows it to readers. Returns where each
+    /// record is.
     fn append(&mut self, records: &[Record]) -> Result<Vec<Location>> {
         let layout = Layout::of(records)?;
         let bytes = self.bytes_for(layout.length);
@@ -356,12 +364,14 @@ impl Store {
         Ok(locations)
     }
 
+    /// Whether the active segment has space for a group of this length.
     fn fits(&self, group_length: u64) -> bool {
         let active = self.active.as_ref();
         active.is_some_and(|active| active.free_bytes() >= group_length)
     }
 
-    /// The bytes that a group of this length takes on disk, with a new segment if it needs one.
+    /// The bytes that a group of this length takes on disk. If it needs a new segment, its header
+    /// and the manifest are included.
     fn bytes_for(&self, group_length: u64) -> u64 {
         if self.fits(group_length) {
             group_length
@@ -417,12 +427,14 @@ impl Store {
         Ok(())
     }
 
+    /// Refuses writes after a failure.
     fn check_writable(&self) -> Result<()> {
         self.failure
             .as_ref()
             .map_or(Ok(()), |reason| Err(Error::ReadOnly(reason.clone())))
     }
 
+    /// Refuses vectors of another dimension, and deletes while nothing was ever stored.
     fn check(&self, writes: &[Write]) -> Result<()> {
         let mut stored = self.last_sequence > 0;
         for write in writes {
@@ -445,8 +457,8 @@ impl Store {
         Ok(())
     }
 
-    /// The error for a failed write. A full disk and a lack of files were undone. Anything else
-    /// ends all writing.
+    /// The error for a failed write. If the disk was full or no file could be opened, the write was
+    /// undone. Any other failure ends all writing.
     fn failed(&mut self, error: &std::io::Error) -> Error {
         if is_full(error) {
             return Error::StorageFull;

@@ -1,4 +1,4 @@
-//! The names of the files of a data folder.
+//! Knows the names of the files of a data folder, and refuses folders that hold other things.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Error, Result, store::log::segment};
 
-/// The files of a data folder, except numbered ones.
+/// The names of the files of a data folder, except numbered ones: segments and snapshots.
 const OURS: [&str; 7] = [
     "LOCK",
     "MANIFEST",
@@ -29,8 +29,9 @@ pub fn refuse_no_files(io: &dyn Io, folder: &Path) -> Result<()> {
     Ok(ours.try_for_each(|path| refuse_no_file(path))?)
 }
 
-/// Refuses a folder without a log that holds other files: it was hardly meant. Keys, which may
-/// exist before the first point, and files that operating systems put anywhere are allowed.
+/// Refuses a folder that holds no log but other files: its path was probably given by mistake.
+/// Keys, which may exist before the first point, and files that operating systems put into any
+/// folder are allowed.
 pub fn refuse_foreign(io: &dyn Io, folder: &Path) -> Result<()> {
     let paths = io.list(folder)?;
     let is_log = |path: &PathBuf| path.ends_with("MANIFEST") || segment::number(path).is_some();
@@ -47,12 +48,14 @@ pub fn refuse_foreign(io: &dyn Io, folder: &Path) -> Result<()> {
     }
 }
 
+/// Whether a file has the name of one of our files.
 fn is_ours(path: &Path) -> bool {
     OURS.iter().any(|name| path.ends_with(name))
         || segment::number(path).is_some()
         || snapshot::number(path).is_some()
 }
 
+/// Whether a file is allowed beside ours.
 fn is_spared(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.') || name == "lost+found" || name.contains(".json")

@@ -1,8 +1,8 @@
-//! Recovery: reads a data folder after any end of the process, and tells sound data, a torn tail
-//! and damage apart.
+//! Recovery reads a data folder at a start, however the last process ended. It tells sound data, a
+//! torn tail (bytes that an interrupted write has left) and damage apart.
 //!
-//! [`inspect`] only reads, so a folder that is refused stays as it was found; [`repair`] then
-//! clears what an interrupted write left behind.
+//! [`inspect`] only reads, so a folder that is refused for damage stays as it was found. [`repair`]
+//! then clears what an interrupted write left behind.
 
 use std::path::{Path, PathBuf};
 
@@ -35,9 +35,9 @@ const AHEAD_BYTES: u64 = 1 << 20;
 
 /// What a data folder holds.
 pub struct Recovered {
-    /// Nothing if no segment was ever begun.
+    /// None if no segment was ever begun.
     pub manifest: Option<Manifest>,
-    /// The segments of the manifest, each with its end.
+    /// The segments that the manifest names, in its order, mapped.
     pub segments: Vec<(Segment, Mapping)>,
     pub replay: Replay,
     /// The end of the torn tail behind the last group, if there is one.
@@ -46,7 +46,7 @@ pub struct Recovered {
     orphans: Vec<PathBuf>,
 }
 
-/// The state that the log leads to.
+/// The state that follows from the records of the log.
 #[derive(Default)]
 pub struct Replay {
     /// Every point whose insert is in the log, by ascending sequence.
@@ -55,7 +55,7 @@ pub struct Replay {
     deletes: Vec<(u32, Tombstone)>,
     /// The sequence of the last record; 0 if there is none.
     pub last_sequence: u64,
-    /// Offset of the last group in its segment.
+    /// The offset of the last group in its segment.
     last_group: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
     pub proven: bool,
@@ -95,9 +95,9 @@ pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Recovered> {
 /// for the log about each thing done.
 pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    // A killed process may have left names that only memory holds. They become durable before
-    // anything is removed because of them: a power cut could lose the renamed MANIFEST otherwise,
-    // and keep the removal of a segment that the MANIFEST before it names.
+    // A killed process may have renamed files without syncing the folder. The names become durable
+    // before anything is removed because of them. Otherwise a power cut could lose the renamed
+    // MANIFEST, and keep the removal of a segment that the MANIFEST before it names.
     io.sync_folder(folder)?;
     remove_if_there(io, &manifest::temporary_path(folder))?;
     for path in found.orphans.drain(..) {
@@ -118,8 +118,8 @@ pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<S
             "cut a torn tail of {bytes} bytes at byte {end} of {path}"
         ));
     }
-    // What a killed process wrote and renamed may be in memory alone, and is about to be shown.
-    // Everything before the last group was durable before that was written.
+    // The last group that a killed process wrote may not be durable, and readers are about to see
+    // it. Everything before it was durable before it was written.
     if manifest
         .segments
         .last()
@@ -182,8 +182,8 @@ impl Recovered {
 }
 
 impl Replay {
-    /// The live points, the deleted points whose records still exist, both by ascending sequence,
-    /// and every delete with the number of its segment.
+    /// Returns the live points, the deleted points whose records still exist, both by ascending
+    /// sequence, and every delete with the number of its segment.
     pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>, Vec<(u32, Tombstone)>) {
         let Replay {
             points, deletes, ..
@@ -222,15 +222,15 @@ impl Replay {
 
 /// The content of the groups of one segment.
 pub struct Walked {
-    /// The segment.
+    /// The number of the segment.
     number: u32,
     points: Vec<LivePoint>,
     deletes: Vec<Tombstone>,
     /// The sequence of the last record, or the one before the first in a segment without records.
     pub last_sequence: u64,
-    /// Where the sound groups end.
+    /// The offset at which the sound groups end.
     pub end: u64,
-    /// The checksum of their headers.
+    /// The checksum of the headers of the sound groups.
     groups: u32,
     last: Option<LastRecord>,
 }
@@ -238,12 +238,12 @@ pub struct Walked {
 /// The last record of a segment.
 struct LastRecord {
     op: Op,
-    /// Offset of its group.
+    /// The offset of its group.
     group: u64,
 }
 
-/// Reads a sealed segment, of which every byte was durable before it was sealed: headers alone, in
-/// place.
+/// Reads the headers of a sealed segment, in place. Every byte of it was durable before it was
+/// sealed, so anything that does not match is damage.
 fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Walked> {
     let damaged = |flaw: Flaw| flaw.refuse(&segment.path);
     mapping.publish(entry.end);
@@ -259,8 +259,8 @@ fn read_sealed(segment: &Segment, mapping: &Mapping, entry: &Entry) -> Result<Wa
         if mapping.read_ahead(from, ready) {
             return Ok(());
         }
-        // Read, not mapped: a sector that cannot be read is an error here, and a signal in mapped
-        // memory.
+        // The file is read again by calls: a sector that cannot be read is an error then, and a
+        // signal in mapped memory.
         segment.load(&mut Vec::new(), from, ready).map(drop)
     })?;
     if let Some(flaw) = flaw {
@@ -315,7 +315,7 @@ pub fn read_active(
     Ok((walked, (dirty > end).then_some(dirty)))
 }
 
-/// Adds to a flaw what it may cost.
+/// Adds to a flaw which records may be lost by it.
 fn explain(flaw: Flaw, verify: &Verify) -> Flaw {
     let mut first = None;
     let verified = verify.run(&mut |found| {

@@ -1,4 +1,5 @@
-//! Snapshot files, which hold what could be derived from the log again.
+//! Snapshot files. A snapshot saves the next start from computing again what the log implies: the
+//! graphs. What it holds is up to its writer, [`Index`](crate::index::Index).
 //!
 //! A snapshot is complete or does not exist: it is written under another name, synced and renamed.
 //! Its bytes are in frames of a mebibyte, each with a checksum that is verified before the frame is
@@ -29,7 +30,7 @@ const HEADER_BYTES: usize = 64;
 const HEADER_CRC_AT: usize = HEADER_BYTES - 4;
 const FRAME_HEADER_BYTES: usize = 12;
 
-/// The most bytes of a frame.
+/// The greatest number of bytes of content in a frame.
 const FRAME_BYTES: usize = 1 << 20;
 
 /// The number of snapshots that are kept: if the last is damaged, the one before is used.
@@ -41,6 +42,7 @@ pub struct Snapshots {
     folder: PathBuf,
     /// Keeps other processes from the folder as long as snapshots are written.
     _lock: Arc<Lock>,
+    /// The id of the store.
     store: [u8; 16],
 }
 
@@ -71,12 +73,12 @@ impl Snapshots {
         Ok(remove_if_there(&*self.io, path)?)
     }
 
-    /// Begins to read a snapshot; refuses one of another store or version.
+    /// Opens a snapshot for reading. Refuses one of another store or version.
     pub fn read(&self, path: &Path) -> Result<SnapshotReader> {
         open(&*self.io, path, self.store)
     }
 
-    /// Writes a snapshot of the state after `sequence`: `write` says what is in it. Once it is
+    /// Writes a snapshot of the state after `sequence`: `write` writes its content. Once it is
     /// durable, all but the last two are removed. After an error, a full disk included, nothing has
     /// changed.
     pub fn write(
@@ -144,7 +146,7 @@ pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".snapshot")
 }
 
-/// Begins to read a snapshot of a store; refuses one of another store or version.
+/// Opens a snapshot of a store for reading. Refuses one of another store or version.
 pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader> {
     let file = io.open_read(path)?;
     let header = read_header(&*file, path)?;
@@ -171,7 +173,7 @@ pub fn verify(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     read.map(drop).map_err(|error| snapshot.refuse(&error))
 }
 
-/// The header of a snapshot, verified.
+/// Reads and verifies the header of a snapshot.
 fn read_header(file: &dyn IoFile, path: &Path) -> Result<[u8; HEADER_BYTES]> {
     let size = file.size()?;
     let mut header = [0; HEADER_BYTES];
@@ -209,13 +211,13 @@ pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
 
 /// The end of a log, as far as it can be read.
 pub struct LogEnd {
-    /// The store whose log it is.
+    /// The id of the store whose log it is.
     pub store: [u8; 16],
-    /// Of the last record.
+    /// The sequence of the last record.
     pub sequence: u64,
-    /// The last segment.
+    /// The path of the last segment.
     pub path: PathBuf,
-    /// Where its groups end.
+    /// The offset at which its groups end.
     pub offset: u64,
 }
 
@@ -250,11 +252,13 @@ pub fn check_log(disk: &dyn Io, folder: &Path, log: Option<&LogEnd>) -> Result<(
     Ok(())
 }
 
-/// Writes the content of a snapshot.
+/// Writes the content of a snapshot, in frames.
 pub struct SnapshotWriter {
     file: Box<dyn IoFile>,
     id: [u8; 16],
+    /// The offset of the next frame.
     at: u64,
+    /// The number of frames written so far.
     frames: u32,
     /// The present frame: space for its header, then its content so far.
     frame: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Folders that a restore or a repair has not finished: their manifest has another name, under
-//! which no store opens it. The last step gives it its own name.
+//! Marks folders that a restore or a repair is filling. Until it has finished, the manifest has
+//! another name, under which no store opens it. The last step gives it its own name.
 
 use std::{
     io::{self, ErrorKind},
@@ -39,8 +39,8 @@ pub fn is_unfinished(io: &dyn Io, folder: &Path) -> io::Result<bool> {
     Ok(io.list(folder)?.contains(&marker_path(folder)))
 }
 
-/// Refuses a target within the folder that is `backed up`, or the like: if that folder is lost, the
-/// target would be lost too.
+/// Refuses a target within the source folder: if that folder is lost, the target would be lost too.
+/// `purpose` says in the error what is done to the source, such as "backed up".
 pub fn refuse_inside(source: &Path, target: &Path, purpose: &str) -> Result<()> {
     let source = fs_err::canonicalize(source)?;
     for above in Path::new(".").join(target).ancestors() {
@@ -58,8 +58,8 @@ pub fn refuse_inside(source: &Path, target: &Path, purpose: &str) -> Result<()> 
     Ok(())
 }
 
-/// Refuses a folder that holds more than what is `kept` in it and what a run that was not finished
-/// may have left.
+/// Refuses a folder that holds other files than the ones named in `kept` and the remains of a run
+/// that was not finished.
 pub fn refuse_used(io: &dyn Io, target: &Path, kept: &[&str]) -> Result<()> {
     let paths = io.list(target)?;
     let unfinished = paths.contains(&marker_path(target));
@@ -76,8 +76,8 @@ pub fn refuse_used(io: &dyn Io, target: &Path, kept: &[&str]) -> Result<()> {
     Err(Error::InvalidArgument(text))
 }
 
-/// Marks a folder as one that is being made, durably, once all is removed that a run before has
-/// left.
+/// Removes what an unfinished run has left in a folder, then marks it, durably, as a folder that is
+/// being filled.
 pub fn begin(io: &dyn Io, target: &Path, manifest: &Manifest) -> Result<()> {
     let marker = marker_path(target);
     for path in io.list(target)? {

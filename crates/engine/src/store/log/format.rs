@@ -1,5 +1,5 @@
-//! The bytes on disk: constants and fixed-size headers, as docs/FORMAT.md lists them. Everything
-//! is little-endian, and vectors are read in place.
+//! Encodes and decodes the headers on disk, as docs/FORMAT.md lists them. All numbers are
+//! little-endian; vectors are read in place.
 
 use std::{
     fmt, io,
@@ -14,7 +14,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "vectors are read in place
 
 /// The version of the format that this code writes, and the only one it reads.
 pub const VERSION: u32 = 1;
-/// Size of a segment's header; the first group starts behind it.
+/// The bytes of a segment's header. The first group starts behind it.
 pub const PAGE: usize = 4096;
 /// Groups, record headers and vectors start at multiples of this.
 pub const BLOCK: usize = 64;
@@ -31,16 +31,16 @@ const PAGE_CRC_AT: usize = PAGE - 4;
 /// What is wrong with some bytes, before it is known whether that is damage or a torn tail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// They are not what was written.
+    /// The bytes are not what was written.
     Broken {
-        /// Where, from the start of the file.
+        /// Their offset from the start of the file.
         offset: u64,
         /// What was found and what was expected.
         reason: String,
     },
-    /// They are sound, and written by a newer vectord.
+    /// The bytes are sound, and were written by a newer vectord.
     Newer {
-        /// Where that is said, from the start of the file.
+        /// The offset of the version from the start of the file.
         offset: u64,
         /// The version found.
         version: u32,
@@ -50,7 +50,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// A flaw at an offset.
+    /// Damage at an offset.
     pub fn new(offset: u64, reason: impl Into<String>) -> Flaw {
         Flaw::Broken {
             offset,
@@ -58,7 +58,7 @@ impl Flaw {
         }
     }
 
-    /// The same, with more about it.
+    /// Adds a text to the reason of damage.
     pub fn and(self, more: &str) -> Flaw {
         match self {
             Flaw::Broken { offset, reason } => Flaw::new(offset, format!("{reason}; {more}")),
@@ -66,7 +66,7 @@ impl Flaw {
         }
     }
 
-    /// The error that refuses the file.
+    /// The error with which the file is refused.
     pub fn refuse(self, path: &Path) -> Error {
         match self {
             Flaw::Broken { offset, reason } => Error::Damaged {
@@ -91,20 +91,20 @@ impl Flaw {
     }
 }
 
-/// The secret of a segment. It goes into every checksum of the segment and never leaves the
+/// The secret of a segment. Every checksum of the segment includes it, and it never leaves the
 /// store, so that no client can write a payload that reads as a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Salt(pub [u8; 16]);
 
 impl Salt {
-    /// A checksum that has taken in the salt.
+    /// A hasher for a checksum of the segment, which has taken in the salt.
     pub fn hasher(self) -> Hasher {
         let mut hasher = Hasher::new();
         hasher.update(&self.0);
         hasher
     }
 
-    /// What a group of the segment starts with.
+    /// The first bytes of every group of the segment.
     fn mark(self) -> [u8; 8] {
         array_at(&self.0, 0)
     }
@@ -116,7 +116,7 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// The first page of a segment.
+/// The header of a segment, its first page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
     pub number: u32,
@@ -129,20 +129,20 @@ pub struct SegmentHeader {
     pub capacity: u64,
 }
 
-/// What a segment holds.
+/// The kind of a segment: whether it holds all records of its range of sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A stretch of the log: every record, in order and without gaps.
+    /// It holds every record, in order and without gaps, as the writer wrote them.
     Log,
-    /// What compaction has left of a stretch of the log.
+    /// It holds the records that compaction has kept.
     Compacted {
-        /// Points of the stretch that were deleted up to this sequence are not in it.
+        /// Points that were deleted up to this sequence are not in it.
         through: u64,
     },
 }
 
 impl Kind {
-    /// As it is stored: a number, and the sequence.
+    /// The fields that are stored: a number for the kind, and the sequence `through`.
     pub fn fields(self) -> (u32, u64) {
         match self {
             Kind::Log => (0, 0),
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// From what is stored.
+    /// The kind with these fields; None if there is no such kind.
     pub fn from_fields(number: u32, through: u64) -> Option<Kind> {
         match number {
             0 => Some(Kind::Log),
@@ -161,8 +161,8 @@ impl Kind {
 }
 
 impl SegmentHeader {
-    /// Checks that a group may come where the next record of this segment has the sequence `next`.
-    /// Compaction leaves records out; a log has none missing.
+    /// Checks that the sequences of a group may follow where the next record of this segment has
+    /// the sequence `next`. Compaction leaves records out; otherwise none is missing.
     pub fn check_follows(&self, group: &GroupHeader, next: u64) -> Result<(), Flaw> {
         let found = group.first_sequence;
         let follows = match self.kind {
@@ -233,18 +233,18 @@ impl SegmentHeader {
     }
 }
 
-/// What a group starts with.
+/// The header of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupHeader {
-    /// Offset of the group in its file.
+    /// The offset of the group in its file.
     pub position: u64,
-    /// Length of the group, this header and the padding at its end included.
+    /// The length of the group, with this header and the padding at its end.
     pub length: u64,
     pub first_sequence: u64,
     /// The last sequence that was known to be on disk when the group was written.
     pub durable: u64,
     pub record_count: u32,
-    /// Checksum of the record headers, which hold the checksums of vectors and payloads.
+    /// The checksum of the record headers, which hold the checksums of vectors and payloads.
     pub body_crc: u32,
 }
 
@@ -263,8 +263,8 @@ impl GroupHeader {
         bytes
     }
 
-    /// The header at the start of `bytes`, if one was written there as part of this segment and
-    /// at this position.
+    /// Reads the header at the start of `bytes`. None unless it was written as part of this segment
+    /// and at this position.
     #[inline]
     pub fn decode(bytes: &[u8], salt: Salt, position: u64) -> Option<GroupHeader> {
         let bytes: &[u8; BLOCK] = bytes.first_chunk()?;
@@ -284,9 +284,9 @@ impl GroupHeader {
         })
     }
 
-    /// The checksum of the headers of some groups and of the one that `group` starts with, from that
-    /// of those before; of none it is 0. As a header leads to checksums of all that is in its group,
-    /// so does this for all of them.
+    /// Extends a checksum of the headers of groups by the header that `group` starts with. `before`
+    /// is the checksum of the groups before it, 0 if there are none. As each header holds a
+    /// checksum of all that is in its group, the result stands for the content of all these groups.
     pub fn add_to_checksum(before: u32, group: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new_with_initial(before);
         hasher.update(&group[..BLOCK]);
@@ -308,23 +308,23 @@ pub enum Op {
     Insert = 1,
     /// Deletes the point with this id.
     Delete = 2,
-    /// Nothing: its group proves that what came before it was on disk.
+    /// Does nothing. Its group proves that what came before it was on disk.
     Noop = 3,
 }
 
-/// What leads to a record's vector and payload.
+/// The header of a record, which says where its vector and its payload are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     pub op: Op,
     pub content_type: u8,
     pub sequence: u64,
     pub id: [u8; 16],
-    /// Offset of the vector in the file; 0 where there is none.
+    /// The offset of the vector in the file; 0 if there is none.
     pub vector_offset: u64,
-    /// Offset of the payload in the file; 0 where there is none.
+    /// The offset of the payload in the file; 0 if there is none.
     pub payload_offset: u64,
     pub payload_length: u32,
-    /// Of a delete, the sequence of the insert that it undoes; else 0.
+    /// For a delete, the sequence of the insert that it undoes; otherwise 0.
     pub inserted: u64,
 }
 
@@ -344,8 +344,8 @@ impl RecordHeader {
         bytes
     }
 
-    /// Reads the fields of the header at `offset`; only [`Self::verify`] says whether they and
-    /// what they lead to are what was written.
+    /// Reads the fields of the header at `offset`. Whether they, the vector and the payload are
+    /// what was written, only [`Self::verify`] says.
     pub fn decode(bytes: &[u8; BLOCK], offset: u64) -> Result<RecordHeader, Flaw> {
         let version = u16::from_le_bytes(array_at(bytes, 6));
         if version > RECORD_VERSION {
@@ -373,7 +373,7 @@ impl RecordHeader {
         })
     }
 
-    /// Whether header, vector and payload are together what was written.
+    /// Whether the checksum in the header matches the header, the vector and the payload.
     pub fn verify(bytes: &[u8; BLOCK], salt: Salt, vector: &[u8], payload: &[u8]) -> bool {
         u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload)
     }
@@ -387,8 +387,9 @@ impl RecordHeader {
     }
 }
 
-/// Checks the magic and the version that a file of ours starts with. The version comes before the
-/// checksum, whose place a later version may change; this one has it at `crc_at`.
+/// Checks the magic and the version that a file of ours starts with. The version is checked before
+/// the checksum, since a later version may have that at another place; this version has it at
+/// `crc_at`.
 pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str, crc_at: usize) -> Result<(), Flaw> {
     if bytes.len() < 12 || bytes[..8] != magic {
         return Err(Flaw::new(
@@ -414,7 +415,8 @@ pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str, crc_at: usize) -> R
     }
 }
 
-/// Whether a bit of the version has rotted, and nothing else: a later version is no damage.
+/// Whether the version is damaged and nothing else: with the version of this code, the checksum
+/// matches. Otherwise the file is of a later version, which is no damage.
 fn is_ours_but_for_the_version(bytes: &[u8], crc_at: usize) -> bool {
     let Some((content, crc)) = bytes.split_at_checked(crc_at) else {
         return false;
@@ -445,7 +447,7 @@ pub fn numbered(folder: &Path, number: u32, suffix: &str) -> PathBuf {
     folder.join(format!("{number:08}{suffix}"))
 }
 
-/// The number of the file with this path, if it is named by one.
+/// The number of the file with this path, if it is named by a number.
 pub fn number_of(path: &Path, suffix: &str) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let number = name.strip_suffix(suffix)?.parse().ok()?;
@@ -474,7 +476,7 @@ pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     array
 }
 
-/// The next multiple of a block.
+/// Rounds a number of bytes up to whole blocks.
 pub fn align(bytes: u64) -> u64 {
     bytes.next_multiple_of(BLOCK as u64)
 }

@@ -1,7 +1,9 @@
-//! A group: the records of one commit, written by one call and valid only as a whole.
+//! Writes and reads groups. A group holds the records of one commit. It is written by one call, and
+//! is valid only as a whole.
 //!
-//! Its header and record headers come first, then all vectors, then all payloads: the headers can
-//! be verified without reading the rest, and each vector can be read in place.
+//! The header of the group and those of its records come first, then all vectors, then all
+//! payloads. So the headers can be verified without reading the rest, and each vector can be read
+//! in place.
 
 use std::ops::Range;
 
@@ -26,7 +28,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// A record without effect, the no-op.
+    /// A no-op: a record that stores and deletes nothing.
     pub fn noop(sequence: u64) -> Record<'static> {
         Record {
             sequence,
@@ -44,7 +46,7 @@ impl<'a> Record<'a> {
         self.op == Op::Insert
     }
 
-    /// The record of a write.
+    /// The record for a write.
     pub fn new(write: &Write<'a>, sequence: u64) -> Record<'a> {
         match *write {
             Write::Insert {
@@ -70,7 +72,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The offsets of the parts of a group, from its start.
+/// The offsets of the parts of a group, in bytes from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     vectors: u64,
@@ -110,7 +112,7 @@ impl Layout {
     }
 }
 
-/// The place of a group in the log.
+/// The place at which a group is written, and what its header says of the log before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub segment: &'a SegmentHeader,
@@ -118,8 +120,8 @@ pub struct Place<'a> {
     pub durable: u64,
 }
 
-/// Writes the group of at least one record into `buffer`, which is cleared first, and returns the
-/// location of each record.
+/// Encodes the group of at least one record into `buffer`, which is cleared first. Returns the
+/// location that each record will have.
 pub fn encode(
     buffer: &mut Vec<u8>,
     records: &[Record],
@@ -194,17 +196,17 @@ impl RecordHeader {
     }
 }
 
-/// How much of a group is verified.
+/// How much of a group is to be verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Its header and the headers of its records.
+    /// Verify its header and the headers of its records.
     Headers,
-    /// Vectors and payloads too.
+    /// Verify vectors and payloads too.
     Everything,
 }
 
-/// Reads and verifies the group at `position` in the bytes of a segment. The records' headers
-/// replace what is in `records`.
+/// Reads and verifies the group at `position` in the bytes of a segment. Leaves the headers of its
+/// records in `records`.
 pub fn decode(
     segment: &SegmentHeader,
     bytes: &[u8],
@@ -215,7 +217,8 @@ pub fn decode(
     records.clear();
     let group = decode_header(segment, bytes, position)?;
     verify_headers(segment, bytes, &group)?;
-    // As many as there are headers: more memory than they take in the file is never allocated.
+    // The headers were just verified in the file, so a wrong count cannot allocate more memory than
+    // they take there.
     records.reserve_exact(group.record_count as usize);
     for (index, header) in group.record_headers(bytes).iter().enumerate() {
         let record = decode_record(segment, bytes, &group, (index, header), depth)?;
@@ -269,7 +272,8 @@ pub fn verify_headers(
     Ok(())
 }
 
-/// Reads the header of a group's record, given with its index, and verifies the record.
+/// Reads the header of a group's record, which is given with its index in the group, and verifies
+/// the record.
 pub fn decode_record(
     segment: &SegmentHeader,
     bytes: &[u8],
@@ -295,9 +299,9 @@ pub fn decode_record(
     Ok(record)
 }
 
-/// The record whose header is at `offset`, if it was written there as part of this segment. It
-/// needs no group around it, since its checksum includes the secret salt of the segment. Its
-/// sequence must be one of `sequences`.
+/// Reads the record whose header is at `offset`, without its group. None unless it was written
+/// there as part of this segment, which its checksum proves, as it includes the secret salt of the
+/// segment, and its sequence is in `sequences`.
 pub fn decode_stray(
     segment: &SegmentHeader,
     bytes: &[u8],
@@ -315,14 +319,14 @@ pub fn decode_stray(
     is_sound.then_some(record)
 }
 
-/// What a record stores, as it is in its file.
+/// The content of a record, as its bytes in the file.
 pub struct StoredBytes<'a> {
     pub vector: &'a [u8],
     pub content_type: u8,
     pub content: &'a [u8],
 }
 
-/// What a verified record stores.
+/// The content of a record that was verified.
 pub fn stored<'a>(
     segment: &SegmentHeader,
     bytes: &'a [u8],

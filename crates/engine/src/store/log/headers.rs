@@ -1,5 +1,6 @@
-//! Looks for damage in the headers of open segments: headers of files, groups and records. A start
-//! reads all of them, including those of deleted points.
+//! Looks for damage in the headers of open segments: headers of files, groups and records. A
+//! damaged header would keep the next start from opening the folder, since it reads all of them,
+//! including those of deleted points.
 
 use super::{
     format::{BLOCK, Flaw, PAGE, SegmentHeader},
@@ -8,16 +9,16 @@ use super::{
 };
 use crate::Error;
 
-/// Where the search goes on.
+/// The place of the headers with which a search for damage goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderPlace {
     segment: u32,
-    /// 0, or the offset of a group.
+    /// 0 for the header of the file, or the offset of a group.
     offset: u64,
 }
 
 impl HeaderPlace {
-    /// Where it begins.
+    /// The place at which a search begins.
     pub const FIRST: HeaderPlace = HeaderPlace {
         segment: 1,
         offset: 0,
@@ -29,9 +30,9 @@ impl HeaderPlace {
 }
 
 impl Segments {
-    /// Verifies headers from `from` on until they take `bytes`, or `is_stopped` says so between two
-    /// groups; returns where to go on, nothing after the last. Of each segment the first flaw is
-    /// noted. A pin is held.
+    /// Verifies headers from `from` on, until they take `bytes` or `is_stopped` holds between two
+    /// groups. Returns where to go on, or None after the last. Calls `note` with the first flaw of
+    /// each segment. The caller holds a pin, so that no segment is unmapped.
     pub fn verify_headers(
         &self,
         from: HeaderPlace,
@@ -53,7 +54,7 @@ impl Segments {
                 note(&flaw.refuse(&mapped.path));
                 None
             });
-            // What a page holds beside a header comes with it.
+            // A header is read with the page around it.
             read += PAGE as u64;
             match next {
                 Some((offset, length)) => {
@@ -69,8 +70,9 @@ impl Segments {
 }
 
 impl Mapped {
-    /// Verifies the header of the segment (at 0), or the headers of a group. Returns the offset of
-    /// the next group and the length of these headers; none at the end.
+    /// Verifies the header of the segment (at `offset` 0), or the headers of the group at `offset`.
+    /// Returns the offset of the next group and the length of the headers that were read; None at
+    /// the end of the groups.
     fn verify_headers_at(&self, offset: u64) -> Result<Option<(u64, u64)>, Flaw> {
         if offset == 0 {
             let page = self.bytes(0, PAGE as u64)?.first_chunk();

@@ -1,5 +1,5 @@
-//! The list of segments that must exist, and the least content of each. Without it nobody would
-//! notice a segment that is lost, empty, truncated or swapped.
+//! The manifest: the file that lists the segments that must exist, and what each must hold at
+//! least. Without it, a start would not notice a segment that is lost, empty, truncated or swapped.
 
 use std::{
     io::{self, ErrorKind},
@@ -20,7 +20,7 @@ const START_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 56;
 const CRC_BYTES: usize = 4;
 
-/// The largest manifest that is read. It would name a million segments.
+/// The greatest size of a manifest that is read. It would name a million segments.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The content of the file `MANIFEST`.
@@ -31,7 +31,8 @@ pub struct Manifest {
     pub dimension: u32,
     /// The number of the next segment. All smaller numbers are used.
     pub next_number: u32,
-    /// By ascending sequence, without gaps; all but the last are sealed.
+    /// The segments by ascending sequence, without gaps. All but the last are sealed: they never
+    /// change.
     pub segments: Vec<Entry>,
 }
 
@@ -43,13 +44,13 @@ pub struct Entry {
     pub id: [u8; 16],
     pub kind: Kind,
     pub first_sequence: u64,
-    /// The end of the groups of a sealed segment. For the last segment, an offset that its groups
-    /// reach at least.
+    /// The offset at which the groups of a sealed segment end. For the last segment, an offset that
+    /// its groups reach at least.
     pub end: u64,
-    /// The sequence of the last record before that end; for a compacted segment, the last sequence
-    /// of its range.
+    /// The sequence of the last record before `end`. For a compacted segment, the last sequence of
+    /// its range.
     pub last_sequence: u64,
-    /// The checksum of the headers of all groups before that end, or 0 if it is not known. It
+    /// The checksum of the headers of all groups before `end`, or 0 if it is not known. It
     /// distinguishes the segment from one with the same id in a copy of the folder that was written
     /// to since.
     pub groups: u32,
@@ -92,7 +93,7 @@ impl Entry {
             && self.last_sequence >= self.first_sequence - 1
     }
 
-    /// Adds to damage of the whole segment which records it may cost.
+    /// Adds to an error about the whole segment which records may be lost with it.
     pub fn name_records(&self, error: Error) -> Error {
         let (first, last) = (self.first_sequence, self.last_sequence);
         match error {
@@ -136,9 +137,9 @@ impl Entry {
         Ok(())
     }
 
-    /// Checks the sequence of the last record of the segment, whose groups end at byte `end`. A
-    /// segment of the log holds every record up to the one that the manifest knows, and more while
-    /// it is written. Compaction may have left out the last ones.
+    /// Checks `last`, the sequence of the last record of the segment, whose groups end at byte
+    /// `end`. A segment holds every record up to the last that the manifest knows, and more while
+    /// it is written; but compaction may have left out the last ones.
     pub fn check_end(&self, end: u64, last: u64, is_sealed: bool) -> Result<(), Flaw> {
         let expected = self.last_sequence;
         let is_short = last < expected && self.kind == Kind::Log;
@@ -151,9 +152,9 @@ impl Entry {
         Err(Flaw::new(end, reason))
     }
 
-    /// Checks, at the group that reaches the end of this entry, that the groups up to there are
-    /// the ones of which the entry holds the checksum. `groups` is the checksum of their headers, this group
-    /// included.
+    /// Checks that the groups up to the end of this entry match its checksum.
+    /// `groups` is the checksum of the headers up to and with `group`. Nothing is checked at a
+    /// group that does not reach that end.
     pub fn check_groups(&self, group: &GroupHeader, groups: u32) -> Result<(), Flaw> {
         let end = group.position + group.length;
         let reaches = group.position < self.end && self.end <= end;
@@ -170,7 +171,7 @@ impl Entry {
 }
 
 impl Manifest {
-    /// Reads the manifest of a folder; none if it does not exist.
+    /// Reads the manifest of a folder. None if it does not exist.
     pub fn load(io: &dyn Io, folder: &Path) -> Result<Option<Manifest>> {
         let path = path(folder);
         let size = match io.open_read(&path) {
@@ -192,13 +193,14 @@ impl Manifest {
         let (path, temporary) = (path(folder), temporary_path(folder));
         remove_if_there(io, &temporary)?;
         self.write(io, &temporary)?;
-        // Before the rename: behind it nobody could go on without the sync.
+        // The folder is opened before the rename: after it, a failure to open it could not be
+        // undone.
         let names = io.open_folder(folder)?;
         io.rename(&temporary, &path)?;
         names.sync().map_err(fatal)
     }
 
-    /// Writes the manifest into a new file. Its content is durable then, its name not yet.
+    /// Writes the manifest into a new file, and makes its content durable, but not its name.
     pub fn write(&self, io: &dyn Io, path: &Path) -> io::Result<()> {
         let file = io.create(path)?;
         write_all(&*file, &self.encode(), 0).map_err(|(_, error)| error)?;
@@ -302,7 +304,7 @@ pub fn path(folder: &Path) -> PathBuf {
     folder.join("MANIFEST")
 }
 
-/// Where the next manifest is written before it takes its name.
+/// The path at which the next manifest is written before it is renamed.
 pub fn temporary_path(folder: &Path) -> PathBuf {
     folder.join("MANIFEST.tmp")
 }

@@ -1,5 +1,5 @@
-//! The log: how records, groups, segments and the manifest are laid out, written, mapped, read and
-//! walked through. docs/FORMAT.md has every byte.
+//! The log: how records, groups, segments and the manifest are laid out, written, mapped and read.
+//! docs/FORMAT.md describes every byte.
 
 pub mod format;
 pub mod group;

@@ -1,4 +1,4 @@
-//! The log as readers see it: the published bytes of every mapped segment, without a lock.
+//! Reads the log: the published bytes of every mapped segment, without a lock.
 #![allow(
     unsafe_code,
     reason = "segments are read without a lock and unmapped one day"
@@ -26,8 +26,8 @@ use crate::{
     store::{Location, mapping::Mapping},
 };
 
-/// Every segment of a store, mapped. The writer adds segments, publishes groups and removes
-/// segments that compaction has replaced, while readers read; a reader waits for nothing.
+/// All segments of a store, mapped for readers. The writer adds segments, publishes groups and
+/// removes segments that compaction has replaced, while readers read. A reader waits for nothing.
 pub struct Segments {
     dimension: u32,
     /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry. Each
@@ -56,7 +56,7 @@ pub(crate) struct Mapped {
     pub(crate) header: SegmentHeader,
 }
 
-/// A part of a record, or several next to each other.
+/// The place of a part of a record, or of several parts next to each other.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
     segment: u32,
@@ -66,7 +66,8 @@ struct Part {
 }
 
 impl Part {
-    /// Whether another part begins here, or so close that only a few deleted points lie in between.
+    /// Whether `other` begins where this part ends, or so close that only a few deleted points lie
+    /// in between.
     fn is_followed_by(&self, other: &Part) -> bool {
         self.segment == other.segment
             && self.is_vector == other.is_vector
@@ -102,7 +103,7 @@ impl Segments {
     /// Unmaps a segment.
     ///
     /// # Safety
-    /// No thread has, or can get, a reference to it or to its bytes.
+    /// No thread has, or can get, a reference to the segment or to its bytes.
     pub(crate) unsafe fn remove(&self, segment: u32) {
         let Some((bucket, index)) = place(segment) else {
             return;
@@ -132,7 +133,8 @@ impl Segments {
         self.dimension
     }
 
-    /// The vector at a place that a [`Location`] gave. It is not verified: see [`Self::read`].
+    /// The vector at a place from a [`Location`]: a segment number and an offset in blocks. It is
+    /// not verified, unlike by [`Self::read`].
     ///
     /// # Panics
     /// If no such bytes were published.
@@ -161,7 +163,7 @@ impl Segments {
     pub fn let_go_beside_vectors(&self, records: &[Location]) {
         let mut parts: Vec<Part> = Vec::new();
         if parts.try_reserve(3 * records.len()).is_err() {
-            // They stay, which is no harm.
+            // Without memory for the list, the pages stay, which does no harm.
             return;
         }
         let found = records.iter().filter_map(|&location| self.parts(location));
@@ -177,6 +179,7 @@ impl Segments {
         self.let_go_of(run);
     }
 
+    /// Releases the pages of a part, unless it is a vector.
     fn let_go_of(&self, part: Option<Part>) {
         if let Some(part) = part.filter(|part| !part.is_vector)
             && let Some(segment) = self.get(part.segment)
@@ -203,7 +206,8 @@ impl Segments {
         ])
     }
 
-    /// The bytes of a point's record, as far as its header can be read.
+    /// The number of bytes of a point's record. If its header cannot be read, the payload is left
+    /// out.
     #[must_use]
     pub fn bytes_of(&self, location: Location) -> u64 {
         let payload = self.payload_bytes(location).unwrap_or(0);
@@ -234,7 +238,7 @@ impl Segments {
         Some(record.payload_length)
     }
 
-    /// The first segment of this number or a later one.
+    /// The segment with this number, or the first one after it, with its number.
     pub(crate) fn first_from(&self, number: u32) -> Option<(u32, &Mapped)> {
         let (first, _) = place(number.max(1))?;
         let buckets = self.buckets.iter().enumerate().skip(first);
@@ -246,6 +250,7 @@ impl Segments {
             .find_map(|found| Some((found, self.get(found)?)))
     }
 
+    /// The segment with this number, or an error.
     fn mapped(&self, number: u32) -> Result<&Mapped> {
         self.get(number)
             .ok_or_else(|| Error::Internal(format!("there is no segment {number}")))
@@ -256,8 +261,8 @@ impl Segments {
         let (bucket, index) = place(number)?;
         let mapped = self.buckets[bucket].get()?[index].load(Acquire);
         // SAFETY: a pointer that is not null is from `Box::into_raw` in `add`, which has stored it
-        // after what it points to. It is freed by `remove`, whose caller promises that nobody has
-        // or gets such a reference, or when `self` is dropped, which outlives this one.
+        // after what it points to. It is freed by `remove`, whose caller promises that no thread
+        // has or gets such a reference, or when `self` is dropped, which outlives the reference.
         unsafe { mapped.as_ref() }
     }
 }
@@ -277,7 +282,7 @@ impl Drop for Segments {
     }
 }
 
-/// The bucket of a segment and the place in it; segment 0 has none.
+/// The bucket of a segment and the index in it. None for segment 0, which does not exist.
 #[inline]
 fn place(number: u32) -> Option<(usize, usize)> {
     let bucket = number.checked_ilog2()?;
@@ -285,7 +290,7 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Mapped {
-    /// Published bytes; the disk may have lost them.
+    /// Published bytes. It is a flaw if the disk cannot read them any more.
     pub(crate) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
         let bytes = self.mapping.bytes(offset, length);
         let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;

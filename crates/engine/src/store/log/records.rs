@@ -1,4 +1,4 @@
-//! What a commit writes, and a point that is read back.
+//! The writes of a commit, and the places at which points are found again.
 
 use super::format::BLOCK;
 
@@ -9,9 +9,9 @@ pub struct LivePoint {
     pub id: [u8; 16],
     /// The sequence number of its insertion.
     pub sequence: u64,
-    /// Where it is.
+    /// Where its record is.
     pub location: Location,
-    /// Length of the content of its payload.
+    /// The length of the content of its payload, in bytes.
     pub payload_bytes: u32,
 }
 
@@ -20,14 +20,14 @@ pub struct LivePoint {
 pub struct Location {
     /// The segment's number, from 1.
     pub segment: u32,
-    /// The record's header.
+    /// The offset of the record's header.
     pub record: u32,
-    /// The vector; 0 for a delete.
+    /// The offset of the vector; 0 for a delete.
     pub vector: u32,
 }
 
 impl Location {
-    /// Offset of the record's header in bytes.
+    /// The offset of the record's header in bytes.
     pub(crate) fn offset(self) -> u64 {
         u64::from(self.record) * BLOCK as u64
     }

@@ -1,5 +1,5 @@
-//! One file of the log: a header page, then groups, then zeros up to a size that never changes, so
-//! that the file can be mapped once and grow inside its mapping.
+//! A segment: one file of the log. It holds a header page, then groups, then zeros up to a size
+//! that never changes, so that the file is mapped once and groups are appended within the mapping.
 
 use std::{
     io,
@@ -26,23 +26,24 @@ pub const FIRST_NUMBER: u32 = 1;
 /// as writing it.
 const SMALL_GROUP: u64 = 16 << 10;
 
-/// Zeros written ahead of small groups, at a time.
+/// The number of zeros that are written ahead of small groups at a time.
 const ZEROS_AHEAD: u64 = 256 << 10;
 
-/// A segment with only zeros up to this offset has no groups, since groups have no gaps. The file
-/// may have any size, and a start must not read all of it.
+/// A file is read up to this offset to find out whether it holds groups: groups have no gaps, so
+/// zeros up to here mean that there are none. The file may have any size, and a start must not read
+/// all of it.
 const LOOKED_AT: u64 = 64 << 20;
 
-/// The number of these bytes that are in memory at once.
+/// The number of bytes of a file that are in memory at once while it is searched.
 const PIECE_BYTES: usize = 256 * PAGE;
 
 /// An open segment.
 pub struct Segment {
     pub header: SegmentHeader,
     pub path: PathBuf,
-    /// Where the next group goes.
+    /// The offset of the next group.
     pub end: u64,
-    /// The checksum of the headers of the groups before that.
+    /// The checksum of the headers of all groups before `end`.
     pub groups: u32,
     /// The offset up to which the file has blocks on disk, as far as this process knows.
     written: u64,
@@ -75,13 +76,14 @@ impl Segment {
         Segment::of(io.open(&path), path)
     }
 
-    /// Opens a file as [`Self::open`] does, for reading alone.
+    /// Opens an existing file for reading only, and verifies its header and its size.
     pub fn open_read(io: &dyn Io, folder: &Path, number: u32) -> Result<Segment> {
         let path = path(folder, number);
         Segment::of(io.open_read(&path), path)
     }
 
-    /// Verifies header and size of a file that was opened; errors name it by `path`.
+    /// Makes a segment of a file that was opened: verifies its header and its size. Errors name it
+    /// by `path`.
     pub fn of(opened: io::Result<Box<dyn IoFile>>, path: PathBuf) -> Result<Segment> {
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -105,8 +107,8 @@ impl Segment {
         })
     }
 
-    /// Reads a range into `buffer`, instead of mapping it: a sector that cannot be read is then an
-    /// error and not a signal.
+    /// Reads a range of the file into `buffer`. Unlike in mapped memory, a sector that cannot be
+    /// read is an error and not a signal.
     pub fn load<'b>(&self, buffer: &'b mut Vec<u8>, from: u64, to: u64) -> Result<&'b [u8]> {
         let length = (to - from) as usize;
         grow(buffer, to - from, &self.path)?;
@@ -114,7 +116,7 @@ impl Segment {
         Ok(&buffer[..length])
     }
 
-    /// How long the next group may be.
+    /// The greatest length of the next group.
     pub fn free_bytes(&self) -> u64 {
         self.header.capacity - self.end
     }
@@ -173,12 +175,14 @@ impl Segment {
         self.file.sync_data()
     }
 
-    /// Overwrites a range with zeros, durably. It needs no space where the range was written.
+    /// Overwrites a range with zeros, durably. It takes no disk space if the range was written
+    /// before.
     pub fn erase(&self, from: u64, to: u64) -> io::Result<()> {
         self.write_zeros(from, to)?;
         self.file.sync_data()
     }
 
+    /// Overwrites a range with zeros.
     fn write_zeros(&self, from: u64, to: u64) -> io::Result<()> {
         static ZEROS: [u8; PAGE] = [0; PAGE];
         let mut at = from;
@@ -200,7 +204,7 @@ impl Segment {
         Ok(self.file.sync_data()?)
     }
 
-    /// Maps the whole file and publishes what it holds.
+    /// Maps the whole file and publishes the groups in it.
     pub fn map(&self) -> io::Result<Mapping> {
         let mapping = self.file.map()?;
         mapping.publish(self.end);
@@ -208,7 +212,7 @@ impl Segment {
     }
 }
 
-/// Grows a buffer for bytes of a file, if memory is available.
+/// Makes a buffer this long for bytes of a file. It is an error if there is no memory.
 pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
     let length = length as usize;
     if buffer.len() < length {
@@ -220,8 +224,8 @@ pub fn grow(buffer: &mut Vec<u8>, length: u64, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the first `length` bytes of a file. Ranges that cannot be read are reported, and are zeros
-/// in the result.
+/// Reads the first `length` bytes of a file into `buffer`. Ranges that cannot be read are reported
+/// to `tell`, and are zeros in the result.
 pub fn load_readable(
     file: &dyn IoFile,
     path: &Path,
@@ -266,7 +270,8 @@ pub fn number(path: &Path) -> Option<u32> {
     format::number_of(path, ".log")
 }
 
-/// Assigns a segment to another store, durably. Only its header names the store.
+/// Makes a segment one of another store, by changing its header, durably. Nothing else in it names
+/// the store.
 pub fn set_store(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<()> {
     let file = io.open(path)?;
     let mut header = read_header(&*file, file.size()?, path)?;
@@ -286,8 +291,8 @@ pub fn unnamed<'p>(
     })
 }
 
-/// Checks that a segment is not needed although the manifest does not name it: its creation was
-/// interrupted, or compaction was, before or after the manifest named another segment in its place.
+/// Checks that a segment that the manifest does not name is not needed. It is not if its creation
+/// was interrupted, or if a compaction was, before or after the manifest named the new segment.
 /// Refuses a segment with data that exists nowhere else, and a file that is not a segment.
 pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
     let file = io.open_read(path)?;
@@ -304,7 +309,8 @@ pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Re
     {
         return Ok(());
     }
-    // Before anything was stored there may have been several, one after the other.
+    // As long as nothing was stored, there may be several segments that begin the log, one made
+    // after the other.
     let begins_log = number(path) == Some(FIRST_NUMBER)
         || header.is_some_and(|header| header.kind == Kind::Log && header.first_sequence == 1);
     let start = &page[..page.len().min(SEGMENT_MAGIC.len())];

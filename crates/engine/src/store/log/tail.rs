@@ -1,4 +1,5 @@
-//! Decides whether the bytes behind the last whole group of a segment are a torn tail or damage.
+//! Decides whether the bytes behind the last whole group of a segment are a torn tail, left by a
+//! write that was interrupted, or damage.
 
 use super::format::{BLOCK, GroupHeader, SegmentHeader};
 
@@ -9,8 +10,9 @@ pub fn dirty_end(bytes: &[u8], from: u64) -> Option<u64> {
     Some(from + (last as u64 + 1) * BLOCK as u64)
 }
 
-/// The proof that the record `lost`, which is missing from byte `end` on, was on disk; none if it
-/// may never have been. By the manifest the groups reach at least `known_end`.
+/// The proof that the record with the sequence `lost`, which is missing from byte `end` on, was on
+/// disk, as a text; None if it may never have been. The manifest says that the groups reach at
+/// least `known_end`.
 pub fn proof(
     header: &SegmentHeader,
     bytes: &[u8],
@@ -28,9 +30,8 @@ pub fn proof(
     ))
 }
 
-/// The first group from `from` on whose header says that `sequence` was on disk when it was
-/// written. Only a header that the store itself wrote to this place of this segment is such a
-/// proof.
+/// The header of the first group from `from` on which says that `sequence` was on disk when the
+/// group was written. Only headers that the store itself wrote to this place of this segment count.
 fn later_proof(
     header: &SegmentHeader,
     bytes: &[u8],

@@ -1,5 +1,6 @@
-//! The part of each segment that is still needed: live points, and the deletes (tombstones) of
-//! points whose records still exist.
+//! Counts the part of each segment that is still needed, and chooses the segments that are worth
+//! compacting. Live points are needed, and the deletes (tombstones) of points whose records still
+//! exist.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,13 +13,13 @@ use super::{
     manifest::{Entry, Manifest},
 };
 
-/// Compaction begins once it would free one in this number of bytes.
+/// Compaction begins once it would free one in this number of the log's bytes.
 const LEAST_SHARE: u64 = 16;
 
-/// When copying the needed records of some segments is worth it.
+/// The terms on which it is worth copying the needed records of some segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// At least one in this number of bytes becomes free.
+    /// At least one in this number of their bytes becomes free.
     pub share: u64,
     /// At least this number of bytes becomes free.
     pub bytes: u64,
@@ -28,50 +29,54 @@ impl Terms {
     /// The terms on a disk with space.
     pub const USUAL: Terms = Terms { share: 4, bytes: 0 };
 
+    /// Whether copying segments of `all` bytes, which frees `gain` bytes, is worth it.
     fn are_met(self, all: u64, gain: u64) -> bool {
         gain.saturating_mul(self.share) >= all && gain >= self.bytes
     }
 }
 
-/// Segments next to each other that are worth a copy, by their places in the manifest.
+/// Segments next to each other that are worth a copy.
 struct Worth {
+    /// Their indices in the manifest.
     places: Range<usize>,
+    /// The bytes that become free.
     gain: u64,
+    /// The bytes of the copy.
     needed: u64,
 }
 
-/// Bytes of a segment.
+/// The bytes of a segment.
 struct Size {
     all: u64,
-    /// What a segment of its own would need for what is needed.
+    /// The bytes that its needed records would take in a segment of their own.
     needed: u64,
 }
 
-/// By the number of the segment.
+/// What is needed of each segment, by its number.
 #[derive(Debug, Default)]
 pub struct Usage {
     segments: HashMap<u32, SegmentUsage>,
 }
 
-/// What of one segment is needed.
+/// What is needed of one segment.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentUsage {
-    /// Bytes that the live points would take in a segment of their own.
+    /// The bytes that its live points would take in a segment of their own.
     pub live_bytes: u64,
-    /// All its deletes.
+    /// All deletes in it, needed or not.
     pub tombstones: Vec<Tombstone>,
 }
 
 /// The delete of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Sequence of the insert.
+    /// The sequence of the insert.
     pub inserted: u64,
-    /// Sequence of the delete.
+    /// The sequence of the delete.
     pub deleted: u64,
 }
 
-/// Bytes that the record of a point takes, its part of the group's header aside.
+/// The bytes that the record of a point takes. The header and the padding of its group come on top.
 pub fn record_bytes(dimension: u32, payload_bytes: u32) -> u64 {
     BLOCK as u64 + align(u64::from(dimension) * 4) + u64::from(payload_bytes)
 }
@@ -93,10 +98,11 @@ impl Usage {
         self.segments.remove(&segment);
     }
 
-    /// The stretches that are worth copying, as ranges of places in the manifest. Each would shrink
-    /// by a quarter at least, and then fit one segment of `segment_bytes`. None while all together
-    /// would free less than a sixteenth of the log, since the work after a compaction costs as much
-    /// for one stretch as for many. `uncopyable` segments cannot be copied.
+    /// The stretches of segments that are worth copying, as ranges of indices in the manifest. Each
+    /// would shrink by a quarter at least, and then fit one segment of `segment_bytes`. There are
+    /// none while all together would free less than a sixteenth of the log, since the work after a
+    /// compaction costs as much for one stretch as for many. Segments that are `uncopyable` are
+    /// left out.
     pub fn stretches(
         &self,
         manifest: &Manifest,
@@ -111,8 +117,8 @@ impl Usage {
         found.into_iter().map(|worth| worth.places).collect()
     }
 
-    /// Of the stretches that are worth copying on these terms, the one whose copy takes the least
-    /// space.
+    /// The stretch whose copy takes the least space, among all stretches that are worth copying on
+    /// these terms.
     pub fn tightest(
         &self,
         manifest: &Manifest,
@@ -125,8 +131,8 @@ impl Usage {
         tightest.map(|worth| worth.places)
     }
 
-    /// Whether a copy of the segment that is being written, whose groups end there, would be worth
-    /// it on these terms.
+    /// Whether it would be worth copying the segment that is being written, whose groups end at
+    /// byte `end`, on these terms.
     pub fn is_last_worth(&self, manifest: &Manifest, end: u64, terms: Terms) -> bool {
         let needed = manifest
             .segments
@@ -135,6 +141,7 @@ impl Usage {
         terms.are_met(end, end.saturating_sub(PAGE as u64 + needed))
     }
 
+    /// The stretches of sealed segments that are worth copying on these terms, none overlapping.
     fn worth(
         &self,
         manifest: &Manifest,
@@ -172,6 +179,7 @@ impl Usage {
         found
     }
 
+    /// The bytes that the needed records of a segment take.
     fn needed_bytes(&self, manifest: &Manifest, entry: &Entry) -> u64 {
         let Some(usage) = self.segments.get(&entry.number) else {
             return 0;
@@ -183,8 +191,9 @@ impl Usage {
     }
 }
 
-/// Of the stretches that begin with the first of some segments, the length of the one that gains
-/// most for what is copied, how much that is, and what is copied.
+/// Chooses, among the stretches that begin with the first of some segments, the stretch that frees
+/// most for each byte copied. Returns the number of its segments, the bytes that it frees and the
+/// bytes that are copied.
 fn best_from(sizes: &[Size], segment_bytes: u64, terms: Terms) -> Option<(usize, u64, u64)> {
     let (mut all, mut needed) = (0, PAGE as u64);
     let mut best: Option<(usize, u64, u64)> = None;
@@ -206,14 +215,14 @@ fn best_from(sizes: &[Size], segment_bytes: u64, terms: Terms) -> Option<(usize,
 }
 
 impl Manifest {
-    /// Bytes of all segments but the one that is being written.
+    /// The bytes of all segments but the one that is being written.
     pub fn sealed_bytes(&self) -> u64 {
         let sealed = self.segments.len().saturating_sub(1);
         self.segments[..sealed].iter().map(|entry| entry.end).sum()
     }
 
-    /// Whether the record of the deleted insert may still exist after the compaction of the
-    /// segments `going`.
+    /// Whether a tombstone is needed after the compaction of the segments `going`: the record of
+    /// the insert that it deletes may still exist then.
     pub fn needs(&self, tombstone: &Tombstone, going: &[Entry]) -> bool {
         let Some(entry) = self.entry_of(tombstone.inserted) else {
             return false;

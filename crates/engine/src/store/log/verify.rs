@@ -1,4 +1,4 @@
-//! Verifies a whole segment: the walk goes on behind each flaw. (A start ends at the first.)
+//! Verifies a whole segment and reports every flaw in it. (A start ends at the first.)
 
 use super::{
     format::{BLOCK, Flaw, GroupHeader, Op, PAGE, RecordHeader, SegmentHeader, array_at},
@@ -12,31 +12,32 @@ use crate::error::uuid;
 /// A segment to be verified.
 pub struct Verify<'a> {
     pub header: &'a SegmentHeader,
-    /// The file from its start: of a sealed segment up to the end of its groups.
+    /// The bytes of the file from its start. For a sealed segment they end where its groups end.
     pub bytes: &'a [u8],
     /// Whether every byte is known to have been on disk.
     pub sealed: bool,
-    /// What the manifest says of it, if there is one.
+    /// What the manifest says of the segment, if there is a manifest.
     pub entry: Option<&'a Entry>,
 }
 
-/// The most points of a lost group that are named.
+/// The greatest number of points of a lost group that are named.
 const MOST_NAMED: usize = 16;
 
 /// What a walk finds, in the order of the file.
 pub enum Found<'a> {
     /// A record whose checksum matches, with its vector and payload, and the offset of its header.
     Record(&'a RecordHeader, u64),
-    /// Such a record in a group with a damaged header.
+    /// A record like that, but in a group with a damaged header.
     Stray(&'a RecordHeader, u64),
     /// A record in which only the vector or the payload is damaged.
     Spoilt(&'a RecordHeader, Flaw),
-    /// Other damage, and the sequence of the first record that it costs.
+    /// Other damage, and the sequence of the first record that is lost by it.
     Flaw(Flaw, u64),
 }
 
 impl Found<'_> {
-    /// The damage, and the sequence of the first record that it costs.
+    /// The damage, and the sequence of the first record that is lost by it. None for a sound
+    /// record.
     pub fn flaw(self) -> Option<(Flaw, u64)> {
         match self {
             Found::Record(..) | Found::Stray(..) => None,
@@ -46,23 +47,24 @@ impl Found<'_> {
     }
 }
 
-/// The end of a walk.
+/// How far the groups of a segment reach.
 pub struct Extent {
-    /// The end of the groups.
+    /// The offset at which the groups end.
     pub end: u64,
-    /// The end of the torn tail behind them, if there is one.
+    /// The end of the torn tail behind them, if there is one: bytes of a write that was
+    /// interrupted.
     pub torn: Option<u64>,
     /// The sequence of the next record.
     pub next: u64,
-    /// Whether its groups differ from those of the manifest.
+    /// Whether the groups are not the ones in the manifest.
     pub is_other: bool,
 }
 
-/// How a walk continues behind a flaw.
+/// How a walk goes on behind a flaw.
 enum Past {
     /// It goes on at the next group.
     Group {
-        /// Whether the groups differ from those of the manifest.
+        /// Whether the groups are not the ones in the manifest.
         is_other: bool,
     },
     /// A torn tail may begin here.
@@ -74,10 +76,10 @@ enum Past {
 /// A record that was read, or why it was not.
 type Read = Result<RecordHeader, Unread>;
 
-/// Why a record was not read.
+/// The reason why a record was not read.
 struct Unread {
     flaw: Flaw,
-    /// Its header, where that is what was written.
+    /// The header of the record, if it is sound.
     header: Option<RecordHeader>,
 }
 
@@ -88,9 +90,9 @@ impl From<Flaw> for Unread {
 }
 
 impl Verify<'_> {
-    /// Verifies everything and tells each record and each flaw. Behind a flaw the walk goes on at
-    /// the next group that is found at a multiple of 64. Bytes that an interrupted write may have
-    /// left are no flaw. The error is a version that is not known.
+    /// Verifies everything, and calls `tell` with each record and each flaw. Behind a flaw it goes
+    /// on at the next group that is found at a multiple of 64. Bytes that an interrupted write may
+    /// have left are no flaw. The only error is a version that this code does not know.
     pub fn run(&self, tell: &mut dyn FnMut(Found)) -> Result<Extent, Flaw> {
         let mut walk = Walk::new(self.header, self.bytes, self.entry);
         let dirty = self.dirty_end();
@@ -124,8 +126,8 @@ impl Verify<'_> {
         Ok(extent)
     }
 
-    /// Moves a walk past the group at which it found `flaw`, or to the next one behind what is no
-    /// group, and tells what of it is sound and what is not.
+    /// Moves a walk past the group at which it found `flaw`, or, if its header is damaged, to the
+    /// next group that is found. Tells which of the records in between are sound and which are not.
     fn step_past(
         &self,
         walk: &mut Walk,
@@ -173,7 +175,8 @@ impl Verify<'_> {
             tell(Found::Flaw(flaw, next));
         }
         if group.first_sequence < next {
-            // What it says again is not what holds.
+            // The group repeats sequences that were read before, and the first records of them
+            // hold.
             return Ok(Past::Group { is_other });
         }
         walk.next = group.first_sequence;
@@ -197,7 +200,7 @@ impl Verify<'_> {
         Ok(Past::Group { is_other })
     }
 
-    /// The records that may be lost between a damaged group header and the next group.
+    /// A text about the records that may be lost between a damaged group header and the next group.
     fn lost(&self, behind: Option<u64>, next: u64, strays: &[(RecordHeader, u64)]) -> String {
         let follows =
             behind.and_then(|at| GroupHeader::decode(self.rest(at), self.header.salt, at));
@@ -249,15 +252,17 @@ impl Verify<'_> {
         strays
     }
 
+    /// The bytes from an offset on; none behind the end.
     fn rest(&self, at: u64) -> &[u8] {
         self.bytes.get(at as usize..).unwrap_or_default()
     }
 
-    /// Where the groups end at least.
+    /// The offset that the groups reach at least, by the manifest.
     fn known_end(&self) -> u64 {
         self.entry.map_or(0, |entry| entry.end)
     }
 
+    /// The end of the last block that was written to.
     fn dirty_end(&self) -> u64 {
         if self.sealed {
             return self.bytes.len() as u64;
@@ -265,7 +270,8 @@ impl Verify<'_> {
         tail::dirty_end(self.bytes, PAGE as u64).unwrap_or(PAGE as u64)
     }
 
-    /// Reads a group with all its records; the inner error is that of a header that leads nowhere.
+    /// Reads a group with all its records. The outer error is an unknown version, the inner one a
+    /// group header that is damaged.
     fn read(&self, at: u64, records: &mut Vec<Read>) -> Result<Result<GroupHeader, Flaw>, Flaw> {
         records.clear();
         let group = match group::decode_header(self.header, self.bytes, at) {
@@ -282,7 +288,7 @@ impl Verify<'_> {
             .zip(group.header_offsets())
         {
             records.push(match decode(entry, Depth::Everything) {
-                // A version is one only where the headers are what was written.
+                // A version counts only if the headers are what was written.
                 Err(Flaw::Newer { version, .. }) if headers.is_err() => {
                     let reason = format!("a record of the version {version}");
                     Err(Flaw::new(offset, reason).and(&possibly(entry.1)).into())
@@ -308,7 +314,8 @@ impl Verify<'_> {
         self.sealed || tail::proof(self.header, bytes, at, lost, self.known_end()).is_some()
     }
 
-    /// What a start would stop at in a group: its sequence, or the first record that is not sound.
+    /// The flaw at which a start would stop in a group: its sequence does not follow, or the first
+    /// record that is not sound.
     fn first_flaw(&self, group: &GroupHeader, next: u64, records: &[Read]) -> Option<Flaw> {
         if let Err(flaw) = self.header.check_follows(group, next) {
             return Some(flaw);
@@ -317,6 +324,7 @@ impl Verify<'_> {
         Some(unread.flaw.clone())
     }
 
+    /// The offset of the next group header behind an offset.
     fn next_group(&self, behind: u64, dirty: u64) -> Option<u64> {
         (behind..dirty).step_by(BLOCK).skip(1).find(|&at| {
             let bytes = &self.bytes[at as usize..];
@@ -325,7 +333,7 @@ impl Verify<'_> {
     }
 }
 
-/// Whose record it may be, by a header that is not what was written.
+/// A text about the point that a record may be of, by its header, which is not what was written.
 fn possibly(header: &[u8; BLOCK]) -> String {
     let id = array_at(header, 16);
     if id == [0; 16] {

@@ -1,5 +1,5 @@
-//! The walk through the groups of a segment, which starts, checks, backups, repairs and compaction
-//! share. It ends at the first flaw: [`verify`](super::verify) goes on behind one.
+//! Walks through the groups of a segment. Starts, checks, backups, repairs and compaction use it. A
+//! walk ends at the first flaw; [`verify`](super::verify) goes on behind flaws.
 
 use super::{
     format::{Flaw, GroupHeader, PAGE, RecordHeader, SegmentHeader},
@@ -7,18 +7,18 @@ use super::{
     manifest::Entry,
 };
 
-/// Groups of a segment, read one after the other.
+/// A walk, which reads the groups of a segment one after the other.
 pub struct Walk<'a> {
     header: &'a SegmentHeader,
     /// The file from its start.
     bytes: &'a [u8],
     /// What the manifest says of the segment, if there is one.
     entry: Option<&'a Entry>,
-    /// Where the next group begins.
+    /// The offset of the next group.
     pub position: u64,
     /// The sequence of the next record, or less in a compacted segment, which leaves some out.
     pub next: u64,
-    /// The checksum of the headers of all groups up to here; none if a header is not known.
+    /// The checksum of the headers of all groups before `position`; None if a header is not known.
     pub groups: Option<u32>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
         Ok(group)
     }
 
-    /// The checksum of the headers of all groups up to this one, which is the next.
+    /// The checksum of the headers of all groups up to `group`, which is the next one.
     pub fn groups_with(&self, group: &GroupHeader) -> Option<u32> {
         let bytes = &self.bytes[group.position as usize..];
         let add = |before| GroupHeader::add_to_checksum(before, bytes);

@@ -2,9 +2,10 @@
 //! segment. Readers use it from then on, and it replaces the old segments in the manifest. Nothing
 //! is overwritten, so a crash at any time leaves the old segments or the new one.
 //!
-//! A record keeps its sequence. Each segment covers a range of sequences, and notes the last delete
-//! that was known when it was compacted. So it is known of every tombstone whether the insert that
-//! it deletes may still be on disk. Tombstones that are not needed are dropped too.
+//! A record keeps its sequence. Each segment covers a range of sequences, and its header says up to
+//! which sequence deletes were applied when it was written by compaction. From both follows for
+//! every tombstone (the record of a delete) whether the insert that it deletes may still be on
+//! disk. If not, the tombstone is not needed, and is dropped too.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,21 +34,23 @@ use crate::{
     },
 };
 
-/// The size at which a group of the copy is complete.
+/// The greatest size of a group of the copy, unless one record is larger.
 const GROUP_BYTES: u64 = 1 << 20;
 
-/// Neighbouring segments to be compacted into one.
+/// A stretch of the log: neighbouring segments that are to be compacted into one.
 pub struct Stretch {
     io: Arc<dyn Io>,
     folder: PathBuf,
     segments: Arc<Segments>,
     /// The manifest when the stretch was chosen.
     manifest: Manifest,
+    /// The segments that are to be replaced.
     going: Vec<Entry>,
-    /// The deletes in them that are needed.
+    /// The deletes in these segments that are needed.
     tombstones: Vec<Tombstone>,
+    /// The number of the new segment.
     number: u32,
-    /// Deletes up to this sequence are applied.
+    /// The copy leaves out points that were deleted up to this sequence.
     through: u64,
 }
 
@@ -56,7 +59,9 @@ pub struct Compacted {
     segment: Segment,
     mapping: Mapping,
     replacement: Replacement,
+    /// The deletes in the new segment.
     tombstones: Vec<Tombstone>,
+    /// The points in the new segment.
     moves: Vec<Move>,
 }
 
@@ -73,7 +78,7 @@ impl Replacement {
     }
 }
 
-/// A point in its old and its new place.
+/// The move of a point from an old segment to the new one.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     /// The point's id.
@@ -82,10 +87,11 @@ pub struct Move {
     pub from: Location,
     /// The new place.
     pub to: Location,
+    /// The bytes of its record.
     bytes: u64,
 }
 
-/// A record that is needed.
+/// A record that is to be copied.
 struct Needed {
     location: Location,
     header: RecordHeader,
@@ -107,8 +113,8 @@ impl Store {
             .collect()
     }
 
-    /// Segments with damaged headers, each as a stretch of its own: a copy has sound headers. The
-    /// segment that is being written is sealed for it.
+    /// Makes a stretch of each segment with damaged headers, since a copy has sound ones. If the
+    /// segment that is being written is one of them, it is sealed first.
     pub fn damaged_stretches(&mut self, damaged: &HashSet<u32>) -> Result<Vec<Stretch>> {
         if self.failure.is_some() || damaged.is_empty() {
             return Ok(Vec::new());
@@ -147,9 +153,9 @@ impl Store {
         }
     }
 
-    /// Makes a compacted segment readable. `relocate` changes the place of each point in it and
-    /// returns whether the point lives. The manifest still names the old segments: after a crash
-    /// they count, and the new one is removed.
+    /// Makes a compacted segment readable. `relocate` makes readers find a point at its new place,
+    /// and returns whether the point lives. The manifest still names the old segments: after a
+    /// crash they are used, and the new one is removed.
     pub fn take_in(
         &mut self,
         compacted: Compacted,
@@ -170,8 +176,8 @@ impl Store {
         replacement
     }
 
-    /// Makes the manifest name new segments instead of old ones, which can be read until they are
-    /// [dropped](Store::drop_segments). On a full disk nothing is changed.
+    /// Makes the manifest name new segments instead of old ones. The old ones can be read until
+    /// they are [dropped](Store::drop_segments). On a full disk nothing is changed.
     pub fn replace(&mut self, replacements: &[Replacement]) -> Result<()> {
         self.check_writable()?;
         let mut manifest = self.manifest.clone();
@@ -215,9 +221,10 @@ impl Manifest {
 
 impl Stretch {
     /// Copies the needed records, each verified, into a new segment: points for which `is_live`
-    /// holds, and deletes of points whose records stay elsewhere. Gives up, with an error, once
-    /// `is_stopped` does. Whatever fails, only the new file is touched. `live_in` tells which points
-    /// live in a segment: it is asked where the headers of one are damaged.
+    /// holds, and deletes of points whose records stay in other segments. Gives up with
+    /// [`Error::Closed`] once `is_stopped` holds. Whatever fails, only the new file is touched.
+    /// `live_in` lists the live points in a segment, and is called for segments with damaged
+    /// headers.
     pub fn copy(
         self,
         is_live: impl Fn(&[u8; 16], Location) -> bool,
@@ -227,7 +234,7 @@ impl Stretch {
         let path = segment::path(&self.folder, self.number);
         let copied = self.try_copy(is_live, live_in, is_stopped);
         if copied.is_err() {
-            // Left behind, it is removed at the next start.
+            // If this fails, the next start removes the file.
             drop(remove_if_there(&*self.io, &path));
         }
         copied
@@ -313,6 +320,7 @@ impl Stretch {
         })
     }
 
+    /// The records of the stretch that are to be copied, in order.
     fn needed(
         &self,
         is_live: impl Fn(&[u8; 16], Location) -> bool,
@@ -347,7 +355,7 @@ impl Stretch {
         Ok(needed)
     }
 
-    /// Adds the records of a segment to keep, by its headers.
+    /// Adds the records of a segment for which `keep` holds, found by its headers.
     fn walk(
         &self,
         entry: &Entry,
@@ -374,8 +382,9 @@ impl Stretch {
         Ok(())
     }
 
-    /// The same for a segment with a damaged header: keeps the records that are sound. False if its
-    /// groups are not the manifest's.
+    /// Does what [`walk`](Self::walk) does for a segment with a damaged header: adds the records
+    /// that are sound and for which `keep` holds. False if its groups are not the ones in the
+    /// manifest.
     fn salvage(
         &self,
         entry: &Entry,
@@ -404,8 +413,8 @@ impl Stretch {
         Ok(!extent.is_other)
     }
 
-    /// Whether all deletes of a segment that are needed were found: without one, a point would be
-    /// back after the next start.
+    /// Whether all needed deletes of a segment are among `needed`. Without one of them, a deleted
+    /// point would be back after the next start.
     fn has_deletes(&self, needed: &[Needed], entry: &Entry) -> bool {
         let deletes = needed.iter().filter(|one| one.header.op == Op::Delete);
         let found: HashSet<u64> = deletes.map(|one| one.header.sequence).collect();
@@ -416,6 +425,7 @@ impl Stretch {
             .all(|deleted| found.contains(&deleted))
     }
 
+    /// Writes a group of records into the new segment, and returns where each of them is.
     fn write(
         &self,
         segment: &mut Segment,
@@ -434,6 +444,7 @@ impl Stretch {
         Ok(locations)
     }
 
+    /// Reads and verifies a record that is to be copied.
     fn record(&self, needed: &Needed) -> Result<Record<'_>> {
         let Needed { location, header } = needed;
         let write = match header.op {
@@ -463,8 +474,9 @@ fn tombstone_of(delete: &RecordHeader) -> Tombstone {
     }
 }
 
-/// The number of records of each group, and its length. `records` gives the bytes of header and
-/// vector, and of the payload, of each record.
+/// Divides records into groups, and returns for each group the number of its records and its length
+/// in bytes. `records` gives for each record the bytes of header and vector, and those of the
+/// payload.
 pub fn group_sizes(records: impl Iterator<Item = (u64, u64)>) -> Vec<(usize, u64)> {
     let mut groups = Vec::new();
     let (mut count, mut bytes, mut payloads) = (0, BLOCK as u64, 0);

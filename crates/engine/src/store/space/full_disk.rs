@@ -1,4 +1,5 @@
-//! Writes and compaction on a full disk: who may use its space, by the reserves of the store.
+//! Decides on a full disk who may use the space that is left: inserts, deletes or compaction. It
+//! goes by the reserves of the store.
 
 use std::{collections::HashSet, io};
 
@@ -10,8 +11,8 @@ use crate::{
     },
 };
 
-/// The size of the log over that of a new segment, at least: then a disk that holds the log has
-/// space for the copy of a segment.
+/// The log is at least this number of times as large as a new segment, unless it is small. Then a
+/// disk that holds the log has space for the copy of a segment.
 const SEGMENTS_PER_LOG: u64 = 8;
 
 /// The least size of a new segment: smaller ones are not worth a file.
@@ -20,17 +21,17 @@ const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
 /// On a full disk a segment is copied if that frees one in this number of its bytes.
 const SHARE_WHEN_FULL: u64 = 8;
 
-/// The same once deletes have used half of their reserve.
+/// Takes the place of [`SHARE_WHEN_FULL`] once deletes have used half of their reserve.
 const SHARE_WHEN_LOW: u64 = 256;
 
 impl Store {
-    /// Whether a write found no space, and the reserves are not back since.
+    /// Whether a write found no space, and the reserves have not been filled again since.
     #[must_use]
     pub fn is_short_of_space(&self) -> bool {
         self.reserves.is_short
     }
 
-    /// Whether deletes or compaction have their reserves.
+    /// Whether deletes or compaction have been given their reserve.
     #[must_use]
     pub fn has_given_reserves(&self) -> bool {
         self.reserves.is_given()
@@ -58,7 +59,7 @@ impl Store {
     }
 
     /// Chooses the stretch to compact next on a full disk, and calls
-    /// [`Store::begin_freeing_space`]. None once no stretch is worth it or there is space enough.
+    /// [`Store::begin_freeing_space`]. None if no stretch is worth it or there is space enough.
     /// Compaction cannot copy the `uncopyable` segments.
     pub fn tight_stretch(&mut self, uncopyable: &HashSet<u32>) -> Result<Option<Stretch>> {
         self.check_writable()?;
@@ -85,11 +86,13 @@ impl Store {
         Ok(())
     }
 
+    /// Fills the reserves again. False while there is too little space.
     fn regain_reserves(&mut self) -> Result<bool> {
         let is_back = self.reserves.regain(&*self.io);
         is_back.map_err(|error| self.failed(&error))
     }
 
+    /// The stretch whose copy takes the least space, if one frees one in `share` of its bytes.
     fn tight_stretch_on(
         &mut self,
         share: u64,

@@ -1,4 +1,4 @@
-//! Disk space that is kept for deletes and for compaction: on a full disk both need space before
+//! Reserves of disk space for deletes and for compaction: on a full disk both need space before
 //! they can free any.
 
 use std::{
@@ -8,11 +8,11 @@ use std::{
 
 use crate::store::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
 
-/// The largest reserve for deletes. A delete takes 128 bytes at most, and less if several are
-/// committed together.
+/// The greatest size of the reserve for deletes. A delete takes 128 bytes at most, and less if
+/// several are committed together.
 const BYTES_FOR_DELETES: u64 = 16 << 20;
 
-/// Written at a time.
+/// The zeros that are written at a time.
 static PIECE: [u8; 1 << 16] = [0; 1 << 16];
 
 /// The path of the reserve for deletes.
@@ -25,13 +25,14 @@ pub fn path_for_compaction(folder: &Path) -> PathBuf {
     folder.join("SPARE")
 }
 
-/// The usual size of the reserve for deletes, where files of the log have this size at most.
+/// The size of the reserve for deletes, given the greatest usual size of a segment.
 pub fn bytes_for_deletes(segment_bytes: u64) -> u64 {
     BYTES_FOR_DELETES.min(segment_bytes)
 }
 
-/// A file of zeros that is emptied when its space is needed. The empty file stays until it can be
-/// filled again, so that the next start, too, leaves the rest of the space to its owner.
+/// A file of zeros that is emptied when its space is needed: then the space is given to the user of
+/// the reserve, deletes or compaction. The empty file stays until it can be filled again. It tells
+/// the next start, too, that the space is given away.
 pub struct Reserve {
     path: PathBuf,
     bytes: u64,
@@ -44,12 +45,12 @@ enum ReserveState {
     Kept,
     /// There was never space for the file.
     Missing,
-    /// The file is empty; its owner has used all of the space but about this number of bytes.
+    /// The file is empty, and its space is given away; about `left` bytes of it are not used yet.
     Given { left: u64 },
 }
 
 impl Reserve {
-    /// A reserve that was not looked at yet.
+    /// A reserve whose file was not looked at yet.
     pub fn new(path: PathBuf) -> Self {
         Reserve {
             path,
@@ -58,8 +59,8 @@ impl Reserve {
         }
     }
 
-    /// Makes the reserve this large, unless its space is given away. A disk without space for it is
-    /// no error.
+    /// Fills the reserve up to this size, unless its space is given away. If the disk has no space
+    /// for it, that is no error.
     pub fn keep(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
         if self.is_given() || self.space == ReserveState::Kept && self.bytes == bytes {
             return Ok(());
@@ -67,14 +68,15 @@ impl Reserve {
         self.make(io, bytes)
     }
 
-    /// Gives the space away, if there is any to give.
+    /// Gives the space away. False if there is none to give.
     pub fn give_up(&mut self, io: &dyn Io) -> io::Result<bool> {
         if self.space != ReserveState::Kept {
             return Ok(false);
         }
         match io.open(&self.path) {
             Ok(file) => file.set_size(0)?,
-            // Somebody removed the file, and has its space. A new one marks that it is to come back.
+            // A user has removed the file, and its space is free. A new empty file notes that the
+            // reserve is to be filled again.
             Err(error) if error.kind() == ErrorKind::NotFound => match io.create(&self.path) {
                 Err(error) if !is_full(&error) => return Err(error),
                 _ => {}
@@ -111,7 +113,7 @@ impl Reserve {
         matches!(self.space, ReserveState::Given { left } if left < self.bytes / 2)
     }
 
-    /// Whether the space is there to be given.
+    /// Whether the space is reserved now.
     pub fn is_kept(&self) -> bool {
         self.space == ReserveState::Kept
     }
@@ -121,6 +123,7 @@ impl Reserve {
         matches!(self.space, ReserveState::Given { .. })
     }
 
+    /// Fills the file as far as there is space, and notes the state that follows.
     fn make(&mut self, io: &dyn Io, bytes: u64) -> io::Result<()> {
         let (file, is_new) = match io.open(&self.path) {
             Ok(file) => (file, false),

@@ -6,19 +6,19 @@ use std::{io, path::Path};
 use super::reserve::{self, Reserve};
 use crate::store::io::Io;
 
-/// The size of a segment over the part by which the reserve for compaction exceeds it: for the
-/// manifest, and for the space that files take beside their bytes.
+/// The reserve for compaction is larger than a segment by `1 / MARGIN` of it: for the manifest, and
+/// for the space that files take besides their bytes.
 const MARGIN: u64 = 8;
 
-/// The reserves of a store, and who may use space now.
+/// The reserves of a store, and what is known of the space on its disk.
 pub struct Reserves {
     pub(super) for_deletes: Reserve,
     for_compaction: Reserve,
-    /// Whether a write found no space, and the reserves are not back since.
+    /// Whether a write found no space, and the reserves have not been filled again since.
     pub(super) is_short: bool,
     /// Whether the last delete found no space.
     is_delete_refused: bool,
-    /// Whether compaction is freeing space, which inserts must not use.
+    /// Whether compaction is freeing space; inserts must not use it meanwhile.
     pub(super) is_freeing: bool,
 }
 
@@ -34,7 +34,7 @@ impl Reserves {
         }
     }
 
-    /// Fills both reserves, for segments of `most_bytes` at most and of `usual_bytes` usually.
+    /// Fills both reserves. New segments have `usual_bytes`, and `most_bytes` at most.
     pub fn keep(&mut self, io: &dyn Io, most_bytes: u64, usual_bytes: u64) -> io::Result<()> {
         let for_compaction = usual_bytes + usual_bytes / MARGIN;
         self.for_compaction.keep(io, for_compaction)?;
@@ -49,6 +49,7 @@ impl Reserves {
         self.is_short
     }
 
+    /// Whether the space of a reserve is given away.
     pub(super) fn is_given(&self) -> bool {
         self.for_deletes.is_given() || self.for_compaction.is_given()
     }
@@ -58,7 +59,8 @@ impl Reserves {
         Ok(!self.is_freeing && self.regain(io)?)
     }
 
-    /// Whether deletes may use this number of bytes. The reserve of compaction is not theirs.
+    /// Whether deletes may use this number of bytes. They must leave the reserve of compaction
+    /// alone.
     pub fn allows_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
         if !self.for_compaction.is_given() {
             return Ok(true);
@@ -79,7 +81,7 @@ impl Reserves {
         Ok(is_back)
     }
 
-    /// Gives deletes their reserve; false if they have it already.
+    /// Gives deletes their reserve. False if they have it already or there is none.
     pub fn give_to_deletes(&mut self, io: &dyn Io) -> io::Result<bool> {
         self.for_deletes.give_up(io)
     }

@@ -1,8 +1,9 @@
-//! Backup: a copy of a data folder as it is at one moment, whether a process has it open or not.
+//! Backs up a data folder: copies it as it is at one moment, whether a process has it open or not.
 //!
-//! It needs neither the lock nor that process. The moment is that of a manifest: the files that it
-//! names are linked or opened at once, so that they stay readable however long the copies last.
-//! Sealed segments never change. Of the active segment, all whole groups are copied.
+//! A backup needs neither the lock of the folder nor the process that holds it. The moment is that
+//! of a manifest: the files that it names are linked or opened at once, so that they stay readable
+//! however long the copies last. Sealed segments never change. Of the active segment, all whole
+//! groups are copied.
 
 use std::{
     collections::BTreeSet,
@@ -32,16 +33,16 @@ use crate::{
     },
 };
 
-/// How often a backup tries to open the files of a log. Compaction may replace one after the
-/// manifest was read and before the file is opened.
+/// The number of times that a backup tries to open the files of a log. A try fails if compaction
+/// replaces a file after the manifest was read and before the file is opened.
 const ATTEMPTS: u32 = 20;
 
-/// The content of a backup.
+/// A report of what is in a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupReport {
-    /// The segments in it.
+    /// The number of segments.
     pub segments: u32,
-    /// The segments that share their bytes with the data folder, as links.
+    /// The number of segments that are links, and so share their bytes with the data folder.
     pub linked: u32,
     /// The bytes of the log.
     pub bytes: u64,
@@ -49,10 +50,10 @@ pub struct BackupReport {
     pub last_sequence: u64,
 }
 
-/// Backs up a data folder into one that is missing or empty: every write that was acknowledged
-/// before is in it. All of the log is verified. If it is damaged, every place is reported and there
-/// is no backup. Holds a segment in memory. The files of a failed backup are removed; a backup that
-/// was interrupted has no `MANIFEST`.
+/// Backs up a data folder into a folder that is missing or empty. Every write that was acknowledged
+/// before this call is in the backup. All of the log is verified. If it is damaged, every damaged
+/// place is reported and there is no backup. This takes the memory of one segment. The files of a
+/// failed backup are removed; a backup that was interrupted has no `MANIFEST`.
 pub fn backup(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<BackupReport> {
     backup_on(&Disk, source, target, tell)
 }
@@ -63,7 +64,7 @@ pub(crate) fn backup_on(
     target: &Path,
     tell: &mut dyn FnMut(Event),
 ) -> Result<BackupReport> {
-    // Checked before anything is made: a missing source is the likeliest mistake.
+    // This is checked before anything is made: a missing source is the likeliest mistake.
     refuse_no_files(io, source)?;
     refuse_unfinished(io, source)?;
     refuse_inside(source, target, "backed up")?;
@@ -106,10 +107,11 @@ struct Backup<'a> {
     report: BackupReport,
     done: u64,
     total: u64,
-    /// The flaws that were found so far, and the damage that matters.
+    /// The flaws that were found so far.
     flaws: Flaws,
+    /// The damage among them that matters, once all of the log was verified.
     damages: Vec<Damage>,
-    /// The segment that is being verified.
+    /// The bytes of the segment that is being verified.
     buffer: Vec<u8>,
 }
 
@@ -121,7 +123,7 @@ struct Log {
     active: (Segment, Entry),
 }
 
-/// A sealed segment that has a second name in the backup, or is held open to be copied.
+/// A sealed segment that is linked into the backup, or is held open to be copied.
 struct Sealed {
     entry: Entry,
     held: Option<Segment>,
@@ -129,7 +131,8 @@ struct Sealed {
 
 impl Backup<'_> {
     fn run(&mut self) -> Result<BackupReport> {
-        // Snapshots first: then the log, which is read after them, holds all of their points.
+        // Snapshots are copied first: then the log, which is read after them, holds all of their
+        // points.
         self.take_snapshots()?;
         let log = self.open_log()?;
         self.take_log(&log)?;
@@ -179,11 +182,10 @@ impl Backup<'_> {
         Ok(None)
     }
 
-    /// Reads the manifest, and makes sure that it was not replaced by an older one: as at a start,
-    /// no segment that it does not name may hold data. A segment holds none before a manifest names
-    /// it, so segments with data are judged by a manifest that is read after them. Segments that
-    /// are begun later are not part of the backup. None if the manifest has just appeared or
-    /// vanished.
+    /// Reads the manifest, and checks that it was not replaced by an older one: as at a start, no
+    /// segment that it does not name may hold data. A segment holds no data before a manifest names
+    /// it, so the manifest is read after the segments. Segments that are begun later are not part
+    /// of the backup. None if the manifest has just appeared or vanished.
     fn current_manifest(&self) -> Result<Option<Manifest>> {
         let before = Manifest::load(self.io, self.source)?;
         let paths = self.io.list(self.source)?;
@@ -209,7 +211,7 @@ impl Backup<'_> {
 
     fn check_orphan(&self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
         match segment::check_orphan(self.io, path, manifest) {
-            // The rest of a compaction, which was removed meanwhile.
+            // The file was left by a compaction, and was removed meanwhile.
             Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
             checked => checked,
         }
@@ -234,9 +236,9 @@ impl Backup<'_> {
         })
     }
 
-    /// Links a sealed segment into the backup, and returns whether it could. Another file system,
-    /// too many links or the owner of the file may prevent a link. They need not prevent a copy,
-    /// and if they do, the copy gives the reason.
+    /// Links a sealed segment into the backup, and returns whether that was possible. Another file
+    /// system, too many links or the owner of the file may prevent a link. They need not prevent a
+    /// copy; if they do, the error of the copy gives the reason.
     fn link(&mut self, number: u32) -> bool {
         let [from, to] = [self.source, self.target].map(|folder| segment::path(folder, number));
         self.made.insert(to.clone());
@@ -331,7 +333,7 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Verifies groups of a segment of which every byte is known to have been written.
+    /// Verifies groups of a segment. Every byte of them is known to have been written.
     fn verify_groups(&mut self, segment: &Segment, bytes: &[u8], entry: &Entry) -> Result<Extent> {
         let verify = Verify {
             header: &segment.header,
@@ -349,7 +351,7 @@ impl Backup<'_> {
         failure.map_or(Ok(extent), Err)
     }
 
-    /// Copies the whole groups of the segment that was being written, and says where they end.
+    /// Copies the whole groups of the segment that was being written. Returns where they end.
     fn take_active(&mut self, log: &Log) -> Result<LogEnd> {
         let (active, entry) = &log.active;
         let mut buffer = Vec::new();
@@ -380,7 +382,7 @@ impl Backup<'_> {
     }
 }
 
-/// Reads a segment that may be written meanwhile. Returns where its whole groups end and the
+/// Reads a segment that another process may be writing. Returns where its whole groups end, and the
 /// sequence of the last record.
 fn read_active(segment: &Segment, entry: &Entry, buffer: &mut Vec<u8>) -> Result<(u64, u64)> {
     let mut damaged_at = None;

@@ -1,5 +1,5 @@
-//! Check: verifies every byte of a log, and names all damage, not only the first. It reads a
-//! segment at a time and changes nothing.
+//! Checks a data folder: verifies every byte of its log, and names all damage, not only the first.
+//! A check reads one segment at a time and changes nothing.
 
 use std::{
     collections::HashSet,
@@ -31,29 +31,29 @@ use crate::{
 /// The outcome of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The segments that could be read.
+    /// The number of segments that could be read.
     pub segments: u32,
-    /// The records in them that are sound.
+    /// The number of sound records in these segments.
     pub records: u64,
-    /// The live points of these records.
+    /// The number of live points among these records.
     pub points: u64,
-    /// The bytes of their headers and groups.
+    /// The bytes of the headers and groups of these segments.
     pub bytes: u64,
-    /// The damaged places.
+    /// The number of damaged places.
     pub damages: u64,
 }
 
-/// Verifies a data folder that no process has open. Holds a segment in memory, and the ids of the
-/// live points.
+/// Verifies a data folder that no process has open. This takes the memory of one segment and of the
+/// ids of the live points.
 pub fn check(folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Report> {
     let _lock = Lock::share(folder)?;
     Ok(check_on(&Disk, folder, tell)?.report)
 }
 
-/// A folder that was checked.
+/// What a check has found in a folder.
 pub struct Checked {
     pub report: Report,
-    /// Nothing if it is missing or damaged.
+    /// None if the manifest is missing or damaged.
     pub manifest: Option<Manifest>,
     /// The segments of the manifest that could be read, in their order.
     pub segments: Vec<CheckedSegment>,
@@ -63,11 +63,11 @@ pub struct Checked {
 /// A segment that was checked.
 pub struct CheckedSegment {
     pub number: u32,
-    /// Size of its file in bytes.
+    /// The size of its file in bytes.
     pub capacity: u64,
-    /// Where its groups end.
+    /// The offset at which its groups end.
     pub end: u64,
-    /// Checksum of everything before that end.
+    /// The checksum of everything before `end`.
     pub crc: u32,
 }
 
@@ -91,7 +91,7 @@ pub fn check_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) -> Resu
     Ok(check.end())
 }
 
-/// Verifies a folder by a manifest that has not taken its name yet.
+/// Verifies a folder by this manifest, whose file does not have its final name yet.
 pub fn check_by(
     io: &dyn Io,
     folder: &Path,
@@ -103,7 +103,7 @@ pub fn check_by(
     Ok(check.end())
 }
 
-/// The size of all segments.
+/// The bytes of all segments among these files.
 fn total_bytes(io: &dyn Io, paths: &[PathBuf]) -> u64 {
     let segments = paths.iter().filter(|path| segment::number(path).is_some());
     segments
@@ -118,7 +118,7 @@ struct Check<'a> {
     total: u64,
     done: u64,
     live: HashSet<[u8; 16]>,
-    /// Where the log ends: known once its last segment was read.
+    /// Where the log ends, once its last segment was read.
     log_end: Option<LogEnd>,
     buffer: Vec<u8>,
     flaws: Flaws,
@@ -154,6 +154,7 @@ impl<'a> Check<'a> {
         Ok((check, paths))
     }
 
+    /// Verifies all of the folder.
     fn folder(&mut self, manifest: Option<Manifest>, paths: &[PathBuf]) -> Result<()> {
         let mut with_data = Vec::new();
         for path in segment::unnamed(paths, manifest.as_ref()) {
@@ -177,7 +178,8 @@ impl<'a> Check<'a> {
         self.snapshots()
     }
 
-    /// Verifies what snapshots prove of the log. The snapshots themselves are derived from it.
+    /// Checks that the log does not end before what its snapshots hold. Damage in a snapshot itself
+    /// is only noted, since it holds nothing that the log does not.
     fn snapshots(&mut self) -> Result<()> {
         match snapshot::check_log(self.io, self.folder, self.log_end.as_ref()) {
             Err(Error::Damaged {
@@ -199,8 +201,8 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Whether a file that is named like a segment, and is not in the manifest, is what a start
-    /// would remove.
+    /// Whether a file that is named like a segment, and that the manifest does not name, is left
+    /// over, so that a start would remove it.
     fn is_rest(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<bool> {
         match segment::check_orphan(self.io, path, manifest) {
             Ok(()) => {
@@ -221,7 +223,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Verifies segments without a manifest that says which of them must exist.
+    /// Verifies the segments of a folder without a manifest, which would say which of them must
+    /// exist.
     fn without_manifest(&mut self, paths: &[PathBuf]) -> Result<()> {
         for path in paths {
             if segment::number(path).is_none() {
@@ -242,6 +245,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
+    /// Verifies a segment that the manifest names.
     fn named(&mut self, manifest: &Manifest, entry: &Entry, sealed: bool) -> Result<()> {
         let path = segment::path(self.folder, entry.number);
         let first = Some(entry.first_sequence);
@@ -313,8 +317,8 @@ impl<'a> Check<'a> {
         Ok(None)
     }
 
-    /// Verifies the groups in the first `length` bytes; returns where they end, and a checksum of
-    /// everything before.
+    /// Verifies the groups in the first `length` bytes. Returns where they end, and a checksum of
+    /// everything before that.
     fn verify(
         &mut self,
         file: &dyn IoFile,
@@ -387,7 +391,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Reports the flaws: which of them matter is known only at the end.
+    /// Reports the flaws. This comes at the end, as only then it is known which of them matter.
     fn end(mut self) -> Checked {
         let (damages, notes) = self.flaws.into_parts();
         self.checked.report.points = self.live.len() as u64;

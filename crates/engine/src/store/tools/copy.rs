@@ -1,4 +1,4 @@
-//! Copies of files that are being kept, in pieces.
+//! Copies files for a backup or a restore, in pieces.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,12 +11,12 @@ use crate::store::{
     snapshot,
 };
 
-/// The bytes of a file that are in memory at once.
+/// The number of bytes of a file that are in memory at once.
 const PIECE_BYTES: usize = 256 * PAGE;
 
-/// Copies the first `end` bytes of a file into a new one of `size` bytes and returns their
-/// checksum. The content is durable then, its name not yet. `step` is called with the number of
-/// bytes of each piece.
+/// Copies the first `end` bytes of a file into a new one of `size` bytes, and returns their
+/// checksum. The content of the new file is durable then, but not its name. `step` is called with
+/// the number of bytes of each piece.
 pub fn copy(
     io: &dyn Io,
     from: &dyn IoFile,
@@ -42,8 +42,8 @@ pub fn copy(
     Ok(hasher.finalize())
 }
 
-/// The snapshots in a folder: files that appear complete, are never changed, and hold nothing that
-/// the log does not.
+/// The snapshots in a folder. They can be copied at any time: a snapshot is complete when it
+/// appears, and is never changed.
 pub fn snapshots(io: &dyn Io, folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = io.list(folder)?.into_iter();
     Ok(paths
@@ -51,13 +51,13 @@ pub fn snapshots(io: &dyn Io, folder: &Path) -> io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Where a file goes that keeps its name.
+/// The path in another folder of a file that keeps its name.
 pub fn path_in(folder: &Path, path: &Path) -> PathBuf {
     path.file_name()
         .map_or_else(|| folder.to_owned(), |name| folder.join(name))
 }
 
-/// Nothing where a file is missing.
+/// Turns the error of a missing file into None.
 pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! The reports of a check, a backup, a restore or a repair while it runs.
+//! The events that a check, a backup, a restore or a repair reports while it runs.
 
 use std::{
     fmt,
@@ -7,37 +7,38 @@ use std::{
 
 use crate::{Error, Result, store::log::format::Flaw};
 
-/// A report. The work waits until it is handled.
+/// An event. The work waits until its handler returns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The progress of the work.
     Progress {
-        /// Bytes read or copied so far.
+        /// The bytes read or copied so far.
         done: u64,
-        /// Bytes to read or to copy, as far as known.
+        /// The bytes to read or to copy in all, as far as known.
         total: u64,
     },
-    /// Damage.
+    /// Damage was found.
     Damage(Damage),
-    /// A note about something that is no damage.
+    /// A note, as a line of text, about something that is no damage.
     Note(String),
 }
 
-/// A place that is not what was written.
+/// A place in a file where the bytes are not what was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
     /// The damaged file.
     pub path: PathBuf,
-    /// Offset in bytes from the start of the file.
+    /// The offset in bytes from the start of the file.
     pub offset: u64,
-    /// The sequence of the first record that it costs, where that is known.
+    /// The sequence of the first record that is lost by it, if that is known.
     pub sequence: Option<u64>,
     /// What is wrong.
     pub reason: String,
 }
 
 impl Damage {
-    /// A flaw of a file as damage. The error is a version that is not known.
+    /// Makes damage of a flaw in a file. A version that this code does not know is an error
+    /// instead.
     pub(crate) fn of(flaw: Flaw, path: &Path, sequence: Option<u64>) -> Result<Damage> {
         match flaw {
             Flaw::Broken { offset, reason } => Ok(Damage {

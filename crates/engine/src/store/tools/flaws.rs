@@ -1,5 +1,5 @@
-//! The flaws of a log, and which of them matter: the rule for checks and backups, which agrees with
-//! what a start refuses.
+//! Collects the flaws of a log, and decides which of them matter to checks and backups: a flaw
+//! matters if a start would refuse the folder for it, or if it loses a live point.
 //!
 //! Everything that a start reads matters: all headers, and the records behind the end that the
 //! manifest knows. Any other flaw is in the record of a point. It matters while the point lives.
@@ -18,13 +18,14 @@ use crate::{
     },
 };
 
-/// Flaws in the order in which they were found.
+/// The flaws that were found so far, in the order in which they were found.
 #[derive(Default)]
 pub struct Flaws {
     found: Vec<Damage>,
-    /// Records of points, by the sequences of their inserts: the places of their flaws in `found`.
+    /// For each damaged record of a point, by the sequence of its insert, the index of its flaw in
+    /// `found`.
     damaged: HashMap<u64, usize>,
-    /// The places in `found` of flaws that do not matter.
+    /// The indices in `found` of flaws that do not matter.
     harmless: Vec<usize>,
 }
 
@@ -34,7 +35,8 @@ impl Flaws {
         self.found.push(damage);
     }
 
-    /// Adds what the verification of a segment has found. The error is a version that is not known.
+    /// Takes note of what the verification of a segment has found. A version that this code does
+    /// not know is an error.
     pub fn heed(&mut self, found: Found, path: &Path, entry: Option<&Entry>) -> Result<()> {
         match found {
             Found::Record(record, _) => self.heed_delete(record),
@@ -56,13 +58,14 @@ impl Flaws {
         Ok(())
     }
 
+    /// Notes that a point was deleted: a flaw in its record does not matter.
     fn heed_delete(&mut self, record: &RecordHeader) {
         if record.op == Op::Delete {
             self.harmless.extend(self.damaged.remove(&record.inserted));
         }
     }
 
-    /// The damage that matters, and a line about each that does not.
+    /// Returns the damage that matters, and a line about each flaw that does not.
     pub fn into_parts(self) -> (Vec<Damage>, Vec<String>) {
         let Flaws {
             found,

@@ -1,5 +1,5 @@
-//! The tools for a data folder that is not served: check, backup, restore and repair, and their
-//! reports.
+//! The tools that work on data folders without an engine: check, backup, restore and repair, and
+//! the events that they report.
 
 pub(super) mod backup;
 pub(super) mod check;

@@ -1,4 +1,4 @@
-//! Makes a data folder of a backup.
+//! Restores a data folder from a backup.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// What may be in a folder before anything is restored into it.
+/// The files that may be in a folder before anything is restored into it.
 const KEPT: [&str; 3] = ["LOCK", "keys.json", "keys.json.made"];
 
-/// Verifies a backup, then copies it into a data folder that is missing or empty. Holds a segment
-/// in memory, and the ids of the live points. If the backup is damaged, every place is reported and
-/// nothing is copied. A restore that fails or is interrupted leaves a folder that no store opens
-/// until it is run again.
+/// Verifies a backup, then copies it into a data folder that is missing or empty. This takes the
+/// memory of one segment and of the ids of the live points. If the backup is damaged, every damaged
+/// place is reported and nothing is copied. A restore that fails or is interrupted leaves a folder
+/// that no store opens until the restore is run again.
 pub fn restore(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<Report> {
     restore_on(&Disk, source, target, tell)
 }

@@ -1,4 +1,4 @@
-//! Recovering a damaged header of a segment, without which nothing else in the file can be read.
+//! Recovers the damaged header of a segment, without which nothing else in the file can be read.
 
 use crate::store::log::{
     format::{BLOCK, GroupHeader, PAGE, Salt, SegmentHeader, array_at, put, u32_at},
@@ -17,9 +17,9 @@ pub struct Recovered {
     pub names_store: bool,
 }
 
-/// Recovers the header of a segment from its whole file. One wrong byte is found by the checksum of
-/// the page. More are replaced by the entry of the manifest and the salt of the first group. None
-/// if no group is sound under the header.
+/// Recovers the header of a segment from the bytes of its file. If one byte is wrong, the checksum
+/// of the page tells which. If more are, the header is made from the entry of the manifest and the
+/// salt of the first group. None if no group is sound under the header that results.
 pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recovered> {
     let page = bytes.first_chunk()?;
     if let Some(header) = correct_byte(page).filter(|header| leads_to_groups(header, bytes)) {
@@ -50,7 +50,7 @@ pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recov
     })
 }
 
-/// The header of a page with one wrong byte.
+/// The header of a page in which one byte is wrong; None if no change of one byte makes it right.
 fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
     let (found, computed) = (u32_at(page, CRC_AT), crc32fast::hash(&page[..CRC_AT]));
     let mut page = *page;
@@ -64,8 +64,8 @@ fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
         put(&mut page, CRC_AT, &computed.to_le_bytes());
         return SegmentHeader::decode(&page).ok();
     }
-    // The difference of one byte changes the checksum by that difference, carried on by each byte
-    // behind it.
+    // A change of one byte changes the register of the checksum, and each byte behind it carries
+    // that change on in the same way, whatever its value.
     let mut added = found ^ computed;
     for at in (0..CRC_AT).rev() {
         added = unwind(added, &[0]);
@@ -77,8 +77,8 @@ fn correct_byte(page: &[u8; PAGE]) -> Option<SegmentHeader> {
     None
 }
 
-/// A salt that gives the same checksums as that of the segment, from its first group: the state of
-/// a checksum before some bytes follows from the state behind them.
+/// Computes from the first group of a segment a salt that gives the same checksums as the salt of
+/// the segment: the state of a checksum before some bytes follows from the state behind them.
 fn salt_of(groups: &[u8]) -> Option<Salt> {
     let group: &[u8; BLOCK] = groups.first_chunk()?;
     let behind_salt = unwind(!u32_at(group, 8), &group[12..]);
@@ -94,7 +94,7 @@ fn salt_of(groups: &[u8]) -> Option<Salt> {
     Some(Salt(salt))
 }
 
-/// The register of a checksum before some bytes, from the register behind them.
+/// Computes the register of a checksum before some bytes from the register behind them.
 fn unwind(mut register: u32, bytes: &[u8]) -> u32 {
     for &byte in bytes.iter().rev() {
         for _ in 0..8 {
@@ -110,7 +110,7 @@ fn unwind(mut register: u32, bytes: &[u8]) -> u32 {
     register
 }
 
-/// Whether a group with the headers of its records is sound under this header.
+/// Whether some group, with the headers of its records, is sound under this header.
 fn leads_to_groups(header: &SegmentHeader, bytes: &[u8]) -> bool {
     (PAGE..bytes.len()).step_by(BLOCK).any(|at| {
         GroupHeader::decode(&bytes[at..], header.salt, at as u64).is_some()

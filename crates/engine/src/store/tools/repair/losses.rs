@@ -14,7 +14,7 @@ use crate::{
     store::io::{Io, fatal, write_all},
 };
 
-/// Where the list of a new folder goes.
+/// The path of the list for a new folder.
 pub fn path(target: &Path) -> Result<PathBuf> {
     let Some(name) = target.file_name() else {
         let text = format!("{} is no name for a new folder", target.display());

@@ -1,5 +1,5 @@
-//! Saves all that is provably sound of a damaged data folder into a new one, and lists what is lost.
-//! The damaged folder is only read.
+//! Repairs a damaged data folder: saves everything in it that is provably sound into a new folder,
+//! and lists what is lost. The damaged folder is only read.
 
 mod header;
 mod losses;
@@ -22,33 +22,34 @@ use crate::{
     },
 };
 
-/// What may be in a folder that a repair is made into.
+/// The files that may be in a folder before anything is saved into it.
 const KEPT: [&str; 1] = ["LOCK"];
 
 /// The outcome of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The points in the new folder.
+    /// The number of points in the new folder.
     pub points: u64,
-    /// The bytes of its log.
+    /// The bytes of the new log.
     pub bytes: u64,
-    /// The damaged places of the old one.
+    /// The number of damaged places in the old folder.
     pub damages: u64,
-    /// Points that are known to be lost.
+    /// The number of points that are known to be lost.
     pub lost_points: u64,
-    /// Records of which nothing is known.
+    /// The number of lost records of which nothing is known.
     pub lost_records: u64,
     /// Whether the end of the log may be lost, with any number of records.
     pub is_end_lost: bool,
-    /// Points whose delete may have been a lost record.
+    /// The number of saved points that may have been deleted by a lost record.
     pub outdated: u64,
-    /// Where all of that is listed.
+    /// The path of the file that lists all of this.
     pub losses: PathBuf,
 }
 
-/// Saves the points of a damaged folder that no process has open into one that is missing or empty.
-/// Holds a segment in memory, and 80 bytes for each record of a point. A repair that fails or is
-/// interrupted leaves a folder that no store opens, until it is run again.
+/// Saves the points of a damaged folder, which no process has open, into a folder that is missing
+/// or empty. This takes the memory of one segment, and 80 bytes for each record of a point. A
+/// repair that fails or is interrupted leaves a folder that no store opens until the repair is run
+/// again.
 pub fn repair(source: &Path, target: &Path, tell: &mut dyn FnMut(Event)) -> Result<RepairReport> {
     repair_on(&Disk, source, target, tell)
 }

@@ -1,4 +1,4 @@
-//! The plan of a repair: which points are saved, and what is lost.
+//! Plans a repair: decides which points are saved, and what is lost.
 
 use std::{collections::HashMap, ops::RangeInclusive};
 
@@ -11,17 +11,18 @@ use super::{
 pub struct RepairPlan {
     /// The points to be saved, by ascending sequence.
     pub saved: Vec<SavedPoint>,
-    /// Points that were stored and not deleted, as far as can be read, and are lost.
+    /// Points that are lost: they were stored and not deleted, as far as can be read. Each comes
+    /// with the index of its file in the survey.
     pub lost_points: Vec<(usize, Spoilt)>,
-    /// Sequences of lost records.
+    /// The sequences of lost records.
     pub lost: Vec<RangeInclusive<u64>>,
-    /// Whether the log may have gone on.
+    /// Whether the log may have gone on behind what could be read.
     pub is_open: bool,
     /// The number of saved points, from the first on, that a lost record may have deleted.
     pub outdated: usize,
 }
 
-/// A point that is saved, and the index of the file that it is read from.
+/// A point that is saved, and the index in the survey of the file that it is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SavedPoint {
     pub insert: Insert,
@@ -77,8 +78,7 @@ pub fn plan(survey: &Survey) -> RepairPlan {
     }
 }
 
-/// One sound record for each sequence of an insert, from the first file that has it, by ascending
-/// sequence.
+/// One sound record for each insert, from the first file that has it, by ascending sequence.
 fn stored(files: &[Surveyed]) -> Vec<SavedPoint> {
     let count = files.iter().map(|file| file.inserts.len()).sum();
     let mut stored = Vec::with_capacity(count);
@@ -94,8 +94,8 @@ fn stored(files: &[Surveyed]) -> Vec<SavedPoint> {
     stored
 }
 
-/// Whether compaction has left a record of a file out: the point had been deleted, and the delete may
-/// be gone.
+/// Whether compaction has left out a record that an older file still holds: the point had been
+/// deleted, and the record of the delete may be gone.
 fn left_out(files: &[Surveyed], file: usize, sequence: u64) -> bool {
     let number = files[file].header.number;
     files.iter().any(|compacted| {
@@ -111,7 +111,7 @@ impl Surveyed {
         self.header.kind != crate::store::log::format::Kind::Log
     }
 
-    /// Whether no point was stored by this sequence, as far as the file tells.
+    /// Whether the file, as far as it could be read, holds no insert with this sequence.
     fn lacks(&self, sequence: u64) -> bool {
         let inserts = &self.inserts;
         let is_there = inserts.binary_search_by_key(&sequence, |insert| insert.sequence);
@@ -140,7 +140,7 @@ fn newest(files: &[Surveyed]) -> HashMap<[u8; 16], u64> {
     newest
 }
 
-/// Which inserts were deleted.
+/// The inserts that were deleted, each by its sequence and the id of its point.
 struct Deletes(Vec<(u64, [u8; 16])>);
 
 impl Deletes {
@@ -150,7 +150,7 @@ impl Deletes {
         Deletes(deletes)
     }
 
-    /// Whether no delete is of this insert.
+    /// Whether this insert was not deleted.
     fn spare(&self, sequence: u64, id: &[u8; 16]) -> bool {
         self.0.binary_search(&(sequence, *id)).is_err()
     }

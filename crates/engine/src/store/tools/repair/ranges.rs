@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-/// Sequence numbers, as ranges that are added in any order.
+/// A set of sequence numbers, as ranges that are added in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<RangeInclusive<u64>>);
 
 impl Ranges {
-    /// Adds the numbers from the first to the last, if there are any.
+    /// Adds the numbers from `first` to `last`; none if `last` is less.
     pub fn add(&mut self, first: u64, last: u64) {
         match self.0.last_mut() {
             _ if first > last => {}
@@ -18,7 +18,7 @@ impl Ranges {
         }
     }
 
-    /// Adds those of another set.
+    /// Adds the numbers of another set.
     pub fn add_all(&mut self, other: &Ranges) {
         self.0.extend(other.0.iter().cloned());
     }

@@ -1,4 +1,4 @@
-//! The survey of a repair: what can still be read of a damaged folder, file by file.
+//! Surveys a damaged folder for a repair: reads what can still be read, file by file.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct Survey {
     pub files: Vec<Surveyed>,
     /// Every damaged place.
     pub damages: Vec<Damage>,
-    /// The last sequence that anything proves.
+    /// The greatest sequence that a segment, the manifest or a snapshot proves.
     pub last_sequence: u64,
     /// Whether the log may have gone on behind it.
     pub is_open: bool,
@@ -49,7 +49,7 @@ pub struct Surveyed {
 pub struct Insert {
     pub sequence: u64,
     pub id: [u8; 16],
-    /// Its header, in blocks from the start of the file.
+    /// The offset of its header, in blocks from the start of the file.
     pub block: u32,
     pub payload_bytes: u32,
 }
@@ -59,7 +59,7 @@ pub struct Insert {
 pub struct Spoilt {
     pub sequence: u64,
     pub id: [u8; 16],
-    /// Of its record's header.
+    /// The offset of its record's header, in bytes.
     pub offset: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Spoilt {
 struct SurveyFile {
     path: PathBuf,
     header: SegmentHeader,
-    /// What the manifest says of it, and whether it is of its last segment.
+    /// What the manifest says of the segment, and whether it is the last one of the manifest.
     named: Option<(Entry, bool)>,
     /// Whether only its groups can prove that it belongs to the store.
     needs_proof: bool,
@@ -136,7 +136,8 @@ fn last_known(io: &dyn Io, paths: &[PathBuf], manifest: Option<&Manifest>, store
         .unwrap_or(0)
 }
 
-/// The segment that may still have been written: no other of the log begins behind it.
+/// The index of the segment that may still have been written to: no other segment of the log begins
+/// behind it.
 fn last_log(candidates: &[SurveyFile]) -> Option<usize> {
     let logs = candidates.iter().enumerate();
     logs.filter(|(_, file)| file.header.kind == Kind::Log)
@@ -167,7 +168,8 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The segments that are of one store: by the manifest, or without one by most of the headers.
+    /// The segments that belong to one store: the store of the manifest, or without a manifest the
+    /// store that most of the headers name.
     fn candidates(
         &mut self,
         paths: &[PathBuf],
@@ -206,7 +208,7 @@ impl Reader<'_> {
                 self.damage(flaw, &path, Some(entry.first_sequence))?;
             }
         }
-        // Segments that the manifest names come first, those under their own name before others.
+        // Segments that the manifest names come first, and among them those under their own name.
         own.sort_by_key(|file| {
             let own_name = segment::number(&file.path) == Some(file.header.number);
             (file.named.is_none(), !own_name)
@@ -262,8 +264,8 @@ impl Reader<'_> {
         }))
     }
 
-    /// Leaves out the segments that a start would remove: a segment that was compacted into another
-    /// may hold points whose deletes are not needed any more, and would bring them back.
+    /// Leaves out the segments that a start would remove. A segment that was compacted into another
+    /// may hold points whose deletes were dropped since, and would bring these points back.
     fn without_rests(
         &mut self,
         found: Vec<SurveyFile>,
@@ -293,7 +295,7 @@ impl Reader<'_> {
         Ok(kept)
     }
 
-    /// The store that most of the segments are of.
+    /// The store that most of the segments belong to.
     fn store_of_most(&self, found: &[SurveyFile]) -> Result<Option<[u8; 16]>> {
         let mut stores: Vec<[u8; 16]> = found.iter().map(|file| file.header.store).collect();
         stores.sort_unstable();
@@ -315,7 +317,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Why nothing can be saved.
+    /// The error that says why nothing can be saved.
     fn nothing(&mut self, paths: &[PathBuf], manifest: Option<&Manifest>) -> Error {
         let is_empty =
             manifest.is_none() && paths.iter().all(|path| segment::number(path).is_none());
@@ -328,8 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a segment. None if it turns out to be from another copy of the folder. Also returns
-    /// whether the log may have gone on behind what could be read.
+    /// Reads a segment, and returns what could be read and whether the log may have gone on behind
+    /// that. None if the segment turns out to be from another copy of the folder.
     fn read(&mut self, candidate: &SurveyFile, sealed: bool) -> Result<Option<(Surveyed, bool)>> {
         let SurveyFile { path, header, .. } = candidate;
         let entry = candidate.named.as_ref().map(|(entry, _)| entry);
@@ -340,13 +342,13 @@ impl Reader<'_> {
         let unread = &mut |flaw| flaws.push((flaw, None));
         segment::load_readable(&*file, path, &mut buffer, size, unread)?;
         let mut bytes = &buffer[..size as usize];
-        // The rest of a block that a cut has left counts.
+        // If the file was cut within a block, the part that is left counts.
         let dirty = match size % BLOCK as u64 {
             0 => tail::dirty_end(bytes, PAGE as u64).unwrap_or(PAGE as u64),
             _ => size,
         };
         if sealed {
-            // Where the last one ends, the manifest says not.
+            // Where the last segment ends, the manifest does not say.
             let end = match &candidate.named {
                 Some((entry, false)) => entry.end,
                 _ => dirty,
@@ -404,8 +406,8 @@ fn ends_as_named(extent: &Extent, entry: Option<&Entry>, sealed: bool) -> bool {
     })
 }
 
-/// The flaw for an error of reading: the file is lost, unless we may not read it or it is of a
-/// newer version.
+/// Turns an error of reading a file into a flaw: the file is lost. But if this process may not read
+/// the file, or it is of a newer version, the error stays one.
 fn unreadable(error: Error) -> Result<Flaw> {
     match error {
         Error::Io(error)
@@ -423,7 +425,7 @@ fn unreadable(error: Error) -> Result<Flaw> {
 struct SegmentSurvey {
     surveyed: Surveyed,
     is_compacted: bool,
-    /// The next sequence that is not accounted for.
+    /// The first sequence that is not accounted for.
     next: u64,
     /// Whether a record before the next one is lost.
     is_lost: bool,
@@ -456,7 +458,7 @@ impl SegmentSurvey {
                 self.record(record, *offset);
                 self.is_lost = true;
                 self.know(record.sequence);
-                // Others of its group may be missing.
+                // Other records of its group may be missing.
                 self.is_lost = true;
             }
             Found::Spoilt(record, flaw) => {
@@ -486,8 +488,8 @@ impl SegmentSurvey {
         }
     }
 
-    /// Notes that a sequence is accounted for. Those before it that compaction left out are, too,
-    /// unless something is lost there.
+    /// Notes that a sequence is accounted for. So are the sequences before it that compaction has
+    /// left out, unless a record is lost there.
     fn know(&mut self, sequence: u64) {
         let from = if self.is_compacted && !self.is_lost {
             self.next.min(sequence)

@@ -1,4 +1,4 @@
-//! Writes the points that are saved into the new folder.
+//! Writes the points that a repair saves into the new folder.
 
 use std::path::Path;
 
@@ -24,11 +24,12 @@ use crate::{
     },
 };
 
-/// The size of the segment that the first writes go to.
+/// The size of the empty segment that is made for the first writes after the repair.
 const LAST_CAPACITY: u64 = 16 * PAGE as u64;
 
 /// Writes the points, with the sequences that they had, into compacted segments, and an empty
-/// segment behind them. All is durable then but the names; the manifest says what is there.
+/// segment behind them, and adds the segments to `manifest`. The content of the files is durable
+/// then, but not their names.
 pub fn write(
     io: &dyn Io,
     target: &Path,
@@ -71,7 +72,8 @@ struct RepairWriter<'a> {
     io: &'a dyn Io,
     target: &'a Path,
     manifest: &'a mut Manifest,
-    /// The last delete that is known.
+    /// The greatest sequence that is known. The new segments say that all deletes up to it are
+    /// applied.
     last_sequence: u64,
     source: Source<'a>,
     done: u64,
@@ -89,7 +91,7 @@ impl RepairWriter<'_> {
         sizes.map(|(record, payload)| record + payload).sum()
     }
 
-    /// How many of the points go into one segment.
+    /// The number of points, from the first on, that go into one segment.
     fn count_for_one(&self, points: &[SavedPoint]) -> usize {
         let mut bytes = 0;
         let is_over = |point: &SavedPoint| {
@@ -115,7 +117,8 @@ impl RepairWriter<'_> {
         })
     }
 
-    /// Writes a segment of these points, whose stretch is up to the last of them, or to the end.
+    /// Writes a segment of these points. Its range of sequences goes up to the last of them, or to
+    /// the end of the log.
     fn segment(
         &mut self,
         points: &[SavedPoint],
@@ -202,7 +205,7 @@ impl Source<'_> {
             _ => {
                 let file = self.io.open_read(path)?;
                 let size = file.size()?;
-                // What could not be read before holds no record that is saved.
+                // The survey could not read these bytes either, so no saved record is in them.
                 segment::load_readable(&*file, path, &mut self.buffer, size, &mut |_| {})?;
                 self.loaded = Some((point.file, size));
                 size
