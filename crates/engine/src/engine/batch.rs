@@ -1,5 +1,5 @@
-//! The searches of one request, in groups: the queries of a group go over the points together,
-//! and the groups are spread over the threads.
+//! Runs the searches of one request, divided into groups. The queries of a group scan the points
+//! together, and the groups are spread over the search threads.
 
 use std::{
     mem,
@@ -21,34 +21,40 @@ use crate::{
     vectors::kernels,
 };
 
-/// The most queries of a group. More would gain little: a vector is then read once for 32 ranks.
+/// The greatest number of queries in a group. More would gain little, as a vector is then read from
+/// memory only once for 32 ranks.
 const MAX_GROUP: usize = 32;
 
-/// The most results that the queries of a group may ask for together, so that their candidates fit
-/// a cache. A single query may ask for more.
+/// The greatest number of results that the queries of a group may ask for together, so that their
+/// candidates fit a cache. A single query may ask for more.
 const MAX_GROUP_RESULTS: usize = 32 << 10;
 
-/// A batch of searches as work for several threads.
+/// A batch of searches as a [`Job`], with a part for each group. A member is the index of a query
+/// in the batch.
 pub struct BatchSearch {
     index: Arc<Index>,
+    /// The vectors of the queries, one after the other.
     vectors: Vec<f32>,
     queries: Vec<Query>,
     groups: Vec<Mutex<Group>>,
-    /// The number of points at the beginning: a greater limit takes no more work.
+    /// The number of points when the batch came: a greater limit takes no more work.
     points: usize,
-    /// Candidates of the queries that have no answer yet.
+    /// The work of the queries that have no answer yet, in candidates.
     work_left: AtomicU64,
     done: Mutex<Option<Done<Vec<Vec<Hit>>>>>,
 }
 
 /// Queries of the batch, all under one metric.
 struct Group {
+    /// The members that have no answer yet.
     unanswered: Vec<u32>,
+    /// The answers so far, each with its member, or the error that ended the group.
     answers: Result<Vec<(u32, Vec<Hit>)>>,
 }
 
 impl BatchSearch {
-    /// The work for `queries`, of which there is at least one, on `threads` threads.
+    /// A batch for `queries`, of which there is at least one, to be run on `threads` threads.
+    /// `done` is called with the answers.
     pub fn new(
         index: Arc<Index>,
         vectors: Vec<f32>,
@@ -79,12 +85,14 @@ impl BatchSearch {
         batch
     }
 
+    /// The vector of a query.
     fn vector(&self, member: usize) -> &[f32] {
         let dimension = self.index.dimension();
         &self.vectors[member * dimension..(member + 1) * dimension]
     }
 
-    /// The candidates of a query. If only double precision can rank its vector, all points are.
+    /// The work of a query, in candidates. If only double precision can rank its vector, all points
+    /// are candidates.
     fn work(&self, member: usize) -> u64 {
         let &Query { limit, ef, .. } = &self.queries[member];
         let is_ordinary = kernels::is_ordinary(self.vector(member));
@@ -98,7 +106,8 @@ impl BatchSearch {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answers to some queries, as many as the turn allows.
+    /// Searches for some queries. Returns the answers in the order of `members`, None if the turn
+    /// was too short for a query.
     fn search(
         &self,
         members: &[u32],
@@ -114,7 +123,7 @@ impl BatchSearch {
         Prepared::run_together(prepared, scratch, |work| turn.goes_on(work))
     }
 
-    /// The answers of all groups in the order of the queries.
+    /// Takes the answers of all groups, in the order of the queries.
     fn answers(&self) -> Result<Vec<Vec<Hit>>> {
         let mut answers: Vec<Vec<Hit>> = self.queries.iter().map(|_| Vec::new()).collect();
         for part in 0..self.groups.len() {
@@ -181,7 +190,8 @@ impl Job for BatchSearch {
     }
 }
 
-/// Splits a batch so that a group has one metric and each of `threads` threads has work.
+/// Divides a batch into groups of members, so that a group has one metric and each of `threads`
+/// threads has work.
 fn group_by_metric(queries: &[Query], points: usize, threads: usize) -> Vec<Vec<u32>> {
     let size = queries.len().div_ceil(threads.max(1)).clamp(1, MAX_GROUP);
     let mut groups = Vec::new();

@@ -4,26 +4,27 @@ use std::sync::{Arc, Mutex};
 
 use crate::{Error, Result, sync::lock};
 
-/// A request of at most this size is small: a point, a delete.
+/// A request of at most this size is small: most inserts of one point, every delete.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// One in this number of bytes is for small requests alone.
+/// `1 / SMALL_SHARE` of the budget is for small requests alone.
 const SMALL_SHARE: usize = 8;
 
-/// Bytes of the requests that the engine has accepted, whether their clients still wait or not: the
-/// work of a client that goes away stays. Large requests leave a part to small ones.
+/// Counts the bytes of the requests that the engine has accepted and not finished, whether their
+/// clients still wait or not. Large requests leave a part of the budget to small ones.
 pub struct Budget {
     max_bytes: usize,
     used: Mutex<Used>,
 }
 
+/// The bytes that small and large requests have taken.
 #[derive(Default)]
 struct Used {
     small: usize,
     large: usize,
 }
 
-/// Bytes taken from a budget, given back when this is dropped.
+/// The bytes that a request has taken from a budget. Dropping it gives them back.
 pub struct Reservation {
     budget: Arc<Budget>,
     bytes: usize,
@@ -39,14 +40,15 @@ impl Budget {
         })
     }
 
-    /// The bytes that are taken, and the greatest number.
+    /// The bytes that are taken, and the bytes of the whole budget.
     pub fn usage(&self) -> (usize, usize) {
         let used = lock(&self.used);
         (used.small + used.large, self.max_bytes)
     }
 
-    /// Takes `bytes`, or refuses with "overloaded". A request is always accepted if there is no
-    /// other, and a large one if there is no other large one, whatever its size.
+    /// Takes `bytes` for a request, or refuses it with [`Error::Overloaded`]. Whatever its size, a
+    /// request is accepted if there is no other, and a large one if there is no other large one. So
+    /// `bytes` may exceed the budget, and the total with them.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {
         let mut used = lock(&self.used);
         let for_large = self.max_bytes - self.max_bytes / SMALL_SHARE;
@@ -71,7 +73,7 @@ impl Budget {
 }
 
 impl Used {
-    /// What requests of this size have taken.
+    /// The count that a request of this size belongs to.
     fn of(&mut self, bytes: usize) -> &mut usize {
         if is_small(bytes) {
             &mut self.small

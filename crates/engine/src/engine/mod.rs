@@ -34,11 +34,11 @@ use crate::{
 };
 pub use query::Query;
 
-/// The dimension of a fresh folder for which none is configured.
+/// The dimension of a new folder if none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
 
-/// A search that takes longer is not answered on the calling thread: it would block the loop of the
-/// server.
+/// A search that would take longer is not answered on the calling thread, where it would block the
+/// event loop of the server.
 const MAX_TIME_AT_ONCE: Duration = Duration::from_millis(1);
 
 /// What to open and how.
@@ -48,14 +48,14 @@ pub struct Options {
     pub path: PathBuf,
     /// The dimension, if configured.
     pub dimension: Option<u32>,
-    /// Parameters of the graphs.
+    /// The parameters of the graphs.
     pub graph: Params,
-    /// Metrics whose graphs are kept from the start on, before any search asks for them.
+    /// The metrics whose graphs are begun at the start, before any search asks for them.
     pub warm_metrics: Vec<Metric>,
-    /// Size of a log segment in bytes.
+    /// The size of a log segment in bytes.
     pub segment_bytes: u64,
-    /// Memory in bytes that waiting and running requests may take together; beyond it they are
-    /// refused as "overloaded".
+    /// The memory in bytes that waiting and running requests may take together. Further requests
+    /// are refused with [`Error::Overloaded`].
     pub max_queued_bytes: usize,
 }
 
@@ -97,21 +97,21 @@ impl Point {
 /// The state of the engine.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Points that are not deleted.
+    /// The number of points that are not deleted.
     pub points: u64,
-    /// Slots of deleted points that are not reclaimed yet.
+    /// The number of deleted points whose slots are not reclaimed yet.
     pub dead: u64,
-    /// Why the store takes no more writes, if it does not.
+    /// The failure after which the store takes no more writes, if there was one.
     pub failure: Option<String>,
     /// Whether an insert found the disk full within the last minute, and no later one found space.
     pub is_full: bool,
-    /// The graphs that exist or failed.
+    /// The states of the graphs that exist or have failed.
     pub graphs: Vec<GraphStatus>,
     /// The damage that was found since the start and still exists. Answers that would hold a
     /// damaged record are refused.
     pub damage: Option<KnownDamage>,
-    /// Why the last attempt to write a snapshot or to give the space of deleted points back failed,
-    /// if it did: the next start will take longer, or the folder grows.
+    /// The failure of the last attempt to write a snapshot or to give back the space of deleted
+    /// points, if it failed: the next start will take longer, or the folder grows.
     pub upkeep_failure: Option<String>,
 }
 
@@ -186,7 +186,7 @@ impl Engine {
         })
     }
 
-    /// Values in a vector.
+    /// The number of values in a vector.
     #[must_use]
     pub fn dimension(&self) -> u32 {
         self.dimension
@@ -216,12 +216,13 @@ impl Engine {
         }
     }
 
-    /// Deletes a point. `done` learns, once that is durable, whether there was one.
+    /// Deletes the point with this id. `done` is called, maybe on another thread, once the delete
+    /// is durable, with whether there was such a point.
     pub fn delete(&self, id: PointId, done: Done<bool>) {
         self.writer.delete(id, done);
     }
 
-    /// The stored point with this id, its bytes verified.
+    /// Reads the stored point with this id and verifies its bytes. None if there is no such point.
     pub fn get(&self, id: &PointId) -> Result<Option<Point>> {
         self.while_open(|| {
             let _running = self.index.enter();
@@ -231,8 +232,8 @@ impl Engine {
         })
     }
 
-    /// Answers a search on the calling thread. `None` if that would take too long, or turns out to:
-    /// use [`Engine::search_batch`] then.
+    /// Answers a search on the calling thread. `None` if that would take too long, or turns out to
+    /// take too long: then the caller uses [`Engine::search_batch`].
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
         self.check_queries(vector, slice::from_ref(query))?;
         thread_local! {
@@ -248,7 +249,8 @@ impl Engine {
         })
     }
 
-    /// The candidates of queries with these limits and breadths, in all, among the present points.
+    /// The work of queries with these limits and breadths together, in candidates, among the
+    /// present points.
     #[must_use]
     pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> u64 {
         let points = self.index.live() as usize;
@@ -281,14 +283,14 @@ impl Engine {
         None
     }
 
-    /// Gives up searches that nobody waits for: queries that have not begun never will, and the
-    /// memory is free once the queries under way have ended. `done` is called with
-    /// [`Error::Abandoned`]. Does nothing once they have been answered.
+    /// Gives up the searches of a batch, since nobody waits for them: queries that have not begun
+    /// never will, and the memory is free once the queries under way have ended. `done` is called
+    /// with [`Error::Abandoned`]. Does nothing if the batch has been answered.
     pub fn abandon_search(&self, ticket: Ticket) {
         self.workers.abandon(ticket);
     }
 
-    /// Points, health and graphs.
+    /// The present state: points, health and graphs.
     #[must_use]
     pub fn status(&self) -> Status {
         Status {
@@ -325,11 +327,13 @@ impl Engine {
         self.writer.close()
     }
 
+    /// Does `work` unless the engine is closed. Closing waits for it.
     fn while_open<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
         if *closed { Err(Error::Closed) } else { work() }
     }
 
+    /// Checks that the arrays of a batch fit each other.
     fn check_shape(&self, batch: &Batch) -> Result<()> {
         let points = batch.ids.len();
         let contents_fit = batch.content_ends.is_sorted()
@@ -345,6 +349,7 @@ impl Engine {
         }
     }
 
+    /// Checks that there is one vector for each query, and that all numbers are allowed.
     fn check_queries(&self, vectors: &[f32], queries: &[Query]) -> Result<()> {
         if vectors.len() != queries.len() * self.index.dimension() {
             return Err(wrong_shape());
@@ -357,7 +362,7 @@ impl Engine {
         self.check_finite(vectors)
     }
 
-    /// NaN and infinities have no place in an order of distances.
+    /// Checks that no value is NaN or infinite: distances to such vectors have no order.
     fn check_finite(&self, vectors: &[f32]) -> Result<()> {
         match vectors.iter().position(|value| !value.is_finite()) {
             None => Ok(()),
@@ -372,7 +377,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Nobody is left to be told of a failure. The recovery of the next start makes up for it.
+        // A failure cannot be reported to anyone. The recovery of the next start makes up for it.
         drop(self.close());
     }
 }

@@ -1,4 +1,4 @@
-//! What a search asks for beside its vector.
+//! The parameters of a search, besides its vector.
 
 use crate::{Metric, index::Request};
 
@@ -9,18 +9,19 @@ pub struct Query {
     pub metric: Metric,
     /// The greatest number of results, at least 1.
     pub limit: usize,
-    /// Search breadth.
+    /// The breadth of a walk of the graph.
     pub ef: usize,
 }
 
 impl Query {
-    /// The candidates that a query of this limit and breadth has among this number of points: its
-    /// work, by the rule of `MAX_SEARCH_WORK`.
+    /// The work of a query of this limit and breadth among this number of points, in candidates, as
+    /// the setting `MAX_SEARCH_WORK` counts it.
     #[must_use]
     pub fn candidates(limit: usize, ef: usize, points: usize) -> u64 {
         ef.max(limit.min(points)) as u64
     }
 
+    /// The request to the index for the vector `query`.
     pub(crate) fn request<'q>(&self, query: &'q [f32]) -> Request<'q> {
         let Query { metric, limit, ef } = *self;
         Request {

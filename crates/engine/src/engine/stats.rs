@@ -18,10 +18,13 @@ const SIZES: &[u64] = &[
 
 /// The counters of the writer and of the upkeep thread.
 pub struct Counters {
-    /// From the first byte of a group until it is visible, syncs included.
+    /// The time of each group of writes, from its first byte until it is visible, syncs included.
     commits: Arc<Histogram>,
+    /// The number of records in each group.
     records: Histogram,
+    /// The number of snapshots that were written.
     snapshots: AtomicU64,
+    /// The number of segments that compaction wrote.
     compactions: AtomicU64,
 }
 
@@ -36,7 +39,7 @@ impl Counters {
         })
     }
 
-    /// Counts a group of this number of records, committed and published in this time.
+    /// Counts a group of this number of records, and the time to commit and publish it.
     pub fn add_group(&self, records: usize, time: Duration) {
         self.commits.add_time(time);
         self.records.add(records as u64);
@@ -47,13 +50,13 @@ impl Counters {
         self.snapshots.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts segments that replaced others.
+    /// Counts segments that compaction wrote in place of others.
     pub fn add_compactions(&self, segments: usize) {
         self.compactions
             .fetch_add(segments as u64, Ordering::Relaxed);
     }
 
-    /// The counts so far, together with those of the other parts.
+    /// The counts so far, together with those of the other parts of the engine.
     pub fn read(
         &self,
         syncs: &Histogram,
@@ -81,18 +84,18 @@ pub struct Metrics {
     pub syncs: Distribution,
     /// Microseconds from the writing of a group until it was visible.
     pub commits: Distribution,
-    /// Records in each group, no-ops aside.
+    /// The number of records in each group, no-ops aside.
     pub group_records: Distribution,
-    /// Snapshots written.
+    /// The number of snapshots written.
     pub snapshots: u64,
-    /// Segments that replaced others.
+    /// The number of segments that compaction wrote in place of others.
     pub compactions: u64,
-    /// Batches and heavy searches that wait or run.
+    /// The number of batches and heavy searches that wait or run.
     pub jobs: usize,
-    /// The greatest number of these.
+    /// The greatest number of them that may wait or run at once.
     pub max_jobs: usize,
-    /// Memory in bytes that waiting and running requests take.
+    /// The memory in bytes that waiting and running requests take.
     pub queued_bytes: usize,
-    /// The most memory that they may take.
+    /// The greatest number of bytes that they may take.
     pub max_queued_bytes: usize,
 }

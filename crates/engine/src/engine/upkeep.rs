@@ -1,6 +1,8 @@
-//! The thread that maintains the data folder. It writes snapshots, when a part of the index has
-//! changed, after a few changes without a further one, and at the end. It compacts the log. It
-//! compares all records with their checksums, in search of damage.
+//! The upkeep thread, which maintains the data folder. It writes a snapshot of the graphs when a
+//! large part of the index has changed, when the index has changed a little and then stayed the
+//! same for a while, and at the end. It compacts the log: it copies live records out of segments
+//! that hold many deleted ones, and removes these. And it compares all records with their
+//! checksums, in search of damage.
 
 #[cfg(test)]
 mod tests;
@@ -25,49 +27,53 @@ use crate::{
     sync::lock,
 };
 
-/// How often the thread looks whether there is something to do.
+/// The time after which the thread looks again whether there is something to do.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The same while there is too little space on the disk: deletes wait for compaction.
+/// Takes the place of [`TICK`] while there is too little space on the disk: deletes wait for
+/// compaction.
 const TICK_WHEN_SHORT: Duration = Duration::from_millis(100);
 
-/// Fewer changes than this are linked again within a second or two.
+/// A snapshot is not due at once for fewer changes than this: a start links them again within a
+/// second or two.
 const LEAST_CHANGES: u64 = 20_000;
 
 /// A snapshot is due after one change for this number of points. Then all snapshots of a growing
 /// store together take a few times the bytes of the last one.
 const POINTS_PER_CHANGE: u64 = 2;
 
-/// Fewer changes than that are saved once nothing has changed for this time.
+/// Fewer changes than these two constants ask for are saved once nothing has changed for this time.
 const REST: Duration = Duration::from_secs(30);
 
 /// The least time from a failure to the next attempt.
 const RETRY: Duration = Duration::from_mins(1);
 
-/// The same after a failure for lack of disk space, which may be there again at any time.
+/// Takes the place of [`RETRY`] after a failure for lack of disk space: there may be some again at
+/// any time.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 
 /// The reported failure while the disk has no space for snapshots.
 const NO_SNAPSHOT: &str = "the disk is full, and the snapshots were removed to free space: \
                            a restart builds the graphs anew";
 
-/// The bytes of records that are compared with their checksums at a time; the last record may
-/// exceed them.
+/// The bytes of records that one step of the search for damage compares with their checksums. The
+/// last record may exceed them.
 const SCRUB_BYTES: u64 = 32 << 20;
 
-/// The least time between two such steps.
+/// The least time between two steps of the search for damage.
 const SCRUB_PAUSE: Duration = Duration::from_millis(900);
 
 /// The time from the end of one search for damage to the next.
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
-/// A round of reclaiming slots hardly ever takes less.
+/// The time for which the thread waits for the index before it tries something else. A round of
+/// reclaiming slots hardly ever takes less.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// How often it looks whether replaced segments are still read.
+/// While the thread waits for the index, it looks again after this time.
 const WAIT: Duration = Duration::from_millis(10);
 
-/// The running thread.
+/// The handle of the running upkeep thread.
 pub struct Upkeep {
     stop: Sender<()>,
     is_stopped: Arc<AtomicBool>,
@@ -131,8 +137,8 @@ impl Upkeep {
         })
     }
 
-    /// Why the last attempt to write a snapshot or to give space back failed, if it did, or why
-    /// there is no snapshot.
+    /// The failure of the last attempt to write a snapshot or to give space back, if it failed, or
+    /// the reason why there is no snapshot.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }
@@ -146,6 +152,7 @@ impl Upkeep {
     }
 }
 
+/// The state of the upkeep thread.
 struct UpkeepThread {
     index: Arc<Index>,
     writer: Arc<Writer>,
@@ -154,7 +161,7 @@ struct UpkeepThread {
     is_stopped: Arc<AtomicBool>,
     /// The number of changes that the last snapshot holds.
     saved: u64,
-    /// The number of changes at the last look, and since when it is the same.
+    /// The number of changes at the last look, and when it was first seen.
     seen: u64,
     seen_at: Instant,
     /// The earliest time of the next snapshot.
@@ -168,12 +175,13 @@ struct UpkeepThread {
     /// The next step of the search for damage, and its earliest time.
     scrub_next: Scrub,
     scrub_from: Instant,
-    /// The state of things when compaction last found nothing worth it.
+    /// What had changed when compaction last found nothing worth copying. It looks again only after
+    /// a further change.
     looked_at: Option<Looked>,
     /// The numbers of segments that compaction cannot copy, since the record of a live point in
     /// them is damaged.
     uncopyable: HashSet<u32>,
-    /// The number of changes of the known damage when these were found.
+    /// The number of changes of the known damage when `uncopyable` was last emptied.
     damage_seen: u64,
     /// Compacted segments that readers use already, and that the manifest does not name yet.
     replacements: Vec<Replacement>,
@@ -183,15 +191,17 @@ struct UpkeepThread {
 /// The numbers of changes of the index, of refused deletes, and of changes of the known damage.
 type Looked = (u64, u64, u64);
 
-/// The progress of the search for damage.
+/// The next step of the search for damage, which reads records first, then headers.
 #[derive(Clone, Copy)]
 enum Scrub {
-    /// The slot whose record is next.
+    /// Reads records, from the one of the point in this slot on.
     Records(u32),
+    /// Reads headers of the log, from this one on.
     Headers(HeaderPlace),
 }
 
 impl UpkeepThread {
+    /// Does `work`, notes whether it failed, and sets the time of the next attempt.
     fn attempt(&mut self, work: fn(&mut UpkeepThread) -> Result<()>) {
         let result = catch_unwind(AssertUnwindSafe(|| work(self)));
         let failure = match result {
@@ -214,10 +224,12 @@ impl UpkeepThread {
         *lock(&self.failure) = failure.or(no_snapshot);
     }
 
+    /// The time until the next tick.
     fn pace(&self) -> Duration {
         if self.is_short { TICK_WHEN_SHORT } else { TICK }
     }
 
+    /// Does what there is to do now.
     fn tick(&mut self) -> Result<()> {
         let saved = self.save_if_due();
         self.heed_damage();
@@ -226,7 +238,8 @@ impl UpkeepThread {
         saved
     }
 
-    /// While disk space is short, deletes and compaction come first.
+    /// Writes a snapshot if it is due, but not while disk space is short: then deletes and
+    /// compaction come first.
     fn save_if_due(&mut self) -> Result<()> {
         if self.is_short || Instant::now() < self.save_from || !self.is_snapshot_due() {
             return Ok(());
@@ -238,6 +251,7 @@ impl UpkeepThread {
         saved
     }
 
+    /// Does a step of the search for damage, if it is time.
     fn scrub(&mut self) {
         let now = Instant::now();
         if now < self.scrub_from {
@@ -275,6 +289,8 @@ impl UpkeepThread {
         }
     }
 
+    /// Whether the index has changed so much, or has rested so long after a change, that a snapshot
+    /// is due.
     fn is_snapshot_due(&mut self) -> bool {
         let (now, changes) = (Instant::now(), self.index.changes());
         if changes != self.seen {
@@ -285,11 +301,13 @@ impl UpkeepThread {
         unsaved >= many || unsaved > 0 && now - self.seen_at >= REST
     }
 
+    /// The number of changes since the last snapshot.
     fn unsaved(&self) -> u64 {
         // The count falls when a graph is given up.
         self.index.changes().saturating_sub(self.saved)
     }
 
+    /// Writes a snapshot.
     fn save(&mut self) -> Result<()> {
         let changes = self.index.changes();
         self.index.snapshot(&self.snapshots)?;
@@ -299,6 +317,7 @@ impl UpkeepThread {
         Ok(())
     }
 
+    /// Writes a last snapshot at the end, if anything has changed.
     fn save_rest(&mut self) -> Result<()> {
         if self.unsaved() > 0 {
             self.save()?;
@@ -328,8 +347,9 @@ impl UpkeepThread {
         }
     }
 
-    /// Copies all stretches that are worth it, and writes one snapshot before the old segments are
-    /// removed: the snapshot before it holds points whose vectors are in them.
+    /// Copies all [stretches](Stretch) of segments that are worth it, writes a snapshot, and
+    /// removes the old segments. The snapshot comes before, since the previous one holds points
+    /// whose vectors are in the old segments.
     fn compact_at_once(&mut self, now: Looked) -> Result<()> {
         if self.replacements.is_empty() {
             let uncopyable = self.uncopyable.clone();
@@ -357,7 +377,7 @@ impl UpkeepThread {
         self.replace()
     }
 
-    /// Does the same on a full disk.
+    /// Compacts the log on a full disk.
     fn free_space(&mut self, now: Looked) -> Result<()> {
         if !self.replacements.is_empty() {
             self.writer.run(Store::begin_freeing_space)??;
@@ -370,10 +390,10 @@ impl UpkeepThread {
         made
     }
 
-    /// Copies one stretch after the other in the reserve, and removes its old segments at once. No
-    /// snapshot is written. The old snapshots hold points whose vectors are removed: they become
-    /// less useful, but not wrong. If there is no space for a copy, or for deletes, snapshots are
-    /// removed, the oldest first.
+    /// Copies one stretch after the other, in the space that is reserved for it, and removes its
+    /// old segments at once. No snapshot is written. The old snapshots hold points whose vectors
+    /// are removed: they become less useful, but not wrong. If there is no space for a copy, or for
+    /// deletes, snapshots are removed, the oldest first.
     fn compact_one_by_one(&mut self, now: Looked) -> Result<()> {
         loop {
             let compacted = match self.copy_tight() {
@@ -410,7 +430,7 @@ impl UpkeepThread {
         Ok(())
     }
 
-    /// Removes the oldest snapshot, if there is one.
+    /// Removes the oldest snapshot. False if there is none.
     fn remove_snapshot(&mut self) -> Result<bool> {
         let list = self.snapshots.list()?;
         let Some(oldest) = list.last() else {
@@ -422,6 +442,7 @@ impl UpkeepThread {
         Ok(true)
     }
 
+    /// Copies a stretch. If a record in it is damaged, excludes its segment instead.
     fn copy_sound(&mut self, stretch: Stretch) -> Result<()> {
         match self.copy(stretch) {
             Err(error @ Error::Damaged { .. }) => self.spare(error),
@@ -442,6 +463,7 @@ impl UpkeepThread {
         Ok(())
     }
 
+    /// The numbers of the segments that are copied and about to be removed.
     fn going(&self) -> Vec<u32> {
         let going = self.replacements.iter().flat_map(Replacement::going);
         going.collect()
@@ -466,16 +488,18 @@ impl UpkeepThread {
         let dropped = going.clone();
         #[allow(unsafe_code, reason = "here it is known who reads the segments")]
         self.writer.run(move |store| {
-            // SAFETY: no slot leads to the segments any more, and all who had found one that did
-            // have gone: each holds a pin while it reads. The writer itself reads nothing of them,
-            // and this is its thread; this one is done with them.
+            // SAFETY: no slot leads to the segments any more. Every reader that had found a slot
+            // which did has ended, since each holds a pin while it reads and the epoch has passed.
+            // The writer's thread, on which this runs, reads nothing of them now, and the upkeep
+            // thread is done with them.
             unsafe { store.drop_segments(&dropped) }
         })??;
         self.index.forget_damage(&going);
         Ok(())
     }
 
-    /// Excludes a segment from compaction, since a record in it cannot be copied.
+    /// Excludes the segment that `error` names from compaction, since a record in it is damaged,
+    /// and notes the damage.
     fn spare(&mut self, error: Error) {
         let Error::Damaged { path, offset, .. } = &error else {
             return;
@@ -489,6 +513,7 @@ impl UpkeepThread {
         }
     }
 
+    /// Copies a stretch, and makes the index read the live points in the copy.
     fn copy(&self, stretch: Stretch) -> Result<Replacement> {
         let is_live = |id: &_, location| self.index.is_at(id, location);
         let live_in = |segment| {

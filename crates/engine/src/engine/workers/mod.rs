@@ -1,6 +1,7 @@
-//! The threads that answer batches and heavy searches: a bounded queue of jobs, each a number of
-//! parts that the threads take one by one, so that one batch is spread over all of them. Jobs take
-//! turns, the one with the least work left first, so that a small one never waits for a large one.
+//! The search threads, which answer batches and heavy searches. They have a bounded queue of jobs.
+//! Each job consists of parts, which the threads take one by one, so that one batch is spread over
+//! all of them. Jobs take turns, the one with the least work left first, so that a small one never
+//! waits for a large one to end.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -28,6 +29,7 @@ pub struct Workers {
 
 struct Shared {
     queue: Mutex<Queue>,
+    /// Signals that a job was added, or that the threads should end.
     changed: Condvar,
     budget: Arc<Budget>,
 }
@@ -60,12 +62,12 @@ impl Workers {
         self.count
     }
 
-    /// The number of jobs that wait or run, and the greatest number.
+    /// The number of jobs that wait or run, and the greatest number that may.
     pub fn jobs(&self) -> (usize, usize) {
         (self.shared.lock().len(), MAX_JOBS)
     }
 
-    /// Enqueues a job, or finishes it at once with the reason why not.
+    /// Enqueues a job. If it is refused, finishes it at once with the reason, and returns None.
     pub fn submit(&self, job: Box<dyn Job>) -> Option<Ticket> {
         match self.shared.enqueue(job) {
             Ok(ticket) => Some(ticket),
@@ -76,9 +78,9 @@ impl Workers {
         }
     }
 
-    /// Gives up a job that nobody waits for any more. Parts that have not begun never will, and
-    /// their place in the queue is free. Parts under way end soon. Does nothing if the job has
-    /// ended.
+    /// Gives up a job that nobody waits for any more: parts that have not begun never will, and
+    /// parts under way end soon. Its place in the queue is free once the last of them has ended.
+    /// Does nothing if the job has ended.
     pub fn abandon(&self, ticket: Ticket) {
         let mut queue = self.shared.lock();
         let ended = queue.cut(ticket);
@@ -88,8 +90,8 @@ impl Workers {
         }
     }
 
-    /// Ends the threads soon: the caller has let its clients finish before. Jobs that are not done,
-    /// and later ones, are refused.
+    /// Ends the threads and waits for them. Jobs that are not done are given up, and later ones are
+    /// refused, so the caller lets its clients finish before.
     pub fn stop(&self) {
         let mut queue = self.shared.lock();
         let ended = queue.stop();
@@ -112,6 +114,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a job to the queue, or gives it back with the reason why it is refused.
     fn enqueue(&self, job: Box<dyn Job>) -> std::result::Result<Ticket, (Box<dyn Job>, Error)> {
         let mut queue = self.lock();
         if queue.is_stopped() {
@@ -130,6 +133,7 @@ impl Shared {
         Ok(ticket)
     }
 
+    /// The loop of a search thread.
     fn run(&self) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
@@ -149,7 +153,7 @@ impl Shared {
             let stopped = queue.is_stopped();
             drop(queue);
             if let Some(running) = ended {
-                // A panic in the callback of the job is its own affair.
+                // A panic in the callback of the job must not end the thread.
                 drop(catch_unwind(AssertUnwindSafe(|| {
                     running.job.finish(running.outcome(stopped));
                 })));
@@ -157,7 +161,8 @@ impl Shared {
         }
     }
 
-    /// The part that has the next turn, as soon as there is one; none once the threads should end.
+    /// Waits for a part that needs a turn, and takes it. None once the threads should end and no
+    /// part waits.
     fn next_part(&self) -> Option<(Arc<RunningJob>, usize)> {
         let mut queue = self.lock();
         loop {

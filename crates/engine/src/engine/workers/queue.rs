@@ -15,15 +15,14 @@ use crate::{Error, Result, engine::budget::Reservation};
 /// The greatest number of jobs that wait or run. Further ones are refused as overload.
 pub const MAX_JOBS: usize = 256;
 
-/// One in this number of places is for jobs of little work alone: they are done soon whatever else
-/// waits, so other jobs must not cause their refusal.
+/// `1 / SMALL_SHARE` of [`MAX_JOBS`] is for jobs of [little work](LITTLE_WORK) alone: they are done
+/// soon whatever else waits, so other jobs must not cause their refusal.
 pub const SMALL_SHARE: usize = 8;
 
-/// The most candidates that a job of little work has.
+/// A job of at most this number of candidates has little work.
 pub const LITTLE_WORK: u64 = 4 * TURN_WORK;
 
-/// Every turn of this number goes to the oldest job, whatever work it has left, so that none
-/// starves.
+/// One turn in this number goes to the oldest job, whatever work it has left, so that none starves.
 const FAIR_TURN: u64 = 4;
 
 /// Names a job, so that it can be abandoned.
@@ -37,18 +36,21 @@ impl Ticket {
         self.0
     }
 
-    /// The ticket of this number; one that was never given out names nothing.
+    /// The ticket with this number. If it was never given out, it names no job.
     #[must_use]
     pub fn of_number(number: u64) -> Self {
         Ticket(number)
     }
 }
 
+/// The jobs that wait or run.
 #[derive(Default)]
 pub struct Queue {
     /// All jobs that wait or run, the oldest first.
     unfinished: BTreeMap<Ticket, Unfinished>,
+    /// The number of tickets that were given out.
     tickets: u64,
+    /// The number of turns that were given to parts.
     pub turns: u64,
     stopped: bool,
 }
@@ -58,18 +60,21 @@ struct Unfinished {
     running: Arc<RunningJob>,
     /// The first part that has not had a turn.
     next: usize,
-    /// Parts between two turns.
+    /// The parts that wait for a further turn.
     paused: Vec<usize>,
-    /// Parts that are not done.
+    /// The number of parts that are not done.
     undone: usize,
 }
 
+/// A job, shared by the queue and the threads that work on it.
 pub struct RunningJob {
     pub ticket: Ticket,
     pub job: Box<dyn Job>,
+    /// The number of parts that panicked.
     pub panics: AtomicUsize,
-    /// Whether parts were left undone, since the job was abandoned or the threads should end.
+    /// Whether the job was given up, since it was abandoned or the threads should end.
     pub is_cut: AtomicBool,
+    /// The memory of the job in the budget, until the last holder drops the job.
     _memory: Reservation,
 }
 
@@ -119,7 +124,8 @@ impl Queue {
         ticket
     }
 
-    /// Gives up all jobs, and returns the ones that no thread works on. Later jobs must be refused.
+    /// Gives up all jobs, and returns the jobs that no thread works on, to be finished by the
+    /// caller, who refuses later jobs.
     pub fn stop(&mut self) -> Vec<Arc<RunningJob>> {
         self.stopped = true;
         let tickets: Vec<_> = self.unfinished.keys().copied().collect();
@@ -127,9 +133,9 @@ impl Queue {
         tickets.into_iter().filter_map(cut).collect()
     }
 
-    /// Gives up the parts of a job that have not begun or are between two turns, and makes its
-    /// threads stop. Returns the job if it ends at once. Else the last thread that works on it
-    /// finishes it.
+    /// Gives up a job: the parts that wait for a turn never get one, and the turns under way end
+    /// soon. Returns the job if no thread works on it, to be finished by the caller. Otherwise the
+    /// last thread that works on it finishes it.
     pub fn cut(&mut self, ticket: Ticket) -> Option<Arc<RunningJob>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.running.is_cut.store(true, Ordering::Relaxed);
@@ -139,7 +145,8 @@ impl Queue {
         self.note_done(ticket, waiting)
     }
 
-    /// Notes how a turn ended. Returns the job if it ended with the turn.
+    /// Notes that a turn of a part has ended, and whether the part is done. Returns the job if no
+    /// part of it is left, to be finished by the caller.
     pub fn end_turn(
         &mut self,
         ticket: Ticket,
@@ -154,7 +161,8 @@ impl Queue {
         None
     }
 
-    /// Notes that this number of parts need no more turns. Returns the job if no part does.
+    /// Notes that this number of parts need no more turns. Removes and returns the job if no part
+    /// of it is left.
     fn note_done(&mut self, ticket: Ticket, parts: usize) -> Option<Arc<RunningJob>> {
         let job = self.unfinished.get_mut(&ticket)?;
         job.undone -= parts;
@@ -170,7 +178,8 @@ impl Queue {
         jobs.any(|(&other, job)| other != ticket && job.waits())
     }
 
-    /// The part that has the next turn, if any waits: one of the job with the least work left.
+    /// Takes the part that has the next turn, if any waits: a part of the job with the least work
+    /// left, or, in one turn of [`FAIR_TURN`], of the oldest.
     pub fn next_part(&mut self) -> Option<(Arc<RunningJob>, usize)> {
         let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
         let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());
@@ -187,6 +196,7 @@ impl Queue {
 }
 
 impl Unfinished {
+    /// Whether a part waits for a turn.
     fn waits(&self) -> bool {
         !self.paused.is_empty() || self.next < self.running.job.parts()
     }
@@ -201,6 +211,7 @@ impl Unfinished {
 }
 
 impl RunningJob {
+    /// How the job has ended. `stopped` says whether the threads should end.
     pub fn outcome(&self, stopped: bool) -> Result<()> {
         if self.panics.load(Ordering::Relaxed) > 0 {
             Err(Error::Internal("a search panicked".into()))

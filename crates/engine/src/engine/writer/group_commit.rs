@@ -1,8 +1,10 @@
-//! The one thread that writes. It drains the queue, commits the requests as one group with one
-//! fsync, publishes them, and answers them. The next group gathers during the fsync.
+//! The writer's thread, the only one that writes to the store. It drains the queue, commits the
+//! requests as one group with one fsync, publishes them to the index, and answers them. The next
+//! group gathers in the queue during the fsync.
 //!
-//! If the tail of a graph is too long, inserts are set aside, and deletes overtake them. No client
-//! can notice it, since no client knows the id of a point before the acknowledgement.
+//! If a graph lacks too many points ([`Index::accepts_inserts`]), inserts are set aside, and
+//! deletes overtake them. No client can notice it, since no client knows the id of a point before
+//! the insert is acknowledged.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -25,39 +27,40 @@ use crate::{
     sync::lock,
 };
 
-/// While a reserve is in use, inserts are refused for this time before the store looks for space
-/// again: to look is to fill the reserve, some ten mebibytes each time.
+/// While the store uses a reserve of disk space, inserts are refused for this time before the store
+/// looks for space again: it does so by filling the reserve, which writes some ten mebibytes.
 const FULL_PAUSE: Duration = Duration::from_millis(100);
 
-/// The last acknowledged record is proven by a no-op once the writer has been idle this long.
+/// Once the writer has been idle for this time, it writes a no-op record behind the last
+/// acknowledged one, if that has none yet ([`Store::note_end`]).
 const IDLE: Duration = Duration::from_millis(50);
 
-/// How often the manifest notes the end of the log under writes without a pause. Each time takes
-/// some syncs.
+/// The time between two notes of the end of the log in the manifest, under writes without a pause.
+/// Each note takes some syncs.
 const NOTE_EVERY: Duration = Duration::from_secs(2);
 
-/// While inserts wait for the graphs, the writer looks again after this time.
+/// While inserts wait for the graphs, the writer asks them again after this time.
 const BACKPRESSURE_WAIT: Duration = Duration::from_millis(5);
 
-/// A group that has reached this size takes no further requests, so that no write waits for a long
-/// one.
+/// A group takes no further requests once it has this size, so that small writes do not wait long
+/// for large ones.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// The number of deletes waiting for disk space that are tried together.
+/// The number of deletes that are tried together when they have waited for disk space.
 const WAITING_TOGETHER: usize = 64;
 
-/// What the thread tells others of its store.
+/// The state of the store, as other threads read it.
 #[derive(Default)]
 pub struct StoreStatus {
-    /// Why the store takes no more writes, if it does not.
+    /// The failure after which the store takes no more writes, if there was one.
     pub failure: Mutex<Option<String>>,
     /// When an insert last found the disk full, unless a later one found space.
     pub full_at: Mutex<Option<Instant>>,
-    /// How many times there was no space for deletes.
+    /// The number of times that there was no space for deletes.
     pub refused_deletes: AtomicU64,
 }
 
-/// The thread's own state.
+/// The state of the writer's thread.
 pub struct GroupCommit {
     store: Store,
     index: Arc<Index>,
@@ -69,7 +72,7 @@ pub struct GroupCommit {
     waiting: Vec<WriteRequest>,
     /// When the manifest last noted the end of the log.
     noted_at: Instant,
-    /// When the store last had no space for an insert and its reserves.
+    /// When the store last had no space for an insert and had given away its reserves.
     refused_at: Option<Instant>,
 }
 
@@ -221,6 +224,7 @@ impl GroupCommit {
         }
     }
 
+    /// Secures the end of the log while the writer is idle, see [`IDLE`].
     fn prove(&mut self) {
         if lock(&self.status.failure).is_some() {
             return;
@@ -231,8 +235,8 @@ impl GroupCommit {
         }
     }
 
-    /// Notes the end of the log: groups before it cannot be lost, or replaced by an older copy,
-    /// without being noticed.
+    /// Notes the end of the log in the manifest if it is time: the loss of a group before it, or an
+    /// older copy in its place, is then noticed at the next start.
     fn note_groups_if_due(&mut self) {
         if self.noted_at.elapsed() < NOTE_EVERY || lock(&self.status.failure).is_some() {
             return;
@@ -243,6 +247,8 @@ impl GroupCommit {
         }
     }
 
+    /// Commits a group and answers its requests. On a full disk the inserts are refused, and the
+    /// deletes are tried alone.
     fn answer(&mut self, group: Vec<WriteRequest>) {
         if group.is_empty() {
             return;
@@ -263,7 +269,7 @@ impl GroupCommit {
             }
             *lock(&self.status.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
-            // Deletes have a reserve.
+            // The store keeps a reserve of space for deletes.
             return self.answer(deletes);
         }
         if let Err(error) = &result {
@@ -275,8 +281,8 @@ impl GroupCommit {
         }
     }
 
-    /// Makes the requests durable as one group and then visible. Answers, for each delete in order,
-    /// whether it found its point.
+    /// Makes the requests durable as one group and then visible. Returns for each delete, in order,
+    /// whether there was such a point.
     fn commit(&mut self, group: &[WriteRequest]) -> Result<Vec<bool>> {
         if let Some(reason) = lock(&self.status.failure).clone() {
             return Err(Error::ReadOnly(reason));
@@ -317,6 +323,7 @@ impl GroupCommit {
         Ok(found)
     }
 
+    /// Commits writes that contain inserts, unless the disk was full a moment ago.
     fn commit_inserts(&mut self, writes: &[Write]) -> Result<Vec<Location>> {
         if self.refused_at.is_some_and(|at| at.elapsed() < FULL_PAUSE) {
             return Err(Error::StorageFull);
@@ -329,6 +336,7 @@ impl GroupCommit {
         Ok(locations)
     }
 
+    /// Applies writes that are durable to the index, and makes them visible.
     fn publish(&self, writes: &[Write], locations: &[Location]) -> Result<()> {
         let last = self.store.last_sequence();
         let first = last + 1 - writes.len() as u64;
@@ -344,8 +352,7 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Notes an error after which the store takes no more writes. A full disk and overload are
-    /// none.
+    /// Notes an error after which the store takes no more writes: any but a full disk and overload.
     fn note(&self, error: &Error) {
         if !matches!(error, Error::StorageFull | Error::Overloaded(_)) {
             let mut failure = lock(&self.status.failure);

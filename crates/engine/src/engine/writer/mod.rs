@@ -1,4 +1,5 @@
-//! The writer: requests from any thread, in one queue, and the thread that makes them durable.
+//! The writer: one queue for the write requests of all threads, and the thread that makes them
+//! durable and visible.
 
 mod group_commit;
 mod request;
@@ -27,15 +28,17 @@ use crate::{
     sync::lock,
 };
 
-/// How long the engine reports a full disk after the last insert that it refused. A service that is
-/// sent no inserts because of the report would otherwise report it for ever.
+/// The time for which the engine reports a full disk after the last insert that it refused for that
+/// reason. Without an end, a service that gets no inserts because of the report would report it for
+/// ever.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
-/// About the memory that a waiting request takes beside its vectors and contents.
+/// About the bytes of memory that a waiting request takes besides its vectors and contents.
 const REQUEST_BYTES: usize = 256;
 
-/// The queue to the writer's thread.
+/// The handle of the writer's thread.
 pub struct Writer {
+    /// None once the writer is closed.
     queue: Mutex<Option<Sender<WriteRequest>>>,
     status: Arc<StoreStatus>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -64,7 +67,7 @@ impl Writer {
         })
     }
 
-    /// Enqueues an insert, unless too much is waiting already.
+    /// Enqueues an insert. It is refused with [`Error::Overloaded`] if too many bytes wait already.
     pub fn insert(&self, batch: Batch, done: Done<()>) {
         let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
@@ -77,8 +80,8 @@ impl Writer {
         }
     }
 
-    /// Enqueues a delete, unless too much is waiting already; `done` learns whether there was such
-    /// a point.
+    /// Enqueues a delete; `done` is called with whether there was such a point. It is refused with
+    /// [`Error::Overloaded`] if too many bytes wait already.
     pub fn delete(&self, id: PointId, done: Done<bool>) {
         let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES) {
@@ -87,7 +90,8 @@ impl Writer {
         }
     }
 
-    /// Runs `work` on the store between two groups, and waits for its result.
+    /// Runs `work` on the store, on the writer's thread between two groups, and waits for its
+    /// result.
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
@@ -100,7 +104,7 @@ impl Writer {
         result.recv().map_err(|_| Error::Closed)
     }
 
-    /// Why the store takes no more writes, if it does not.
+    /// The failure after which the store takes no more writes, if there was one.
     pub fn failure(&self) -> Option<String> {
         lock(&self.status.failure).clone()
     }
@@ -110,7 +114,7 @@ impl Writer {
         lock(&self.status.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
     }
 
-    /// How many times the disk had no space for deletes either.
+    /// The number of times that the disk had no space for deletes either.
     pub fn refused_deletes(&self) -> u64 {
         self.status.refused_deletes.load(Ordering::Relaxed)
     }
@@ -131,6 +135,7 @@ impl Writer {
         result
     }
 
+    /// Enqueues a request, or refuses it if the writer is closed.
     fn send(&self, request: WriteRequest) {
         let refused = match &*lock(&self.queue) {
             Some(queue) => queue.send(request).err().map(|unsent| unsent.0),

@@ -12,12 +12,13 @@ use crate::{
     store::{Store, Write},
 };
 
-/// What is called, on the writer's thread, once a write is durable and visible, or has failed.
+/// A callback, called once a request is answered. The callback of a write is called once the write
+/// is durable and visible, or has failed, on the writer's thread unless it was refused at once.
 pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// Points to insert together, all or none: one id, content type and content for each vector.
 pub struct Batch {
-    /// Ids, all fresh.
+    /// The ids. No point ever had one of them.
     pub ids: Vec<PointId>,
     /// The vectors one after the other.
     pub vectors: Vec<f32>,
@@ -25,12 +26,12 @@ pub struct Batch {
     pub content_types: Vec<u8>,
     /// The contents one after the other.
     pub contents: Vec<u8>,
-    /// Where each content ends within `contents`.
+    /// For each content the offset in `contents` at which it ends.
     pub content_ends: Vec<usize>,
 }
 
 impl Batch {
-    /// The vectors' and contents' part of the memory that the batch takes.
+    /// The bytes of the vectors and the contents.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.vectors.len() * size_of::<f32>() + self.contents.len()
@@ -57,10 +58,12 @@ impl Batch {
     }
 }
 
-/// The callback of a request, which is called exactly once, even after a panic.
+/// The callback of a request, which is called exactly once: at the latest when it is dropped, as
+/// after a panic of the writer.
 pub struct Waiting<T>(pub Option<Done<T>>);
 
 impl<T> Waiting<T> {
+    /// Calls the callback.
     pub fn answer(mut self, result: Result<T>) {
         if let Some(done) = self.0.take() {
             done(result);
@@ -78,6 +81,7 @@ impl<T> Drop for Waiting<T> {
     }
 }
 
+/// A request in the queue of the writer.
 pub enum WriteRequest {
     Insert {
         batch: Batch,
@@ -98,13 +102,14 @@ pub enum WriteRequest {
 /// Work of another thread on the store, done between two groups.
 pub type Work = Box<dyn FnOnce(&mut Store) + Send>;
 
-/// What follows a group.
+/// The request that ends a group, as it is no write, and is done after it.
 pub enum Next {
     Run(Work),
     Close(Sender<Result<()>>),
 }
 
 impl WriteRequest {
+    /// Answers the request with a copy of `error`.
     pub fn refuse(self, error: &Error) {
         match self {
             WriteRequest::Insert { done, .. } => done.answer(Err(again(error))),
@@ -143,11 +148,13 @@ pub fn accept(group: Vec<WriteRequest>, found: Vec<bool>) {
     }
 }
 
+/// The error of requests that a panic of the writer has left without an answer.
 pub fn panicked() -> Error {
     Error::Internal("the writer panicked".into())
 }
 
-/// A copy of the error, for another request of the group.
+/// A copy of an error, for another request of the same group. Errors that cannot be copied become
+/// [`Error::ReadOnly`]: after them the store takes no more writes.
 pub fn again(error: &Error) -> Error {
     match error {
         Error::StorageFull => Error::StorageFull,
