@@ -94,7 +94,7 @@ pub fn invalid_data(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// An id as a UUID is written.
+/// Writes an id as a UUID.
 #[must_use]
 pub fn uuid(id: &[u8; 16]) -> String {
     let hex = format!("{:032x}", u128::from_be_bytes(*id));
@@ -103,7 +103,7 @@ pub fn uuid(id: &[u8; 16]) -> String {
 }
 
 impl Error {
-    /// The same damage, naming the point whose record it is in.
+    /// Adds to damage the id of the point whose record is damaged. Other errors stay as they are.
     #[must_use]
     pub(crate) fn about(self, id: &[u8; 16]) -> Error {
         match self {

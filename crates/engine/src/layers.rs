@@ -1,7 +1,7 @@
-//! The layers below [`Engine`](crate::Engine), for the benchmarks and tests that measure or check one
-//! of them alone: the feature `layers`. Without it they are private.
+//! Makes the layers below [`Engine`](crate::Engine) public, for benchmarks that measure and tests
+//! that check a layer alone. Without the feature `layers` they are private.
 
-/// The graph.
+/// The HNSW graph.
 pub mod hnsw {
     pub use crate::hnsw::{Graph, Params, Scratch};
 }
@@ -11,12 +11,12 @@ pub mod index {
     pub use crate::index::{Index, Linker, Plan, Prepared, Request};
 }
 
-/// The segment log.
+/// The segment log, which holds points on disk.
 pub mod store {
     pub use crate::store::{OpenOptions, Store, Write};
 }
 
-/// Codes, metrics and kernels.
+/// Quantized vectors, ranks and SIMD kernels.
 pub mod vectors {
     pub use crate::vectors::{kernels, measure, points, quantize};
 }

@@ -1,10 +1,10 @@
 //! The engine of vectord: a durable log of points and the indexes that answer nearest-neighbour
 //! searches over them. Plain Rust: it knows nothing of N-API, JSON or protobuf.
 //!
-//! Bottom up: `vectors` holds the codes of vectors, the metrics and the SIMD kernels, `hnsw` is the
-//! HNSW graph, `store` the segment log, `index` finds points, and [`Engine`] ties them together with
-//! the threads that write and search. [`tools`] work on data folders without an
-//! engine.
+//! The modules from the bottom up: `vectors` ranks vectors, quantizes them and holds the SIMD
+//! kernels, `hnsw` is the HNSW graph, `store` is the segment log, `index` finds points, and
+//! [`Engine`] ties them together with the threads that write and search. The [`tools`] work on data
+//! folders without an engine.
 
 mod engine;
 mod error;

@@ -1,6 +1,6 @@
-//! The similarities that a search can name.
+//! The metrics by which a search can ask for its nearest neighbours.
 
-/// A similarity, with the number that the wire format and the binding give it.
+/// A metric, with the number that the wire format and the binding give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Metric {
