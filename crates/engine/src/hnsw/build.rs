@@ -2,28 +2,19 @@
 //! them back to it.
 
 use super::{
-    ATTEMPTS, EntryPoint, Graph, Neighbor, Scratch,
+    ATTEMPTS, EntryPoint, Graph, Scratch,
+    eligible::{Eligible, Filter},
     levels::draw_level,
     links::{Link, SLOTS},
-    ranks::Ranks,
-    search::{Eligible, Filter, INSERT_APPROACH, Target},
-    space::{InCodes, Space, Vectors},
+    prune::robust_prune,
+    search::{INSERT_APPROACH, Target},
+    space::{InCodes, Space},
 };
 use crate::{
     Error, Result,
-    hnsw::{
-        beam::Beam,
-        prune::{prune_further, robust_prune},
-    },
     sync::{atomic::Ordering::AcqRel, yield_now},
-    vectors::{points::Points, quantize::Codes},
+    vectors::points::Points,
 };
-
-/// When a link is added to a full row, pruning frees one in this number of its places. Compared
-/// with freeing a single place, an eighth of the row takes 15 % less CPU to build, and searches
-/// compute as many ranks at equal recall; a quarter takes 17 to 30 % less CPU, and searches compute
-/// 2 % more ranks on SIFT at recall 0.99.
-const SPARE: usize = 8;
 
 impl Graph {
     /// Inserts the point in `slot` into the graph. Several threads may insert points at once, and
@@ -111,19 +102,6 @@ impl Graph {
         self.link_in(vectors, &filter, new, highest, scratch)
     }
 
-    /// The space of the vectors, in which every rank is exact.
-    pub(super) fn vectors<'p, P: Points>(&self, points: &'p P) -> Vectors<'p, P> {
-        Vectors {
-            points,
-            metric: self.metric,
-        }
-    }
-
-    /// The codes of the points, if ranks under this metric can be told from them.
-    pub(super) fn codes<'p>(&self, points: &'p impl Points) -> Option<&'p Codes> {
-        points.codes().filter(|_| Codes::suit(self.metric))
-    }
-
     /// Links a point in one space. Its own links in every layer are stored before the first link
     /// back makes it reachable, so that no walk ends at a point without links.
     fn link_in<P: Points, S: Space>(
@@ -189,103 +167,6 @@ impl Graph {
                 scratch,
             );
         }
-    }
-
-    /// Leaves in `scratch.owners` the points that a point links to in one layer.
-    pub(super) fn list_links(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
-        scratch.owners.clear();
-        scratch.owners.extend(self.links.of(slot, layer));
-    }
-
-    /// Adds a link to the row of `owner`, as [`place`](Self::place) does, under its lock.
-    pub(super) fn add_link<S: Space>(
-        &self,
-        space: S,
-        owner: u32,
-        new: Link,
-        layer: u8,
-        scratch: &mut Scratch,
-    ) {
-        let _lock = self.links.lock(owner);
-        self.place(space, owner, new, layer, scratch);
-    }
-
-    /// Adds a link to the row of `owner`, whose lock is held. If the row has a link to that point
-    /// already, it becomes a tree link if the new one is. A full row is pruned first, by
-    /// [several places](SPARE) at once. The new link may be pruned too, unless it is a tree link.
-    pub(super) fn place<S: Space>(
-        &self,
-        space: S,
-        owner: u32,
-        new: Link,
-        layer: u8,
-        scratch: &mut Scratch,
-    ) {
-        let row = self.links.row(owner, layer);
-        for place in row {
-            match Link::load(place) {
-                None => return new.store(place),
-                Some(link) if link.slot() != new.slot() => {}
-                Some(link) => return link.or(new).store(place),
-            }
-        }
-        let Scratch { ranked, chosen, .. } = scratch;
-        ranked.clear();
-        let others = self.links.of(owner, layer).chain([new.slot()]);
-        ranked.extend(others.map(Neighbor::unranked));
-        space.of(owner).fetch_and_rank_all(ranked);
-        ranked.sort_unstable();
-        chosen.clear();
-        chosen.extend(ranked.extract_if(.., |one| {
-            let tree_link = Link::tree(one.slot);
-            new == tree_link || row.iter().any(|place| Link::load(place) == Some(tree_link))
-        }));
-        prune_further(space, ranked, row.len() - row.len() / SPARE, chosen);
-        self.links.prune(owner, layer, new, |slot| {
-            chosen.iter().any(|one| one.slot == slot)
-        });
-    }
-}
-
-/// How insertions treat points that are deleted or leaving.
-impl Graph {
-    /// Takes a point that the walk of an insertion has met, and that the beam admits, into the
-    /// beam: as a candidate for links, or only to be expanded.
-    #[inline]
-    pub(super) fn meet<P: Points>(
-        &self,
-        filter: &Filter<P>,
-        met: Neighbor,
-        beam: &mut Beam,
-    ) -> Result<()> {
-        if self.is_eligible(filter, met.slot) {
-            beam.accept(met);
-            Ok(())
-        } else {
-            beam.reject(met)
-        }
-    }
-
-    /// Whether new links may lead to a point, see [`Eligible`]. A point that is leaving the graph
-    /// is always a deleted one.
-    #[inline]
-    pub(super) fn is_eligible<P: Points>(&self, filter: &Filter<P>, slot: u32) -> bool {
-        filter.eligible == Eligible::All
-            || !filter.points.is_gone(slot)
-            || !self.links.is_leaving(slot)
-                && (filter.eligible == Eligible::Staying || self.links.has_duplicates(slot))
-    }
-
-    /// Makes a point the duplicate of `first`, unless `first` is not [eligible](Self::is_eligible).
-    /// Returns whether it did.
-    pub(super) fn append_duplicate<P: Points>(
-        &self,
-        filter: &Filter<P>,
-        first: u32,
-        duplicate: u32,
-    ) -> bool {
-        let eligible = |first| self.is_eligible(filter, first);
-        self.links.append_duplicate(first, duplicate, eligible)
     }
 }
 

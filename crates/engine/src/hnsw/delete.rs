@@ -20,9 +20,9 @@ use std::ops::Range;
 
 use super::{
     EntryPoint, Graph, Neighbor, Scratch,
+    eligible::{Eligible, Filter},
     links::Link,
     ranks::Ranks,
-    search::{Eligible, Filter},
     space::{InCodes, Space},
 };
 use crate::{
@@ -33,12 +33,6 @@ use crate::{
 };
 
 impl Graph {
-    /// The number of slots that the graph has rows for.
-    #[must_use]
-    pub fn slots(&self) -> u32 {
-        u32::try_from(self.links.capacity()).unwrap_or(u32::MAX)
-    }
-
     /// The first step: marks the deleted points in the slots `dead` as leaving, and returns the
     /// slots that it has marked. It skips points that are not in the graph, and points with
     /// duplicates that live, which stay. No thread may be inserting one of these points, now or

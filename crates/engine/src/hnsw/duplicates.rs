@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::{Graph, search::Filter};
+use super::{Graph, eligible::Filter};
 use crate::{Error, Result, sync::parallel, vectors::points::Points};
 
 /// The number of slots that a thread adds at a time when a graph is loaded.
@@ -62,6 +62,13 @@ impl Graph {
         let eligible = |first| self.is_eligible(filter, first).then_some(first);
         let first = self.equal_vectors.find(filter.points, vector, eligible);
         first.is_some_and(|first| self.append_duplicate(filter, first, slot))
+    }
+
+    /// Makes a point the duplicate of `first`, unless `first` is not [eligible](Self::is_eligible).
+    /// Returns whether it did.
+    fn append_duplicate<P: Points>(&self, filter: &Filter<P>, first: u32, duplicate: u32) -> bool {
+        let eligible = |first| self.is_eligible(filter, first);
+        self.links.append_duplicate(first, duplicate, eligible)
     }
 
     /// Enters the points of a loaded graph into the table of equal vectors, once their vectors can

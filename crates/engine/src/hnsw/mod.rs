@@ -29,12 +29,14 @@ mod build;
 pub mod code_error;
 pub mod delete;
 mod duplicates;
+mod eligible;
 mod entries;
 mod equal_vectors;
 mod levels;
 mod links;
 pub mod prune;
 mod ranks;
+mod rows;
 mod save;
 mod search;
 mod space;
@@ -131,6 +133,12 @@ impl Graph {
     #[must_use]
     pub fn contains(&self, slot: u32) -> bool {
         self.links.level(slot).is_some()
+    }
+
+    /// The number of slots that the graph has rows for.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        u32::try_from(self.links.capacity()).unwrap_or(u32::MAX)
     }
 
     /// Points near to the point in `slot`, which may stand in for it if its record is lost: first

@@ -2,6 +2,7 @@
 
 use super::{
     EntryPoint, Graph, Neighbor, Scratch,
+    eligible::{Eligible, Filter},
     links::Link,
     ranks::{ByVector, Ranks},
 };
@@ -32,24 +33,6 @@ const LEAST_BREADTH: usize = 12;
 /// If fewer candidates than this come before a new one, its links are prefetched at once, since it
 /// will be expanded soon.
 const SOON: usize = 4;
-
-/// The points that [`Graph::walk_layer`] takes as candidates. It expands the others too, but does
-/// not keep them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Eligible {
-    /// Every point: the walk only looks for the way down.
-    All,
-    /// Points that are not deleted, and deleted ones that stay in the graph for their duplicates.
-    Live,
-    /// All points that are not leaving the graph, deleted or not.
-    Staying,
-}
-
-/// The points of the graph, and which of them a walk takes as candidates.
-pub(super) struct Filter<'p, P> {
-    pub points: &'p P,
-    pub eligible: Eligible,
-}
 
 /// The ranks against the target of a walk (a query or a new point), and the number of them that was
 /// computed so far.

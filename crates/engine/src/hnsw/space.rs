@@ -2,7 +2,7 @@
 //! vectors, or by their codes (quantized vectors).
 
 use super::{
-    Neighbor,
+    Graph, Neighbor,
     ranks::{ByVector, Ranks},
 };
 use crate::{
@@ -110,5 +110,20 @@ impl<P: Points> Space for InCodes<'_, P> {
         // any code tells apart.
         let nearest = candidates.iter().take(4 * SAMPLE).copied();
         CodeError::of(sample, self.vectors.of(slot)).is_small_for(nearest)
+    }
+}
+
+impl Graph {
+    /// The space of the vectors, in which every rank is exact.
+    pub(super) fn vectors<'p, P: Points>(&self, points: &'p P) -> Vectors<'p, P> {
+        Vectors {
+            points,
+            metric: self.metric,
+        }
+    }
+
+    /// The codes of the points, if ranks under this metric can be told from them.
+    pub(super) fn codes<'p>(&self, points: &'p impl Points) -> Option<&'p Codes> {
+        points.codes().filter(|_| Codes::suit(self.metric))
     }
 }
