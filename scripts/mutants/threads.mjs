@@ -6,7 +6,7 @@ const INDEX = 'crates/engine/src/index';
 
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const LINKER_TESTS = ['--lib', 'index::linking'];
-const GRAPH_TESTS = ['--lib', 'index::linking::metric_graph'];
+const GRAPH_TESTS = ['--lib', 'index::graphs::metric_graph'];
 const RECLAIM_TESTS = ['--lib', 'index::linking::reclaim'];
 const PANIC_TESTS = ['--lib', 'a_panic_of'];
 const LIVES_TESTS = ['--lib', 'index::lives'];
@@ -14,7 +14,7 @@ const LIVES_TESTS = ['--lib', 'index::lives'];
 export const THREAD_MUTANTS = [
   mutant(
     'a thread that may not work spins before a pause',
-    `${INDEX}/linking/signal.rs`,
+    `${INDEX}/graphs/signal.rs`,
     'if state.is_pausing { EPOCH_WAIT } else { time }',
     'if state.is_pausing { Duration::ZERO } else { time }',
     LINKER_TESTS,
@@ -28,7 +28,7 @@ export const THREAD_MUTANTS = [
   ),
   mutant(
     'a linking thread that has ended is waited for',
-    `${INDEX}/linking/signal.rs`,
+    `${INDEX}/graphs/signal.rs`,
     'self.state().running -= 1;',
     '',
     LINKER_TESTS,
@@ -42,21 +42,21 @@ export const THREAD_MUTANTS = [
   ),
   mutant(
     'a graph that failed is never begun again',
-    `${INDEX}/linking/metric_graph.rs`,
+    `${INDEX}/graphs/metric_graph.rs`,
     'if is_due(&self.read()) {',
     'if is_due(&self.read()) && false {',
     LINKER_TESTS,
   ),
   mutant(
     'a graph that fails again waits no longer',
-    `${INDEX}/linking/metric_graph.rs`,
+    `${INDEX}/graphs/metric_graph.rs`,
     'RETRY * 2_u32.pow(state.failures.min(MOST_DOUBLINGS))',
     'RETRY',
     GRAPH_TESTS,
   ),
   mutant(
     'what fails late on a graph takes the next one',
-    `${INDEX}/linking/metric_graph.rs`,
+    `${INDEX}/graphs/metric_graph.rs`,
     'if current.is_some_and(|current| std::ptr::eq(current, linked)) {',
     'if current.is_some_and(|current| std::ptr::eq(current, linked) || true) {',
     GRAPH_TESTS,

@@ -6,6 +6,7 @@
 mod arena;
 mod damage;
 mod damaged_points;
+mod graphs;
 mod ids;
 mod linking;
 mod lives;
@@ -43,14 +44,14 @@ use crate::{
     vectors::points::Points,
 };
 use damage::DamageRegister;
-use ids::IdTable;
-use linking::{
+use graphs::{
     activity::{Activity, Running},
     metric_graph::MetricGraph,
     round::Reclaim,
     settle::Settling,
     signal::Signal,
 };
+use ids::IdTable;
 
 /// The number of threads that can hold a pin at one time; further ones would wait. It is more than
 /// the process has threads.

@@ -1,6 +1,6 @@
 //! The view of a search: the points that were visible when it began.
 
-use super::{Index, linking::activity::Running};
+use super::{Index, graphs::activity::Running};
 use crate::sync::epoch::Pin;
 
 /// The points of one moment, whatever is written meanwhile. Searches run in a view; a batch of

@@ -9,13 +9,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    activity::{Activity, GRACE},
-    linked::{Claim, LinkedGraph},
-    metric_graph::MetricGraph,
-    signal::{EPOCH_WAIT, Pause},
+use crate::{
+    Error, Result,
+    hnsw::Scratch,
+    index::{
+        Index,
+        graphs::{
+            activity::{Activity, GRACE},
+            linked::{Claim, LinkedGraph},
+            metric_graph::MetricGraph,
+            signal::{EPOCH_WAIT, Pause},
+        },
+    },
 };
-use crate::{Error, Result, hnsw::Scratch, index::Index};
 
 /// Inserts wait while a graph that has caught up has a longer tail than this, since every search
 /// ranks the points in the tail one by one.

@@ -17,15 +17,17 @@ use std::{
     sync::{Arc, PoisonError, TryLockError},
 };
 
-use super::{
-    linked::LinkedGraph,
-    metric_graph::MetricGraph,
-    round::{Consolidation, Round, Step},
-};
 use crate::{
     Error, Result,
     hnsw::Scratch,
-    index::Index,
+    index::{
+        Index,
+        graphs::{
+            linked::LinkedGraph,
+            metric_graph::MetricGraph,
+            round::{Consolidation, Round, Step},
+        },
+    },
     sync::{MutexGuard, atomic::Ordering},
 };
 

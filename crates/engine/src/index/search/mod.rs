@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use plan::{Costs, Plan};
 
-use super::{PointId, linking::linked::LinkedGraph, view::View};
+use super::{PointId, graphs::linked::LinkedGraph, view::View};
 use crate::Metric;
 
 /// One neighbour of a query.

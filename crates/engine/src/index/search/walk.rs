@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Result,
     hnsw::{Neighbor, Scratch},
-    index::linking::linked::LinkedGraph,
+    index::graphs::linked::LinkedGraph,
     vectors::measure::Measure,
 };
 

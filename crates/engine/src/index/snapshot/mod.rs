@@ -17,10 +17,12 @@ use crate::{
     Metric, Result,
     error::invalid_data,
     hnsw::{Graph, Params},
-    index::linking::{
-        linked::{LinkedGraph, Progressed},
-        linker::MAX_TAIL_SLOTS,
-        metric_graph::MetricGraph,
+    index::{
+        graphs::{
+            linked::{LinkedGraph, Progressed},
+            metric_graph::MetricGraph,
+        },
+        linking::linker::MAX_TAIL_SLOTS,
     },
     store::{LivePoint, Snapshots},
 };

@@ -14,35 +14,35 @@ use crate::{
 /// The round under way, if there is one, and the counts that decide when the next begins.
 #[derive(Default)]
 pub(crate) struct Reclaim {
-    pub(super) round: Mutex<Round>,
+    pub round: Mutex<Round>,
     /// Whether the step of `round` is another than [`Step::Rest`], to be read without the lock.
-    pub(super) is_under_way: AtomicBool,
+    pub is_under_way: AtomicBool,
     /// Whether one dead point is enough to begin a round.
-    pub(super) is_hurried: AtomicBool,
+    pub is_hurried: AtomicBool,
     /// The number of deleted points whose slots the last round could not free, since a graph still
     /// contains them.
-    pub(super) held_back: AtomicU64,
+    pub held_back: AtomicU64,
     /// The number of points that searches have passed since the last round began: walked through
     /// without returning them, mostly as they are deleted.
-    pub(super) passed: AtomicU64,
+    pub passed: AtomicU64,
 }
 
 #[derive(Default)]
-pub(super) struct Round {
-    pub(super) step: Step,
+pub struct Round {
+    pub step: Step,
     /// The slots to free, in ascending order.
-    pub(super) dead: Vec<u32>,
+    pub dead: Vec<u32>,
     /// The graphs that contain some of these points.
-    pub(super) consolidations: Vec<Arc<Consolidation>>,
+    pub consolidations: Vec<Arc<Consolidation>>,
     /// The number of graphs that had been given up when the last wait began.
-    pub(super) given_up: u32,
+    pub given_up: u32,
 }
 
 /// The next step of a round. Before some of them, an epoch has to pass (see
 /// [`Epochs`](crate::sync::epoch::Epochs)): `epoch`. `at` is the index of a graph in
 /// [`Round::consolidations`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Step {
+pub enum Step {
     /// No round is under way.
     #[default]
     Rest,
@@ -65,11 +65,11 @@ pub(super) enum Step {
 }
 
 /// The part of a round in one graph.
-pub(super) struct Consolidation {
-    pub(super) metric: Metric,
-    pub(super) linked: Arc<LinkedGraph>,
+pub struct Consolidation {
+    pub metric: Metric,
+    pub linked: Arc<LinkedGraph>,
     /// The points that leave the graph.
-    pub(super) leaving: Vec<u32>,
+    pub leaving: Vec<u32>,
 }
 
 impl Reclaim {
@@ -84,7 +84,7 @@ impl Reclaim {
         self.is_hurried.store(is_hurried, Ordering::Relaxed);
     }
 
-    pub(super) fn round(&self) -> MutexGuard<'_, Round> {
+    pub fn round(&self) -> MutexGuard<'_, Round> {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 /// While a round of reclaiming or settling waits for an epoch, a thread looks again after this
 /// time.
-pub(super) const EPOCH_WAIT: Duration = Duration::from_millis(1);
+pub const EPOCH_WAIT: Duration = Duration::from_millis(1);
 
 /// The state of the linking threads, and the condition variables by which they wait.
 #[derive(Default)]
@@ -52,24 +52,24 @@ impl Signal {
     }
 
     /// Counts a thread that begins.
-    pub(super) fn begin_thread(&self) {
+    pub fn begin_thread(&self) {
         self.state().running += 1;
     }
 
     /// Counts a thread out, so that no pause waits for it.
-    pub(super) fn end_thread(&self) {
+    pub fn end_thread(&self) {
         self.state().running -= 1;
         self.parked.notify_all();
     }
 
     /// Asks the threads to end.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         self.state().is_stopped = true;
         self.changed.notify_all();
         self.called.notify_all();
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.state().is_stopped
     }
 
@@ -80,7 +80,7 @@ impl Signal {
 
     /// Pauses the threads, each after its present piece of work, and returns once all of them
     /// pause. A round of reclaiming is finished first. There must be no other pause.
-    pub(super) fn pause(&self) -> Pause<'_> {
+    pub fn pause(&self) -> Pause<'_> {
         let mut state = self.state();
         state.is_pausing = true;
         self.changed.notify_all();
@@ -95,7 +95,7 @@ impl Signal {
     }
 
     /// Called by a thread that should pause: returns when the pause ends or the threads should end.
-    pub(super) fn park(&self) {
+    pub fn park(&self) {
         let mut state = self.state();
         state.parked += 1;
         self.parked.notify_all();
@@ -109,7 +109,7 @@ impl Signal {
     }
 
     /// Waits for work, a pause or the end, for `time` at most.
-    pub(super) fn wait(&self, time: Duration) {
+    pub fn wait(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {
             drop(self.changed.wait_timeout(state, time));
@@ -119,7 +119,7 @@ impl Signal {
     /// Waits for `time`, or until the threads should end or pause. Unlike [`wait`](Self::wait) it
     /// does not return for new work, which the thread leaves to others. While the others finish a
     /// round of reclaiming before a pause, it waits for [`EPOCH_WAIT`] only.
-    pub(super) fn rest(&self, time: Duration) {
+    pub fn rest(&self, time: Duration) {
         let state = self.state();
         if !state.is_stopped {
             let time = if state.is_pausing { EPOCH_WAIT } else { time };
