@@ -379,19 +379,19 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'inserts take the space that compaction has freed',
-    `${STORE}/space/reserves.rs`,
+    `${STORE}/reserves.rs`,
     'Ok(!self.is_freeing && self.regain(io)?)',
     'self.regain(io)',
   ),
   mutant(
     'deletes take the space that compaction was given',
-    `${STORE}/space/reserves.rs`,
+    `${STORE}/reserves.rs`,
     'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
     'Ok(true)',
   ),
   mutant(
     'compaction has no space of its own on a full disk',
-    `${STORE}/space/reserves.rs`,
+    `${STORE}/reserves.rs`,
     'self.for_compaction.give_up(io)?;',
     '',
   ),

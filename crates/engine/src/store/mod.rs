@@ -10,6 +10,8 @@ mod log;
 mod mapping;
 mod names;
 mod recovery;
+mod reserve;
+mod reserves;
 mod snapshot;
 mod space;
 #[cfg(test)]
@@ -37,9 +39,9 @@ use log::{
     usage::{Tombstone, Usage, record_bytes},
 };
 use recovery::Recovered;
+use reserves::Reserves;
 pub use snapshot::Snapshots;
 pub use space::compaction::{Replacement, Stretch};
-use space::reserves::Reserves;
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -229,10 +231,15 @@ impl Store {
         let inserts = writes
             .iter()
             .any(|write| matches!(write, Write::Insert { .. }));
-        if inserts {
-            self.check_space_for_inserts()?;
+        let has_space = if inserts {
+            self.reserves.allows_inserts(&*self.io)
         } else {
-            self.check_space_for_deletes(Layout::of(records)?.length)?;
+            let bytes = self.bytes_for(Layout::of(records)?.length);
+            self.reserves.allows_deletes(&*self.io, bytes)
+        };
+        if !has_space.map_err(|error| self.failed(&error))? {
+            self.reserves.note_full(!inserts);
+            return Err(Error::StorageFull);
         }
         let appended = self.append(records);
         if !matches!(appended, Err(Error::StorageFull)) {
@@ -362,6 +369,17 @@ impl Store {
         let has_inserts = records.iter().any(Record::is_insert);
         self.reserves.note_written(bytes, has_inserts);
         Ok(locations)
+    }
+
+    fn keep_reserves(&mut self) -> std::io::Result<()> {
+        let usual = self.usual_segment_bytes();
+        self.reserves.keep(&*self.io, self.segment_bytes, usual)
+    }
+
+    /// The size of a new segment, unless a group needs a larger one.
+    fn usual_segment_bytes(&self) -> u64 {
+        let active = self.active.as_ref().map_or(0, |active| active.end);
+        segment::usual_bytes(self.manifest.sealed_bytes() + active, self.segment_bytes)
     }
 
     /// Whether the active segment has space for a group of this length.

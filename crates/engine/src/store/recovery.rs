@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{
     LivePoint,
     io::{self, Io, remove_if_there},
+    reserve,
     snapshot::{self, LogEnd},
 };
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
             walk::Walk,
         },
         mapping::Mapping,
-        space::reserve,
     },
     sync::parallel,
 };

@@ -22,6 +22,13 @@ use crate::{
 /// The number of the first segment, which may exist before the manifest.
 pub const FIRST_NUMBER: u32 = 1;
 
+/// The log is at least this number of times as large as a new segment, unless it is small. Then a
+/// disk that holds the log has space for the copy of a segment.
+const SEGMENTS_PER_LOG: u64 = 8;
+
+/// The least size of a new segment: smaller ones are not worth a file.
+const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
+
 /// A group of at most this size is small: allocating its blocks costs the file system about as much
 /// as writing it.
 const SMALL_GROUP: u64 = 16 << 10;
@@ -210,6 +217,15 @@ impl Segment {
         mapping.publish(self.end);
         Ok(mapping)
     }
+}
+
+/// The usual size of a new segment of a log of this size, unless a group needs a larger one. It is a
+/// power of two if the largest size allows, so that the reserve for compaction seldom changes with
+/// it.
+pub fn usual_bytes(log_bytes: u64, most_bytes: u64) -> u64 {
+    let share = log_bytes / SEGMENTS_PER_LOG;
+    let power = share.checked_ilog2().map_or(0, |power| 1 << power);
+    power.max(LEAST_SEGMENT_BYTES).min(most_bytes)
 }
 
 /// Makes a buffer this long for bytes of a file. It is an error if there is no memory.

@@ -1,22 +1,15 @@
 //! Decides on a full disk who may use the space that is left: inserts, deletes or compaction. It
 //! goes by the reserves of the store.
 
-use std::{collections::HashSet, io};
+use std::collections::HashSet;
 
 use crate::{
-    Error, Result,
+    Result,
     store::{
         Store, Stretch,
         log::{format::PAGE, usage::Terms},
     },
 };
-
-/// The log is at least this number of times as large as a new segment, unless it is small. Then a
-/// disk that holds the log has space for the copy of a segment.
-const SEGMENTS_PER_LOG: u64 = 8;
-
-/// The least size of a new segment: smaller ones are not worth a file.
-const LEAST_SEGMENT_BYTES: u64 = 4 << 20;
 
 /// On a full disk a segment is copied if that frees one in this number of its bytes.
 const SHARE_WHEN_FULL: u64 = 8;
@@ -118,38 +111,5 @@ impl Store {
         };
         self.begin_freeing_space()?;
         Ok(Some(self.stretch_of(places)))
-    }
-
-    /// The size of a new segment, unless a group needs a larger one. It is a power of two if the
-    /// largest size allows, so that the reserve for compaction seldom changes with it.
-    pub(crate) fn usual_segment_bytes(&self) -> u64 {
-        let active = self.active.as_ref().map_or(0, |active| active.end);
-        let share = (self.manifest.sealed_bytes() + active) / SEGMENTS_PER_LOG;
-        let power = share.checked_ilog2().map_or(0, |power| 1 << power);
-        power.max(LEAST_SEGMENT_BYTES).min(self.segment_bytes)
-    }
-
-    pub(crate) fn keep_reserves(&mut self) -> io::Result<()> {
-        let usual = self.usual_segment_bytes();
-        self.reserves.keep(&*self.io, self.segment_bytes, usual)
-    }
-
-    pub(crate) fn check_space_for_inserts(&mut self) -> Result<()> {
-        let has_space = self.reserves.allows_inserts(&*self.io);
-        self.check_space(has_space, false)
-    }
-
-    pub(crate) fn check_space_for_deletes(&mut self, group_length: u64) -> Result<()> {
-        let bytes = self.bytes_for(group_length);
-        let has_space = self.reserves.allows_deletes(&*self.io, bytes);
-        self.check_space(has_space, true)
-    }
-
-    fn check_space(&mut self, has_space: io::Result<bool>, is_delete: bool) -> Result<()> {
-        if has_space.map_err(|error| self.failed(&error))? {
-            return Ok(());
-        }
-        self.reserves.note_full(is_delete);
-        Err(Error::StorageFull)
     }
 }

@@ -1,7 +1,4 @@
-//! Disk space: who may use it when there is little, the reserves for deletes and compaction, and
-//! compaction.
+//! Disk space: compaction, and who may use what is left of a full disk.
 
 pub mod compaction;
 pub mod full_disk;
-pub mod reserve;
-pub mod reserves;

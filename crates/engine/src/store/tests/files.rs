@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    store::space::reserve::{Reserve, path_for_compaction, path_for_deletes},
+    store::reserve::{Reserve, path_for_compaction, path_for_deletes},
 };
 
 /// Whether an operation succeeded; if not, a later attempt may succeed.

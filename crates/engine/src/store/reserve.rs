@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::store::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
+use super::io::{Io, IoFile, is_full, is_out_of_files, remove_if_there, write_all};
 
 /// The greatest size of the reserve for deletes. A delete takes 128 bytes at most, and less if
 /// several are committed together.

@@ -3,8 +3,10 @@
 
 use std::{io, path::Path};
 
-use super::reserve::{self, Reserve};
-use crate::store::io::Io;
+use super::{
+    io::Io,
+    reserve::{self, Reserve},
+};
 
 /// The reserve for compaction is larger than a segment by `1 / MARGIN` of it: for the manifest, and
 /// for the space that files take besides their bytes.
