@@ -100,8 +100,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'a batch goes on though nobody waits for it',
     `${INDEX}/search/run.rs`,
-    'if !goes_on(work) {',
-    'if !goes_on(work) && false {',
+    'if !goes_on(considered) {',
+    'if !goes_on(considered) && false {',
     INDEX_TESTS,
   ),
   mutant(

@@ -18,7 +18,6 @@ use crate::{
     },
     hnsw::Scratch,
     index::{Hit, Index, PointId, Prepared},
-    vectors::kernels,
 };
 
 /// The greatest number of queries in a group. More would gain little, as a vector is then read from
@@ -91,13 +90,9 @@ impl BatchSearch {
         &self.vectors[member * dimension..(member + 1) * dimension]
     }
 
-    /// The work of a query, in candidates. If only double precision can rank its vector, all points
-    /// are candidates.
+    /// The work of a query, see [`Query::work`].
     fn work(&self, member: usize) -> u64 {
-        let &Query { limit, ef, .. } = &self.queries[member];
-        let is_ordinary = kernels::is_ordinary(self.vector(member));
-        let limit = if is_ordinary { limit } else { usize::MAX };
-        Query::candidates(limit, ef, self.points)
+        self.queries[member].work(self.vector(member), self.points)
     }
 
     fn group(&self, part: usize) -> MutexGuard<'_, Group> {
@@ -120,7 +115,7 @@ impl BatchSearch {
             view.prepare(self.queries[member].request(self.vector(member)))
         };
         let prepared = members.iter().map(prepare).collect();
-        Prepared::run_together(prepared, scratch, |work| turn.goes_on(work))
+        Prepared::run_together(prepared, scratch, |considered| turn.goes_on(considered))
     }
 
     /// Takes the answers of all groups, in the order of the queries.

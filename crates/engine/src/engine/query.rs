@@ -1,6 +1,6 @@
 //! The parameters of a search, besides its vector.
 
-use crate::{Metric, index::Request};
+use crate::{Metric, index::Request, vectors::kernels};
 
 /// One query of a batch.
 #[derive(Clone, Debug)]
@@ -14,11 +14,22 @@ pub struct Query {
 }
 
 impl Query {
-    /// The work of a query of this limit and breadth among this number of points, in candidates, as
-    /// the setting `MAX_SEARCH_WORK` counts it.
+    /// The candidates of a query of this limit and breadth among this number of points, whatever
+    /// its vector, as the setting `MAX_SEARCH_WORK` counts them.
     #[must_use]
     pub fn candidates(limit: usize, ef: usize, points: usize) -> u64 {
         ef.max(limit.min(points)) as u64
+    }
+
+    /// The work of this query, by which batches take turns: its candidates, or all points if only
+    /// double precision can rank its vector.
+    pub(crate) fn work(&self, vector: &[f32], points: usize) -> u64 {
+        let limit = if kernels::is_ordinary(vector) {
+            self.limit
+        } else {
+            usize::MAX
+        };
+        Query::candidates(limit, self.ef, points)
     }
 
     /// The request to the index for the vector `query`.

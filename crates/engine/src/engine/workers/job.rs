@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Result, hnsw::Scratch};
 
-/// The work, in candidates of searches, after which a part gives way to other jobs: some
-/// milliseconds.
-pub const TURN_WORK: u64 = 4096;
+/// The number of points that a part considers in its searches before it gives way to other jobs:
+/// some milliseconds of work.
+pub const TURN_POINTS: u64 = 4096;
 
 /// Work that consists of parts. Each part is done once, in one or more turns, by any threads;
 /// several threads may run different parts at once.
@@ -38,11 +38,11 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Whether to go on with the turn after `work` candidates in it. False if the job was given up,
-    /// or if the turn has reached [`TURN_WORK`] and another job waits.
+    /// Whether to go on with the turn after this number of points were considered in it. False if
+    /// the job was given up, or if the turn has reached [`TURN_POINTS`] and another job waits.
     #[must_use]
-    pub fn goes_on(&self, work: u64) -> bool {
-        let is_over = || work >= TURN_WORK && (self.has_other)();
+    pub fn goes_on(&self, considered: u64) -> bool {
+        let is_over = || considered >= TURN_POINTS && (self.has_other)();
         !self.is_cut.load(Ordering::Relaxed) && !is_over()
     }
 }

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use super::job::{Job, TURN_WORK};
+use super::job::Job;
 use crate::{Error, Result, engine::budget::Reservation};
 
 /// The greatest number of jobs that wait or run. Further ones are refused as overload.
@@ -20,7 +20,7 @@ pub const MAX_JOBS: usize = 256;
 pub const SMALL_SHARE: usize = 8;
 
 /// A job of at most this number of candidates has little work.
-pub const LITTLE_WORK: u64 = 4 * TURN_WORK;
+pub const LITTLE_WORK: u64 = 16 << 10;
 
 /// One turn in this number goes to the oldest job, whatever work it has left, so that none starves.
 const FAIR_TURN: u64 = 4;

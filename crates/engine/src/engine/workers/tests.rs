@@ -4,7 +4,7 @@ use std::sync::{
 };
 
 use super::{
-    job::TURN_WORK,
+    job::TURN_POINTS,
     queue::{LITTLE_WORK, SMALL_SHARE},
     *,
 };
@@ -40,9 +40,9 @@ impl Job for Count {
     }
 
     fn run(&self, part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {
-        let mut work = 0;
+        let mut considered = 0;
         while self.done[part].load(Ordering::Relaxed) < self.steps {
-            if !turn.goes_on(work) {
+            if !turn.goes_on(considered) {
                 return false;
             }
             self.begun.store(true, Ordering::Release);
@@ -52,7 +52,7 @@ impl Job for Count {
             self.log.lock().unwrap().push(self.name);
             self.done[part].fetch_add(1, Ordering::Relaxed);
             assert_ne!(self.panics_at, Some(part), "a part that panics on purpose");
-            work += TURN_WORK;
+            considered += TURN_POINTS;
         }
         true
     }

@@ -66,8 +66,9 @@ impl<'q> Prepared<'_, 'q> {
         Duration::from_secs_f32((found + self.final_cost) / 1e9)
     }
 
-    /// About the number of points that this search ranks.
-    pub(super) fn work(&self) -> u64 {
+    /// The number of points that this search considers for its answer: every slot in a scan, and as
+    /// many as its beam holds in a walk.
+    pub(super) fn considered(&self) -> u64 {
         match self.plan {
             Plan::Graph => self.request.ef as u64,
             Plan::Scan | Plan::Exact => self.view.slots.into(),

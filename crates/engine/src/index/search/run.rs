@@ -38,8 +38,8 @@ impl Prepared<'_, '_> {
     }
 
     /// Runs searches under one metric that were prepared in one view. All that scan do it together.
-    /// Then the others run one after the other as long as `goes_on` holds; it is called with about
-    /// the number of points that were ranked so far. The answers are in the order of `searches`,
+    /// Then the others run one after the other as long as `goes_on` holds; it is called with the
+    /// number of points that were considered so far. The answers are in the order of `searches`,
     /// None for searches that were not run.
     pub fn run_together(
         mut searches: Vec<Prepared>,
@@ -54,17 +54,17 @@ impl Prepared<'_, '_> {
             .partition(|(_, search)| search.plan == Plan::Scan);
         let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
         let found = Prepared::scan_together(&scanning)?;
-        let mut work: u64 = 0;
+        let mut considered: u64 = 0;
         for (&(number, search), ranked) in together.iter().zip(found) {
             answers[number] = Some(search.hits(ranked)?);
-            work = work.saturating_add(search.work());
+            considered = considered.saturating_add(search.considered());
         }
         for &(number, search) in &alone {
-            if !goes_on(work) {
+            if !goes_on(considered) {
                 break;
             }
             answers[number] = Some(search.run(scratch)?);
-            work = work.saturating_add(search.work());
+            considered = considered.saturating_add(search.considered());
         }
         Ok(answers)
     }

@@ -291,7 +291,7 @@ fn searches_that_nobody_waits_for_are_left_undone() {
     let view = index.view();
     let walk = |query| view.prepare(request(query, 1, 10)).by(Plan::Graph);
     let walks = queries.iter().map(|query| walk(query)).collect();
-    let goes_on = |work| work < 20;
+    let goes_on = |considered| considered < 20;
     let answers = Prepared::run_together(walks, &mut Scratch::new(), goes_on).unwrap();
     let done: Vec<_> = answers.iter().map(Option::is_some).collect();
     assert_eq!(done, [true, true, false]);

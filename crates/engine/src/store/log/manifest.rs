@@ -139,7 +139,9 @@ impl Entry {
 
     /// Checks `last`, the sequence of the last record of the segment, whose groups end at byte
     /// `end`. A segment holds every record up to the last that the manifest knows, and more while
-    /// it is written; but compaction may have left out the last ones.
+    /// it is written; but compaction may have left out the last ones. It need not be checked that
+    /// the groups of a sealed segment end at the offset of this entry if they were read up to it
+    /// without a flaw.
     pub fn check_end(&self, end: u64, last: u64, is_sealed: bool) -> Result<(), Flaw> {
         let expected = self.last_sequence;
         let is_short = last < expected && self.kind == Kind::Log;
@@ -150,6 +152,17 @@ impl Entry {
         let bound = if is_sealed { "" } else { "at least " };
         let reason = format!("ends at sequence {last}, expected {bound}{expected}");
         Err(Flaw::new(end, reason))
+    }
+
+    /// Whether groups end where they must, at byte `end` after the record `last`: in a sealed
+    /// segment at the offset of this entry, in the last one there or behind it.
+    pub fn is_at_end(&self, end: u64, last: u64, is_sealed: bool) -> bool {
+        let is_there = if is_sealed {
+            end == self.end
+        } else {
+            end >= self.end
+        };
+        is_there && self.check_end(end, last, is_sealed).is_ok()
     }
 
     /// Checks that the groups up to the end of this entry match its checksum.

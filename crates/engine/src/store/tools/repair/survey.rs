@@ -11,7 +11,7 @@ use crate::{
             format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Entry, Manifest},
             segment, tail,
-            verify::{Extent, Found, Verify},
+            verify::{Found, Verify},
         },
         snapshot,
         tools::event::{Damage, Event},
@@ -368,7 +368,8 @@ impl Reader<'_> {
         });
         let extent = extent.map_err(|flaw| flaw.refuse(path))?;
         self.buffer = buffer;
-        let is_whole = flaws.is_empty() && ends_as_named(&extent, entry, sealed);
+        let ends_as_named = |entry: &Entry| entry.is_at_end(extent.end, extent.next - 1, sealed);
+        let is_whole = flaws.is_empty() && entry.is_some_and(ends_as_named);
         for (flaw, sequence) in flaws {
             self.damage(flaw, path, sequence)?;
         }
@@ -391,19 +392,6 @@ impl Reader<'_> {
         (self.tell)(Event::Damage(damage));
         Ok(())
     }
-}
-
-/// Whether a segment ends where the manifest says.
-fn ends_as_named(extent: &Extent, entry: Option<&Entry>, sealed: bool) -> bool {
-    entry.is_some_and(|entry| {
-        let is_there = if sealed {
-            extent.end == entry.end
-        } else {
-            extent.end >= entry.end
-        };
-        let ended = entry.check_end(extent.end, extent.next - 1, sealed);
-        is_there && ended.is_ok()
-    })
 }
 
 /// Turns an error of reading a file into a flaw: the file is lost. But if this process may not read
