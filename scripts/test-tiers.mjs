@@ -1,5 +1,5 @@
 // Which tests `npm test` leaves to `npm run test:all`, because they take long: most of their time is
-// repetition (every bit of a file, every call of a disk) or waiting for a time limit. Of each room
+// repetition (every bit of a file, every call of a disk) or waiting for a time limit. Of each part
 // something stays in the quick tier.
 
 /** Test programs of the engine. */

@@ -1,6 +1,6 @@
 // Runs tests of the project and ends with one line that sums them up.
 //
-// Usage: node scripts/test.mjs           the quick tier: every room, without its long tests
+// Usage: node scripts/test.mjs           the quick tier: every part, without its long tests
 //        node scripts/test.mjs --all     all tests but the repetitions of `npm run test:long`
 //        node scripts/test.mjs PLACE ... one folder or file, such as test/http, src/grpc,
 //                                        crates/engine/src/store or crates/engine/tests/rot.rs

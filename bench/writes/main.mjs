@@ -20,7 +20,7 @@ import { DIMENSION, readVectors } from './vectors.mjs';
 const FACTOR = 3;
 const EXTRA_MS = 5;
 
-/** Room for all that the searching process makes: collecting it takes up to 40 ms, which would count. */
+/** Space for all garbage of the searching process: to collect it takes up to 40 ms, which would count. */
 const NO_PAUSES = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
 
 const BATCH = 10_000;

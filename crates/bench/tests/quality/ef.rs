@@ -86,7 +86,7 @@ fn a_graph_of_which_every_point_is_asked_for_gives_every_point_in_order() {
 fn recall_rises_with_the_breadth() {
     const EFS: [usize; 6] = [10, 20, 40, 80, 160, 2_500];
     let by_length_and_angle = [Metric::Euclidean, Metric::Manhattan, Metric::Cosine];
-    // Without structure, so that narrow searches leave room to rise; then where codes say little.
+    // Without structure, so that narrow searches are far from exact; then where codes say little.
     for (rows, metrics) in [
         (sets::lognormal(2_700, 32, 0.3), &by_length_and_angle[..]),
         (sets::common_pattern(2_700, 64, 500.0), &by_length_and_angle),

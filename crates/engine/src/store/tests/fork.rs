@@ -46,7 +46,7 @@ fn is_refused(folder: &Path) {
 }
 
 #[test]
-fn the_segment_that_a_twin_was_writing_is_refused() {
+fn the_segment_that_a_copy_of_the_store_was_writing_is_refused() {
     let insert = |number: u32, length| vec![Step::Insert(number, vec![number as u8; length])];
     let own = [insert(2, 40), insert(3, 40)];
     let others: [&[Vec<Step>]; 4] = [

@@ -11,7 +11,7 @@ const POLYNOMIAL: u32 = 0xEDB8_8320;
 const CRC_AT: usize = PAGE - 4;
 
 /// A header that was recovered.
-pub struct Recovered {
+pub struct RecoveredHeader {
     pub header: SegmentHeader,
     /// Whether the rest of the page names the store.
     pub names_store: bool,
@@ -20,11 +20,11 @@ pub struct Recovered {
 /// Recovers the header of a segment from the bytes of its file. If one byte is wrong, the checksum
 /// of the page tells which. If more are, the header is made from the entry of the manifest and the
 /// salt of the first group. None if no group is sound under the header that results.
-pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recovered> {
+pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<RecoveredHeader> {
     let page = bytes.first_chunk()?;
     if let Some(header) = correct_byte(page).filter(|header| leads_to_groups(header, bytes)) {
         let names_store = true;
-        return Some(Recovered {
+        return Some(RecoveredHeader {
             header,
             names_store,
         });
@@ -44,7 +44,7 @@ pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recov
     let mut headers = salts.into_iter().flatten().map(header);
     let header = headers.find(|header| leads_to_groups(header, bytes))?;
     let names_store = page[16..32] == manifest.store || page[32..48] == entry.id;
-    Some(Recovered {
+    Some(RecoveredHeader {
         header,
         names_store,
     })
@@ -98,8 +98,8 @@ fn salt_of(groups: &[u8]) -> Option<Salt> {
 fn unwind(mut register: u32, bytes: &[u8]) -> u32 {
     for &byte in bytes.iter().rev() {
         for _ in 0..8 {
-            let is_odd = register >> 31 == 1;
-            register = if is_odd {
+            let is_top_bit_set = register >> 31 == 1;
+            register = if is_top_bit_set {
                 (register ^ POLYNOMIAL) << 1 | 1
             } else {
                 register << 1
