@@ -265,9 +265,9 @@ export const STORE_MUTANTS = [
     'a recovery removes segments before the names that it relies on are durable',
     `${STORE}/recovery.rs`,
     'io.sync_folder(folder)?;\n    remove_if_there(io, &manifest::temporary_path(folder))?;\n' +
-      '    for path in found.orphans.drain(..) {\n        io.remove(&path)?;',
+      '    for path in found.unnamed.drain(..) {\n        io.remove(&path)?;',
     'remove_if_there(io, &manifest::temporary_path(folder))?;\n' +
-      '    for path in found.orphans.drain(..) {\n        io.remove(&path)?;\n' +
+      '    for path in found.unnamed.drain(..) {\n        io.remove(&path)?;\n' +
       '        io.sync_folder(folder)?;',
   ),
   mutant(

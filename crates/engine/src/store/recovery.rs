@@ -43,7 +43,7 @@ pub struct Recovered {
     /// The end of the torn tail behind the last group, if there is one.
     torn: Option<u64>,
     /// Files of segments whose creation or removal was interrupted.
-    orphans: Vec<PathBuf>,
+    unnamed: Vec<PathBuf>,
 }
 
 /// The state that follows from the records of the log.
@@ -64,17 +64,17 @@ pub struct Replay {
 /// Reads a folder without changing anything in it.
 pub fn inspect(io: &dyn Io, folder: &Path) -> Result<Recovered> {
     let manifest = Manifest::load(io, folder)?;
-    let mut orphans = Vec::new();
+    let mut unnamed = Vec::new();
     for path in segment::unnamed(&io.list(folder)?, manifest.as_ref()) {
-        segment::check_orphan(io, path, manifest.as_ref())?;
-        orphans.push(path.clone());
+        segment::check_unnamed(io, path, manifest.as_ref())?;
+        unnamed.push(path.clone());
     }
     let mut found = Recovered {
         manifest: None,
         segments: Vec::new(),
         replay: Replay::default(),
         torn: None,
-        orphans,
+        unnamed,
     };
     if let Some(manifest) = manifest {
         found.read_segments(io, folder, &manifest)?;
@@ -100,7 +100,7 @@ pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<S
     // MANIFEST, and keep the removal of a segment that the MANIFEST before it names.
     io.sync_folder(folder)?;
     remove_if_there(io, &manifest::temporary_path(folder))?;
-    for path in found.orphans.drain(..) {
+    for path in found.unnamed.drain(..) {
         io.remove(&path)?;
         notes.push(format!(
             "removed {}: its creation or removal was interrupted",
@@ -129,7 +129,7 @@ pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<S
     }
     if found.replay.last_sequence == 0 {
         // The first insert was interrupted: nothing pins the dimension yet. The manifest goes
-        // first, so that a crash in between leaves an orphan.
+        // first, so that a crash in between leaves an unnamed file.
         io.remove(&manifest::path(folder))?;
         io.sync_folder(folder)?;
         for (segment, _) in found.segments.drain(..) {

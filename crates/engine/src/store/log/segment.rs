@@ -58,7 +58,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Creates the file, durably. A crash before the manifest names it leaves an orphan without
+    /// Creates the file, durably. A crash before the manifest names it leaves an unnamed file without
     /// a group, which the next open removes.
     pub fn create(io: &dyn Io, folder: &Path, header: SegmentHeader) -> io::Result<Segment> {
         let path = path(folder, header.number);
@@ -310,7 +310,7 @@ pub fn unnamed<'p>(
 /// Checks that a segment that the manifest does not name is not needed. It is not if its creation
 /// was interrupted, or if a compaction was, before or after the manifest named the new segment.
 /// Refuses a segment with data that exists nowhere else, and a file that is not a segment.
-pub fn check_orphan(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
+pub fn check_unnamed(io: &dyn Io, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
     let file = io.open_read(path)?;
     let size = file.size()?;
     let mut page = vec![0; size.min(PAGE as u64) as usize];

@@ -191,7 +191,7 @@ impl Backup<'_> {
         let paths = self.io.list(self.source)?;
         let mut unsettled = Vec::new();
         for path in segment::unnamed(&paths, before.as_ref()) {
-            if self.check_orphan(path, before.as_ref()).is_err() {
+            if self.check_unnamed(path, before.as_ref()).is_err() {
                 unsettled.push(path.clone());
             }
         }
@@ -200,7 +200,7 @@ impl Backup<'_> {
             return Ok(None);
         }
         for path in segment::unnamed(&unsettled, manifest.as_ref()) {
-            self.check_orphan(path, manifest.as_ref())?;
+            self.check_unnamed(path, manifest.as_ref())?;
         }
         if manifest.is_none() {
             let text = format!("nothing is stored in {}", self.source.display());
@@ -209,8 +209,8 @@ impl Backup<'_> {
         Ok(manifest)
     }
 
-    fn check_orphan(&self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
-        match segment::check_orphan(self.io, path, manifest) {
+    fn check_unnamed(&self, path: &Path, manifest: Option<&Manifest>) -> Result<()> {
+        match segment::check_unnamed(self.io, path, manifest) {
             // The file was left by a compaction, and was removed meanwhile.
             Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
             checked => checked,

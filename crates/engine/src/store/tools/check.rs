@@ -204,7 +204,7 @@ impl<'a> Check<'a> {
     /// Whether a file that is named like a segment, and that the manifest does not name, is left
     /// over, so that a start would remove it.
     fn is_rest(&mut self, path: &Path, manifest: Option<&Manifest>) -> Result<bool> {
-        match segment::check_orphan(self.io, path, manifest) {
+        match segment::check_unnamed(self.io, path, manifest) {
             Ok(()) => {
                 let path = path.display();
                 let text = format!("{path} is the rest of an interrupted creation or removal");
