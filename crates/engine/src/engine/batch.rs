@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::{
         engine::{budget::Budget, workers::Workers},
-        index::testing::index,
+        index::tests::support::index,
     };
 
     fn queries(metrics: &[Metric], limit: usize) -> Vec<Query> {

@@ -42,9 +42,6 @@ mod search;
 mod space;
 pub mod stop_rule;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
-#[cfg(not(vectord_shuttle))]
 mod tests;
 mod tree;
 mod visited;

@@ -145,7 +145,7 @@ fn hash(id: &PointId) -> u64 {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::index::testing::records;
+    use crate::index::tests::support::records;
 
     fn id(number: u16) -> PointId {
         let mixed = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);

@@ -10,14 +10,11 @@ mod graphs;
 mod ids;
 mod linking;
 mod lives;
-#[cfg(test)]
-#[cfg(vectord_shuttle)]
-mod model;
 mod point_id;
 mod search;
 mod snapshot;
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod tests;
 mod verify;
 mod view;
 

@@ -152,7 +152,7 @@ mod tests {
     use crate::{
         index::{
             Index,
-            testing::{self, id},
+            tests::support::{self, id},
         },
         store::Location,
         sync::memory::resident,
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_search_for_damage_leaves_vectors_in_memory_and_nothing_else() {
         let vectors = vec![vec![1.0; DIMENSION]; POINTS];
-        let index = testing::index_with_contents(&vectors, &[7; CONTENT_BYTES]);
+        let index = support::index_with_contents(&vectors, &[7; CONTENT_BYTES]);
         let segments = index.arena.segments();
         let location = |number| index.find(&id(number)).unwrap().1;
         let (first, last) = (location(1), location(POINTS));
@@ -190,7 +190,7 @@ mod tests {
     const LARGE: usize = 1 << 20;
 
     fn large() -> Arc<Index> {
-        testing::index_with_contents(&vec![vec![1.0; DIMENSION]; 12], &vec![7; LARGE])
+        support::index_with_contents(&vec![vec![1.0; DIMENSION]; 12], &vec![7; LARGE])
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_step_ends_among_slots_without_points_too() {
-        let index = testing::index(&vec![vec![1.0; DIMENSION]; POINTS]);
+        let index = support::index(&vec![vec![1.0; DIMENSION]; POINTS]);
         for number in 1..=POINTS {
             index.delete(&id(number), (POINTS + number) as u64);
         }

@@ -6,3 +6,5 @@ pub mod measure;
 pub mod neighbor;
 pub mod points;
 pub mod quantize;
+#[cfg(test)]
+mod tests;

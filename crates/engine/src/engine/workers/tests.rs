@@ -1,3 +1,5 @@
+//! Which job the workers take next, and what becomes of jobs that panic or are given up.
+
 use std::sync::{
     atomic::{AtomicBool, AtomicUsize},
     mpsc::{Sender, channel},

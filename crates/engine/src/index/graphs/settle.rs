@@ -103,7 +103,7 @@ impl Settling {
 mod tests {
     use crate::index::{
         Index,
-        testing::{id, line, work_on},
+        tests::support::{id, line, work_on},
     };
 
     const POINTS: u32 = 10;

@@ -276,7 +276,7 @@ mod tests {
         index::{
             Request,
             search::plan::Plan,
-            testing::{id, line, work_on},
+            tests::support::{id, line, work_on},
         },
         store::Location,
     };

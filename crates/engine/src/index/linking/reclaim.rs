@@ -321,16 +321,16 @@ mod tests {
     use crate::index::{
         Request,
         search::plan::Plan,
-        testing::{self, id},
+        tests::support::{self, id},
     };
 
     /// An index of which all points are linked: each vector by so many points.
     fn linked(vectors: u16, copies: usize) -> Arc<Index> {
         let vectors = (0..vectors).map(|value| vec![value.into()]);
         let vectors: Vec<Vec<f32>> = vectors.flat_map(|vector| vec![vector; copies]).collect();
-        let index = testing::index(&vectors);
+        let index = support::index(&vectors);
         index.want_graph(Metric::Euclidean);
-        testing::work_on(&index);
+        support::work_on(&index);
         index
     }
 

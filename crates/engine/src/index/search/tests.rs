@@ -1,3 +1,5 @@
+//! The way of a search, and its answer: exact in a scan, and the same every time.
+
 use std::time::Duration;
 
 use super::*;
@@ -5,7 +7,7 @@ use crate::{
     hnsw::Scratch,
     index::{
         Index, Linker,
-        testing::{id, index},
+        tests::support::{id, index},
     },
 };
 

@@ -62,7 +62,8 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::agreement, inverse_norm};
+    use super::inverse_norm;
+    use crate::vectors::tests::agreement;
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {

@@ -54,8 +54,9 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{agreement, distance};
+    use super::super::distance;
     use crate::Metric;
+    use crate::vectors::tests::agreement;
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {

@@ -64,7 +64,7 @@ pub(super) fn neon<const N: usize, const M: usize>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::agreement;
+    use crate::vectors::tests::agreement;
 
     #[test]
     fn what_is_fetched_meanwhile_changes_nothing() {

@@ -14,8 +14,6 @@
     reason = "Hamming asks for IEEE equality, zero norms are exactly 0"
 )]
 
-#[cfg(test)]
-mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -29,10 +29,8 @@ pub fn is_ordinary(vector: &[f32]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{agreement, inverse_norm},
-        is_ordinary,
-    };
+    use super::{super::inverse_norm, is_ordinary};
+    use crate::vectors::tests::agreement;
 
     #[test]
     fn zero_and_everyday_vectors_are_ordinary() {

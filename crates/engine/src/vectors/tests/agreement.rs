@@ -2,16 +2,16 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{Kernels, Level, Sum};
+use crate::vectors::kernels::{Kernels, Level, Sum};
 
 /// The kernels of every level that this processor can run.
-pub(super) fn levels() -> impl Iterator<Item = (Level, &'static Kernels)> {
+pub fn levels() -> impl Iterator<Item = (Level, &'static Kernels)> {
     let available = |level| Kernels::of(level).map(|kernels| (level, kernels));
     Level::WIDEST_FIRST.into_iter().filter_map(available)
 }
 
 /// Two vectors of one length, of values of both signs and many magnitudes.
-pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
+pub fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
     let length = prop_oneof![0..=130usize, Just(383), Just(1000), Just(4096)];
     let value = prop_oneof![
         -1.0..1.0f32,
@@ -26,7 +26,7 @@ pub(super) fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
 /// Checks that every level is within the error bound of rounding: whatever the order of the
 /// additions, each term of a sum of n is rounded at most n + 2 times, by half of `f32::EPSILON`, in
 /// both variants. `terms` is the sum of their magnitudes.
-pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) {
+pub fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) {
     let expected = f64::from((sum(scalar()).alone)(a, b));
     let tolerance = (a.len() + 2) as f64 * f64::from(f32::EPSILON) * terms;
     for (level, kernels) in levels() {
@@ -42,7 +42,7 @@ pub(super) fn agree(sum: fn(&Kernels) -> Sum, a: &[f32], b: &[f32], terms: f64) 
 
 /// Checks that all levels are equal on small whole numbers: their sums are never rounded, so that a
 /// position that is left out or counted twice shows at any length.
-pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
+pub fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
     const UNEVEN_AND_LARGE: [usize; 8] = [191, 255, 383, 1000, 1537, 4096, 65_535, 65_536];
     const OFFSETS: usize = 17;
     let a = whole_numbers(65_536 + OFFSETS, 0x9e37_79b9);
@@ -64,7 +64,7 @@ pub(super) fn agree_exactly_on_whole_numbers(sum: fn(&Kernels) -> Sum) {
 
 /// Checks that the prefetching kernel of every level equals its plain kernel bit for bit, whatever
 /// is prefetched.
-pub(super) fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
+pub fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
     for length in lengths() {
         let [a, b, next] = [1, 2, 3].map(|seed| fractions(length, seed));
         for (level, kernels) in levels() {
@@ -79,7 +79,7 @@ pub(super) fn fetching_is_as_alone(sum: fn(&Kernels) -> Sum) {
 
 /// Checks that the kernel of four of every level equals its plain kernel bit for bit, in each of
 /// the four places.
-pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
+pub fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
     for length in lengths() {
         let [a, b @ ..] = [1, 2, 3, 4, 5].map(|seed| fractions(length, seed));
         let b = [&*b[0], &*b[1], &*b[2], &*b[3]];
@@ -92,7 +92,7 @@ pub(super) fn four_are_as_one(sum: fn(&Kernels) -> Sum) {
 }
 
 /// Checks that 0 and -0 count as equal, in whole steps and in the tail.
-pub(super) fn equal_on_zeros_of_either_sign(sum: fn(&Kernels) -> Sum) {
+pub fn equal_on_zeros_of_either_sign(sum: fn(&Kernels) -> Sum) {
     for length in [1, 3, 15, 17, 64, 127, 129] {
         let (plus, minus) = (vec![0.0; length], vec![-0.0; length]);
         for (level, kernels) in levels() {

@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
-use super::{Index, PointId};
 use crate::{
     Metric,
     hnsw::{Params, Scratch},
-    index::linking::linker::{Schedule, work},
+    index::{
+        Index, PointId,
+        linking::linker::{Schedule, work},
+    },
     store::{DEFAULT_SEGMENT_BYTES, Location, OpenOptions, Segments, Store, Write},
 };
 

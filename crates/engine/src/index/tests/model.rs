@@ -10,11 +10,11 @@ use std::{
 
 use shuttle::thread;
 
-use super::{Hit, Index, Request, testing};
+use super::support;
 use crate::{
     Metric, PointId,
     hnsw::{Params, Scratch},
-    index::linking::linker,
+    index::{Hit, Index, Request, linking::linker},
     store::{Location, Segments},
 };
 
@@ -384,7 +384,7 @@ fn check_end(index: &Index, script: &Script) {
 }
 
 fn id(point: u8) -> PointId {
-    testing::id(usize::from(point) + 1)
+    support::id(usize::from(point) + 1)
 }
 
 fn point(hit: &Hit) -> u8 {
@@ -401,6 +401,6 @@ fn records() -> &'static (Arc<Segments>, Vec<Location>) {
     static RECORDS_ON_DISK: OnceLock<(Arc<Segments>, Vec<Location>)> = OnceLock::new();
     RECORDS_ON_DISK.get_or_init(|| {
         let vectors: Vec<Vec<f32>> = (0..RECORDS).map(|point| vec![value(point)]).collect();
-        testing::records(&vectors)
+        support::records(&vectors)
     })
 }

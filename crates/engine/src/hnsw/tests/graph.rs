@@ -1,7 +1,11 @@
+//! Graphs that are built, searched, saved and lose points: what is found, and what is not.
+
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::*;
-use crate::vectors::{kernels, measure::Measure, points::Points, quantize::Codes};
+use crate::{
+    hnsw::*,
+    vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
+};
 
 /// Vectors in memory, one for each slot.
 struct Vectors {

@@ -1,6 +1,6 @@
 //! Checks for tests that a graph is sound.
 
-use super::Graph;
+use crate::hnsw::Graph;
 
 impl Graph {
     /// Checks a graph that no thread changes meanwhile.

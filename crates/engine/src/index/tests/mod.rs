@@ -1,0 +1,5 @@
+//! The index as a whole under a model checker, and what the tests of its modules share.
+
+#[cfg(vectord_shuttle)]
+mod model;
+pub mod support;
