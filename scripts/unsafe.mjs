@@ -27,7 +27,7 @@ const ONE_THREAD = [
   ...'backup check copy_on_write crash damage failing full repair restore'
     .split(' ')
     .map((name) => `store::tests::${name}`),
-  'index::snapshot::tests',
+  'index::tests::snapshot',
 ];
 
 const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };

@@ -4,6 +4,8 @@ pub mod batch;
 pub mod budget;
 mod query;
 pub mod stats;
+#[cfg(test)]
+mod tests;
 pub mod upkeep;
 pub mod workers;
 pub mod writer;

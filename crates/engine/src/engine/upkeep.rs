@@ -4,9 +4,6 @@
 //! that hold many deleted ones, and removes these. And it compares all records with their
 //! checksums, in search of damage.
 
-#[cfg(test)]
-mod tests;
-
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},

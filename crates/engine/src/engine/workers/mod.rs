@@ -11,10 +11,8 @@ use std::{
 
 use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
 
-mod job;
-mod queue;
-#[cfg(test)]
-mod tests;
+pub(super) mod job;
+pub(super) mod queue;
 
 pub use job::{Job, Turn};
 pub use queue::Ticket;
@@ -22,16 +20,16 @@ use queue::{MAX_JOBS, Queue, RunningJob};
 
 /// A fixed number of threads and their queue.
 pub struct Workers {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     count: usize,
 }
 
-struct Shared {
+pub(super) struct Shared {
     queue: Mutex<Queue>,
     /// Signals that a job was added, or that the threads should end.
     changed: Condvar,
-    budget: Arc<Budget>,
+    pub(super) budget: Arc<Budget>,
 }
 
 impl Workers {
@@ -110,7 +108,7 @@ impl Workers {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -3,8 +3,6 @@
 
 mod group_commit;
 mod request;
-#[cfg(test)]
-pub(super) mod tests;
 
 use std::{
     sync::{

@@ -9,9 +9,6 @@ mod prepare;
 mod rescore;
 mod run;
 pub mod scan;
-#[cfg(test)]
-#[cfg(not(vectord_shuttle))]
-mod tests;
 mod walk;
 
 use std::sync::Arc;

@@ -113,7 +113,7 @@ impl<'q> Prepared<'_, 'q> {
 
     /// Changes the plans of searches under one metric in one view: the searches that would walk one
     /// by one scan together instead, if that costs less.
-    pub(super) fn join(searches: &mut [Prepared]) {
+    pub(in crate::index) fn join(searches: &mut [Prepared]) {
         let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
         let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));
         let [first, ..] = searches else { return };

@@ -3,9 +3,6 @@
 //! each start.
 
 pub mod restore;
-#[cfg(test)]
-#[cfg(not(vectord_shuttle))]
-mod tests;
 
 use std::{
     io::{self, Read, Write},

@@ -2,4 +2,8 @@
 
 #[cfg(vectord_shuttle)]
 mod model;
+#[cfg(not(vectord_shuttle))]
+mod search;
+#[cfg(not(vectord_shuttle))]
+mod snapshot;
 pub mod support;

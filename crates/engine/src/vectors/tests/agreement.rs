@@ -1,4 +1,5 @@
 //! Test support: compares the kernels of every level of this processor with the scalar reference.
+#![allow(clippy::float_cmp, reason = "sums that are not rounded are equal")]
 
 use proptest::{collection::vec, prelude::*};
 

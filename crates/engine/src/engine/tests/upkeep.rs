@@ -5,10 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Upkeep;
 use crate::{
     Result,
-    engine::{stats::Counters, writer::tests::Writing},
+    engine::{stats::Counters, tests::writer::Writing, upkeep::Upkeep},
     index::Linker,
     store::tests::{damage::log, id, new_folder},
 };

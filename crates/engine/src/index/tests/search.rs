@@ -1,12 +1,12 @@
 //! The way of a search, and its answer: exact in a scan, and the same every time.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::*;
 use crate::{
+    Metric,
     hnsw::Scratch,
     index::{
-        Index, Linker,
+        Hit, Index, Linker, Plan, Prepared, Request,
         tests::support::{id, index},
     },
 };

@@ -10,10 +10,13 @@ use std::{
     thread,
 };
 
-use super::{Batch, Writer};
 use crate::{
     Error, Metric, Result,
-    engine::{budget::Budget, stats::Counters},
+    engine::{
+        budget::Budget,
+        stats::Counters,
+        writer::{Batch, Writer},
+    },
     hnsw::{Params, Scratch},
     index::{Index, Request},
     store::{

@@ -1,14 +1,25 @@
 //! Which job the workers take next, and what becomes of jobs that panic or are given up.
 
-use std::sync::{
-    atomic::{AtomicBool, AtomicUsize},
-    mpsc::{Sender, channel},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{Sender, channel},
+    },
+    thread,
 };
 
-use super::{
-    job::TURN_POINTS,
-    queue::{LITTLE_WORK, SMALL_SHARE},
-    *,
+use crate::{
+    Error, Result,
+    engine::{
+        budget::Budget,
+        workers::{
+            Job, Ticket, Turn, Workers,
+            job::TURN_POINTS,
+            queue::{LITTLE_WORK, MAX_JOBS, SMALL_SHARE},
+        },
+    },
+    hnsw::Scratch,
 };
 
 struct Count {

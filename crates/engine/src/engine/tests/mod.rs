@@ -1,0 +1,5 @@
+//! The threads of the engine: the writer, the workers and the upkeep.
+
+mod upkeep;
+mod workers;
+mod writer;
