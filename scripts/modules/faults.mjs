@@ -1,14 +1,15 @@
 /**
  * What is wrong with `uses`, a map from each module to the modules that it uses: files that use each
- * other in a circle, folders beside each other that do, a layer that uses one above it or beside it,
- * and a module that is in no layer. `layers` lists the modules of the crate from the top down; those
- * of one line are beside each other.
+ * other in a circle, folders that do, with each other or with the files beside and above them, a
+ * layer that uses one above it or beside it, and a module that is in no layer. `layers` lists the
+ * modules of the crate from the top down; those of one line are beside each other.
  */
 export function faultsOf(uses, layers) {
   const edges = [...uses].flatMap(([from, others]) => Array.from(others, (to) => [from, to]));
+  const folders = foldersOf(uses);
   return [
     ...circlesOf(edges).map((circle) => `a circle: ${circle.join(' -> ')}`),
-    ...foldersOf(uses).flatMap((folder) => circlesIn(folder, edges)),
+    ...[...folders].flatMap((folder) => circlesIn(folder, folders, edges)),
     ...edges.flatMap((edge) => climbOf(edge, layers)),
     ...looseOf(uses, layers).map((name) => `${name} is in no layer`),
   ];
@@ -43,25 +44,34 @@ function pathFrom(start, end, next) {
 function foldersOf(uses) {
   const paths = Array.from(uses.keys(), (name) => name.split('::'));
   const folders = paths.flatMap((path) => path.map((_, at) => path.slice(0, at).join('::')));
-  return [...new Set(folders)];
+  return new Set(folders);
 }
 
-/** Circles among what lies in a folder, each folder in it taken as one. */
-function circlesIn(folder, edges) {
-  const depth = folder === '' ? 0 : folder.split('::').length;
-  const childOf = (name) =>
-    folder === '' || name.startsWith(`${folder}::`) ? name.split('::')[depth] : undefined;
+/**
+ * Circles among what lies in a folder, each folder in it taken as one, and its own file, which is
+ * above it elsewhere, as one of them. Circles of files alone are found without their folder.
+ */
+function circlesIn(folder, folders, edges) {
   const reasons = new Map();
   for (const [from, to] of edges) {
-    const ends = [childOf(from), childOf(to)];
-    if (ends.some((end) => !end) || ends[0] === ends[1]) continue;
+    const ends = [childOf(folder, from), childOf(folder, to)];
+    if (ends.some((end) => end === undefined) || ends[0] === ends[1]) continue;
     reasons.set(ends.join(), { ends, reason: `${from} -> ${to}` });
   }
   const between = Array.from(reasons.values(), ({ ends }) => ends);
-  return circlesOf(between).map((circle) => {
+  const isFolder = (child) => folders.has(folder === '' ? child : `${folder}::${child}`);
+  const circles = circlesOf(between).filter((circle) => circle.some(isFolder));
+  return circles.map((circle) => {
     const steps = circle.slice(1).map((to, at) => reasons.get([circle[at], to].join()).reason);
     return `a circle in '${folder}': ${circle.join(' -> ')} (${steps.join(', ')})`;
   });
+}
+
+/** What of a folder a module is in: a folder in it, a file, or the folder's own file. */
+function childOf(folder, name) {
+  if (name === folder) return folder === '' ? 'lib.rs' : 'mod.rs';
+  if (folder === '') return name.split('::')[0];
+  return name.startsWith(`${folder}::`) ? name.split('::')[folder.split('::').length] : undefined;
 }
 
 function climbOf([from, to], layers) {

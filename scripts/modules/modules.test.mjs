@@ -26,7 +26,7 @@ function crateOf(files) {
 }
 
 const LIB = 'mod a;\nmod b;\n';
-const B = 'pub struct Thing;\npub fn make() {}\n';
+const B = 'pub struct Thing;\npub enum Kind { One }\npub fn make() {}\n';
 
 test.each([
   ['a path', 'use crate::b::Thing;'],
@@ -55,6 +55,9 @@ test.each([
     'an arm behind one for tests',
     'fn f() { match 1 { #[cfg(test)]\n1 => 2, _ => crate::b::make() } }',
   ],
+  ['code behind a comment that holds another', '/* one /* two */ " */ use crate::b::Thing; // "'],
+  ['a glob of an enum', 'use crate::b::Kind::*;'],
+  ['an export of all of another module', 'pub use crate::b::*;'],
   [
     'code behind a function for tests',
     '#[cfg(test)]\nfn f<A, B>(a: [u8; 3]) {}\nuse crate::b::Thing;',
@@ -66,6 +69,7 @@ test.each([
 test.each([
   ['a comment', '// use crate::b::Thing;'],
   ['a comment of several lines', '/* use crate::b::Thing; */'],
+  ['a comment that holds another', '/* one /* two */ use crate::b::Thing; */'],
   ['a string', 'const A: &str = "crate::b::Thing";'],
   ['a test', '#[cfg(test)]\nmod tests { use crate::b::Thing; }'],
   ['a test of one configuration', '#[cfg(all(test, unix))]\nuse crate::b::Thing;'],
@@ -142,8 +146,99 @@ test.each(['const fn make() {}', 'static mut make: u8 = 0;', 'const make: u8 = 0
   },
 );
 
-test('a module whose file is named by an attribute is refused', () => {
-  expect(() => crateOf({ 'lib.rs': '#[path = "x.rs"]\nmod a;' })).toThrow('#[path]');
+test.each([
+  ['the file of a module', '#[path = "x.rs"]\nmod a;', '#[path]'],
+  ['the file of a module, on a condition', '#[cfg_attr(unix, path = "x.rs")]\nmod a;', '#[path]'],
+  ['the crate by another name', 'extern crate self as own;', 'extern crate self'],
+  ['source of another file', 'include!("x.rs");', 'include!'],
+  ['a raw name', 'use crate::r#type::Thing;', 'a raw name'],
+])('source that names %s is refused', (_, text, reason) => {
+  expect(() => crateOf({ 'lib.rs': text })).toThrow(reason);
+});
+
+test('other attributes, texts of other files and raw strings are not refused', () => {
+  const text =
+    '#[cfg_attr(unix, allow(dead_code))]\nconst A: &str = include_str!("a");\n' +
+    'const B: &str = r#"include!"#;';
+  expect(usesOf({ 'lib.rs': text })).toEqual([]);
+});
+
+test('a path of a module in the file of another begins in it', () => {
+  const files = {
+    'lib.rs': 'mod a;',
+    'a/mod.rs': 'mod inner { use super::b::Thing; }\nmod b;',
+    'a/b.rs': B,
+  };
+  expect(usesOf(files)).toEqual(['a -> a::b']);
+});
+
+const METHODS = {
+  'lib.rs': 'mod thing; mod a; mod b;',
+  'thing.rs': 'pub struct Thing<T>(T);\npub trait Act { fn act(&self); fn make(&self) {} }',
+  'b.rs':
+    'use crate::thing::Thing;\n' +
+    'impl<T: Fn() -> u8> Thing<T> where T: Clone {\n    pub const fn make(&self) {}\n}',
+};
+
+test.each([
+  ['of itself', 'impl<T> Thing<T> { fn f(&self) { self.make() } }'],
+  ['of itself, with an argument of type', 'impl<T> Thing<T> { fn f(&self) { self.make::<u8>() } }'],
+  ['of itself, over lines', 'impl<T> Thing<T> { fn f(&self) { self\n    .make() } }'],
+  ['of its own type', 'impl<T> Thing<T> { fn f() { Self::make() } }'],
+  ['of its own type, as a value', 'impl<T> Thing<T> { fn f() { call(Self::make) } }'],
+  ['of a type by name', 'fn f() { Thing::make() }'],
+  ['of a type by name and arguments', 'fn f() { Thing::<u8>::make() }'],
+  ['of a type by name, as a value', 'fn f() { call(Thing::make) }'],
+  ['in the block of a trait', 'impl<T> Act for Thing<T> { fn act(&self) { self.make() } }'],
+  [
+    'in the block of a trait of any lifetime',
+    "impl<T: for<'a> Fn(&'a T)> Act for Thing<T> { fn act(&self) { self.make() } }",
+  ],
+])('a use is found in a call of a method %s that another file defines', (_, text) => {
+  const uses = usesOf({ ...METHODS, 'a.rs': `use crate::thing::Thing;\n${text}` });
+  expect(uses).toContain('a -> b');
+});
+
+test.each([
+  ['another type', 'struct Other; impl Other { fn f(&self) { self.make() } }'],
+  ['a field', 'impl Thing { fn f(&self) { self.make.go() } }'],
+  ['a trait alone', 'fn f(a: impl Act) { a.act() }'],
+  ['another item of the type', 'fn f() { Thing::other() }'],
+])('no use is found in a call of %s', (_, text) => {
+  const uses = usesOf({ ...METHODS, 'a.rs': `use crate::thing::{Act, Thing};\n${text}` });
+  expect(uses).not.toContain('a -> b');
+});
+
+test('a method of a trait does not count as one of the type', () => {
+  const uses = usesOf({
+    'lib.rs': 'mod thing; mod a; mod b;',
+    'thing.rs': 'pub struct Thing;\npub trait Act { fn make(&self); }',
+    'b.rs': 'use crate::thing::{Act, Thing};\nimpl Act for Thing { fn make(&self) {} }',
+    'a.rs': 'use crate::thing::Thing;\nimpl Thing { fn f(&self) { self.make() } }',
+  });
+  expect(uses).not.toContain('a -> b');
+});
+
+test('a circle by calls of methods is found', () => {
+  const crate = crateOf({
+    'lib.rs': 'mod thing; mod a; mod b;',
+    'thing.rs': 'pub struct Thing;',
+    'a.rs': 'use crate::thing::Thing;\nimpl Thing { fn one(&self) { self.two() } }',
+    'b.rs': 'use crate::thing::Thing;\nimpl Thing { fn two(&self) { Self::one(self) } }',
+  });
+  expect(faultsOf(crate, [['a', 'b', 'thing']])).toContain('a circle: b -> a -> b');
+});
+
+test('a circle of a folder and the file above it is found whose files are in none', () => {
+  const crate = crateOf({
+    'lib.rs': 'mod top;',
+    'top/mod.rs': 'mod x;\nuse x::one::One;\npub struct Whole(One);',
+    'top/x/mod.rs': 'mod one; mod two;',
+    'top/x/one.rs': 'pub struct One;',
+    'top/x/two.rs': 'use crate::top::Whole;',
+  });
+  const reasons = 'top::x::two -> top, top -> top::x::one';
+  expect(faultsOf(crate, [['top']])).toEqual([`a circle in 'top': x -> mod.rs -> x (${reasons})`]);
 });
 
 test('a circle of a file and the one above it is found', () => {

@@ -1,8 +1,18 @@
 // The modules of a Rust crate and what each uses of the others, read from its source. What only
-// tests use does not count. Not seen: calls of methods, since they name no module, and what a macro
-// writes. A module whose file is named by `#[path]` is refused.
+// tests use does not count. A method counts where a type calls its own (`self.name(`, `Self::name`),
+// or where the type is named (`Type::name`). Not seen: methods of other values, since nothing names
+// their type, and what a macro writes. Source that would hide a module is refused.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { implsOf } from './rust-impls.mjs';
+import {
+  itemsOf,
+  refuseNotFollowed,
+  split,
+  withoutInlineModules,
+  withoutTests,
+  withoutWords,
+} from './rust-source.mjs';
 
 /**
  * Reads the crate below `folder`. Answers the files by the path of their module (`index::search`,
@@ -33,10 +43,12 @@ function moduleOf(file) {
 
 function addModule(modules, name, text, file = name) {
   const { source, tests } = withoutTests(withoutWords(text));
-  if (/#\[\s*path\b/.test(source))
-    throw new Error(`#[path] in ${name || 'the crate'} is not followed`);
+  refuseNotFollowed(source, name);
+  const own = withoutInlineModules(source, (inner, body) => {
+    addModule(modules, joined(name, inner), body, file);
+  });
   const imports = [];
-  const rest = source.replaceAll(
+  const code = own.replaceAll(
     /\b(pub(?:\s*\([^)]*\))?\s+)?use\s+([^;]+);/g,
     (_, visibility, tree) => {
       for (const path of branches(tree.replaceAll(/\s+/g, ' '))) {
@@ -45,115 +57,21 @@ function addModule(modules, name, text, file = name) {
       return '';
     },
   );
-  const code = withoutInlineModules(rest, (inner, body) => {
-    addModule(modules, joined(name, inner), body, file);
-  });
   modules.set(name, {
     name,
     file,
     imports,
     items: itemsOf(code),
     names: new Set(code.match(/\b\w+\b/g)),
-    paths: Array.from(code.matchAll(/\b\w+(?:\s*::\s*\w+)+/g), ([path]) => parts(path)),
+    paths: pathsOf(code),
+    impls: implsOf(code),
     tests,
   });
 }
 
-/** Cuts out comments, and what stands in strings and characters. */
-function withoutWords(text) {
-  const words =
-    /\/\/[^\n]*|\/\*[^]*?\*\/|\b[bc]?r(#*)"[^]*?"\1|"(?:[^"\\]|\\[^])*"|'(?:[^'\\\n]|\\[^'\n]+|\\')'/g;
-  return text.replaceAll(words, (word) => (word.startsWith('/') ? ' ' : '""'));
-}
-
-/** The names that a module defines, without those inside its functions, traits and `impl` blocks. */
-function itemsOf(code) {
-  let depth = 0;
-  const outside = code.replaceAll(/[{}]|[^{}]+/g, (part) => {
-    if (part === '{') depth += 1;
-    if (part === '}') depth -= 1;
-    return depth === 0 || part === '{' ? part : '';
-  });
-  const kinds = ['fn', 'struct', 'enum', 'union', 'trait', 'type', 'mod', 'macro_rules!'];
-  const values = String.raw`(?<![<,'*]\s*)(?:const|static(?:\s+mut)?)(?=\s+\w+\s*:)`;
-  const item = new RegExp(String.raw`\b(?:${kinds.join('|')}|${values})\s+(\w+)`, 'g');
-  return new Set(Array.from(outside.matchAll(item), ([, name]) => name));
-}
-
-/** Cuts out what is compiled for tests alone, and answers the names of the modules among it. */
-function withoutTests(text) {
-  const tests = [];
-  let source = text;
-  let from = 0;
-  for (;;) {
-    const start = source.slice(from).search(/#!?\[\s*cfg\s*\(/);
-    if (start < 0) return { source, tests };
-    const index = from + start;
-    const end = source.indexOf(']', index) + 1;
-    const [, mark, condition] = /#(!?)\[\s*cfg\s*\(([^]*)\)\s*\]/.exec(source.slice(index, end));
-    from = index + 1;
-    if (!needsTest(condition)) continue;
-    if (mark === '!') return { source: '', tests: [''] };
-    const after = source.slice(end);
-    const length = lengthOfItem(after);
-    const module = /^(?:\s*#\[[^\]]*\])*[^{;]*?\bmod\s+(\w+)\s*;/.exec(after.slice(0, length));
-    if (module !== null) tests.push(module[1]);
-    source = source.slice(0, index) + after.slice(length);
-    from = index;
-  }
-}
-
-/** Whether a condition of `cfg` holds in tests alone. */
-function needsTest(condition) {
-  const [, operator, inside] = /^\s*(?:(\w+)\s*\(([^]*)\))?/.exec(condition);
-  if (operator === undefined) return condition.trim() === 'test';
-  const conditions = split(inside);
-  if (operator === 'all') return conditions.some(needsTest);
-  return operator === 'any' && conditions.length > 0 && conditions.every(needsTest);
-}
-
-/**
- * The length of the item, field, variant, arm or statement that `text` begins with, its attributes
- * included.
- */
-function lengthOfItem(text) {
-  const item =
-    /^(?:\s*#\[[^\]]*\])*\s*(?:pub\b(?:\s*\([^)]*\))?\s*)?(?:fn|struct|enum|union|trait|type|mod|use|impl|const|static|unsafe|async|extern|let|macro_rules!)\s/;
-  const ends = item.test(text) ? /[;}]/ : /[;},]/;
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    if (/[{([]/.test(text[at])) depth += 1;
-    if (/[})\]]/.test(text[at])) depth -= 1;
-    if (depth < 0) return at;
-    if (depth === 0 && ends.test(text[at])) return at + 1;
-  }
-  return text.length;
-}
-
-/** The parts of a list, of which each may hold lists in braces or brackets. */
-function split(list) {
-  const found = [''];
-  let depth = 0;
-  for (const letter of list) {
-    if (/[{(]/.test(letter)) depth += 1;
-    if (/[})]/.test(letter)) depth -= 1;
-    if (letter === ',' && depth === 0) found.push('');
-    else found[found.length - 1] += letter;
-  }
-  return found.map((part) => part.trim()).filter((part) => part !== '');
-}
-
-/** Hands on the modules that are written in the file of another, and cuts them out. */
-function withoutInlineModules(text, add) {
-  let source = text;
-  for (;;) {
-    const found = /\bmod\s+(\w+)\s*\{/.exec(source);
-    if (found === null) return source;
-    const length = lengthOfItem(source.slice(found.index));
-    const whole = source.slice(found.index, found.index + length);
-    add(found[1], whole.slice(whole.indexOf('{') + 1, -1));
-    source = source.slice(0, found.index) + source.slice(found.index + length);
-  }
+function pathsOf(code) {
+  const path = /\b\w+(?:\s*::\s*(?:<[^<>]*>\s*::\s*)?\w+)+/g;
+  return Array.from(code.matchAll(path), ([found]) => parts(found.replaceAll(/<[^<>]*>/g, '')));
 }
 
 /** The paths of a tree of imports. */
@@ -194,57 +112,92 @@ function isForTests(modules, name) {
 
 function usesOfFiles(modules) {
   const files = new Map(Array.from(modules.values(), ({ file }) => [file, new Set()]));
+  const methods = methodsOf(modules);
   for (const module of modules.values()) {
     const used = [
-      ...module.imports
-        .filter((one) => !one.isExport || isUsedHere(modules, module, one))
-        .flatMap(({ path, name }) =>
-          name === '*' ? ownersOfAll(modules, module, path) : [ownerOf(modules, module, path)],
-        ),
-      ...module.paths.map((path) => ownerOf(modules, module, path)),
+      ...module.imports.flatMap((one) => ownersOfImport(modules, module, one)),
+      ...module.paths.flatMap((path) => ownersOfPath(modules, methods, module, path)),
+      ...module.impls.flatMap((block) => ownersOfCalls(modules, methods, module, block)),
     ];
-    for (const owner of used) {
-      if (owner !== undefined && owner.file !== module.file) {
-        files.get(module.file).add(owner.file);
-      }
+    for (const { file } of used) {
+      if (file !== module.file) files.get(module.file).add(file);
     }
   }
   return files;
 }
 
-/** Whether an export is more than that: of something not inside the module, or used in it, too. */
-function isUsedHere(modules, module, { path, name }) {
-  const target = targetOf(modules, module, path.at(-1) === '*' ? path.slice(0, -1) : path);
-  if (target === undefined) return false;
-  const isInside = module.name === '' || joined(...target).startsWith(`${module.name}::`);
-  if (!isInside || module.names.has(name)) return true;
-  if (name !== '*') return false;
-  return [...exportsOf(modules, target)].some((item) => module.names.has(item));
+/** The modules that define the methods of each type, by the type and the method. */
+function methodsOf(modules) {
+  const methods = new Map();
+  for (const module of modules.values()) {
+    for (const { type, inherent, items } of module.impls) {
+      const key = inherent ? keyOf(definitionOf(modules, module, parts(type))) : undefined;
+      if (key === undefined) continue;
+      for (const item of items) {
+        const name = `${key}::${item}`;
+        methods.set(name, [...(methods.get(name) ?? []), module]);
+      }
+    }
+  }
+  return methods;
 }
 
-function exportsOf(modules, target, seen = new Set()) {
+/** Names a definition across the crate. */
+function keyOf(definition) {
+  return definition?.item && `${definition.owner.name}::${definition.item}`;
+}
+
+function ownersOfCalls(modules, methods, module, { type, calls }) {
+  const key = keyOf(definitionOf(modules, module, parts(type)));
+  return [...calls].flatMap((name) => methods.get(`${key}::${name}`) ?? []);
+}
+
+/** The modules that a path names: of a type or another item, and of its method. */
+function ownersOfPath(modules, methods, module, path) {
+  const found = definitionOf(modules, module, path);
+  if (found === undefined) return [];
+  return [found.owner, ...(methods.get(`${keyOf(found)}::${found.rest[0]}`) ?? [])];
+}
+
+/**
+ * The modules that define what an import brings in. An export of what is inside the module counts
+ * only where the module uses that, too.
+ */
+function ownersOfImport(modules, module, { path, name, isExport }) {
+  const target = targetOf(modules, module, name === '*' ? path.slice(0, -1) : path);
+  if (target === undefined) return [];
+  const isInside = module.name === '' || joined(...target).startsWith(`${module.name}::`);
+  const isForOthers = isExport && !isInside;
+  // All of an enum is one with its name.
+  const isOfModule = name === '*' && modules.has(joined(...target));
+  const items = isOfModule ? exportsOf(modules, target, isForOthers) : [name];
+  return [...items]
+    .filter((item) => isForOthers || (!isOfModule && !isExport) || module.names.has(item))
+    .map((item) => find(modules, isOfModule ? [...target, item] : target)?.owner)
+    .filter((owner) => owner !== undefined);
+}
+
+/** The names that a module defines or brings in; `forOthers`, without what only it can name. */
+function exportsOf(modules, target, forOthers, seen = new Set()) {
   const module = modules.get(joined(...target));
   if (module === undefined || seen.has(module)) return new Set();
   seen.add(module);
-  const again = module.imports.flatMap(({ path, name }) =>
-    name === '*'
-      ? [...exportsOf(modules, targetOf(modules, module, path.slice(0, -1)) ?? [], seen)]
-      : [name],
-  );
-  return new Set([...module.items, ...again]);
+  const names = new Set(module.items);
+  for (const { path, name, isExport } of module.imports) {
+    if (forOthers && !isExport) continue;
+    if (name !== '*') names.add(name);
+    const from = name === '*' ? targetOf(modules, module, path.slice(0, -1)) : undefined;
+    if (from === undefined) continue;
+    for (const item of exportsOf(modules, from, forOthers, seen)) names.add(item);
+  }
+  return names;
 }
 
-/** The modules that define what a glob brings in. */
-function ownersOfAll(modules, module, path) {
-  const target = targetOf(modules, module, path.slice(0, -1));
-  if (target === undefined) return [];
-  return Array.from(exportsOf(modules, target))
-    .filter((item) => module.names.has(item))
-    .map((item) => find(modules, [...target, item]));
-}
-
-/** The module in which what a path names is written, wherever it is exported again. */
-function ownerOf(modules, module, path) {
+/**
+ * What a path names, wherever it is exported again: the module that it is written in (`owner`), the
+ * `item` there, and the `rest` of the path behind it.
+ */
+function definitionOf(modules, module, path) {
   const target = targetOf(modules, module, path);
   return target === undefined ? undefined : find(modules, target);
 }
@@ -272,8 +225,9 @@ function find(modules, target, seen = new Set()) {
   let length = target.length;
   while (length > 0 && !modules.has(joined(...target.slice(0, length)))) length -= 1;
   const owner = modules.get(joined(...target.slice(0, length)));
-  const item = target[length];
-  if (item === undefined || owner === undefined || owner.items.has(item)) return owner;
+  if (owner === undefined) return undefined;
+  const [item, ...rest] = target.slice(length);
+  if (item === undefined || owner.items.has(item)) return { owner, item, rest };
   const key = joined(...target);
   if (seen.has(key)) return undefined;
   seen.add(key);
@@ -284,8 +238,7 @@ function find(modules, target, seen = new Set()) {
     if (next === undefined) continue;
     const tail = target.slice(name === '*' ? length : length + 1);
     const found = find(modules, [...next, ...tail], seen);
-    if (found?.items.has(name === '*' ? item : path.at(-1))) return found;
-    if (name !== '*') return found;
+    if (name !== '*' || found?.owner.items.has(item)) return found;
   }
   return undefined;
 }
