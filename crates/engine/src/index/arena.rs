@@ -90,7 +90,7 @@ pub struct Arena {
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
     /// A bit for each slot whose point is settled: every present and later view contains it (see
-    /// [`settle`](super::linking::settle)). A walk asks this of each candidate, and bits are mostly
+    /// [`settle`](super::graphs::settle)). A walk asks this of each candidate, and bits are mostly
     /// in the cache, where `lives` are seldom.
     settled: Table<AtomicU64>,
     /// Held while a bit of `settled` changes.

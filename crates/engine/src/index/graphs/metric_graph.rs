@@ -1,7 +1,7 @@
 //! The graph of one metric: when it is begun, and what happens when it fails. It is begun, empty,
-//! when a search first asks for it. The linking threads (see [`linker`](super::linker)) then link
-//! every point into it, and go on with each new one. When linking fails, the graph is given up, and
-//! another begins after a wait.
+//! when a search first asks for it. The linking threads (see
+//! [`linker`](super::super::linking::linker)) then link every point into it, and go on with each
+//! new one. When linking fails, the graph is given up, and another begins after a wait.
 //!
 //! A graph is current from then on, while it is still being built too. [`LinkedGraph`] knows which
 //! slots it lacks, and whether it has caught up: only then searches use it.

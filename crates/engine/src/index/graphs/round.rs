@@ -1,4 +1,4 @@
-//! The state of a round of reclaiming slots (see [`reclaim`](super::reclaim)).
+//! The state of a round of reclaiming slots (see [`reclaim`](super::super::linking::reclaim)).
 
 use std::sync::{Arc, PoisonError};
 

@@ -1,6 +1,6 @@
 //! The linking threads, which work on the graphs in the background: they link new points, reclaim
 //! the slots of deleted ones (see [`reclaim`](super::reclaim)) and settle points (see
-//! [`settle`](super::settle)).
+//! [`settle`](super::super::graphs::settle)).
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -58,8 +58,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Creates the file, durably. A crash before the manifest names it leaves an unnamed file without
-    /// a group, which the next open removes.
+    /// Creates the file, durably. A crash before the manifest names it leaves an unnamed file
+    /// without a group, which the next open removes.
     pub fn create(io: &dyn Io, folder: &Path, header: SegmentHeader) -> io::Result<Segment> {
         let path = path(folder, header.number);
         let file = io.create(&path)?;
@@ -219,9 +219,9 @@ impl Segment {
     }
 }
 
-/// The usual size of a new segment of a log of this size, unless a group needs a larger one. It is a
-/// power of two if the largest size allows, so that the reserve for compaction seldom changes with
-/// it.
+/// The usual size of a new segment of a log of this size, unless a group needs a larger one. It is
+/// a power of two if the largest size allows, so that the reserve for compaction seldom changes
+/// with it.
 pub fn usual_bytes(log_bytes: u64, most_bytes: u64) -> u64 {
     let share = log_bytes / SEGMENTS_PER_LOG;
     let power = share.checked_ilog2().map_or(0, |power| 1 << power);
