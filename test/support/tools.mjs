@@ -6,8 +6,17 @@ import { fileURLToPath } from 'node:url';
 const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
+export const GO_FOLDER = join(CACHE, 'go');
+export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
+export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
 export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
 export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
+
+/** The program of test/grpc/clients/go. */
+export const GRPC_GO_CLIENT = join(GRPC_GO_FOLDER, 'client');
+
+/** The Python of the environment in which grpcio is installed. */
+export const GRPC_PYTHON = join(GRPC_PYTHON_FOLDER, 'bin', 'python');
 
 /** The Python of the environment in which the published client is installed. */
 export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
