@@ -25,8 +25,13 @@ describe.skipIf(grpcurl === undefined)('grpcurl', () => {
 
   /** Runs grpcurl: options, then `verb` or a method with its request in JSON. */
   async function run(options: readonly string[], ...verb: string[]): Promise<string> {
+    return await runWith('', options, ...verb);
+  }
+
+  async function runWith(input: string, options: readonly string[], ...verb: string[]) {
     const args = ['-plaintext', ...options, server.grpc, ...verb];
-    const child = spawn(grpcurl ?? '', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(grpcurl ?? '', args, { stdio: 'pipe' });
+    child.stdin.end(input);
     const [output, faults] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -90,6 +95,37 @@ describe.skipIf(grpcurl === undefined)('grpcurl', () => {
     const missing = await run(key, 'vectordb.VectorDB/GetPoint');
     expect(missing).toContain('Code: NotFound');
     expect(missing).toContain('Message: Point not found');
+  });
+
+  test('shows a message with percent signs and characters of many scripts', async () => {
+    const value = '100 % größer, %41 ✓ 中文 😀';
+    const key = ['-H', `authorization: ${server.keys.readonly}`];
+    const data = ['-d', JSON.stringify({ id: { value } })];
+    const shown = await run([...key, ...data], 'vectordb.VectorDB/GetPoint');
+    expect(shown).toContain(`Message: id is "${value}", expected a UUID`);
+  });
+
+  test('sends binary metadata, and the longest deadline that it has', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const trace = ['-H', `x-trace-bin: ${bytes.toString('base64')}`, '-max-time', '9e9'];
+    const query = { queryVector: POINT.vector, limit: 1 };
+    expect(await call('SearchPoints', query, trace)).toEqual({});
+  });
+
+  test('shows that a deadline has passed', async () => {
+    const request = ['-max-time', '0.3', '-d', '{"service":"vectordb.VectorDB"}'];
+    const shown = await run(request, 'grpc.health.v1.Health/Watch');
+    expect(shown).toContain('"SERVING"');
+    expect(shown).toContain('Code: DeadlineExceeded');
+  });
+
+  test('sends a batch of several MiB', async () => {
+    const content = 'é'.repeat(16_384);
+    const point = { ...POINT, payload: { ...POINT.payload, content } };
+    const input = JSON.stringify({ vectors: Array.from({ length: 150 }, () => point) });
+    const options = ['-H', `authorization: ${server.keys.readwrite}`, '-d', '@'];
+    const inserted = await runWith(input, options, 'vectordb.VectorDB/InsertVectorsBatch');
+    expect((JSON.parse(inserted) as { ids: unknown[] }).ids.length).toBe(150);
   });
 
   test('asks for the health of the service, without a key', async () => {
