@@ -24,7 +24,7 @@ export const LONG_RUST_TESTS = [
 /** Files of vitest. */
 export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,messages,strangers,turns}.test.ts',
-  'test/grpc/clients/idle.test.ts',
+  'test/grpc/{clients/idle,h2spec}.test.ts',
   'test/wire/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',
   'test/process/{grace,time-limits}.test.ts',

@@ -1,6 +1,6 @@
-// Installs, once, the programs of others that some tests run against the service: grpcurl, the
-// published Python client, the gRPC of Python and of Go, and schemathesis. Needs a network the first
-// time; what cannot be installed is named, and its tests are skipped.
+// Installs, once, the programs of others that some tests run against the service: grpcurl, h2spec,
+// the published Python client, the gRPC of Python and of Go, and schemathesis. Needs a network the
+// first time; what cannot be installed is named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,7 @@ import {
   GRPC_PYTHON,
   GRPC_PYTHON_FOLDER,
   GRPCURL_FOLDER,
+  H2SPEC,
   SCHEMATHESIS,
   SCHEMATHESIS_FOLDER,
   VORTEXDB_FOLDER,
@@ -30,9 +31,11 @@ const TIMEOUT_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const GO_CLIENT_SOURCES = join(ROOT, 'test/grpc/clients/go');
+const H2SPEC_MODULE = join(ROOT, 'test/grpc/h2spec');
 const PROTO_FILE = 'vectordb/vectordb.proto';
 
 attempt('grpcurl', installGrpcurl);
+attempt('h2spec', installH2spec);
 attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
@@ -51,6 +54,13 @@ function installGrpcurl() {
   if (findGrpcurl() !== undefined) return;
   const env = { ...process.env, GOBIN: GRPCURL_FOLDER };
   run(findGo(), ['install', GRPCURL], { env });
+}
+
+/** In a module of ours, which says with which versions of its libraries: h2spec says none. */
+function installH2spec() {
+  if (existsSync(H2SPEC)) return;
+  const build = ['build', '-o', H2SPEC, 'github.com/summerwind/h2spec/cmd/h2spec'];
+  run(findGo(), build, { cwd: H2SPEC_MODULE });
 }
 
 function installVortexdb() {

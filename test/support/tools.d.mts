@@ -4,6 +4,7 @@ export const GRPC_GO_FOLDER: string;
 export const GRPC_GO_CLIENT: string;
 export const GRPC_PYTHON_FOLDER: string;
 export const GRPC_PYTHON: string;
+export const H2SPEC: string;
 export const VORTEXDB_FOLDER: string;
 export const VORTEXDB_PYTHON: string;
 export const SCHEMATHESIS_FOLDER: string;

@@ -18,6 +18,9 @@ export const GRPC_GO_CLIENT = join(GRPC_GO_FOLDER, 'client');
 /** The Python of the environment in which grpcio is installed. */
 export const GRPC_PYTHON = join(GRPC_PYTHON_FOLDER, 'bin', 'python');
 
+/** The command of h2spec, which sends what HTTP/2 allows, and what it does not. */
+export const H2SPEC = join(CACHE, 'h2spec', 'h2spec');
+
 /** The Python of the environment in which the published client is installed. */
 export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
 
