@@ -74,10 +74,10 @@ test('a call without a key that keeps sending is closed', async () => {
   connection.close();
 });
 
-test('one connection has at most 128 calls open', async () => {
+test('one connection has at most 256 calls open', async () => {
   const connection = new Connection(server.grpc);
   await once(connection.session, 'remoteSettings');
-  expect(connection.session.remoteSettings.maxConcurrentStreams).toBe(128);
+  expect(connection.session.remoteSettings.maxConcurrentStreams).toBe(256);
   connection.close();
 });
 

@@ -390,6 +390,19 @@ describe('calls that are reset', () => {
     own.close();
   });
 
+  test('a client may reset calls and open others at once', async () => {
+    const own = new Connection(server.grpc);
+    expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
+    for (let round = 0; round < 8; round += 1) {
+      const open = Array.from({ length: 100 }, () => own.open('SearchPoints', headers));
+      await own.settled();
+      for (const { stream } of open) stream.close(constants.NGHTTP2_CANCEL);
+      const others = Array.from({ length: 128 }, () => own.call('SearchPoints', headers, message));
+      expect(new Set(await Promise.all(others))).toEqual(new Set([status.OK]));
+    }
+    own.close();
+  });
+
   test.skipIf(process.version.startsWith('v20.'))(
     'a client may go on resetting more calls than nghttp2 would have it',
     async () => {

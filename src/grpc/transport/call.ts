@@ -47,7 +47,7 @@ export class Call implements OpenCall {
     stream.on('error', ignore);
     stream.on('close', () => this.#close());
     // Of a call that is reset while its answer goes out node waits for an end that never comes.
-    stream.on('aborted', () => setImmediate(() => stream.destroy()));
+    stream.on('aborted', () => process.nextTick(() => stream.destroy()));
   }
 
   /** Reads the request and has the method answer it. */

@@ -18,8 +18,12 @@ export interface TransportOptions {
   readonly policy: Policy;
 }
 
-/** Calls that one connection may have open at one time; its client queues the others. */
-const MAX_CONCURRENT_STREAMS = 128;
+/**
+ * Calls that one connection may have open at one time; its client queues the others. Node counts
+ * calls that were reset until all has been read that came with their resets: a client that cancels
+ * some and opens as many others stays below this number as long as it has half as many open.
+ */
+const MAX_CONCURRENT_STREAMS = 256;
 
 /**
  * What node keeps for one connection, in MiB: the state of its streams, their headers, and frames
