@@ -236,28 +236,73 @@ export interface Histogram {
   sum: number
 }
 
-/** The vectors of a JSON text, and the rest of the text. */
-export interface LiftedVectors {
-  /** The values of all vectors, one vector after the other. */
-  values: Float32Array
-  /** Where each vector ends in `values`. */
-  ends: Uint32Array
-  /** The text with the index of each vector in its place. */
-  rest: Uint8Array
+/** A content that is refused. */
+export interface JsonContentFault {
+  /** The index of its point. */
+  item: number
+  /** Its length, if that is too much; otherwise it holds a lone surrogate. */
+  bytes?: number
 }
 
-/**
- * Takes the value of each key `vector` out of a JSON text. Null if one of them is not an array of
- * numbers within the range of a float, or if only a full parser can tell.
- */
-export declare function liftVectors(text: Uint8Array): LiftedVectors | null
+/** Points, each part of them in an array of its own, one point after the other. */
+export interface JsonPoints {
+  /** The values of all vectors. */
+  vectors: Float32Array
+  /** Where each vector ends in `vectors`. */
+  vectorEnds: Uint32Array
+  /** The numbers of the content types. */
+  contentTypes: Uint8Array
+  /** The UTF-8 of all contents but those that are refused. */
+  contents: Uint8Array
+  /** Where each content ends in `contents`. */
+  contentEnds: Uint32Array
+  /** The first content that is refused. */
+  contentFault?: JsonContentFault
+}
 
-/**
- * The same for a short text, into memory of the caller. In words of four bytes: the number of
- * values, of vectors, and of bytes of the rest; then the end of each vector; then the values. The
- * rest of the text follows. False instead of null, and if the memory is too small.
- */
-export declare function liftVectorsInto(text: Uint8Array, memory: Buffer): boolean
+/** Queries, each part of them in an array of its own, one query after the other. */
+export interface JsonQueries {
+  /** The values of all vectors. */
+  vectors: Float32Array
+  /** Where each vector ends in `vectors`. */
+  vectorEnds: Uint32Array
+  /** The numbers of the similarities. */
+  similarities: Uint8Array
+  /** Whole numbers of any size. */
+  limits: Float64Array
+  /** Whole numbers of any size, 0 where a query has none. */
+  efs: Float64Array
+}
+
+/** A query. */
+export interface JsonQuery {
+  /** The vector. */
+  vector: Float32Array
+  /** The number of the similarity. */
+  similarity: number
+  /** A whole number of any size. */
+  limit: number
+  /** A whole number of any size, 0 if there is none. */
+  ef: number
+}
+
+/** Why a body is refused. */
+export interface JsonRefusal {
+  /** `Empty`, `NotUtf8`, `Broken`, `TooMany`, `Wrong` or `NoMemory`. */
+  refusal: string
+  /** What the parser says of broken JSON; otherwise the place that the refusal is about. */
+  about: string
+  /** The items of a batch that has too many. */
+  count: number
+  /** What is expected at a place where there is something wrong. */
+  expected: string
+  /** What is there, unless it is a number or a string. */
+  found?: string
+  /** The number that is there. */
+  number?: number
+  /** The beginning of the string that is there. */
+  text?: string
+}
 
 /** A stored point without its id. */
 export interface NativePoint {
@@ -268,6 +313,18 @@ export interface NativePoint {
   /** The content. */
   content: string
 }
+
+/** Reads the body that inserts a point. */
+export declare function readPoint(body: Uint8Array, maxContentBytes: number): JsonPoints | JsonRefusal
+
+/** Reads the body that inserts a batch of points. */
+export declare function readPoints(body: Uint8Array, maxItems: number, maxContentBytes: number): JsonPoints | JsonRefusal
+
+/** Reads the body of a batch search. */
+export declare function readQueries(body: Uint8Array, maxItems: number): JsonQueries | JsonRefusal
+
+/** Reads the body of a search. */
+export declare function readQuery(body: Uint8Array): JsonQuery | JsonRefusal
 
 /** Saves the points of a damaged data folder into one that is missing or empty. */
 export declare function repairFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<RepairReport>

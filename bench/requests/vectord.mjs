@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../dist/config/config.js';
+import { REAL_CLOCK } from '../../dist/core/clock.js';
 import { Decoder } from '../../dist/wire/decoder.js';
 import { startGrpc } from '../../dist/grpc/server.js';
 import { startHttp } from '../../dist/http/server.js';
@@ -46,6 +47,7 @@ function parts(dimension, protocol) {
   rmSync(folder, { recursive: true });
   return {
     host: LOCALHOST,
+    clock: REAL_CLOCK,
     port: 0,
     maxConnections: config.maxConnections,
     pace: new RequestScheduler(),

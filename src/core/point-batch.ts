@@ -1,8 +1,8 @@
-import { concatenate } from './concatenate.js';
+import { concatenate, type VectorList } from './concatenate.js';
 import { VectordError, invalid } from './errors.js';
 import type { NewPoint } from './model.js';
 import { assignPointIds, type PointIds } from './point-id.js';
-import { checkDimension, type DescribeItem, type Rules } from './rules.js';
+import { checkDimensions, type DescribeItem, type Rules } from './rules.js';
 
 /** Points ready to be stored, in the form that the engine takes: one list of each of their parts. */
 export interface PointBatch {
@@ -15,45 +15,73 @@ export interface PointBatch {
   readonly contentEnds: Uint32Array;
 }
 
+/** Points as a client sent them, in the same form: not all of them may keep to the rules. */
+export interface PointList extends Omit<PointBatch, 'ids'>, VectorList {
+  /** The first content that is not among `contents`. */
+  readonly contentFault?: ContentFault | undefined;
+}
+
+export interface ContentFault {
+  /** The index of its point. */
+  readonly item: number;
+  /** Its length, if that is too much; otherwise it holds a lone surrogate. */
+  readonly bytes?: number | undefined;
+}
+
 /** Gives points their ids; throws a VectordError where one breaks a rule. */
 export function toPointBatch(
-  points: readonly NewPoint[],
-  rules: Rules,
+  { vectors, vectorEnds, contentTypes, contents, contentEnds, contentFault }: PointList,
+  { dimension, limits }: Rules,
   describe: DescribeItem,
 ): PointBatch {
-  points.forEach((point, index) => checkPoint(point, rules, describe(index)));
+  // Of two faults the first in the list is told.
+  checkDimensions(
+    vectorEnds.subarray(0, (contentFault?.item ?? Infinity) + 1),
+    dimension,
+    describe,
+  );
+  if (contentFault !== undefined)
+    throw contentError(contentFault, limits.maxContentBytes, describe);
+  return { ids: assignPointIds(vectorEnds.length), vectors, contentTypes, contents, contentEnds };
+}
+
+/** The lists of points that came as objects. */
+export function listPoints(points: readonly NewPoint[], maxContentBytes: number): PointList {
   return {
-    ids: assignPointIds(points.length),
-    vectors: concatenate(points, rules.dimension),
+    ...concatenate(points),
     contentTypes: Uint8Array.from(points, ({ payload }) => payload.contentType),
-    ...encodeContents(points),
+    ...encodeContents(points, maxContentBytes),
   };
 }
 
-function checkPoint({ vector, payload }: NewPoint, rules: Rules, where: string): void {
-  checkDimension(vector, rules.dimension, where);
-  if (!payload.content.isWellFormed()) {
-    throw invalid(`${where}payload.content holds a lone surrogate, expected Unicode text`);
+function contentError(
+  { item, bytes }: ContentFault,
+  maxBytes: number,
+  describe: DescribeItem,
+): VectordError {
+  const content = `${describe(item)}payload.content`;
+  if (bytes === undefined) {
+    return invalid(`${content} holds a lone surrogate, expected Unicode text`);
   }
-  const { maxContentBytes } = rules.limits;
-  // A UTF-16 unit takes at most 3 bytes of UTF-8: most contents need no count.
-  if (payload.content.length * 3 <= maxContentBytes) return;
-  const bytes = Buffer.byteLength(payload.content);
-  if (bytes > maxContentBytes) {
-    throw new VectordError(
-      'TOO_LARGE',
-      `${where}payload.content has ${bytes} bytes, ` +
-        `at most ${maxContentBytes} are allowed (MAX_CONTENT_BYTES)`,
-    );
-  }
+  return new VectordError(
+    'TOO_LARGE',
+    `${content} has ${bytes} bytes, at most ${maxBytes} are allowed (MAX_CONTENT_BYTES)`,
+  );
 }
 
-function encodeContents(points: readonly NewPoint[]): Pick<PointBatch, 'contents' | 'contentEnds'> {
+function encodeContents(
+  points: readonly NewPoint[],
+  maxContentBytes: number,
+): Pick<PointList, 'contents' | 'contentEnds' | 'contentFault'> {
   let end = 0;
-  const contentEnds = Uint32Array.from(points, ({ payload }) => {
-    end += Buffer.byteLength(payload.content);
+  let contentFault: ContentFault | undefined;
+  const contentEnds = Uint32Array.from(points, ({ payload }, item) => {
+    const bytes = Buffer.byteLength(payload.content);
+    if (bytes <= maxContentBytes) end += bytes;
+    else contentFault ??= { item, bytes };
     return end;
   });
+  if (contentFault !== undefined) return { contents: new Uint8Array(), contentEnds, contentFault };
   // Memory of its own, which can go from thread to thread.
   const contents = Buffer.allocUnsafeSlow(end);
   points.forEach(({ payload }, index) => {

@@ -1,7 +1,7 @@
-import { concatenate } from './concatenate.js';
+import { concatenate, type VectorList } from './concatenate.js';
 import { invalid } from './errors.js';
 import type { Query, Similarity } from './model.js';
-import { checkDimension, type DescribeItem, type Rules } from './rules.js';
+import { checkDimension, checkDimensions, type DescribeItem, type Rules } from './rules.js';
 
 /** A query as the engine takes it. */
 export interface EngineQuery {
@@ -19,45 +19,66 @@ export interface QueryBatch {
   readonly efs: Uint32Array;
 }
 
-/** Throws a VectordError where a query breaks a rule. */
-export function toQueryBatch(
-  queries: readonly Query[],
-  rules: Rules,
-  describe: DescribeItem,
-): QueryBatch {
-  const prepared = queries.map((query, index) => toEngineQuery(query, rules, describe(index)));
-  return inLists(prepared, rules.dimension);
+/** Queries as a client sent them, in the same form: not all of them may keep to the rules. */
+export interface QueryList extends VectorList {
+  readonly similarities: Uint8Array;
+  /** Whole numbers of any size. */
+  readonly limits: Float64Array;
+  /** Whole numbers of any size; 0 is the service's default. */
+  readonly efs: Float64Array;
 }
 
-export function inLists(queries: readonly EngineQuery[], dimension: number): QueryBatch {
+/** Throws a VectordError where a query breaks a rule. */
+export function toQueryBatch(
+  { vectors, vectorEnds, similarities, limits, efs }: QueryList,
+  { dimension, defaultEf }: Rules,
+  describe: DescribeItem,
+): QueryBatch {
+  const wrong = limits.findIndex((limit) => limit < 1);
+  // Of two faults the first in the list is told.
+  const looked = wrong < 0 ? vectorEnds : vectorEnds.subarray(0, wrong + 1);
+  checkDimensions(looked, dimension, describe);
+  if (wrong >= 0) throw invalid(`${describe(wrong)}limit is 0, expected at least 1`);
   return {
-    vectors: concatenate(queries, dimension),
+    vectors,
+    similarities,
+    limits: Uint32Array.from(limits, clampToUint32),
+    efs: Uint32Array.from(efs, (ef) => breadth(ef, defaultEf)),
+  };
+}
+
+/** The lists of queries that came as objects. */
+export function listQueries(queries: readonly Query[]): QueryList {
+  return {
+    ...concatenate(queries),
     similarities: Uint8Array.from(queries, ({ similarity }) => similarity),
-    limits: Uint32Array.from(queries, ({ limit }) => limit),
-    efs: Uint32Array.from(queries, ({ ef }) => ef),
+    limits: Float64Array.from(queries, ({ limit }) => Number(limit)),
+    efs: Float64Array.from(queries, ({ ef }) => Number(ef ?? 0)),
   };
 }
 
 /** Throws a VectordError where the query breaks a rule. */
 export function toEngineQuery(
-  query: Query,
+  { vector, similarity, limit, ef }: Query,
   { dimension, defaultEf }: Rules,
-  where: string,
 ): EngineQuery {
-  checkDimension(query.vector, dimension, where);
-  if (query.limit < 1) throw invalid(`${where}limit is ${query.limit}, expected at least 1`);
-  const ef = clampToUint32(query.ef ?? 0);
+  checkDimension(vector.length, dimension, '');
+  if (limit < 1) throw invalid(`limit is ${limit}, expected at least 1`);
   return {
-    vector: query.vector,
-    similarity: query.similarity,
-    limit: clampToUint32(query.limit),
-    ef: ef === 0 ? defaultEf : ef,
+    vector,
+    similarity,
+    limit: clampToUint32(Number(limit)),
+    ef: breadth(Number(ef ?? 0), defaultEf),
   };
+}
+
+function breadth(ef: number, defaultEf: number): number {
+  return ef === 0 ? defaultEf : clampToUint32(ef);
 }
 
 const UINT32_MAX = 0xffff_ffff;
 
 /** More than 2^32 - 1 results or candidates cannot be, so a greater number means "all". */
-function clampToUint32(value: number | bigint): number {
-  return value > UINT32_MAX ? UINT32_MAX : Number(value);
+function clampToUint32(value: number): number {
+  return Math.min(value, UINT32_MAX);
 }

@@ -26,14 +26,34 @@ export function checkBatchSize(
   count: number,
 ): void {
   if (count <= maxBatch) return;
-  throw new VectordError(
+  throw tooManyItems({ maxBatch }, field, count);
+}
+
+export function tooManyItems(
+  { maxBatch }: Pick<Limits, 'maxBatch'>,
+  field: string,
+  count: number,
+): VectordError {
+  return new VectordError(
     'TOO_LARGE',
     `${field} has ${count} items, at most ${maxBatch} are allowed (MAX_BATCH)`,
   );
 }
 
 /** Refuses a vector of another dimension; `where` says whose it is. */
-export function checkDimension(vector: Float32Array, dimension: number, where: string): void {
-  if (vector.length === dimension) return;
-  throw invalid(`${where}vector has ${vector.length} dimensions, this service stores ${dimension}`);
+export function checkDimension(length: number, dimension: number, where: string): void {
+  if (length === dimension) return;
+  throw invalid(`${where}vector has ${length} dimensions, this service stores ${dimension}`);
+}
+
+/** The same for many, of which this is where each ends. */
+export function checkDimensions(
+  ends: Uint32Array,
+  dimension: number,
+  describe: DescribeItem,
+): void {
+  const wrong = ends.findIndex((end, index) => end !== (index + 1) * dimension);
+  if (wrong < 0) return;
+  const length = (ends[wrong] ?? 0) - (ends[wrong - 1] ?? 0);
+  checkDimension(length, dimension, describe(wrong));
 }

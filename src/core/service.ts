@@ -1,9 +1,9 @@
 import { VectordError } from './errors.js';
-import type { NewPoint, Point, Query } from './model.js';
-import { toPointBatch, type PointBatch } from './point-batch.js';
+import type { Point, Query } from './model.js';
+import type { PointBatch } from './point-batch.js';
 import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
 import type { Points, PointsDamage } from './points.js';
-import { inLists, toEngineQuery, type QueryBatch } from './query-batch.js';
+import { toEngineQuery, type EngineQuery, type QueryBatch } from './query-batch.js';
 import type { OnRequestEnd } from './request-end.js';
 import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
 
@@ -25,8 +25,7 @@ export class Service {
   }
 
   /** Stores a point; resolves with its id once it is durable and visible to every search. */
-  async insert(point: NewPoint): Promise<PointId> {
-    const batch = toPointBatch([point], this.rules, describeSingle);
+  async insert(batch: PointBatch): Promise<PointId> {
     await this.#points.insert(batch, describeSingle);
     return batch.ids;
   }
@@ -51,10 +50,10 @@ export class Service {
 
   /** The ids of the nearest points, closest first. */
   async search(query: Query, onRequestEnd: OnRequestEnd): Promise<PointIds> {
-    const prepared = toEngineQuery(query, this.rules, '');
+    const prepared = toEngineQuery(query, this.rules);
     const atOnce = this.#points.search(prepared);
     if (atOnce !== undefined) return atOnce;
-    const batch = inLists([prepared], this.rules.dimension);
+    const batch = inLists(prepared);
     const found = await this.#points.searchBatch(batch, describeSingle, onRequestEnd);
     return found[0] ?? new Uint8Array();
   }
@@ -106,6 +105,15 @@ export class Service {
       );
     }
   }
+}
+
+function inLists({ vector, similarity, limit, ef }: EngineQuery): QueryBatch {
+  return {
+    vectors: vector,
+    similarities: Uint8Array.of(similarity),
+    limits: Uint32Array.of(limit),
+    efs: Uint32Array.of(ef),
+  };
 }
 
 /** The answer to a get of a point that is not there, on both interfaces. */

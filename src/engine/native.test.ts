@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { ContentType, Similarity } from '../core/model.js';
 import { Engine } from './native.js';
-import { toPointBatch, type PointBatch } from '../core/point-batch.js';
+import { listPoints, toPointBatch, type PointBatch } from '../core/point-batch.js';
 import { assignPointIds } from '../core/point-id.js';
-import { inLists } from '../core/query-batch.js';
+import type { QueryBatch } from '../core/query-batch.js';
 import { describePoint, describeQuery } from '../core/rules.js';
 
 /*
@@ -42,16 +42,17 @@ function pointsOf(...values: number[]): PointBatch {
     maxSearchWork: 1,
     maxInflightBytes: 1 << 20,
   };
-  return toPointBatch(points, { dimension: 4, limits, defaultEf: 100 }, describePoint);
+  const list = listPoints(points, limits.maxContentBytes);
+  return toPointBatch(list, { dimension: 4, limits, defaultEf: 100 }, describePoint);
 }
 
-function queriesOf(count: number, limit = POINTS) {
-  const query = { vector: Float32Array.of(4, 3, 2, 1), similarity: Similarity.Cosine };
-  const one = { ...query, limit, ef: POINTS };
-  return inLists(
-    Array.from({ length: count }, () => one),
-    4,
-  );
+function queriesOf(count: number, limit = POINTS): QueryBatch {
+  return {
+    vectors: Float32Array.from({ length: 4 * count }, (_, index) => 4 - (index % 4)),
+    similarities: new Uint8Array(count).fill(Similarity.Cosine),
+    limits: new Uint32Array(count).fill(limit),
+    efs: new Uint32Array(count).fill(POINTS),
+  };
 }
 
 test('a value that is not finite is INVALID_ARGUMENT, and the item is named', async () => {

@@ -6,6 +6,7 @@ import {
   type NewPoint,
   type Similarity,
 } from '../core/model.js';
+import type { Limits } from '../core/limits.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
 import type { Points } from '../core/points.js';
@@ -139,56 +140,30 @@ export function formatVector(vector: Float32Array): string {
   return native.formatVector(vector);
 }
 
-/** The vectors of a JSON text, and the text with the index of each in its place. */
-export interface LiftedVectors {
-  readonly vectors: readonly Float32Array[];
-  /** Good until the next text is taken apart. */
-  readonly rest: Buffer;
+/** What a body of JSON holds, or why it is refused. */
+export type JsonPoints = native.JsonPoints | native.JsonRefusal;
+export type JsonQueries = native.JsonQueries | native.JsonRefusal;
+export type JsonQuery = native.JsonQuery | native.JsonRefusal;
+export type JsonRefusal = native.JsonRefusal;
+
+/** Reads the body that inserts a point. */
+export function readPoint(body: Uint8Array, { maxContentBytes }: Limits): JsonPoints {
+  return native.readPoint(body, maxContentBytes);
 }
 
-/**
- * A text up to this length is taken apart in memory that is there already: to make an array over
- * memory of the addon takes as long as a few kilobytes of text.
- */
-const SHORT_TEXT_BYTES = 64 * 1024;
-const WORD_BYTES = 4;
-/** The numbers at the start of `shortMemory`. */
-const COUNTS = 3;
-/** Two bytes of the text become at most one value, and more than two at most twice as much text. */
-const shortMemory = Buffer.alloc(5 * SHORT_TEXT_BYTES);
-const shortWords = new Uint32Array(shortMemory.buffer, shortMemory.byteOffset);
-
-/**
- * Takes the value of each key `vector` out of a JSON text; undefined where one of them is not an
- * array of numbers within the range of f32, or the text may mean something else.
- */
-export function liftVectors(text: Buffer): LiftedVectors | undefined {
-  if (text.length <= SHORT_TEXT_BYTES) return liftShort(text);
-  const lifted = native.liftVectors(text);
-  if (lifted === null) return undefined;
-  const { values, ends, rest } = lifted;
-  const vectors = Array.from(ends, (end, index) => values.subarray(ends[index - 1] ?? 0, end));
-  return { vectors, rest: Buffer.from(rest.buffer, rest.byteOffset, rest.length) };
+/** Reads the body that inserts points. */
+export function readPoints(body: Uint8Array, { maxBatch, maxContentBytes }: Limits): JsonPoints {
+  return native.readPoints(body, maxBatch, maxContentBytes);
 }
 
-function liftShort(text: Buffer): LiftedVectors | undefined {
-  if (!native.liftVectorsInto(text, shortMemory)) return undefined;
-  const valueCount = shortWords[0] ?? 0;
-  const vectorCount = shortWords[1] ?? 0;
-  const restBytes = shortWords[2] ?? 0;
-  const valuesAt = (COUNTS + vectorCount) * WORD_BYTES;
-  const restAt = valuesAt + valueCount * WORD_BYTES;
-  // Of a few kilobytes it is a part of memory that is there already, aligned to eight bytes.
-  const values = Buffer.allocUnsafe(restAt - valuesAt);
-  values.set(shortMemory.subarray(valuesAt, restAt));
-  const vectors: Float32Array[] = [];
-  for (let index = 0, start = 0; index < vectorCount; index += 1) {
-    const end = shortWords[COUNTS + index] ?? 0;
-    const startAt = values.byteOffset + start * WORD_BYTES;
-    vectors.push(new Float32Array(values.buffer, startAt, end - start));
-    start = end;
-  }
-  return { vectors, rest: shortMemory.subarray(restAt, restAt + restBytes) };
+/** Reads the body of a search. */
+export function readQuery(body: Uint8Array): JsonQuery {
+  return native.readQuery(body);
+}
+
+/** Reads the body of a batch search. */
+export function readQueries(body: Uint8Array, { maxBatch }: Limits): JsonQueries {
+  return native.readQueries(body, maxBatch);
 }
 
 /** Work on a data folder that failed, with the engine's stable name of the reason. */

@@ -7,7 +7,7 @@ export type RequestParameters = Readonly<Record<string, number | string | readon
 export function parametersOf(asked: unknown): RequestParameters {
   // Of bytes that nobody has read yet there is nothing to tell.
   if (typeof asked !== 'object' || asked === null || ArrayBuffer.isView(asked)) return {};
-  const { similarities, similarity, contentEnds, payload, ...query } = asked as Asked;
+  const { similarities, similarity, contentEnds, ...query } = asked as Asked;
   if (similarities !== undefined) {
     const { limits = [], efs = [] } = query;
     return {
@@ -27,8 +27,7 @@ export function parametersOf(asked: unknown): RequestParameters {
       ...breadth,
     };
   }
-  if (contentEnds !== undefined) return { items: contentEnds.length };
-  return payload === undefined ? {} : { items: 1 };
+  return contentEnds === undefined ? {} : { items: contentEnds.length };
 }
 
 /** The fields by which the forms of a request are told apart: each is in one of them alone. */
@@ -40,7 +39,6 @@ interface Asked {
   readonly limit?: number | bigint;
   readonly ef?: number | bigint | undefined;
   readonly contentEnds?: Uint32Array;
-  readonly payload?: object;
 }
 
 /** Of as many as a batch may hold: too many to be arguments of Math.max. */

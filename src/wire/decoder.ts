@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { VectordError, type ErrorCode } from '../core/errors.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { Rules } from '../core/rules.js';
-import { AT_ONCE, TooMuchEffort } from './parse-budget.js';
+import { AT_ONCE_FIELDS, TooManyFields } from './parse-budget.js';
 import { decoderHeapBytes } from './worker-heap.js';
 import { JOBS, type Answer, type JobName } from './parsers.js';
 
@@ -81,9 +81,9 @@ export class Decoder {
   #readAtOnce(name: JobName, bytes: Uint8Array): Answer<JobName> | undefined {
     if (bytes.length >= LARGE_BYTES) return undefined;
     try {
-      return JOBS[name](bytes, this.rules, AT_ONCE);
+      return JOBS[name](bytes, this.rules, AT_ONCE_FIELDS);
     } catch (error) {
-      if (error instanceof TooMuchEffort) return undefined;
+      if (error instanceof TooManyFields) return undefined;
       throw error;
     }
   }

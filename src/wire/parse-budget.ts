@@ -1,25 +1,15 @@
 /**
- * How much of a request may be read in one go. What takes a request long to be read is not its
- * bytes, most of which are values or text, but what they are cut into: a few KiB of small fields
- * take as long as a megabyte of values.
+ * The fields of protobuf messages that are read in one go, in about a millisecond: nobody else is
+ * served meanwhile. What takes a message long to be read is not its bytes, most of which are values
+ * or text: a few KiB of small fields take as long as a megabyte of values. JSON takes about as long
+ * as its bytes tell.
  */
-export interface Effort {
-  /** Fields of messages. */
-  readonly fields: number;
-  /** Arrays, objects and strings of JSON, the values of vectors aside. */
-  readonly parts: number;
-}
+export const AT_ONCE_FIELDS = 4_000;
 
-/** What is read in about a millisecond: nobody else is served meanwhile. */
-export const AT_ONCE: Effort = { fields: 4_000, parts: 500 };
+/** More than any request has, where nobody waits. A small integer, counted down in no time. */
+export const ANY_FIELDS = 2 ** 30 - 1;
 
-/** More than any request has. A small integer, which is counted down in no time. */
-const ANY = 2 ** 30 - 1;
-
-/** Where nobody waits. */
-export const ANY_EFFORT: Effort = { fields: ANY, parts: ANY };
-
-/** A request that takes more than the effort that it was to be read with. */
-export class TooMuchEffort extends Error {
-  override readonly name = 'TooMuchEffort';
+/** A message that has more fields than were to be read of it. */
+export class TooManyFields extends Error {
+  override readonly name = 'TooManyFields';
 }

@@ -1,58 +1,61 @@
-import { toNewPoint as grpcPoint, toQuery as grpcQuery } from './protobuf/convert.js';
+import { toNewPoint, toQuery } from './protobuf/convert.js';
 import { readInsert, readInsertBatch } from './protobuf/read-insert.js';
 import { readSearch, readSearchBatch } from './protobuf/read-search.js';
-import { parseJson } from './json/json-text.js';
-import { toNewPoint, toNewPoints, toQueries, toQuery } from './json/json.js';
-import type { NewPoint, Query } from '../core/model.js';
-import { toPointBatch, type PointBatch } from '../core/point-batch.js';
-import { toQueryBatch, type QueryBatch } from '../core/query-batch.js';
-import { checkBatchSize, describePoint, describeQuery, type Rules } from '../core/rules.js';
-import type { Effort } from './parse-budget.js';
+import { readPoint, readPoints, readQueries, readQuery } from './json/json.js';
+import type { Query } from '../core/model.js';
+import { listPoints, toPointBatch, type PointBatch } from '../core/point-batch.js';
+import { listQueries, toQueryBatch, type QueryBatch } from '../core/query-batch.js';
+import {
+  checkBatchSize,
+  describePoint,
+  describeQuery,
+  describeSingle,
+  type Rules,
+} from '../core/rules.js';
 
 /**
  * The requests that can take long to be read. What each of these functions answers can go from one
  * thread to another; they throw a VectordError where a request is not what it should be, and a
- * TooMuchEffort where it takes more to be read than it may.
+ * TooManyFields where a message has more of them than are to be read.
  */
 export const JOBS = {
-  httpPoint(bytes: Uint8Array, { limits }: Rules, { parts }: Effort): NewPoint {
-    return toNewPoint(parseJson(bytes, limits, parts));
+  httpPoint(bytes: Uint8Array, rules: Rules): PointBatch {
+    return toPointBatch(readPoint(bytes, rules.limits), rules, describeSingle);
   },
 
-  httpPoints(bytes: Uint8Array, rules: Rules, { parts }: Effort): PointBatch {
-    const points = toNewPoints(parseJson(bytes, rules.limits, parts), rules.limits);
-    return toPointBatch(points, rules, describePoint);
+  httpPoints(bytes: Uint8Array, rules: Rules): PointBatch {
+    return toPointBatch(readPoints(bytes, rules.limits), rules, describePoint);
   },
 
-  httpQuery(bytes: Uint8Array, { limits }: Rules, { parts }: Effort): Query {
-    return toQuery(parseJson(bytes, limits, parts));
+  httpQuery(bytes: Uint8Array, { limits }: Rules): Query {
+    return readQuery(bytes, limits);
   },
 
-  httpQueries(bytes: Uint8Array, rules: Rules, { parts }: Effort): QueryBatch {
-    const queries = toQueries(parseJson(bytes, rules.limits, parts), rules.limits);
-    return toQueryBatch(queries, rules, describeQuery);
+  httpQueries(bytes: Uint8Array, rules: Rules): QueryBatch {
+    return toQueryBatch(readQueries(bytes, rules.limits), rules, describeQuery);
   },
 
-  grpcPoint(bytes: Uint8Array, _rules: Rules, { fields }: Effort): NewPoint {
-    return grpcPoint(readInsert(bytes, fields), '');
+  grpcPoint(bytes: Uint8Array, rules: Rules, maxFields: number): PointBatch {
+    const points = [toNewPoint(readInsert(bytes, maxFields), '')];
+    return toPointBatch(listPoints(points, rules.limits.maxContentBytes), rules, describeSingle);
   },
 
-  grpcPoints(bytes: Uint8Array, rules: Rules, { fields }: Effort): PointBatch {
+  grpcPoints(bytes: Uint8Array, rules: Rules, maxFields: number): PointBatch {
     const check = (count: number): void => checkBatchSize(rules.limits, 'vectors', count);
-    const items = readInsertBatch(bytes, check, fields);
-    const points = items.map((item, index) => grpcPoint(item, describePoint(index)));
-    return toPointBatch(points, rules, describePoint);
+    const items = readInsertBatch(bytes, check, maxFields);
+    const points = items.map((item, index) => toNewPoint(item, describePoint(index)));
+    return toPointBatch(listPoints(points, rules.limits.maxContentBytes), rules, describePoint);
   },
 
-  grpcQuery(bytes: Uint8Array, _rules: Rules, { fields }: Effort): Query {
-    return grpcQuery(readSearch(bytes, fields), '');
+  grpcQuery(bytes: Uint8Array, _rules: Rules, maxFields: number): Query {
+    return toQuery(readSearch(bytes, maxFields), '');
   },
 
-  grpcQueries(bytes: Uint8Array, rules: Rules, { fields }: Effort): QueryBatch {
+  grpcQueries(bytes: Uint8Array, rules: Rules, maxFields: number): QueryBatch {
     const check = (count: number): void => checkBatchSize(rules.limits, 'queries', count);
-    const items = readSearchBatch(bytes, check, fields);
-    const queries = items.map((item, index) => grpcQuery(item, describeQuery(index)));
-    return toQueryBatch(queries, rules, describeQuery);
+    const items = readSearchBatch(bytes, check, maxFields);
+    const queries = items.map((item, index) => toQuery(item, describeQuery(index)));
+    return toQueryBatch(listQueries(queries), rules, describeQuery);
   },
 };
 

@@ -260,15 +260,18 @@ underAttack('requests that ask for too much', [
       ];
       const statuses = [];
       for (const body of bodies) statuses.push(await post(target, '/points', body));
-      expect(statuses).toEqual([413, 413, 413, 400]);
+      expect(statuses).toEqual([400, 400, 400, 400]);
     },
   },
   {
     name: 'a million keys, and the same key a million times',
     async strike(target) {
       const keys = Array.from({ length: 500_000 }, (_, index) => `"${index.toString(36)}":0`);
-      expectTooMuch(await post(target, '/points', `{${keys.join(',')}}`));
-      expectTooMuch(await post(target, '/points/search', filled('{', '"limit":1,', '}')));
+      const statuses = [
+        await post(target, '/points', `{${keys.join(',')}}`),
+        await post(target, '/points/search', filled('{', '"limit":1,', '}')),
+      ];
+      expect(statuses).toEqual([400, 400]);
     },
   },
   {

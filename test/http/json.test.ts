@@ -30,7 +30,7 @@ describe.each(ROUTES)('POST %s', (path, good) => {
   };
 
   it('is 400 when the body is not JSON', async () => {
-    for (const body of [good.slice(0, -1), `${good}x`, '{', 'null,', '<html>', "{'vector':[]}"]) {
+    for (const body of [good.slice(0, -1), `${good}x`, '{', 'null,', '<html>', '\u0000']) {
       await expectRefusal(body, 400, /^The body is not valid JSON/);
     }
   });
@@ -70,9 +70,10 @@ describe.each(ROUTES)('POST %s', (path, good) => {
     await expectRefusal('{"a":'.repeat(1_000_000), 400, /not valid JSON/);
   }, 30_000);
 
-  it('is 413 when the body has far more parts than any batch needs', async () => {
-    const bomb = good.replace(/\}$/, `,"x":[${'{},'.repeat(3_000_000)}0]}`);
-    await expectRefusal(bomb, 413, /arrays, objects and strings/);
+  it('may hold any number of values in fields that are ignored', async () => {
+    const { status } = await client.post(path, good);
+    const many = good.replace(/\}$/, `,"x":[${'{},"[",'.repeat(1_000_000)}0]}`);
+    expect((await client.post(path, many)).status).toBe(status);
   }, 30_000);
 
   it("is 415 when the Content-Type is not JSON, with a hint for curl's own", async () => {

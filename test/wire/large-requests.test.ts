@@ -208,12 +208,9 @@ describe('the thread that reads large requests', () => {
     const decoder = new Decoder(rules, worker);
     const fields = Buffer.alloc(20_000, Buffer.of(0x48, 0));
     const query = Buffer.concat([wire.searchRequest([1, 2], 3), fields]);
-    const object = `{"vector":[1,2],"similarity":"Cosine","limit":3,"a":[${'[],'.repeat(600)}0]}`;
     for (const [name, bytes, isOfMany] of [
       ['grpcQuery', query, true],
       ['grpcQuery', query.subarray(0, -16_000), false],
-      ['httpQuery', Buffer.from(object), true],
-      ['httpQuery', Buffer.from(object.replace('[],'.repeat(200), '')), false],
     ] as const) {
       const memory = new Uint8Array(bytes);
       const { vector, limit } = await decode(decoder, name, memory, never);
@@ -242,7 +239,7 @@ describe('the thread that reads large requests', () => {
     for (const [small, large] of [
       ['{"vectors":7}', `{"vectors":7${' '.repeat(200_000)}}`],
       ['{"vectors":[{}]}', `{"vectors":[{}${' '.repeat(200_000)}]}`],
-      ['{"vectors":', `{"vectors":${' '.repeat(200_000)}`],
+      ['{"vectors":[}', `{"vectors":[}${' '.repeat(200_000)}`],
     ] as const) {
       const answers = await Promise.allSettled(
         [small, large].map((text) => decode(decoder, 'httpPoints', Buffer.from(text), never)),

@@ -3,10 +3,10 @@
 
 mod error;
 pub mod folder;
+pub mod json;
 pub mod socket;
 
 use std::{
-    cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
@@ -14,13 +14,12 @@ use std::{
 
 use napi::{
     Env, JsDeferred, Result,
-    bindgen_prelude::{BufferSlice, Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
+    bindgen_prelude::{Float32Array, Object, ToNapiValue, Uint8Array, Uint32Array},
 };
 use napi_derive::napi;
 use vectord_engine::{
     Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, Params, PointId, Query, Ticket,
 };
-use vectord_json::Lifted;
 
 use error::{fault, to_js};
 
@@ -389,48 +388,6 @@ impl NativeEngine {
         let engine = Arc::clone(&self.engine);
         on_thread(env, move || engine.close(), |()| ())
     }
-}
-
-/// A vector as a JSON array, each value in the shortest form that reads back as the same float.
-#[napi(catch_unwind)]
-pub fn format_vector(vector: &[f32]) -> String {
-    vectord_json::json_array(vector)
-}
-
-/// The vectors of a JSON text, and the rest of the text.
-#[napi(object)]
-pub struct LiftedVectors {
-    /// The values of all vectors, one vector after the other.
-    pub values: Float32Array,
-    /// Where each vector ends in `values`.
-    pub ends: Uint32Array,
-    /// The text with the index of each vector in its place.
-    pub rest: Uint8Array,
-}
-
-/// Takes the value of each key `vector` out of a JSON text. Null if one of them is not an array of
-/// numbers within the range of a float, or if only a full parser can tell.
-#[napi(catch_unwind)]
-pub fn lift_vectors(text: &[u8]) -> Option<LiftedVectors> {
-    let mut lifted = Lifted::default();
-    lifted.lift(text, b"vector")?;
-    Some(LiftedVectors {
-        values: Float32Array::new(lifted.values),
-        ends: Uint32Array::new(lifted.ends),
-        rest: Uint8Array::new(lifted.rest),
-    })
-}
-
-/// The same for a short text, into memory of the caller. In words of four bytes: the number of
-/// values, of vectors, and of bytes of the rest; then the end of each vector; then the values. The
-/// rest of the text follows. False instead of null, and if the memory is too small.
-#[napi(catch_unwind)]
-pub fn lift_vectors_into(text: &[u8], mut memory: BufferSlice) -> bool {
-    thread_local!(static LIFTED: RefCell<Lifted> = RefCell::default());
-    LIFTED.with_borrow_mut(|lifted| {
-        let found = lifted.lift(text, b"vector");
-        found.and_then(|()| lifted.copy_into(&mut memory)).is_some()
-    })
 }
 
 /// Runs the work on a thread of its own.

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { ANY_EFFORT, TooMuchEffort } from '../parse-budget.js';
+import { ANY_FIELDS, TooManyFields } from '../parse-budget.js';
 import { invalid } from '../../core/errors.js';
 
 /** How the value of a field is laid out; the low three bits of a tag. */
@@ -24,7 +24,7 @@ const MAX_TAG = 0xffff_ffff;
 /**
  * Reads the protobuf wire format from one message. Whatever is wrong with the bytes throws an
  * INVALID_ARGUMENT; nothing is read past the end of the message that is open, and no more than so
- * many fields, which throws a TooMuchEffort.
+ * many fields, which throws a TooManyFields.
  */
 export class WireReader {
   #position = 0;
@@ -33,7 +33,7 @@ export class WireReader {
 
   constructor(
     readonly bytes: Uint8Array,
-    maxFields = ANY_EFFORT.fields,
+    maxFields = ANY_FIELDS,
   ) {
     this.#end = bytes.length;
     this.#fieldsLeft = maxFields;
@@ -59,7 +59,7 @@ export class WireReader {
 
   tag(): number {
     this.#fieldsLeft -= 1;
-    if (this.#fieldsLeft < 0) throw new TooMuchEffort('the message has too many fields');
+    if (this.#fieldsLeft < 0) throw new TooManyFields('the message has too many fields');
     const first = this.bytes[this.#position] ?? 0;
     if (first >= 0x80 || !this.hasMore()) return this.#checkTag(this.#varint());
     this.#position += 1;
