@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
@@ -60,9 +60,15 @@ impl<'de> Container<'de> for Vector<'_> {
             return self.read_texts(items);
         }
         let mut is_certain = true;
-        while let Some(Double(double)) = items.next_element()? {
-            is_certain &= has_nearest(double);
-            append(self.values, &[double as f32])?;
+        let values = &mut *self.values;
+        loop {
+            let next = Double {
+                values: &mut *values,
+                is_certain: &mut is_certain,
+            };
+            if items.next_element_seed(next)?.is_none() {
+                break;
+            }
         }
         if is_certain {
             return Ok(());
@@ -93,33 +99,47 @@ const HALFWAY: u64 = 1 << 28;
 /// power of ten and their product can be together.
 const MAX_WRONG: u64 = 16;
 
-/// A number as the parser's double.
-struct Double(f64);
+/// Appends a number by the parser's double.
+struct Double<'v> {
+    values: &'v mut Vec<f32>,
+    is_certain: &'v mut bool,
+}
 
-impl<'de> Deserialize<'de> for Double {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Double, D::Error> {
-        deserializer.deserialize_f64(DoubleVisitor)
+impl Double<'_> {
+    #[inline]
+    fn push<E: Error>(self, double: f64) -> Result<(), E> {
+        *self.is_certain &= has_nearest(double);
+        append(self.values, &[double as f32])
     }
 }
 
-struct DoubleVisitor;
+impl<'de> DeserializeSeed<'de> for Double<'_> {
+    type Value = ();
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_f64(self)
+    }
+}
 
-impl Visitor<'_> for DoubleVisitor {
-    type Value = Double;
+impl Visitor<'_> for Double<'_> {
+    type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.write_str("a number")
     }
 
-    fn visit_f64<E>(self, double: f64) -> Result<Double, E> {
-        Ok(Double(double))
+    #[inline]
+    fn visit_f64<E: Error>(self, double: f64) -> Result<(), E> {
+        self.push(double)
     }
 
-    fn visit_u64<E>(self, integer: u64) -> Result<Double, E> {
-        Ok(Double(integer as f64))
+    #[inline]
+    fn visit_u64<E: Error>(self, integer: u64) -> Result<(), E> {
+        self.push(integer as f64)
     }
 
-    fn visit_i64<E>(self, integer: i64) -> Result<Double, E> {
-        Ok(Double(integer as f64))
+    #[inline]
+    fn visit_i64<E: Error>(self, integer: i64) -> Result<(), E> {
+        self.push(integer as f64)
     }
 }
