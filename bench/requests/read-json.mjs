@@ -22,7 +22,6 @@ const CASES = [
   ['search of 128 values', 'httpQuery', 128, () => query(doubles(128))],
   ['search of 768 values', 'httpQuery', 768, () => query(doubles(768))],
   ['search of 768 short values', 'httpQuery', 768, () => query(shortest(768))],
-  ['point of 128 values', 'httpPoint', 128, () => point(doubles(128), 1)],
   ['batch of 10 points of 128', 'httpPoints', 128, () => batch(10, 128)],
   ['batch of 1,000 points of 128', 'httpPoints', 128, () => batch(1_000, 128), 10],
   ['batch of 1,000 points of 768', 'httpPoints', 768, () => batch(1_000, 768), 4],

@@ -23,7 +23,7 @@ export const LIMITS = {
  * when it is calm.
  */
 export const MEMORY_BOUND_BYTES =
-  4 * 64 * MIB + 16 * 8 * MIB + 280 * (100_000 + 20 * 10_000) + 2 * 256 * (MIB / 4) + 384 * MIB;
+  4 * 64 * MIB + 10 * 8 * MIB + 10_000 * 1024 + 2 * 256 * (MIB / 4) + 384 * MIB;
 
 /** A service with points in it, and what is known of it before anybody attacks it. */
 export class Target {
