@@ -117,13 +117,19 @@ describe('the body', () => {
       'application/json; charset=utf-8',
       'Application/JSON;charset="UTF-8"; profile=x',
       'application/vnd.api+json',
+      'application/json; charset=utf8;charset=latin1',
     ]) {
       expect((await post('[]', { 'content-type': type })).status, type).toBe(200);
     }
   });
 
   it('is refused with 415 for any other type or charset', async () => {
-    for (const type of ['text/plain', 'application/jsonx', 'application/json; charset=latin1']) {
+    for (const type of [
+      'text/plain',
+      'application/jsonx',
+      'application/json; charset=latin1',
+      'application/json; charset="latin1"; charset=utf-8',
+    ]) {
       const answer = await post('[]', { 'content-type': type });
       expect(answer, type).toEqual({
         status: 415,

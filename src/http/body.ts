@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { parse } from 'content-type';
 import type { Clock } from '../core/clock.js';
 import { VectordError, invalid } from '../core/errors.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
@@ -56,13 +57,12 @@ function checkSize(bytes: number, { maxRequestBytes }: Limits): void {
 
 function checkContentType(header: string | undefined): void {
   if (header === undefined || header === 'application/json') return;
-  const [type = '', ...parameters] = header.toLowerCase().split(';');
-  const name = type.trim();
-  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
-  const isJson = name === 'application/json' || /^application\/[^\s/]+\+json$/.test(name);
-  if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
+  const { type, parameters } = parse(header);
+  const charset = parameters['charset'] ?? 'utf-8';
+  const isJson = type === 'application/json' || /^application\/[^\s/]+\+json$/.test(type);
+  if (isJson && /^utf-?8$/i.test(charset)) return;
   const hint =
-    name === 'application/x-www-form-urlencoded'
+    type === 'application/x-www-form-urlencoded'
       ? "; curl sends that type unless told otherwise: add -H 'content-type: application/json'"
       : '';
   throw new VectordError(
