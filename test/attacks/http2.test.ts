@@ -137,6 +137,7 @@ underAttack('HTTP/2 that breaks its rules', [
   },
   {
     name: 'windows beyond what they may be, on connections and calls (CVE-2026-21714)',
+    mayDelay: true,
     async strike(target) {
       const greatest = uint32(0x7fffffff);
       await times(20, async () => {
@@ -171,6 +172,7 @@ underAttack('HTTP/2 that breaks its rules', [
   },
   {
     name: 'what is no HTTP/2',
+    mayDelay: true,
     async strike(target) {
       const texts = ['GET / HTTP/1.1\r\nHost: x\r\n\r\n', '\x16\x03\x01\x02\x00', 'PRI * HTTP/2.1'];
       const connections = await times(30, async (index) => {
@@ -186,6 +188,7 @@ underAttack('HTTP/2 that breaks its rules', [
 underAttack('calls that are never finished', [
   {
     name: 'calls that never end, without a key',
+    mayDelay: true,
     async strike(target) {
       const connections = Array.from({ length: 20 }, () => new Connection(target.server.grpc));
       const calls = connections.flatMap((connection) =>
@@ -199,6 +202,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'health checks that never end, 64 KiB of each sent',
+    mayDelay: true,
     async strike(target) {
       const piece = Buffer.concat([Buffer.of(0, 0, 0, 0xff, 0), Buffer.alloc(60_000)]);
       const connections = Array.from({ length: 20 }, () => new Connection(target.server.grpc));
@@ -228,6 +232,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'thousands who watch the health',
+    mayDelay: true,
     async strike(target) {
       const connections = Array.from({ length: 20 }, () => new Connection(target.server.grpc));
       for (const connection of connections) {
@@ -259,6 +264,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'as many connections as there may be, which ask for nothing',
+    mayDelay: true,
     async strike(target) {
       const silent = await openAll(target.server.grpc, Number(LIMITS.MAX_CONNECTIONS));
       expect(await target.until(async () => await isServedAnew(target))).toBe(true);
@@ -267,6 +273,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'as many connections as there may be, which each watch the health',
+    mayDelay: true,
     async strike(target) {
       const count = Number(LIMITS.MAX_CONNECTIONS);
       const watching = Array.from({ length: count }, () => new Connection(target.server.grpc));
@@ -277,6 +284,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'as many connections as there may be, which call without a key, over and over',
+    mayDelay: true,
     async strike(target) {
       const count = Number(LIMITS.MAX_CONNECTIONS);
       const calling = Array.from({ length: count }, () => new Connection(target.server.grpc));
@@ -292,6 +300,7 @@ underAttack('calls that are never finished', [
   },
   {
     name: 'connections that say nothing, and others that open none of their calls',
+    mayDelay: true,
     async strike(target) {
       const silent = await openAll(target.server.grpc, 100);
       const idle = await times(100, async () => await open(target));

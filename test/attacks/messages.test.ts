@@ -231,6 +231,7 @@ underAttack('requests that ask for too much', [
   },
   {
     name: 'small bodies of very many keys, the last byte of all at once',
+    mayDelay: true,
     async strike(target) {
       const keys = Array.from({ length: 12_000 }, (_, index) => `"${index.toString(36)}":0`);
       const body = `{${keys.join(',')}}`;

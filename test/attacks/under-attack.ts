@@ -7,6 +7,11 @@ import { MEMORY_BOUND_BYTES, MIB, Target } from './target.js';
 
 export interface Attack {
   readonly name: string;
+  /**
+   * Whether it may slow others down while it lasts: it comes from more than ten connections, or
+   * from clients with a key. The service is as before within `RECOVERY_MS` nevertheless.
+   */
+  readonly mayDelay?: true;
   /** Does it once, to be done again for as long as the attack goes on; checks the answers it gets. */
   readonly strike: (target: Target) => Promise<void>;
 }
@@ -32,8 +37,11 @@ const SECONDS = process.env['VECTORD_ATTACK_SECONDS'];
 const ATTACK_MS = Number(SECONDS ?? '0.25') * 1000;
 const CALM_MS = Math.max(150, ATTACK_MS / 4);
 
+/** What a healthy client may see, as a multiple of its calm p99 or as a time, whichever is more. */
 const SLOWDOWN = 10;
 const PATIENCE_MS = 250;
+/** How long after an attack that may delay others they are still delayed. */
+const RECOVERY_MS = 5_000;
 /** Other tests run beside the short form and take the processor, so it says nothing of latency. */
 const IS_TIMED = SECONDS !== undefined;
 const ATTEMPTS = IS_TIMED ? 2 : 1;
@@ -84,12 +92,9 @@ export function underAttack(
     test.each(attacks)('$name', { timeout: 60_000 + 10 * ATTACK_MS }, async (attack) => {
       target.forgetPeak();
       const calm = await healthy.during(async () => await sleep(CALM_MS));
-      const isSlow = ({ p99Ms, failures, refusals }: Health): boolean =>
-        p99Ms >= allowedMs(calm) && failures.length + refusals === 0;
-      let hit = await struck(target, healthy, attack);
-      for (let attempt = 1; isSlow(hit) && attempt < ATTEMPTS; attempt += 1) {
-        hit = await struck(target, healthy, attack);
-      }
+      const limitMs = allowedMs(calm);
+      const hit = await struckOnce(target, healthy, attack, limitMs);
+      const after = attack.mayDelay ? await recovered(healthy, limitMs) : hit;
       const peakBytes = target.memoryBytes('VmHWM');
       const row = [`calm p99 ${ms(calm)}`, `p99 ${ms(hit)}`, `peak ${mib(peakBytes)}`];
       table.push(`  ${attack.name.padEnd(72)} ${row.join('  ')}`);
@@ -98,7 +103,7 @@ export function underAttack(
       expect(Math.min(calm.count, hit.count)).toBeGreaterThan(0);
       expect(hit.failures).toEqual([]);
       expect(hit.refusals, 'refusals').toBe(0);
-      expect(hit.p99Ms).toBeLessThan(allowedMs(calm));
+      expect(after.p99Ms).toBeLessThan(limitMs);
       expect(peakBytes).toBeLessThan(target.calmBytes + MEMORY_BOUND_BYTES);
       // What its connections have taken of the budget is back once they have ended.
       const isLetGo = await target.until(
@@ -117,6 +122,31 @@ function aSearch(target: Target): Wish {
     grpcMethod: 'SearchPoints',
     grpcMessage: target.searchMessage,
   };
+}
+
+/** Once, or again where it was slow for whatever else the machine did. */
+async function struckOnce(
+  target: Target,
+  healthy: HealthyClient,
+  attack: Attack,
+  limitMs: number,
+): Promise<Health> {
+  const isSlow = ({ p99Ms, failures, refusals }: Health): boolean =>
+    attack.mayDelay !== true && p99Ms >= limitMs && failures.length + refusals === 0;
+  let hit = await struck(target, healthy, attack);
+  for (let attempt = 1; isSlow(hit) && attempt < ATTEMPTS; attempt += 1) {
+    hit = await struck(target, healthy, attack);
+  }
+  return hit;
+}
+
+/** What a healthy client sees once it is served as before, or at the end of the time for that. */
+async function recovered(healthy: HealthyClient, limitMs: number): Promise<Health> {
+  const giveUpAtMs = performance.now() + RECOVERY_MS;
+  let health: Health;
+  do health = await healthy.during(async () => await sleep(CALM_MS));
+  while (health.p99Ms >= limitMs && performance.now() < giveUpAtMs);
+  return health;
 }
 
 async function struck(target: Target, healthy: HealthyClient, attack: Attack): Promise<Health> {
