@@ -265,7 +265,7 @@ export const SERVER_MUTANTS = [
   mutant(
     'HTTP requests are not cut at the end of the time of grace',
     'src/http/server.ts',
-    'clock.after(graceMs, () => server.closeAllConnections())',
+    'clock.after(graceMs, () => connections.closeAll())',
     'clock.after(graceMs, () => {})',
     GRACE_TESTS,
   ),
@@ -292,8 +292,8 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a connection that is never idle holds up the stop',
-    'src/http/turns.ts',
-    'if (this.#isClosing) response.shouldKeepAlive = false;',
+    'src/http/connections.ts',
+    "if (this.#isClosing) response.setHeader('Connection', 'close');",
     '',
     STOP_TESTS,
   ),
@@ -658,9 +658,9 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'each chunk of a body is kept by itself',
-    'src/http/body.ts',
-    'joinSmall(chunks);',
-    '',
+    'src/http/body-bytes.ts',
+    'chunk.length >= PART_BYTES;',
+    'chunk.length >= 0;',
     BODY_TESTS,
   ),
   mutant(

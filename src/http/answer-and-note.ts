@@ -6,7 +6,6 @@ import type { Context } from './context.js';
 import { HttpOperations } from './operations.js';
 import { answerError } from './reply.js';
 import { onRequestEnd } from './request-end.js';
-import { arrivedAtMs } from './turns.js';
 
 export type Next = () => Promise<void>;
 
@@ -18,7 +17,7 @@ export type Next = () => Promise<void>;
 export function answerAndNote(requests: Requests, clock: Clock) {
   const operations = new HttpOperations(requests);
   return async (ctx: Context, next: Next): Promise<void> => {
-    const startedAtMs = requests.begin(arrivedAtMs(ctx.req));
+    const startedAtMs = requests.begin();
     const requestId = randomUUID();
     const { state } = ctx;
     state.requestId = requestId;

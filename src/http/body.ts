@@ -4,11 +4,10 @@ import { parse } from 'content-type';
 import type { Clock } from '../core/clock.js';
 import { VectordError, invalid } from '../core/errors.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
-import { joinSmall } from '../admission/join-small.js';
 import type { Limits } from '../core/limits.js';
 import { whenStalled } from '../admission/min-data-rate.js';
+import { BodyBytes } from './body-bytes.js';
 import type { Context } from './context.js';
-import { boundPieces } from './pieces.js';
 import { onRequestEnd } from './request-end.js';
 import { reservationOf } from './reservation.js';
 
@@ -88,7 +87,7 @@ function stalled(): VectordError {
 
 /**
  * All bytes of the body, decoded. The request itself is never destroyed, as the connection has to
- * carry the answer; `take` is told of the bytes of each piece and ends the reading by throwing.
+ * carry the answer; `take` is told of the bytes of each chunk and ends the reading by throwing.
  */
 function collect(
   { req: request, res: response }: Context,
@@ -96,11 +95,9 @@ function collect(
   take: (bytes: number) => void,
   clock: Clock,
 ): Promise<Buffer> {
-  if (decoder !== undefined) boundPieces(request);
   const source = decoder === undefined ? request : request.pipe(decoder);
   return new Promise<Buffer>((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let totalBytes = 0;
+    const body = new BodyBytes();
     let isOver = false;
     const end = (): void => {
       isOver = true;
@@ -120,18 +117,14 @@ function collect(
       reject(error);
     };
     const endLooking = whenStalled(
-      () => totalBytes,
+      () => body.length,
       () => fail(stalled()),
       clock,
     );
     const add = (chunk: Buffer): void => {
-      totalBytes += chunk.length;
-      chunks.push(chunk);
-      joinSmall(chunks);
-      // Most bodies come in one piece, and what is joined later leaves no fewer than sixteen.
-      if (chunks.length === 2 && decoder === undefined) boundPieces(request);
       try {
         take(chunk.length);
+        body.add(chunk);
       } catch (error) {
         fail(error);
       }
@@ -140,9 +133,7 @@ function collect(
     source.once('end', () => {
       if (isOver) return;
       end();
-      const [first] = chunks;
-      const isWhole = first !== undefined && chunks.length === 1;
-      resolve(isWhole ? first : Buffer.concat(chunks, totalBytes));
+      resolve(body.all());
     });
     // Also when all of it has arrived: what is still being decompressed is of no use to anyone.
     onRequestEnd(response, () => {

@@ -1,8 +1,9 @@
-import type { Server, ServerResponse } from 'node:http';
-import type { DropArgument, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
-import type { Stranger, Strangers } from '../admission/strangers.js';
+import { Pipeline } from './pipeline.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
 /** Kept on the socket itself, as in request-end.ts. */
@@ -10,39 +11,50 @@ const CONNECTION = Symbol('connection');
 
 type Watched = Socket & { [CONNECTION]?: Connection };
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 /** All connections of the HTTP interface, and who asks on them. */
 export class Connections {
   readonly #limit: ConnectionLimit<Connection>;
+  #isClosing = false;
+  #onEmpty: (() => void) | undefined;
 
   constructor(
-    private readonly maxConnections: number,
-    private readonly strangers: Strangers,
+    maxConnections: number,
+    private readonly handle: Handle,
     private readonly stats: ConnectionStats,
   ) {
-    this.#limit = new ConnectionLimit<Connection>(maxConnections, stats, () => undefined);
+    this.#limit = new ConnectionLimit(maxConnections, stats);
   }
 
-  /** Takes charge of the connections of a server that does not listen yet. */
-  watch(server: Server): void {
-    server.maxConnections = this.maxConnections;
-    server.on('drop', (dropped?: DropArgument) => {
-      this.stats.noteClosed('no_place', dropped?.remoteAddress);
+  /** Takes charge of a connection until it has ended. */
+  add(socket: Watched): void {
+    const connection = new Connection(socket, this.handle, this.stats);
+    socket[CONNECTION] = connection;
+    socket.once('close', () => {
+      this.#limit.remove(connection);
+      if (this.#limit.count === 0) this.#onEmpty?.();
     });
-    server.on('connection', (socket: Watched) => {
-      const connection = new Connection(socket, this.strangers.meet(socket), this.stats);
-      socket[CONNECTION] = connection;
-      socket.once('close', () => this.#limit.remove(connection));
-      this.#limit.add(connection);
-    });
+    this.#limit.add(connection);
   }
 
-  /** Notes a request, of whoever, which is under way until its answer has gone out. */
-  noteRequest(response: ServerResponse): void {
-    const { [CONNECTION]: connection }: Watched = response.req.socket;
-    if (connection === undefined) return;
-    connection.noteHeard();
-    response.once('close', noteEnd);
-    limitUnreadAnswer(response, () => connection.close('timeout'));
+  /** Handles a request as soon as its connection has no other under way. */
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const { [CONNECTION]: connection }: Watched = request.socket;
+    if (this.#isClosing) response.setHeader('Connection', 'close');
+    connection?.take(request, response);
+  }
+
+  /** What is being answered on a connection. */
+  answering(socket: Duplex & { [CONNECTION]?: Connection }): ServerResponse | undefined {
+    return socket[CONNECTION]?.answering;
+  }
+
+  /** From now on each connection is closed behind its next answer; resolves when all have ended. */
+  async end(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#limit.count > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    this.#limit.close();
   }
 
   /** Closes those on which nothing has come yet, which node takes for a request under way. */
@@ -50,14 +62,9 @@ export class Connections {
     for (const connection of this.#limit) connection.closeIfSilent();
   }
 
-  close(): void {
-    this.#limit.close();
+  closeAll(): void {
+    for (const connection of this.#limit) connection.cut();
   }
-}
-
-/** Closes the connection of a request, which is counted and logged with the reason. */
-export function closeConnection(socket: Watched, reason: CloseReason): void {
-  socket[CONNECTION]?.close(reason);
 }
 
 /** Notes that the request under way on a connection has a key. */
@@ -72,27 +79,33 @@ function noteEnd(this: ServerResponse): void {
 
 /** One connection of a client, which may have sent several requests without waiting. */
 class Connection implements LimitedConnection {
+  readonly #pipeline: Pipeline;
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
   #keyedAtMs = performance.now();
 
   constructor(
     private readonly socket: Socket,
-    private readonly stranger: Stranger,
+    handle: Handle,
     private readonly stats: ConnectionStats,
-  ) {}
-
-  get hasKey(): boolean {
-    return this.stranger.isKnown;
+  ) {
+    this.#pipeline = new Pipeline(socket, handle);
   }
 
-  noteHeard(): void {
-    this.stranger.noteHeard();
+  get answering(): ServerResponse | undefined {
+    return this.#pipeline.answering;
+  }
+
+  take(request: IncomingMessage, response: ServerResponse): void {
+    // The rest of what was read before a connection was closed is still parsed.
+    if (this.socket.destroyed) return;
+    response.once('close', noteEnd);
+    limitUnreadAnswer(response, () => this.#close('timeout'));
+    if (!this.#pipeline.take(request, response)) this.#close('pipelining');
   }
 
   noteKey(): void {
     this.#isKeyed = true;
-    this.stranger.noteKey();
   }
 
   noteEnd(): void {
@@ -105,16 +118,20 @@ class Connection implements LimitedConnection {
   }
 
   closeIfSilent(): void {
-    if (this.socket.bytesRead === 0) this.socket.destroy();
+    if (this.socket.bytesRead === 0) this.cut();
   }
 
   evict(): void {
-    this.close('gave_way');
+    this.#close('gave_way');
   }
 
-  close(reason: CloseReason): void {
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  #close(reason: CloseReason): void {
     if (this.socket.destroyed) return;
     this.stats.noteClosed(reason, this.socket.remoteAddress);
-    this.socket.destroy();
+    this.cut();
   }
 }

@@ -1,6 +1,5 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { onRequestEnd } from './request-end.js';
 
 /** What to answer to each error of node's parser; every other one is a plain 400. */
 const ANSWERS: ReadonlyMap<string, readonly [status: number, text: string]> = new Map([
@@ -13,26 +12,19 @@ const MALFORMED = [400, 'The request is not well-formed HTTP/1.1'] as const;
 
 /**
  * Answers what node's parser refuses, which never reaches the app, as text like every other
- * error, and closes the connection: where the next request would begin is not known. `onAnswer`
- * hears of each status.
+ * error, and closes the connection: where the next request would begin is not known. `answering`
+ * tells what is being answered on a connection; `onAnswer` hears of each status.
  */
-export function answerMalformedRequests(server: Server, onAnswer: (status: number) => void): void {
-  const answering = new WeakMap<Duplex, ServerResponse>();
-  const remember = (_: unknown, response: ServerResponse): void => {
-    const { socket } = response;
-    if (socket === null) return;
-    answering.set(socket, response);
-    onRequestEnd(response, () => answering.delete(socket));
-  };
-  server.on('request', remember);
-  server.on('checkContinue', remember);
-  server.on('checkExpectation', remember);
-
+export function answerMalformedRequests(
+  server: Server,
+  answering: (socket: Duplex) => ServerResponse | undefined,
+  onAnswer: (status: number) => void,
+): void {
   // A proxy's method, which node hands over as a bare socket, or closes without a word.
   server.on('connect', (_, socket) => {
     // The client may be gone already, and nobody else listens to this socket any more.
     socket.on('error', () => socket.destroy());
-    if (answering.has(socket)) socket.destroy();
+    if (answering(socket) !== undefined) socket.destroy();
     else {
       onAnswer(405);
       end(socket, 405, 'CONNECT is not possible here', 'Allow: GET, HEAD, POST, DELETE\r\n');
@@ -40,7 +32,7 @@ export function answerMalformedRequests(server: Server, onAnswer: (status: numbe
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const response = answering.get(socket);
+    const response = answering(socket);
     // An answer that is still owed to an earlier request would be mistaken for this one.
     const mayAnswer = response === undefined || !(response.headersSent || response.req.complete);
     if (error.code === 'ECONNRESET' || !socket.writable || !mayAnswer) {

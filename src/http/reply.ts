@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../core/clock.js';
 import { VectordError } from '../core/errors.js';
 import type { Context } from './context.js';
-import { boundPieces } from './pieces.js';
 import type { LargeJson } from '../wire/json/write-ids.js';
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -64,7 +63,6 @@ export function answerError(ctx: Context, error: unknown, clock: Clock): void {
  */
 function boundDrain(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
-  boundPieces(request);
   const stopWaiting = clock.after(DRAIN_MS, () => {
     if (!request.complete) request.destroy();
   });

@@ -1,5 +1,4 @@
 import type { Answer, JobName } from '../wire/parsers.js';
-import { VectordError } from '../core/errors.js';
 import { formatVector } from '../engine/native.js';
 import { formatPointId, parsePointId, type PointId } from '../core/point-id.js';
 import type { OnRequestEnd } from '../core/request-end.js';
@@ -18,17 +17,11 @@ import { writeIdLists, writeIds, type LargeJson } from '../wire/json/write-ids.j
 
 /** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {
-  const { service, decoder, inflight, metrics, metricsOpen, pace, clock } = options;
+  const { service, decoder, inflight, metrics, metricsOpen, clock } = options;
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight, clock);
     ctx.state.bodyBytes = body.length;
-    // Many bodies may end together.
-    const turn = pace.turn(ctx.req.socket, () => !ctx.res.destroyed);
-    if (turn !== undefined) {
-      await turn;
-      if (ctx.res.destroyed) throw new VectordError('CANCELLED', 'Nobody waits for the answer');
-    }
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
     return asked;

@@ -1,21 +1,28 @@
 import type { RequestListener, Server } from 'node:http';
-import { Server as NetServer, type AddressInfo } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../admission/listener.js';
 import type { Clock } from '../core/clock.js';
 import { createApp } from './app.js';
 import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
-import type { HttpOptions } from './options.js';
-import { stopReadingWhenCut } from './parser.js';
+import type { HttpOptions, ListenOptions } from './options.js';
 import { createTimedServer } from './time-limits.js';
-import { Turns } from './turns.js';
 
 /**
- * How long a closing server leaves idle connections open: whoever sends requests all the time is
- * told with an answer that it was the last, and does not find the connection cut.
+ * How long a closing server leaves idle connections open: a client that sends requests all the time
+ * is told with an answer that it was the last, and does not find the connection cut.
  */
 const LAST_ANSWERS_MS = 200;
 /** How often it looks for idle ones then. */
 const CLOSE_INTERVAL_MS = 50;
+
+/** The HTTP interface, which has no port: its connections are handed to it. */
+export interface Http {
+  /** Serves a connection. */
+  take(socket: Socket): void;
+  /** Answers what is under way, and cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
 
 export interface HttpServer {
   /** The IP address that the server is bound to. */
@@ -26,69 +33,65 @@ export interface HttpServer {
 }
 
 /** Starts the HTTP interface; resolves once it listens, rejects when it cannot. */
-export async function startHttp(options: HttpOptions): Promise<HttpServer> {
-  const server = createTimedServer();
-  const connections = new Connections(
-    options.maxConnections,
-    options.strangers,
-    options.connectionStats,
-  );
-  connections.watch(server);
-  stopReadingWhenCut(server);
+export async function startHttp(options: HttpOptions & ListenOptions): Promise<HttpServer> {
+  const http = createHttp(options);
+  try {
+    const { address, port, close } = await listen({
+      ...options,
+      onConnection: (socket) => http.take(socket),
+      onRefused: (remoteAddress) => options.connectionStats.noteClosed('no_place', remoteAddress),
+    });
+    return {
+      address,
+      port,
+      async close(graceMs) {
+        close();
+        await http.close(graceMs);
+      },
+    };
+  } catch (error) {
+    await http.close(0);
+    throw error;
+  }
+}
 
-  const turns = new Turns(createApp(options).callback(), options.pace);
-  const take: RequestListener = (request, response) => {
-    connections.noteRequest(response);
-    turns.take(request, response);
-  };
+export function createHttp(options: HttpOptions): Http {
+  const handle = createApp(options).callback();
+  const connections = new Connections(options.maxConnections, handle, options.connectionStats);
+  const server = createTimedServer();
+  server.on('connection', (socket) => connections.add(socket));
+  const take: RequestListener = (request, response) => connections.take(request, response);
   server.on('request', take);
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', take);
   server.on('checkExpectation', take);
-  answerMalformedRequests(server, (status) => options.metrics.countMalformed(status));
-
-  const { address, port } = await listen(server, options);
+  answerMalformedRequests(
+    server,
+    (socket) => connections.answering(socket),
+    (status) => options.metrics.countMalformed(status),
+  );
   return {
-    address,
-    port,
-    async close(graceMs) {
-      await close(server, turns, connections, graceMs, options.clock);
-      connections.close();
-    },
+    take: (socket) => void server.emit('connection', socket),
+    close: async (graceMs) => await close(server, connections, graceMs, options.clock),
   };
-}
-
-function listen(server: Server, { host, port }: HttpOptions): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('no TCP address'));
-      else resolve(address);
-    });
-  });
 }
 
 async function close(
   server: Server,
-  turns: Turns,
   connections: Connections,
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
-  if (!server.listening) return;
-  turns.close();
   const sweepFromMs = clock.nowMs() + Math.min(LAST_ANSWERS_MS, graceMs);
   const endSweeping = clock.every(CLOSE_INTERVAL_MS, () => {
     if (clock.nowMs() < sweepFromMs) return;
     server.closeIdleConnections();
     connections.closeSilent();
   });
-  const endGrace = clock.after(graceMs, () => server.closeAllConnections());
-  // That of node:http would cut idle connections at once.
-  // oxlint-disable-next-line no-restricted-properties -- server.close would cut connections
-  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+  const endGrace = clock.after(graceMs, () => connections.closeAll());
+  await connections.end();
   endSweeping();
   endGrace();
+  // It has no port, but a timer that looks at its connections.
+  server.close();
 }

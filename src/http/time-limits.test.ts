@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { answerMalformedRequests } from './malformed.js';
@@ -13,7 +13,13 @@ const SHORT = Object.fromEntries(
 /** Connects to a server of its own, and sends these bytes. */
 async function send(text: string, answer: RequestListener): Promise<Connected> {
   const server = createTimedServer(SHORT);
-  answerMalformedRequests(server, () => {});
+  let answering: ServerResponse | undefined;
+  answerMalformedRequests(
+    server,
+    () => answering,
+    () => {},
+  );
+  server.on('request', (_, response) => (answering = response));
   server.on('request', (_, response) => limitUnreadAnswer(response, (socket) => socket.destroy()));
   server.on('request', answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

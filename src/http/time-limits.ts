@@ -26,7 +26,10 @@ export const TIME_LIMITS: TimeLimits = {
 /** A key, a path and the headers that proxies add fit many times over. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A server of node:http that waits for no client longer than that. */
+/**
+ * A server of node:http that waits for no client longer than that. It has no port of its own: it
+ * serves the connections that are emitted to it.
+ */
 export function createTimedServer({ timeout, ...limits }: TimeLimits = TIME_LIMITS): Server {
   const server = createServer({
     ...limits,
@@ -35,6 +38,8 @@ export function createTimedServer({ timeout, ...limits }: TimeLimits = TIME_LIMI
     requireHostHeader: false,
   });
   server.timeout = timeout;
+  // From then on it looks at the times of its connections; it will never listen itself.
+  server.emit('listening');
   return server;
 }
 

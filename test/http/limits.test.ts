@@ -1,11 +1,14 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { untilInflight } from '../support/inflight.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text } from './client.js';
+
+const MIB = 1024 * 1024;
 
 /** How long a busy machine may take. */
 const PATIENCE = { timeout: 10_000 };
@@ -56,6 +59,25 @@ describe('MAX_REQUEST_BYTES', () => {
     expect(await send(2000)).toBe(201);
     expect(await send(2001)).toBe(413);
   });
+
+  it.skipIf(process.platform !== 'linux')(
+    'one body without end takes little more memory than that',
+    async () => {
+      const own = await startServer({ env: { MAX_REQUEST_BYTES: String(32 * MIB) } });
+      const before = peakBytes(own);
+      for (const chunkBytes of [1, 200, 65_536]) {
+        // oxlint-disable-next-line no-await-in-loop -- one body at a time
+        await sendWithoutEnd(own, chunkBytes);
+        // What was dropped is garbage for a while.
+        expect(peakBytes(own) - before, `chunks of ${chunkBytes}`).toBeLessThan(
+          (2 * 32 + 192) * MIB,
+        );
+      }
+      expect((await new Client(own, undefined).get('/health')).text).toBe('OK');
+      expect(await own.stop()).toBe(0);
+    },
+    60_000,
+  );
 
   it('a client that sends far more still receives its 413', async () => {
     const answer = await client.post('/points', sized(20_000_000));
@@ -362,7 +384,7 @@ describe('requests of one connection', () => {
     expect(await own.stop()).toBe(0);
   });
 
-  it('a body in far more pieces than it needs costs the connection', async () => {
+  it('a body that goes on after it has been refused costs the connection', async () => {
     const socket = connectTo(server);
     socket.write(requestHead(0, 'Transfer-Encoding: chunked').replace('Content-Length: 0\r\n', ''));
     socket.write('1\r\n \r\n'.repeat(20_000));
@@ -370,6 +392,35 @@ describe('requests of one connection', () => {
     expect((await client.get('/health')).status).toBe(200);
   });
 });
+
+/** Sends a chunked body, as fast as it is taken, until it is closed or for some seconds. */
+async function sendWithoutEnd(target: TestServer, chunkBytes: number): Promise<void> {
+  const socket = connectTo(target);
+  socket.resume();
+  socket.write(
+    `POST /points HTTP/1.1\r\nHost: x\r\napi-key: ${target.keys.readwrite}\r\n` +
+      'Transfer-Encoding: chunked\r\n\r\n',
+  );
+  const chunk = `${chunkBytes.toString(16)}\r\n${' '.repeat(chunkBytes)}\r\n`;
+  const many = Buffer.from(chunk.repeat(Math.ceil(65_536 / chunk.length)));
+  const closed = once(socket, 'close').then(() => true);
+  const endsAtMs = performance.now() + 8_000;
+  let isClosed = false;
+  while (!isClosed && performance.now() < endsAtMs) {
+    const taken = new Promise<boolean>((resolve) => socket.write(many, () => resolve(false)));
+    // oxlint-disable-next-line no-await-in-loop -- as fast as it is taken
+    isClosed = await Promise.race([taken, closed]);
+    // oxlint-disable-next-line no-await-in-loop -- a close is heard of between writes
+    await setImmediate();
+  }
+  socket.destroy();
+}
+
+/** The most memory that a process has taken so far. */
+function peakBytes(target: TestServer): number {
+  const text = readFileSync(`/proc/${target.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024;
+}
 
 const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
 

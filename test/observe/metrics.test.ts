@@ -305,23 +305,14 @@ describe('connections', () => {
     own = await startServer();
     const key = own.keys.readonly;
     const head = `Host: x\r\napi-key: ${key}\r\n`;
-    const pieces = '1\r\n \r\n'.repeat(20_000);
-    const upload = `POST /points/search HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`;
-    await ended(connectTo(own.http, Buffer.from(upload + pieces)));
-    // They do not read their answers, so that nearly all of these requests wait.
-    const many = Buffer.from(`GET /docs/openapi.yaml HTTP/1.1\r\n${head}\r\n`.repeat(4_000));
-    for (let count = 0; count < 40; count += 1) connectTo(own.http, many).pause();
+    await ended(connectTo(own.http, Buffer.from(`GET / HTTP/1.1\r\n${head}\r\n`.repeat(1_000))));
     const client = new Client(own, key);
     await vi.waitFor(async () => {
       const found = await scrape(client);
       const name = 'vectord_http_connections_closed_total';
-      expect(found.value(name, { reason: 'pieces' })).toBe(1);
-      expect(found.value(name, { reason: 'pipelining' })).toBeGreaterThanOrEqual(1);
+      expect(found.value(name, { reason: 'pipelining' })).toBe(1);
     }, PATIENCE);
-    for (const reason of ['pieces', 'pipelining']) {
-      const line = `"interface":"http","reason":"${reason}","address":"127.0.0.1"`;
-      expect(own.log()).toContain(line);
-    }
+    expect(own.log()).toContain('"interface":"http","reason":"pipelining","address":"127.0.0.1"');
   });
 
   test('those that find no place, or give theirs up, are told of on both interfaces', async () => {
