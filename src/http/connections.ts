@@ -67,6 +67,11 @@ export class Connections {
   }
 }
 
+/** Closes the connection of a request, which is counted and logged with the reason. */
+export function closeConnection(socket: Watched, reason: CloseReason): void {
+  socket[CONNECTION]?.close(reason);
+}
+
 /** Notes that the request under way on a connection has a key. */
 export function noteKey(socket: Watched): void {
   socket[CONNECTION]?.noteKey();
@@ -100,8 +105,8 @@ class Connection implements LimitedConnection {
     // The rest of what was read before a connection was closed is still parsed.
     if (this.socket.destroyed) return;
     response.once('close', noteEnd);
-    limitUnreadAnswer(response, () => this.#close('timeout'));
-    if (!this.#pipeline.take(request, response)) this.#close('pipelining');
+    limitUnreadAnswer(response, () => this.close('timeout'));
+    if (!this.#pipeline.take(request, response)) this.close('pipelining');
   }
 
   noteKey(): void {
@@ -122,14 +127,14 @@ class Connection implements LimitedConnection {
   }
 
   evict(): void {
-    this.#close('gave_way');
+    this.close('gave_way');
   }
 
   cut(): void {
     this.socket.destroy();
   }
 
-  #close(reason: CloseReason): void {
+  close(reason: CloseReason): void {
     if (this.socket.destroyed) return;
     this.stats.noteClosed(reason, this.socket.remoteAddress);
     this.cut();

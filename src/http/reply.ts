@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../core/clock.js';
 import { VectordError } from '../core/errors.js';
+import { closeConnection } from './connections.js';
 import type { Context } from './context.js';
 import type { LargeJson } from '../wire/json/write-ids.js';
 
@@ -14,6 +15,9 @@ const RETRY_AFTER_S = '1';
 
 /** How long the rest of a body is read and dropped after its request has been refused. */
 export const DRAIN_MS = 5_000;
+
+/** Each chunk takes the loop about half a microsecond: a body in chunks of a byte is no upload. */
+const MAX_DRAIN_CHUNKS = 10_000;
 
 export function answerText(ctx: Context, status: number, text: string): void {
   answer(ctx, status, TEXT, text);
@@ -63,6 +67,11 @@ export function answerError(ctx: Context, error: unknown, clock: Clock): void {
  */
 function boundDrain(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
+  let chunks = 0;
+  request.on('data', () => {
+    chunks += 1;
+    if (chunks === MAX_DRAIN_CHUNKS) closeConnection(request.socket, 'pieces');
+  });
   const stopWaiting = clock.after(DRAIN_MS, () => {
     if (!request.complete) request.destroy();
   });

@@ -36,16 +36,16 @@ export interface HttpServer {
 export async function startHttp(options: HttpOptions & ListenOptions): Promise<HttpServer> {
   const http = createHttp(options);
   try {
-    const { address, port, close } = await listen({
+    const listener = await listen({
       ...options,
       onConnection: (socket) => http.take(socket),
       onRefused: (remoteAddress) => options.connectionStats.noteClosed('no_place', remoteAddress),
     });
     return {
-      address,
-      port,
+      address: listener.address,
+      port: listener.port,
       async close(graceMs) {
-        close();
+        listener.close();
         await http.close(graceMs);
       },
     };

@@ -403,7 +403,7 @@ async function sendWithoutEnd(target: TestServer, chunkBytes: number): Promise<v
   );
   const chunk = `${chunkBytes.toString(16)}\r\n${' '.repeat(chunkBytes)}\r\n`;
   const many = Buffer.from(chunk.repeat(Math.ceil(65_536 / chunk.length)));
-  const closed = once(socket, 'close').then(() => true);
+  const closed = new Promise<true>((resolve) => socket.once('close', () => resolve(true)));
   const endsAtMs = performance.now() + 8_000;
   let isClosed = false;
   while (!isClosed && performance.now() < endsAtMs) {
@@ -418,8 +418,8 @@ async function sendWithoutEnd(target: TestServer, chunkBytes: number): Promise<v
 
 /** The most memory that a process has taken so far. */
 function peakBytes(target: TestServer): number {
-  const text = readFileSync(`/proc/${target.pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024;
+  const status = readFileSync(`/proc/${target.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
 const LARGE = { vector: [1, 0, 0, 0], similarity: 'Euclidean' };
