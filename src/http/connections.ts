@@ -22,27 +22,38 @@ export class Connections {
   constructor(
     maxConnections: number,
     private readonly handle: Handle,
-    private readonly stats: ConnectionStats,
+    readonly stats: ConnectionStats,
+    serve: (socket: Socket) => void,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats);
+    this.#limit = new ConnectionLimit(maxConnections, stats, serve);
   }
 
-  /** Takes charge of a connection until it has ended. */
+  /** Takes charge of a new connection, which is not read yet. */
+  take(socket: Socket): void {
+    this.#limit.take(socket);
+  }
+
+  /** Takes charge of a connection that is served, until it has ended. */
   add(socket: Watched): void {
-    const connection = new Connection(socket, this.handle, this.stats);
+    const connection = new Connection(socket, this.handle, this);
     socket[CONNECTION] = connection;
     socket.once('close', () => {
       this.#limit.remove(connection);
-      if (this.#limit.count === 0) this.#onEmpty?.();
+      if (this.stats.open === 0) this.#onEmpty?.();
     });
     this.#limit.add(connection);
   }
 
   /** Handles a request as soon as its connection has no other under way. */
-  take(request: IncomingMessage, response: ServerResponse): void {
+  takeRequest(request: IncomingMessage, response: ServerResponse): void {
     const { [CONNECTION]: connection }: Watched = request.socket;
     if (this.#isClosing) response.setHeader('Connection', 'close');
     connection?.take(request, response);
+  }
+
+  /** Notes that a connection has shown its first key. */
+  noteKey(): void {
+    this.#limit.admit();
   }
 
   /** What is being answered on a connection. */
@@ -53,8 +64,8 @@ export class Connections {
   /** From now on each connection is closed behind its next answer; resolves when all have ended. */
   async end(): Promise<void> {
     this.#isClosing = true;
-    if (this.#limit.count > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     this.#limit.close();
+    if (this.stats.open > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
   }
 
   /** Closes those on which nothing has come yet, which node takes for a request under way. */
@@ -85,6 +96,7 @@ function noteEnd(this: ServerResponse): void {
 /** One connection of a client, which may have sent several requests without waiting. */
 class Connection implements LimitedConnection {
   readonly #pipeline: Pipeline;
+  hasKey = false;
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
   #keyedAtMs = performance.now();
@@ -92,7 +104,7 @@ class Connection implements LimitedConnection {
   constructor(
     private readonly socket: Socket,
     handle: Handle,
-    private readonly stats: ConnectionStats,
+    private readonly all: Connections,
   ) {
     this.#pipeline = new Pipeline(socket, handle);
   }
@@ -111,6 +123,9 @@ class Connection implements LimitedConnection {
 
   noteKey(): void {
     this.#isKeyed = true;
+    if (this.hasKey) return;
+    this.hasKey = true;
+    this.all.noteKey();
   }
 
   noteEnd(): void {
@@ -136,7 +151,7 @@ class Connection implements LimitedConnection {
 
   close(reason: CloseReason): void {
     if (this.socket.destroyed) return;
-    this.stats.noteClosed(reason, this.socket.remoteAddress);
+    this.all.stats.noteClosed(reason, this.socket.remoteAddress);
     this.cut();
   }
 }

@@ -18,7 +18,7 @@ const CLOSE_INTERVAL_MS = 50;
 
 /** The HTTP interface, which has no port: its connections are handed to it. */
 export interface Http {
-  /** Serves a connection. */
+  /** Serves a new connection, which is not read yet. */
   take(socket: Socket): void;
   /** Answers what is under way, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
@@ -38,6 +38,7 @@ export async function startHttp(options: HttpOptions & ListenOptions): Promise<H
   try {
     const listener = await listen({
       ...options,
+      allowHalfOpen: true,
       onConnection: (socket) => http.take(socket),
       onRefused: (remoteAddress) => options.connectionStats.noteClosed('no_place', remoteAddress),
     });
@@ -57,10 +58,14 @@ export async function startHttp(options: HttpOptions & ListenOptions): Promise<H
 
 export function createHttp(options: HttpOptions): Http {
   const handle = createApp(options).callback();
-  const connections = new Connections(options.maxConnections, handle, options.connectionStats);
   const server = createTimedServer();
+  const { maxConnections, connectionStats } = options;
+  const connections = new Connections(maxConnections, handle, connectionStats, (socket) => {
+    server.emit('connection', socket);
+    socket.resume();
+  });
   server.on('connection', (socket) => connections.add(socket));
-  const take: RequestListener = (request, response) => connections.take(request, response);
+  const take: RequestListener = (request, response) => connections.takeRequest(request, response);
   server.on('request', take);
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', take);
@@ -71,7 +76,7 @@ export function createHttp(options: HttpOptions): Http {
     (status) => options.metrics.countMalformed(status),
   );
   return {
-    take: (socket) => void server.emit('connection', socket),
+    take: (socket) => connections.take(socket),
     close: async (graceMs) => await close(server, connections, graceMs, options.clock),
   };
 }

@@ -66,7 +66,6 @@ describe('MAX_REQUEST_BYTES', () => {
       const own = await startServer({ env: { MAX_REQUEST_BYTES: String(32 * MIB) } });
       const before = peakBytes(own);
       for (const chunkBytes of [1, 200, 65_536]) {
-        // oxlint-disable-next-line no-await-in-loop -- one body at a time
         await sendWithoutEnd(own, chunkBytes);
         // What was dropped is garbage for a while.
         expect(peakBytes(own) - before, `chunks of ${chunkBytes}`).toBeLessThan(
@@ -408,9 +407,7 @@ async function sendWithoutEnd(target: TestServer, chunkBytes: number): Promise<v
   let isClosed = false;
   while (!isClosed && performance.now() < endsAtMs) {
     const taken = new Promise<boolean>((resolve) => socket.write(many, () => resolve(false)));
-    // oxlint-disable-next-line no-await-in-loop -- as fast as it is taken
     isClosed = await Promise.race([taken, closed]);
-    // oxlint-disable-next-line no-await-in-loop -- a close is heard of between writes
     await setImmediate();
   }
   socket.destroy();
