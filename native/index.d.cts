@@ -223,9 +223,6 @@ export interface GraphStatus {
   failure?: string
 }
 
-/** Whether the peer has closed the connection, with bytes of it still to be read or not. */
-export declare function hasLeft(descriptor: number): boolean
-
 /** A histogram of values since the start. */
 export interface Histogram {
   /** The greatest value of each bucket; the last bucket has no bound. */
@@ -351,6 +348,3 @@ export interface RepairReport {
 
 /** Verifies a backup and copies it into a data folder that is missing or empty. */
 export declare function restoreFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
-
-/** Bytes that have arrived and wait to be read; 0 where the system does not say. */
-export declare function unreadBytes(descriptor: number): number

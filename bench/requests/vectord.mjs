@@ -12,9 +12,7 @@ import { Keys } from '../../dist/auth/keys.js';
 import { createLogger } from '../../dist/observe/logger.js';
 import { ConnectionStats } from '../../dist/observe/connection-stats.js';
 import { Requests } from '../../dist/observe/requests.js';
-import { RequestScheduler } from '../../dist/admission/request-scheduler.js';
 import { formatPointId } from '../../dist/core/point-id.js';
-import { Strangers } from '../../dist/admission/strangers.js';
 import { Service } from '../../dist/core/service.js';
 import { ANSWER_IDS, KEY, LOCALHOST } from './fixed.mjs';
 
@@ -50,8 +48,6 @@ function parts(dimension, protocol) {
     clock: REAL_CLOCK,
     port: 0,
     maxConnections: config.maxConnections,
-    pace: new RequestScheduler(),
-    strangers: new Strangers(),
     service: new Service(engine, rules),
     decoder: new Decoder(rules),
     keys,

@@ -213,16 +213,6 @@ export async function repairFolder(
   return await translateFolder(() => native.repairFolder(source, target, onEvent));
 }
 
-/** Bytes that have arrived on a socket, given by its file descriptor, and wait to be read. */
-export function unreadBytes(descriptor: number): number {
-  return native.unreadBytes(descriptor);
-}
-
-/** Whether the peer of a socket has closed the connection, before all of it has been read or after. */
-export function hasLeft(descriptor: number): boolean {
-  return native.hasLeft(descriptor);
-}
-
 async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

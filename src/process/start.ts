@@ -22,12 +22,10 @@ import type { Logger } from '../observe/logger.js';
 import { ConnectionStats } from '../observe/connection-stats.js';
 import { Metrics, type ObservedInterface } from '../observe/metrics.js';
 import { Requests } from '../observe/requests.js';
-import { RequestScheduler } from '../admission/request-scheduler.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
 import { Service } from '../core/service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
 import { messageOf, StartError } from '../core/start-error.js';
-import { Strangers } from '../admission/strangers.js';
 
 /** The service, open on both interfaces. */
 export interface RunningService {
@@ -62,8 +60,7 @@ export async function start(
     const { maxConnections } = config;
     const observed = { engine, service, decoder, inflight, maxConnections, dataPath };
     const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
-    const pace = new RequestScheduler();
-    const shared = { service, decoder, keys, inflight, pace, logger, clock };
+    const shared = { service, decoder, keys, inflight, logger, clock };
     const servers = await startServers(config, shared, interfaces, metrics);
     const watch = new KeysWatch(keys, logger, clock);
     const graphLog = new GraphLog(engine, config, logger, clock);
@@ -172,7 +169,6 @@ interface Shared {
   readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
-  readonly pace: RequestScheduler;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -206,7 +202,7 @@ async function startServers(
 ): Promise<{ http: Server; grpc: Server }> {
   const { logger } = shared;
   const { metricsOpen, maxConnections } = config;
-  const both = { ...shared, maxConnections, strangers: new Strangers() };
+  const both = { ...shared, maxConnections };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;

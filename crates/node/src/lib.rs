@@ -4,7 +4,6 @@
 mod error;
 pub mod folder;
 pub mod json;
-pub mod socket;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
