@@ -8,6 +8,12 @@ import type { ConnectionStats } from '../observe/connection-stats.js';
  */
 const MAX_NEWCOMERS = 8;
 
+/**
+ * How long no new connection is read after one without a key has ended, for each KiB that was read
+ * of it: what was made of these bytes is garbage, which takes long to be collected.
+ */
+const REST_MS_PER_KIB = 3;
+
 /** How long a connection waits unread: its client tries again, or has gone. */
 const MAX_WAIT_MS = 5_000;
 
@@ -20,6 +26,7 @@ export const LOOK_INTERVAL_MS = 250;
 export interface LimitedConnection {
   /** Whether it has ever had a request with a key. */
   readonly hasKey: boolean;
+  readonly bytesRead: number;
   /** For how long no request with a key was under way; 0 while one is. */
   unkeyedMs(nowMs: number): number;
   /** Closes it, so that another can have its place. */
@@ -38,6 +45,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   /** Accepted and not read yet, in the order in which they came, with the time of that. */
   readonly #waiting = new Map<Socket, number>();
   #lookedAtMs = performance.now();
+  #restsUntilMs = 0;
   /** Looks after the events of a turn of the loop, so that requests that have arrived count. */
   readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
 
@@ -64,6 +72,9 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   remove(connection: Connection): void {
     this.#connections.delete(connection);
     this.stats.open = this.#connections.size;
+    if (connection.hasKey) return;
+    const restMs = (connection.bytesRead / 1024) * REST_MS_PER_KIB;
+    this.#restsUntilMs = Math.max(this.#restsUntilMs, performance.now()) + restMs;
   }
 
   /**
@@ -71,7 +82,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
    * was closed is given at the next look, when its memory is free again.
    */
   admit(): void {
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting.size === 0 || performance.now() < this.#restsUntilMs) return;
     let newcomers = 0;
     for (const { hasKey } of this.#connections) if (!hasKey) newcomers += 1;
     for (const socket of this.#waiting.keys()) {

@@ -128,6 +128,10 @@ export class Connection implements LimitedConnection {
     this.#address = socket.remoteAddress;
   }
 
+  get bytesRead(): number {
+    return this.socket.bytesRead;
+  }
+
   /** Whether there may be one more call; `keyed` is one to a method that needs a key. */
   mayBegin(kind: 'keyed' | 'open'): boolean {
     const { most, fair } = LIMITS[kind];

@@ -109,6 +109,10 @@ class Connection implements LimitedConnection {
     this.#pipeline = new Pipeline(socket, handle);
   }
 
+  get bytesRead(): number {
+    return this.socket.bytesRead;
+  }
+
   get answering(): ServerResponse | undefined {
     return this.#pipeline.answering;
   }
