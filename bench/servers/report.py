@@ -27,20 +27,25 @@ COMPARED = {
 }
 
 
-def report(run, recall, whole):
-    measured = run.measured
-    tables = [{"title": TITLES[mode], "rows": searches(run, mode)} for mode in TITLES]
-    rows = [storing(name, phases) for name, phases in measured.items()]
-    tables.append({"title": "Storing", "rows": rows})
-    peers = [name for name in measured if name != OWN]
-    if OWN in measured and peers:
-        tables.append({"title": "vectord over the others", "rows": list(ratios(measured, peers))})
+def report(runs, recall, whole):
     return {
-        "settings": settings(run, recall),
-        "tables": tables,
-        "verdicts": verdicts(measured),
+        "settings": settings(runs, recall),
+        "tables": [table for run in runs for table in tables(run)],
+        "verdicts": verdicts({run.data.case.name: run.measured for run in runs}),
         "decides": whole,
     }
+
+
+def tables(run):
+    measured, name = run.measured, run.data.case.name
+    for mode, title in TITLES.items():
+        yield {"title": f"{title}, {name}", "rows": searches(run, mode)}
+    rows = [storing(server, phases) for server, phases in measured.items()]
+    yield {"title": f"Storing, {name}", "rows": rows}
+    peers = [server for server in measured if server != OWN]
+    if OWN in measured and peers:
+        rows = list(ratios(measured, peers))
+        yield {"title": f"vectord over the others, {name}", "rows": rows}
 
 
 def searches(run, mode):
@@ -86,28 +91,37 @@ def ratios(measured, peers):
         yield row
 
 
-def settings(run, recall):
-    options, data = run.options, run.data
-    lines = {
-        "data": f"sift, {data.points:,} points of {data.dimension} values, "
-        f"{len(data.queries)} queries, Euclidean, the 10 nearest",
-        "breadth": f"the least ef at which recall@10 reaches {recall}",
-        "rounds": f"{options.rounds} of searches, {options.loads} of loads, inserts and restarts, "
-        f"slices of {options.seconds:g} s",
-        "others meanwhile": f"{foreign(run.measured)} of the processors, servers at rest included",
-    }
-    for name in run.measured:
-        server = run.running[name]
-        lines[name] = f"{run.facts[name]['version']}; {server.client}; {server.setting}"
-    for name, reason in run.left_out.items():
-        lines[f"{name} is left out"] = reason
+def settings(runs, recall):
+    options = runs[0].options
+    lines = {run.data.case.name: described(run.data) for run in runs}
+    lines["breadth"] = f"the least ef at which recall@10 reaches {recall}"
+    lines["rounds"] = (
+        f"{options.rounds} of searches, {options.loads} of loads, inserts and restarts, "
+        f"slices of {options.seconds:g} s"
+    )
+    found = foreign(runs)
+    lines["others meanwhile"] = f"{found} of the processors, servers at rest included"
+    for run in runs:
+        for name in run.measured:
+            server = run.running[name]
+            lines[name] = f"{run.facts[name]['version']}; {server.client}; {server.setting}"
+        for name, reason in run.left_out.items():
+            lines[f"{name} is left out of {run.data.case.name}"] = reason
     return lines
 
 
-def foreign(measured):
+def described(data):
+    return (
+        f"{data.points:,} points of {data.dimension} values, {len(data.queries)} queries, "
+        f"{data.case.metric}, the 10 nearest"
+    )
+
+
+def foreign(runs):
     shares = [
         one["foreign"]
-        for phases in measured.values()
+        for run in runs
+        for phases in run.measured.values()
         for mode in TITLES
         for one in phases.get(mode, [])
     ]

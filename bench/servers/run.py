@@ -1,13 +1,15 @@
-"""Runs vectord and other servers side by side on sift: see ../README.md."""
+"""Runs vectord and other servers side by side: see ../README.md."""
 
 import argparse
 import json
 import os
 import subprocess
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 
 from adapters.chroma import Chroma
 from adapters.pgvector import Pgvector
+from adapters.redis import Redis, RedisF32, RedisOneThread
 from adapters.vectord import Vectord
 from adapters.weaviate import Weaviate
 from clients import Refused
@@ -17,11 +19,19 @@ from measure import BATCH, choose_ef, insert, load, restart, search, settle, siz
 from report import report
 from server import Gone
 from sets import CASES, Set, floats
+from targets import MINILM, SIFT
 from turns import in_turn
 
-SERVERS = [Vectord, Weaviate, Pgvector, Chroma]
 RESULTS = ROOT / "bench" / "results"
-CASE = next(case for case in CASES if case.name == "sift-100k")
+CASE = {case.name: case for case in CASES}
+# What is searched by which servers. Of minilm some vectors stay for the single inserts.
+CONTESTS = {
+    SIFT: (CASE["sift-100k"], [Vectord, Weaviate, Pgvector, Chroma]),
+    MINILM: (
+        replace(CASE["minilm"], name=MINILM, most_points=40_000),
+        [Vectord, Redis, RedisF32, RedisOneThread],
+    ),
+}
 RECALL = 0.98
 SHORT_POINTS = 10_000
 # Connections, and queries in a request.
@@ -40,16 +50,10 @@ def main():
     about = machine()
     # Those of the libraries that bench/peers compares; the servers name their own.
     del about["versions"]
-    data = Set(options.data, CASE, SHORT_POINTS if options.short else None)
-    later = floats(data.base_file)[data.points :]
-    print(f"{data.points:,} points of {data.dimension} values", flush=True)
-    run = Run(options, data, later)
-    try:
-        run.all_phases()
-    finally:
-        run.end()
-    whole = not options.short and not run.left_out and options.rounds >= LEAST_ROUNDS
-    found = {"machine": about, **report(run, RECALL, whole)}
+    runs = [contest(options, *CONTESTS[name]) for name in options.sets]
+    left_out = any(run.left_out for run in runs)
+    whole = not options.short and not left_out and options.rounds >= LEAST_ROUNDS
+    found = {"machine": about, **report(runs, RECALL, whole)}
     path = RESULTS / f"servers{'-short' if options.short else ''}.json"
     path.write_text(json.dumps(found, indent=1) + "\n")
     subprocess.run(["node", ROOT / "bench/publish/print.mjs", "servers", path], check=True)
@@ -58,12 +62,26 @@ def main():
     return 1 if missed and not options.short else 0
 
 
+def contest(options, case, kinds):
+    data = Set(options.data, case, SHORT_POINTS if options.short else None)
+    later = floats(data.base_file)[data.points :]
+    print(f"{case.name}: {data.points:,} points of {data.dimension} values", flush=True)
+    run = Run(options, [kind for kind in kinds if kind.title in options.servers], data, later)
+    try:
+        run.all_phases()
+    finally:
+        run.end()
+    return run
+
+
 def parse():
     parser = argparse.ArgumentParser(prog="bench/servers.sh", description=__doc__)
     folder = os.environ.get("VECTORD_DATA")
     parser.add_argument("--data", default=folder, help="the folder of the sets")
     parser.add_argument("--short", action="store_true", help=f"{SHORT_POINTS:,} points, 2 rounds")
-    known = [server.title for server in SERVERS]
+    sets = list(CONTESTS)
+    parser.add_argument("--sets", default=",".join(sets), help=f"some of {','.join(sets)}")
+    known = list(dict.fromkeys(kind.title for _, kinds in CONTESTS.values() for kind in kinds))
     parser.add_argument("--servers", default=",".join(known), help=f"some of {','.join(known)}")
     parser.add_argument("--rounds", type=int, help="of searches, 8 unless --short")
     parser.add_argument("--loads", type=int, help="of loading, inserts, restarts, 3 unless --short")
@@ -76,18 +94,19 @@ def parse():
             setattr(options, name, short if options.short else whole)
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1")
-    options.servers = options.servers.split(",")
-    for name in options.servers:
-        if name not in known:
-            parser.error(f"{name}: expected some of {','.join(known)}")
+    options.sets, options.servers = options.sets.split(","), options.servers.split(",")
+    for asked, names in (options.sets, sets), (options.servers, known):
+        for name in asked:
+            if name not in names:
+                parser.error(f"{name}: expected some of {','.join(names)}")
     return options
 
 
 class Run:
-    """All phases, in each of which the servers take turns."""
+    """All phases of one set, in each of which the servers take turns."""
 
-    def __init__(self, options, data, later):
-        self.options, self.data, self.later = options, data, later
+    def __init__(self, options, kinds, data, later):
+        self.options, self.kinds, self.data, self.later = options, kinds, data, later
         self.left_out, self.running = {}, {}
         self.measured, self.facts = {}, {}
 
@@ -106,11 +125,10 @@ class Run:
 
     def load(self):
         """Loads every server in each round into an empty folder; those of the last round stay."""
-        for kind in SERVERS:
-            if kind.title in self.options.servers:
-                self.measured[kind.title] = {"load": []}
+        for kind in self.kinds:
+            self.measured[kind.title] = {"load": []}
         for turn in range(self.options.loads):
-            kinds = [kind for kind in SERVERS if kind.title in self.measured]
+            kinds = [kind for kind in self.kinds if kind.title in self.measured]
             for kind in in_turn(kinds, turn):
                 self.load_one(kind, turn == self.options.loads - 1)
 
@@ -121,7 +139,7 @@ class Run:
         server = None
         try:
             self.facts.setdefault(name, {"version": kind.versions()})
-            server = kind(self.data.dimension, log)
+            server = kind(self.data.case.metric, self.data.dimension, log)
             server.prepare()
             server.start()
             server.create()

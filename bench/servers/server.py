@@ -25,8 +25,8 @@ class Server:
     stop_signal = signal.SIGTERM
     ef = 100
 
-    def __init__(self, dimension, log):
-        self.dimension, self.log = dimension, log
+    def __init__(self, metric, dimension, log):
+        self.metric, self.dimension, self.log = metric, dimension, log
         self.folder = Path(tempfile.mkdtemp(prefix=f"vectord-servers-{self.title}-"))
         self.data = self.folder / "data"
         self.process = None

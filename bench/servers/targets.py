@@ -7,6 +7,7 @@ from figures import over_best, spread
 
 OWN = "vectord"
 PEERS = ("weaviate", "pgvector", "chroma")
+SIFT, MINILM = "sift-100k", "minilm-40k"
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,13 @@ class Target:
     bound: float
     more: bool = True
     peers: tuple = PEERS
+    set: str = SIFT
 
     def wish(self):
         return f"{'at least' if self.more else 'at most'} {self.bound:g}"
 
 
+REDIS = {"peers": ("redis",), "set": MINILM}
 TARGETS = [
     Target("searches a second, 1 connection", "one", "rate", 3.2),
     Target("p50, 1 connection", "one", "p50_ms", 0.3, more=False, peers=("weaviate",)),
@@ -33,12 +36,16 @@ TARGETS = [
     Target("server CPU per search, 8 connections", "eight", "cpu_us", 0.3, more=False),
     Target("queries a second, batches of 64", "batches", "rate", 3.3, peers=PEERS[1:]),
     Target("points a second until durable, indexed and searchable", "load", "indexed_rate", 4),
+    Target("cosine searches a second, 1 connection", "one", "rate", 2.6, **REDIS),
+    Target("cosine searches a second, 8 connections", "eight", "rate", 2.5, **REDIS),
 ]
 
 
 def verdicts(measured):
-    """What a run says of each target; `measured` has the rounds of each phase of each server."""
-    return [verdict(target, measured) for target in TARGETS]
+    """What a run says of each target; `measured` has the rounds of each phase of each server, by
+    set.
+    """
+    return [verdict(target, measured.get(target.set, {})) for target in TARGETS]
 
 
 def verdict(target, measured):

@@ -1,10 +1,15 @@
 """PYTHONPATH=bench/peers python -m unittest discover bench/servers"""
 
+import socket
+from threading import Thread
 from unittest import TestCase
 
+from clients import Refused
 from clients.grpc import Headers, request
 from clients.postgres import execute
 from clients.protobuf import field, fields, number
+from clients.resp import Resp, command, pipeline
+from clients.stream import HOST
 
 
 class ProtobufTest(TestCase):
@@ -45,3 +50,28 @@ class RequestsTest(TestCase):
     def test_lengths_of_postgresql_count_themselves(self):
         bind_length = int.from_bytes(execute("one", b"abc")[1:5], "big")
         self.assertEqual(execute("one", b"abc")[1 + bind_length :][:1], b"E")
+
+    def test_a_word_of_redis_has_its_length_before_it_whatever_its_bytes(self):
+        sent = command("VSIM", b"\r\n\0", 10)
+        self.assertEqual(sent, b"*3\r\n$4\r\nVSIM\r\n$3\r\n\r\n\0\r\n$2\r\n10\r\n")
+
+    def test_a_pipeline_is_answered_by_a_reply_for_each_command(self):
+        listener = socket.create_server((HOST, 0))
+
+        def serve():
+            with listener.accept()[0] as client:
+                client.recv(1 << 16)
+                client.sendall(b":1\r\n*2\r\n$2\r\n\r\n\r\n$0\r\n\r\n+OK\r\n*0\r\n")
+                client.recv(1 << 16)
+                client.sendall(b"-ERR no such key\r\n")
+
+        with listener:
+            server = Thread(target=serve)
+            server.start()
+            client = Resp(listener.getsockname()[1])
+            with client.stream.socket:
+                replies = client.call(pipeline([command("ANY")] * 4))
+                with self.assertRaisesRegex(Refused, "ERR no such key"):
+                    client.call(pipeline([command("ANY")]))
+            server.join()
+        self.assertEqual(replies, [b"1", [b"\r\n", b""], b"OK", []])

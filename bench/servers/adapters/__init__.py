@@ -3,6 +3,7 @@
     title, client       what it is called, and how it is spoken to
     BATCH, LOADERS      points in a request while loading, and connections that load
     setting             what it is told, in words
+    metric              how close two vectors are, which comes with the set
     versions()          name and version of what runs, in words
     prepare()           what comes before the first start
     command()           what starts it, and `environment()`, `user` besides
@@ -20,5 +21,5 @@
     found(answer), found_batch(answer)    the numbers of the rows that were found
     set_ef(ef)          the breadth of the searches to come
 
-All keep what they store as durable as they do by themselves.
+All keep what they store as durable as they do by themselves, but for Redis, which is told to sync.
 """

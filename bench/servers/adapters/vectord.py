@@ -15,7 +15,7 @@ from sets import K
 ROOT = Path(__file__).resolve().parents[3]
 ADDRESS = re.compile(r"^ *gRPC +\S+:(\d+)$", re.MULTILINE)
 
-EUCLIDEAN = 0
+SIMILARITIES = {"Euclidean": 0, "Cosine": 3}
 PAYLOAD = number(1, 1) + field(2, b"x")
 
 LOOK_SECONDS = 0.02
@@ -26,7 +26,7 @@ QUIET_SECONDS = 1
 class Vectord(Server):
     title = "vectord"
     client = "gRPC"
-    setting = f"HNSW_M={M}, HNSW_EF_CONSTRUCTION={EF_CONSTRUCTION}, WARM_METRICS=euclidean"
+    setting = f"HNSW_M={M}, HNSW_EF_CONSTRUCTION={EF_CONSTRUCTION}, WARM_METRICS=the metric"
     BATCH, LOADERS = 1_000, 2
 
     @staticmethod
@@ -46,7 +46,7 @@ class Vectord(Server):
             "GRPC_PORT": "0",
             "HNSW_M": str(M),
             "HNSW_EF_CONSTRUCTION": str(EF_CONSTRUCTION),
-            "WARM_METRICS": "euclidean",
+            "WARM_METRICS": self.metric.lower(),
         }
 
     def ready(self):
@@ -101,7 +101,9 @@ class Vectord(Server):
         return ticks
 
     def query(self, vector):
-        return field(1, field(1, vector.tobytes())) + number(3, K) + number(4, self.ef)
+        similarity = number(2, SIMILARITIES[self.metric])
+        query = field(1, field(1, vector.tobytes())) + similarity
+        return query + number(3, K) + number(4, self.ef)
 
     def search(self, query):
         return self.call("SearchPoints", self.query(query))
