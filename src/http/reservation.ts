@@ -10,3 +10,12 @@ export function reservationOf({ state, res }: Context, inflight: MemoryBudget): 
   onRequestEnd(res, () => reservation.end());
   return reservation;
 }
+
+/** Has the arrays that a body was read into count, as far as they are larger than it. */
+export function reserveArrays(reservation: Reservation, arrays: object, bodyBytes: number): void {
+  const bytes = Object.values(arrays).reduce<number>(
+    (sum, field: unknown) => sum + (ArrayBuffer.isView(field) ? field.byteLength : 0),
+    0,
+  );
+  if (bytes > bodyBytes) reservation.take(bytes - bodyBytes);
+}

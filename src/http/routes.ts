@@ -9,7 +9,7 @@ import { contentTypeName } from '../wire/json/json.js';
 import { openapiDocument } from './openapi.js';
 import { answerIds, answerJson, answerText } from './reply.js';
 import { onRequestEnd } from './request-end.js';
-import { reservationOf } from './reservation.js';
+import { reservationOf, reserveArrays } from './reservation.js';
 import type { Route } from './router.js';
 import { EXPOSITION_TYPE } from '../observe/exposition.js';
 import type { HttpOptions } from './options.js';
@@ -21,9 +21,11 @@ export function routes(options: HttpOptions): readonly Route[] {
   const openapi = openapiDocument(service.rules.dimension);
   const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight, clock);
-    ctx.state.bodyBytes = body.length;
+    const bodyBytes = body.length;
+    ctx.state.bodyBytes = bodyBytes;
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
+    reserveArrays(reservationOf(ctx, inflight), asked, bodyBytes);
     return asked;
   };
   /** Answers may be far larger than what asks for them: as long as they are kept, they count. */

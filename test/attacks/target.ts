@@ -18,12 +18,10 @@ export const LIMITS = {
 };
 
 /**
- * What the README states: MAX_INFLIGHT_BYTES four times over, what it takes to read one request,
- * 256 KiB for each connection of both interfaces, and 384 MiB, on top of what the service takes
- * when it is calm.
+ * What docs/SECURITY.md states: twice MAX_INFLIGHT_BYTES, eight times MAX_REQUEST_BYTES and 512 MiB,
+ * on top of what the service takes when it is calm.
  */
-export const MEMORY_BOUND_BYTES =
-  4 * 64 * MIB + 10 * 8 * MIB + 10_000 * 1024 + 2 * 256 * (MIB / 4) + 384 * MIB;
+export const MEMORY_BOUND_BYTES = 2 * 64 * MIB + 8 * 8 * MIB + 512 * MIB;
 
 /** A service with points in it, and what is known of it before anybody attacks it. */
 export class Target {

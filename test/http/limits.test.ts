@@ -187,6 +187,21 @@ describe('MAX_INFLIGHT_BYTES', () => {
     for (const socket of held) socket.destroy();
   });
 
+  it('is taken by the arrays that a body is read into, where they are larger', async () => {
+    const own = await startServer({ dimension: 4_096, env: { MAX_INFLIGHT_BYTES: '1000000' } });
+    const user = new Client(own, own.keys.readonly);
+    const query = { vector: Array<number>(4_096).fill(1), similarity: 'Euclidean', limit: 1 };
+    const search = async (count: number) =>
+      await user.post('/points/search/batch', { queries: Array(count).fill(query) });
+    // 100 queries are 0.8 MB of text, and 1.6 MB of floats.
+    const answer = await search(100);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toContain('MAX_INFLIGHT_BYTES');
+    expect((await search(40)).status).toBe(200);
+    await untilInflight(own, 0);
+    expect(await own.stop()).toBe(0);
+  });
+
   it('leaves room for single points, whatever a batch of searches takes', async () => {
     const own = await startServer({
       env: { MAX_INFLIGHT_BYTES: '2000000', MAX_REQUEST_BYTES: '1000000' },
