@@ -9,10 +9,12 @@ import type { ConnectionStats } from '../observe/connection-stats.js';
 const MAX_NEWCOMERS = 8;
 
 /**
- * How long no new connection is read after one without a key has ended, for each KiB that was read
- * of it: what was made of these bytes is garbage, which takes long to be collected.
+ * How long no new connection is read after one without a key has ended, for each request that was
+ * read of it: what was made of it is garbage, which takes long to be collected.
  */
-const REST_MS_PER_KIB = 3;
+const REST_MS_PER_REQUEST = 0.1;
+/** The longest rest after many of them, shorter than a client waits. */
+const MAX_REST_MS = 2_000;
 
 /** How long a connection waits unread: its client tries again, or has gone. */
 const MAX_WAIT_MS = 5_000;
@@ -26,7 +28,8 @@ export const LOOK_INTERVAL_MS = 250;
 export interface LimitedConnection {
   /** Whether it has ever had a request with a key. */
   readonly hasKey: boolean;
-  readonly bytesRead: number;
+  /** Requests that were read of it so far, those that were reset included. */
+  readonly requests: number;
   /** For how long no request with a key was under way; 0 while one is. */
   unkeyedMs(nowMs: number): number;
   /** Closes it, so that another can have its place. */
@@ -73,8 +76,10 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.#connections.delete(connection);
     this.stats.open = this.#connections.size;
     if (connection.hasKey) return;
-    const restMs = (connection.bytesRead / 1024) * REST_MS_PER_KIB;
-    this.#restsUntilMs = Math.max(this.#restsUntilMs, performance.now()) + restMs;
+    const nowMs = performance.now();
+    const restMs = connection.requests * REST_MS_PER_REQUEST;
+    const untilMs = Math.max(this.#restsUntilMs, nowMs) + restMs;
+    this.#restsUntilMs = Math.min(untilMs, nowMs + MAX_REST_MS);
   }
 
   /**

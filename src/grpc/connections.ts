@@ -104,6 +104,7 @@ export class Connection implements LimitedConnection {
   readonly #openCalls = new Set<CallRecord>();
   #openKeyed = 0;
   hasKey = false;
+  requests = 0;
   #hasCalled = false;
   #keyedAtMs = performance.now();
   #calledAtMs = performance.now();
@@ -128,10 +129,6 @@ export class Connection implements LimitedConnection {
     this.#address = socket.remoteAddress;
   }
 
-  get bytesRead(): number {
-    return this.socket.bytesRead;
-  }
-
   /** Whether there may be one more call; `keyed` is one to a method that needs a key. */
   mayBegin(kind: 'keyed' | 'open'): boolean {
     const { most, fair } = LIMITS[kind];
@@ -140,6 +137,7 @@ export class Connection implements LimitedConnection {
   }
 
   begin(call: CallRecord): void {
+    this.requests += 1;
     this.#calls += 1;
     this.#hasCalled = true;
     if (call.refusal !== undefined) this.#refusals += 1;
@@ -168,6 +166,7 @@ export class Connection implements LimitedConnection {
 
   noteReset(): void {
     if (this.session.destroyed) return;
+    this.requests += 1;
     this.#resets += 1;
     if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#closeSoon('resets');
   }

@@ -97,6 +97,7 @@ function noteEnd(this: ServerResponse): void {
 class Connection implements LimitedConnection {
   readonly #pipeline: Pipeline;
   hasKey = false;
+  requests = 0;
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
   #keyedAtMs = performance.now();
@@ -109,15 +110,12 @@ class Connection implements LimitedConnection {
     this.#pipeline = new Pipeline(socket, handle);
   }
 
-  get bytesRead(): number {
-    return this.socket.bytesRead;
-  }
-
   get answering(): ServerResponse | undefined {
     return this.#pipeline.answering;
   }
 
   take(request: IncomingMessage, response: ServerResponse): void {
+    this.requests += 1;
     // The rest of what was read before a connection was closed is still parsed.
     if (this.socket.destroyed) return;
     response.once('close', noteEnd);

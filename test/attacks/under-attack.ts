@@ -46,8 +46,8 @@ const RECOVERY_MS = 5_000;
 const IS_TIMED = SECONDS !== undefined;
 const ATTEMPTS = IS_TIMED ? 2 : 1;
 
-/** What a process may keep of its memory after attacks; an allocator keeps some for the next. */
-const KEPT_BYTES = MEMORY_BOUND_BYTES / 2;
+/** What a process may keep of its memory after attacks: V8 collects when it needs more again. */
+const KEPT_BYTES = MEMORY_BOUND_BYTES;
 /** How long a hook may wait for that, and for connections that are found dead. */
 const HOOK_TIMEOUT_MS = 60_000;
 /** Connections that clients of the tests keep for their next request. */

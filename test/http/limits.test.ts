@@ -190,9 +190,12 @@ describe('MAX_INFLIGHT_BYTES', () => {
   it('is taken by the arrays that a body is read into, where they are larger', async () => {
     const own = await startServer({ dimension: 4_096, env: { MAX_INFLIGHT_BYTES: '1000000' } });
     const user = new Client(own, own.keys.readonly);
-    const query = { vector: Array<number>(4_096).fill(1), similarity: 'Euclidean', limit: 1 };
+    const vector = Array<number>(4_096).fill(1);
+    const large = { vector, similarity: 'Euclidean', limit: 1 };
     const search = async (count: number) =>
-      await user.post('/points/search/batch', { queries: Array(count).fill(query) });
+      await user.post('/points/search/batch', {
+        queries: Array.from({ length: count }, () => large),
+      });
     // 100 queries are 0.8 MB of text, and 1.6 MB of floats.
     const answer = await search(100);
     expect(answer.status).toBe(503);
