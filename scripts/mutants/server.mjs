@@ -13,6 +13,7 @@ const STOP_TESTS = ['test/process/stop.test.ts'];
 const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
+const ERROR_DETAILS = ['test/grpc/error-details.test.ts'];
 const KEYS_TESTS = ['src/auth'];
 const CHECK_TESTS = ['test/recovery/check-folder.test.ts'];
 const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
@@ -337,22 +338,22 @@ export const SERVER_MUTANTS = [
   mutant(
     'UNAVAILABLE is INTERNAL over gRPC',
     'src/core/errors.ts',
-    'UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE },',
-    'UNAVAILABLE: { http: 503, grpc: GRPC.INTERNAL },',
+    'UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE,',
+    'UNAVAILABLE: { http: 503, grpc: GRPC.INTERNAL,',
     GRACE_TESTS,
   ),
   mutant(
     'an overload is UNAVAILABLE over gRPC',
     'src/core/errors.ts',
-    'OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED },',
-    'OVERLOADED: { http: 503, grpc: GRPC.UNAVAILABLE },',
+    'OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED,',
+    'OVERLOADED: { http: 503, grpc: GRPC.UNAVAILABLE,',
     GRPC_LIMITS,
   ),
   mutant(
     'what the service is told to do again has no Retry-After',
     'src/http/reply.ts',
-    "ctx.set('Retry-After', RETRY_AFTER_S);",
-    '',
+    "ctx.set('Retry-After', String(known.retryAfterS));",
+    'void known;',
     HTTP_LIMITS,
   ),
   ...[
@@ -432,6 +433,22 @@ export const SERVER_MUTANTS = [
     'if (wrong < 0) return;',
     'if (wrong !== 0) return;',
     ['test/http/points.test.ts'],
+  ),
+
+  // What a program can tell failures by.
+  mutant(
+    'a request that is too large has no details over gRPC',
+    'src/grpc/error-details.ts',
+    'failure.code === Code.RESOURCE_EXHAUSTED;',
+    'failure.code === Code.INTERNAL;',
+    ERROR_DETAILS,
+  ),
+  mutant(
+    'an overload over gRPC does not tell when to try again',
+    'src/grpc/error-details.ts',
+    'if (retryAfterS !== undefined) {',
+    'if (retryAfterS === undefined) {',
+    ERROR_DETAILS,
   ),
 
   // Keys.

@@ -17,6 +17,15 @@ const GRPC = {
   UNAUTHENTICATED: 16,
 } as const satisfies { readonly [Name in keyof typeof Status]?: (typeof Status)[Name] };
 
+interface Failure {
+  readonly http: number;
+  readonly grpc: Status;
+  /** What tells this failure from others of its gRPC status. */
+  readonly reason?: string;
+  /** Where the same request may succeed soon: when to try again. */
+  readonly retryAfterS?: number;
+}
+
 /**
  * Every way in which a request can fail, with the status that each protocol answers: the one
  * table of its kind. A code says what went wrong; the message says it to the client.
@@ -30,13 +39,13 @@ const STATUSES = {
   TIMEOUT: { http: 408, grpc: GRPC.DEADLINE_EXCEEDED },
   // No client sees this: it has gone. HTTP has no status for it; this one is what others count.
   CANCELLED: { http: 499, grpc: GRPC.CANCELLED },
-  TOO_LARGE: { http: 413, grpc: GRPC.RESOURCE_EXHAUSTED },
+  TOO_LARGE: { http: 413, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'REQUEST_TOO_LARGE' },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, grpc: GRPC.INVALID_ARGUMENT },
   INTERNAL: { http: 500, grpc: GRPC.INTERNAL },
-  OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED },
-  UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE },
-  STORAGE_FULL: { http: 507, grpc: GRPC.RESOURCE_EXHAUSTED },
-} as const;
+  OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'OVERLOADED', retryAfterS: 1 },
+  UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE, reason: 'UNAVAILABLE', retryAfterS: 1 },
+  STORAGE_FULL: { http: 507, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'STORAGE_FULL' },
+} as const satisfies Readonly<Record<string, Failure>>;
 
 export type ErrorCode = keyof typeof STATUSES;
 
@@ -53,16 +62,28 @@ export class VectordError extends Error {
   }
 
   get httpStatus(): number {
-    return STATUSES[this.code].http;
+    return this.#failure.http;
   }
 
   get grpcStatus(): Status {
-    return STATUSES[this.code].grpc;
+    return this.#failure.grpc;
+  }
+
+  get reason(): string | undefined {
+    return this.#failure.reason;
+  }
+
+  get retryAfterS(): number | undefined {
+    return this.#failure.retryAfterS;
   }
 
   /** Whether the service is to blame, or its machine, and not what the client asked for. */
   get isFault(): boolean {
     return this.httpStatus >= 500;
+  }
+
+  get #failure(): Failure {
+    return STATUSES[this.code];
   }
 }
 

@@ -6,6 +6,7 @@ import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { askedOf } from './call-notes.js';
+import { STATUS_DETAILS, statusDetails } from './error-details.js';
 import type { Allowance, Method } from './methods.js';
 import { REQUEST_ID, toServerError } from './server-error.js';
 import type { CallPolicy, OpenCall } from './transport/policy.js';
@@ -112,10 +113,14 @@ export class CallRecord implements CallPolicy, EndedRequest {
     if (this.#allowance.countsAnswers) this.#reserve(bytes);
   }
 
-  /** Names the call in what is logged or tells of a failure. */
+  /** Names the call in what is logged or tells of a failure, and says why it failed. */
   answered(code: Status, trailers: OutgoingHttpHeaders, failure: unknown): void {
     this.#failure = failure instanceof Error ? (failure.cause ?? failure) : failure;
-    if (code !== Status.OK) this.#requestId ??= idIn(trailers) ?? randomUUID();
+    if (code !== Status.OK) {
+      this.#requestId ??= idIn(trailers) ?? randomUUID();
+      const details = statusDetails(code, this.#failure);
+      if (details !== undefined) trailers[STATUS_DETAILS] = details;
+    }
     this.#note(code);
     // Of a call that went well, only one that was logged has got a name.
     if (this.#requestId !== undefined) trailers[REQUEST_ID] = this.#requestId;

@@ -10,9 +10,6 @@ import type { LargeJson } from '../wire/json/write-ids.js';
 const TEXT = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What to wait before a request that met an overload is worth another try. */
-const RETRY_AFTER_S = '1';
-
 /** How long the rest of a body is read and dropped after its request has been refused. */
 export const DRAIN_MS = 5_000;
 
@@ -49,9 +46,7 @@ async function* unhurried(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
 /** Answers a failure as text; one that is not meant for the client only by the request's id. */
 export function answerError(ctx: Context, error: unknown, clock: Clock): void {
   const known = error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined;
-  if (known?.code === 'OVERLOADED' || known?.code === 'UNAVAILABLE') {
-    ctx.set('Retry-After', RETRY_AFTER_S);
-  }
+  if (known?.retryAfterS !== undefined) ctx.set('Retry-After', String(known.retryAfterS));
   answerText(
     ctx,
     known?.httpStatus ?? 500,

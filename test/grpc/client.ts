@@ -17,6 +17,8 @@ export interface Answer {
   readonly details: string;
   readonly message: Buffer | undefined;
   readonly requestId: string | undefined;
+  /** The trailing metadata of a failure. */
+  readonly metadata?: Metadata;
 }
 
 /** A client that sends and receives raw bytes, whatever they are. */
@@ -59,5 +61,5 @@ function answered(message: Buffer | undefined): Answer {
 
 function failed({ code, details, metadata }: ServiceError): Answer {
   const requestId = metadata.get('x-request-id')[0]?.toString();
-  return { code, details, message: undefined, requestId };
+  return { code, details, message: undefined, requestId, metadata };
 }

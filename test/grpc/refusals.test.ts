@@ -28,7 +28,8 @@ function id(text: string): Buffer {
 }
 
 function refused(code: status, details: string): Answer {
-  return { code, details, message: undefined, requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) };
+  const requestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
+  return { code, details, message: undefined, requestId, metadata: expect.anything() };
 }
 
 async function expectInvalid(method: string, request: Uint8Array, details: string): Promise<void> {
