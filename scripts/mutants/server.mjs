@@ -475,7 +475,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a keys file is read while it is being written',
-    'src/auth/keys-watch.ts',
+    'src/config/file-watch.ts',
     'const settled = version === this.#seenVersion;',
     "const settled = version !== '';",
     KEYS_TESTS,
@@ -483,7 +483,7 @@ export const SERVER_MUTANTS = [
   mutant(
     'a keys file that is read again is taken without its warnings',
     'src/auth/keys-watch.ts',
-    'for (const warning of this.#keys.warnings) this.#logger.warn(warning);',
+    'for (const warning of keys.warnings) logger.warn(warning);',
     '',
     KEYS_TESTS,
   ),
@@ -503,7 +503,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a bad keys file is read again at each look',
-    'src/auth/keys-watch.ts',
+    'src/config/file-watch.ts',
     '    this.#handledVersion = version;\n    this.reload();',
     '    this.reload();',
     KEYS_TESTS,

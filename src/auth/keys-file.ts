@@ -9,10 +9,10 @@ import {
   readFileSync,
   rmSync,
   writeFileSync,
-  type BigIntStats,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from '../config/data-folder.js';
+import { fingerprint } from '../config/file-watch.js';
 import { messageOf, StartError } from '../core/start-error.js';
 
 export type Role = 'readonly' | 'readwrite';
@@ -79,11 +79,6 @@ export function readKeysFile(path: string): KeysFile {
   } finally {
     if (file !== undefined) closeSync(file);
   }
-}
-
-/** Differs between two versions of a file, be it written to or replaced by another. */
-export function fingerprint({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
 }
 
 /** Lines for the log about a keys file that is accepted and not as safe as it should be. */

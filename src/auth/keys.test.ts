@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { KeysWatch, LOOK_INTERVAL_MS } from './keys-watch.js';
+import { LOOK_INTERVAL_MS, type FileWatch } from '../config/file-watch.js';
+import { watchKeys } from './keys-watch.js';
 import { Keys } from './keys.js';
 import { createLogger } from '../observe/logger.js';
 
@@ -75,7 +76,7 @@ describe('reading the file again', () => {
 describe('a watched file', () => {
   let lines: { level: string; msg: string; reason?: string }[] = [];
   let keys: Keys;
-  let watch: KeysWatch | undefined;
+  let watch: FileWatch | undefined;
   let clock: ManualClock;
 
   const start = () => {
@@ -84,7 +85,7 @@ describe('a watched file', () => {
     const logger = createLogger('info', {
       write: (line: string) => void lines.push(JSON.parse(line)),
     });
-    watch = new KeysWatch(keys, logger, clock);
+    watch = watchKeys(keys, logger, clock);
   };
 
   beforeEach(() => {
@@ -130,7 +131,7 @@ describe('a watched file', () => {
     writeKeys(path, 'old');
     keys = Keys.load(path);
     writeKeys(path, 'new');
-    watch = new KeysWatch(keys, createLogger('silent'), clock);
+    watch = watchKeys(keys, createLogger('silent'), clock);
     await expectTakeover('new');
   });
 

@@ -15,7 +15,7 @@ import { GraphLog } from '../observe/graph-log.js';
 import { startGrpc } from '../grpc/server.js';
 import { startHttp } from '../http/server.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
-import { KeysWatch } from '../auth/keys-watch.js';
+import { watchKeys } from '../auth/keys-watch.js';
 import { openOwnKeysFile } from '../auth/own-keys-file.js';
 import { Keys } from '../auth/keys.js';
 import type { Logger } from '../observe/logger.js';
@@ -62,7 +62,7 @@ export async function start(
     const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
     const shared = { service, decoder, keys, inflight, logger, clock };
     const servers = await startServers(config, shared, interfaces, metrics);
-    const watch = new KeysWatch(keys, logger, clock);
+    const watch = watchKeys(keys, logger, clock);
     const graphLog = new GraphLog(engine, config, logger, clock);
     return {
       summary: {

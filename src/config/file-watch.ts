@@ -1,0 +1,83 @@
+import type { BigIntStats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { REAL_CLOCK, type Clock } from '../core/clock.js';
+
+/** Two looks at this distance have to agree before a change is taken over. */
+export const LOOK_INTERVAL_MS = 250;
+
+/** Files that are read again when they change, all of them at once. */
+export interface WatchedFiles {
+  readonly paths: readonly string[];
+  /** The versions that are in force; see `versionOf`. */
+  readonly version: string;
+  /** Takes over what they hold; throws, and keeps what it had, if that is not right. */
+  reload(): void;
+  onReloaded(): void;
+  onRefused(error: unknown): void;
+}
+
+/** Differs between two versions of a file, be it written to or replaced by another. */
+export function fingerprint({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+/** The version of several files, of the fingerprint of each. */
+export function versionOf(fingerprints: readonly string[]): string {
+  return fingerprints.join(' ');
+}
+
+/**
+ * Keeps what was read what its files say. It looks at the files instead of subscribing to events,
+ * which sees every way of changing them: written in place, renamed over, a link turned to another
+ * target, on any file system. Files that are still being written, or replaced one after the other,
+ * differ from look to look.
+ */
+export class FileWatch {
+  readonly #endLooking: () => void;
+  #isLooking = false;
+  #seenVersion: string;
+  /** The version that was last taken over or refused: neither is done twice. */
+  #handledVersion: string;
+
+  constructor(
+    private readonly files: WatchedFiles,
+    clock: Clock = REAL_CLOCK,
+  ) {
+    this.#seenVersion = files.version;
+    this.#handledVersion = files.version;
+    this.#endLooking = clock.every(LOOK_INTERVAL_MS, async () => await this.#look());
+  }
+
+  /** Reads the files now; bad ones are reported and change nothing. */
+  reload(): void {
+    const { files } = this;
+    try {
+      files.reload();
+    } catch (error) {
+      files.onRefused(error);
+      return;
+    }
+    this.#handledVersion = files.version;
+    files.onReloaded();
+  }
+
+  close(): void {
+    this.#endLooking();
+  }
+
+  /** One look at a time: a file system that does not answer would keep a thread for each. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const looks = this.files.paths.map(async (path) =>
+      stat(path, { bigint: true }).then(fingerprint, () => 'missing'),
+    );
+    const version = versionOf(await Promise.all(looks));
+    this.#isLooking = false;
+    const settled = version === this.#seenVersion;
+    this.#seenVersion = version;
+    if (!settled || version === this.#handledVersion) return;
+    this.#handledVersion = version;
+    this.reload();
+  }
+}
