@@ -70,7 +70,7 @@ async function serve(): Promise<void> {
     npmEnd().then(() => ({ reason: 'npm has ended' })),
   ]);
   let service: RunningService | undefined;
-  process.on('SIGHUP', () => service?.reloadKeys());
+  process.on('SIGHUP', () => service?.reload());
   const opening = start(config, logger);
   const early = await Promise.race([stopReason, opening.then(() => undefined)]);
   if (early !== undefined) stopEarly(early, logger);

@@ -14,6 +14,7 @@ const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
 const ERROR_DETAILS = ['test/grpc/error-details.test.ts'];
+const TLS_TESTS = ['test/process/tls.test.ts'];
 const KEYS_TESTS = ['src/auth'];
 const CHECK_TESTS = ['test/recovery/check-folder.test.ts'];
 const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
@@ -449,6 +450,57 @@ export const SERVER_MUTANTS = [
     'if (retryAfterS !== undefined) {',
     'if (retryAfterS === undefined) {',
     ERROR_DETAILS,
+  ),
+
+  // TLS.
+  mutant(
+    'a key is taken that is of another certificate',
+    'src/auth/tls-files.ts',
+    'if (!certificate.checkPrivateKey(parseKey(key))) {',
+    'if (parseKey(key) === undefined) {',
+    TLS_TESTS,
+  ),
+  mutant(
+    'half of a pair is no TLS',
+    'src/config/config.ts',
+    '  faults.push(...missingForTls(environment));\n',
+    '',
+    TLS_TESTS,
+  ),
+  mutant(
+    'old versions of TLS are spoken',
+    'src/admission/handshakes.ts',
+    "const MIN_VERSION = 'TLSv1.2';",
+    "const MIN_VERSION = 'TLSv1';",
+    TLS_TESTS,
+  ),
+  mutant(
+    'a client is served whose certificate is not of TLS_CLIENT_CA',
+    'src/admission/handshakes.ts',
+    'rejectUnauthorized: wantsClientCertificate,',
+    'rejectUnauthorized: false,',
+    TLS_TESTS,
+  ),
+  mutant(
+    'gRPC is served to a client of another protocol',
+    'src/admission/handshakes.ts',
+    "const isRight = protocol === 'http/1.1' || socket.alpnProtocol === protocol;",
+    'const isRight = true;',
+    TLS_TESTS,
+  ),
+  mutant(
+    'the new certificate is for one interface alone',
+    'src/process/tls.ts',
+    '    grpc.setPair(pair);\n',
+    '',
+    TLS_TESTS,
+  ),
+  mutant(
+    'a handshake is not counted among the connections without a key',
+    'src/admission/connection-limit.ts',
+    '    this.add(handshake);\n',
+    '',
+    TLS_TESTS,
   ),
 
   // Keys.

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ConnectionStats } from '../observe/connection-stats.js';
+import type { Handshakes } from './handshakes.js';
 
 /**
  * Connections that have not shown a key yet, and are read nevertheless. The loop reads up to 64 KiB
@@ -44,7 +45,7 @@ export interface LimitedConnection {
  * places, and asks for nothing or only for what needs no key, keeps nobody out.
  */
 export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<Connection | Handshake>();
   /** Accepted and not read yet, in the order in which they came, with the time of that. */
   readonly #waiting = new Map<Socket, number>();
   #lookedAtMs = performance.now();
@@ -57,6 +58,8 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     private readonly stats: ConnectionStats,
     /** Begins to serve a connection, which then is added. */
     private readonly serve: (socket: Socket) => void,
+    /** What comes before that, where the interface has TLS. */
+    private readonly handshakes: Handshakes | undefined,
   ) {}
 
   /** Takes charge of a new connection, which is not read yet. */
@@ -67,12 +70,12 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     if (this.#count >= this.most) this.#evictIdlest(always);
   }
 
-  add(connection: Connection): void {
+  add(connection: Connection | Handshake): void {
     this.#connections.add(connection);
     this.stats.open = this.#connections.size;
   }
 
-  remove(connection: Connection): void {
+  remove(connection: Connection | Handshake): void {
     this.#connections.delete(connection);
     this.stats.open = this.#connections.size;
     if (connection.hasKey) return;
@@ -94,18 +97,37 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
       if (newcomers >= MAX_NEWCOMERS) return;
       newcomers += 1;
       this.#waiting.delete(socket);
-      this.serve(socket);
+      this.#begin(socket);
     }
   }
 
-  [Symbol.iterator](): Iterator<Connection> {
-    return this.#connections[Symbol.iterator]();
+  *[Symbol.iterator](): Iterator<Connection> {
+    for (const one of this.#connections) if (!(one instanceof Handshake)) yield one;
   }
 
-  /** Drops those that are not read yet. */
+  /** Drops those that are not served yet. */
   close(): void {
     clearInterval(this.#timer);
     for (const socket of this.#waiting.keys()) socket.destroy();
+    for (const one of this.#connections) {
+      if (!(one instanceof Handshake)) continue;
+      this.remove(one);
+      one.socket.destroy();
+    }
+  }
+
+  #begin(socket: Socket): void {
+    if (this.handshakes === undefined) {
+      this.serve(socket);
+      return;
+    }
+    const handshake = new Handshake(socket, this.stats);
+    this.add(handshake);
+    socket.once('close', () => this.remove(handshake));
+    this.handshakes.begin(socket, (secured) => {
+      this.remove(handshake);
+      this.serve(secured);
+    });
   }
 
   get #count(): number {
@@ -116,7 +138,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     const nowMs = performance.now();
     const seconds = (nowMs - this.#lookedAtMs) / 1000;
     this.#lookedAtMs = nowMs;
-    for (const connection of this.#connections) connection.look?.(nowMs, seconds);
+    for (const connection of this) connection.look?.(nowMs, seconds);
     this.#dropLate(nowMs);
     for (let wanted = this.#waiting.size; wanted > 0; wanted -= 1) {
       if (!this.#evictIdlest(({ hasKey }) => !hasKey)) break;
@@ -136,8 +158,8 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   }
 
   /** Evicts the idlest of the connections that may be evicted; answers whether there was one. */
-  #evictIdlest(mayBe: (connection: Connection) => boolean): boolean {
-    let idlest: Connection | undefined;
+  #evictIdlest(mayBe: (connection: LimitedConnection) => boolean): boolean {
+    let idlest: Connection | Handshake | undefined;
     let mostMs = EVICTABLE_AFTER_MS;
     for (const connection of this.#connections) {
       const ms = connection.unkeyedMs(this.#lookedAtMs);
@@ -150,6 +172,28 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.stats.open = this.#connections.size;
     idlest.evict();
     return true;
+  }
+}
+
+/** A connection before both sides of TLS are sure of each other: it counts like any without a key. */
+class Handshake implements LimitedConnection {
+  readonly hasKey = false;
+  /** Nothing of what it reads is kept. */
+  readonly bytesRead = 0;
+  readonly #begunAtMs = performance.now();
+
+  constructor(
+    readonly socket: Socket,
+    private readonly stats: ConnectionStats,
+  ) {}
+
+  unkeyedMs(nowMs: number): number {
+    return nowMs - this.#begunAtMs;
+  }
+
+  evict(): void {
+    this.stats.noteClosed('gave_way', this.socket.remoteAddress);
+    this.socket.destroy();
   }
 }
 

@@ -103,7 +103,7 @@ ${lines.join('\n')}
 Signals:
   SIGTERM, SIGINT     finish what is under way and stop; a second one stops at once,
                       and so does the first one before the service is ready
-  SIGHUP              reads the keys file again
+  SIGHUP              reads the keys file and the certificate again
 
 Exit codes:
   ${EXIT_OK}  all is well

@@ -21,9 +21,23 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     }
     return [key, value];
   });
-  if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
   // Each key holds what the setting of that key parsed, which is how Config is defined.
-  return Object.freeze(Object.fromEntries(values)) as Config;
+  const config = Object.freeze(Object.fromEntries(values)) as Config;
+  faults.push(...missingForTls(environment));
+  if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
+  return config;
+}
+
+/** A certificate and its key are both set, or neither is: half of a pair must not mean no TLS. */
+function missingForTls(environment: NodeJS.ProcessEnv): string[] {
+  const { tlsCert, tlsKey, tlsClientCa } = SETTINGS;
+  const set = [tlsCert, tlsKey, tlsClientCa].filter(({ name }) => environment[name] !== undefined);
+  if (set.length === 0) return [];
+  return [tlsCert, tlsKey]
+    .filter(({ name }) => environment[name] === undefined)
+    .map(
+      ({ name }) => `${name} is not set, expected with ${set.map((one) => one.name).join(' and ')}`,
+    );
 }
 
 const LONGEST_QUOTE = 80;

@@ -78,6 +78,15 @@ export const SETTINGS = {
     SWITCH,
     'Whether gRPC clients may ask what the interface is, without a key',
   ),
+  tlsCert: optional(
+    path('TLS_CERT', '', 'File of the TLS certificate of both interfaces, and its chain, in PEM'),
+    'none: without TLS',
+  ),
+  tlsKey: optional(path('TLS_KEY', '', 'File of the key of that certificate, in PEM'), 'none'),
+  tlsClientCa: optional(
+    path('TLS_CLIENT_CA', '', 'File of the CA that signs the certificates that clients must have'),
+    'none: clients need no certificate',
+  ),
   dataPath: path('DATA_PATH', './data', 'Folder of the stored points; made when it is missing'),
   serviceKeysFile: optional(
     path('SERVICE_KEYS_FILE', '', 'File of the API keys and their roles'),

@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
+import type { Handshakes } from '../admission/handshakes.js';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import type { CallRecord } from './call-record.js';
 import { MAX_HEADER_BYTES } from './transport/server.js';
@@ -71,8 +72,9 @@ export class Connections {
     maxConnections: number,
     readonly stats: ConnectionStats,
     serve: (socket: Socket) => void,
+    handshakes: Handshakes | undefined,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve);
+    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes);
   }
 
   /** Takes charge of a new connection, which is not read yet. */

@@ -1,4 +1,5 @@
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
+import type { Handshakes } from '../admission/handshakes.js';
 import { listen } from '../admission/listener.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
@@ -26,6 +27,8 @@ export interface GrpcOptions extends ObservedInterface {
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
   readonly clock: Clock;
+  /** Those of TLS, where it is on. */
+  readonly handshakes: Handshakes | undefined;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;
 }
@@ -42,9 +45,8 @@ export interface GrpcServer {
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const { service, maxConnections, connectionStats, clock } = options;
   const { rules } = service;
-  const connections = new Connections(maxConnections, connectionStats, (socket) =>
-    server.take(socket),
-  );
+  const serve = (socket: Socket): void => server.take(socket);
+  const connections = new Connections(maxConnections, connectionStats, serve, options.handshakes);
   const server: TransportServer = new TransportServer({
     messageLimit: { maxBytes: rules.limits.maxRequestBytes, setting: 'MAX_REQUEST_BYTES' },
     policy: new Gate({ ...options, rules, connections }),

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
+import type { Handshakes } from '../admission/handshakes.js';
 import { Pipeline } from './pipeline.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
@@ -24,8 +25,9 @@ export class Connections {
     private readonly handle: Handle,
     readonly stats: ConnectionStats,
     serve: (socket: Socket) => void,
+    handshakes: Handshakes | undefined,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve);
+    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes);
   }
 
   /** Takes charge of a new connection, which is not read yet. */

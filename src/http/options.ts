@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { Decoder } from '../wire/decoder.js';
+import type { Handshakes } from '../admission/handshakes.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
 import type { Logger } from '../observe/logger.js';
@@ -22,6 +23,8 @@ export interface HttpOptions extends ObservedInterface {
   readonly inflight: MemoryBudget;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Those of TLS, where it is on. */
+  readonly handshakes: Handshakes | undefined;
   readonly metrics: Metrics;
   /** Whether metrics are for everyone, not only for those with a key. */
   readonly metricsOpen: boolean;

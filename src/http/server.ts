@@ -59,11 +59,12 @@ export async function startHttp(options: HttpOptions & ListenOptions): Promise<H
 export function createHttp(options: HttpOptions): Http {
   const handle = createApp(options).callback();
   const server = createTimedServer();
-  const { maxConnections, connectionStats } = options;
-  const connections = new Connections(maxConnections, handle, connectionStats, (socket) => {
+  const { maxConnections, connectionStats, handshakes } = options;
+  const serve = (socket: Socket): void => {
     server.emit('connection', socket);
     socket.resume();
-  });
+  };
+  const connections = new Connections(maxConnections, handle, connectionStats, serve, handshakes);
   server.on('connection', (socket) => connections.add(socket));
   const take: RequestListener = (request, response) => connections.takeRequest(request, response);
   server.on('request', take);

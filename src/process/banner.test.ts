@@ -3,17 +3,18 @@ import { banner, formatAddress } from './banner.js';
 import { VERSION } from '../config/version.js';
 
 test('the start block has one label and one value a line, in a fixed order', () => {
-  const block = banner({
+  const summary = {
     http: { host: '127.0.0.1', port: 3000 },
     grpc: { host: '::1', port: 50_051 },
+    hasTls: false,
     dimension: 384,
     dimensionOrigin: 'default: DIMENSION is not set',
     points: 12,
     dataPath: '/srv/data',
     keysPath: '/srv/data/keys.json',
     keysOrigin: 'created',
-  });
-  expect(block).toBe(`vectord ${VERSION}
+  };
+  expect(banner(summary)).toBe(`vectord ${VERSION}
   HTTP        http://127.0.0.1:3000
   gRPC        [::1]:50051
   dimension   384 (default: DIMENSION is not set)
@@ -22,6 +23,10 @@ test('the start block has one label and one value a line, in a fixed order', () 
   keys        /srv/data/keys.json (created)
 ready
 `);
+  const secured = banner({ ...summary, hasTls: true });
+  expect(secured).toContain(
+    '  HTTP        https://127.0.0.1:3000\n  gRPC        [::1]:50051 (TLS)\n',
+  );
 });
 
 test('only the colons of an IPv6 address are bracketed', () => {

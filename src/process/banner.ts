@@ -5,6 +5,8 @@ import { VERSION } from '../config/version.js';
 export interface StartSummary {
   readonly http: Address;
   readonly grpc: Address;
+  /** Whether both have TLS. */
+  readonly hasTls: boolean;
   readonly dimension: number;
   readonly dimensionOrigin: string;
   readonly points: number;
@@ -21,8 +23,8 @@ export interface Address {
 /** The start block: one label and one value a line, for people and scripts alike. */
 export function banner(summary: StartSummary): string {
   const lines = [
-    ['HTTP', `http://${formatAddress(summary.http)}`],
-    ['gRPC', formatAddress(summary.grpc)],
+    ['HTTP', `${summary.hasTls ? 'https' : 'http'}://${formatAddress(summary.http)}`],
+    ['gRPC', `${formatAddress(summary.grpc)}${summary.hasTls ? ' (TLS)' : ''}`],
     ['dimension', `${summary.dimension} (${summary.dimensionOrigin})`],
     ['points', String(summary.points)],
     ['data', summary.dataPath],

@@ -25,12 +25,14 @@ import { Requests } from '../observe/requests.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
 import { Service } from '../core/service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
+import { openTls, plainTextWarning, type Tls } from './tls.js';
 import { messageOf, StartError } from '../core/start-error.js';
 
 /** The service, open on both interfaces. */
 export interface RunningService {
   readonly summary: StartSummary;
-  reloadKeys(): void;
+  /** Reads the keys and the certificate again. */
+  reload(): void;
   /** Lets requests that are under way finish, then makes everything durable. */
   stop(): Promise<void>;
 }
@@ -44,6 +46,7 @@ export async function start(
   logger: Logger,
   clock: Clock = REAL_CLOCK,
 ): Promise<RunningService> {
+  const tls = openTls(config, logger, clock);
   const dataPath = ensureDataFolder(config.dataPath);
   const engine = await openEngine(config, dataPath, logger, clock);
   try {
@@ -61,13 +64,14 @@ export async function start(
     const observed = { engine, service, decoder, inflight, maxConnections, dataPath };
     const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
     const shared = { service, decoder, keys, inflight, logger, clock };
-    const servers = await startServers(config, shared, interfaces, metrics);
+    const servers = await startServers(config, { ...shared, tls }, interfaces, metrics);
     const watch = watchKeys(keys, logger, clock);
     const graphLog = new GraphLog(engine, config, logger, clock);
     return {
       summary: {
         http: { host: config.httpHost, port: servers.http.port },
         grpc: { host: config.grpcHost, port: servers.grpc.port },
+        hasTls: tls !== undefined,
         dimension: engine.dimension,
         dimensionOrigin: DIMENSION_ORIGINS[engine.dimensionSource],
         points: engine.status().points,
@@ -75,10 +79,14 @@ export async function start(
         keysPath: keys.path,
         keysOrigin,
       },
-      reloadKeys: () => watch.reload(),
+      reload() {
+        watch.reload();
+        tls?.reload();
+      },
       async stop() {
         service.announceStop();
         watch.close();
+        tls?.close();
         graphLog.close();
         // The largest takes seconds to be read: none is begun that might not end in time.
         const cancelRefusal = clock.after(SHUTDOWN_GRACE_MS / 2, () => decoder.refuseUnread());
@@ -96,6 +104,7 @@ export async function start(
       },
     };
   } catch (error) {
+    tls?.close();
     await engine.close();
     throw error;
   }
@@ -159,6 +168,8 @@ function openKeys(config: Config, dataPath: string): { keys: Keys; keysOrigin: s
 }
 
 interface Server {
+  /** The IP address that it is bound to, or that and the port. */
+  readonly address: string;
   readonly port: number;
   close(graceMs: number): Promise<void>;
 }
@@ -171,6 +182,7 @@ interface Shared {
   readonly inflight: MemoryBudget;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly tls: Tls | undefined;
 }
 
 /** Who notes what happens on each interface. */
@@ -200,17 +212,31 @@ async function startServers(
   interfaces: Interfaces,
   metrics: Metrics,
 ): Promise<{ http: Server; grpc: Server }> {
-  const { logger } = shared;
+  const { logger, tls } = shared;
   const { metricsOpen, maxConnections } = config;
   const both = { ...shared, maxConnections };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;
   const [http, grpc] = await Promise.allSettled([
-    startHttp({ ...both, ...httpAddress, ...interfaces.http, metrics, metricsOpen }),
-    startGrpc({ ...both, ...grpcAddress, ...interfaces.grpc, reflection }),
+    startHttp({
+      ...both,
+      ...httpAddress,
+      ...interfaces.http,
+      metrics,
+      metricsOpen,
+      handshakes: tls?.http,
+    }),
+    startGrpc({
+      ...both,
+      ...grpcAddress,
+      ...interfaces.grpc,
+      reflection,
+      handshakes: tls?.grpc,
+    }),
   ]);
   if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
+    if (tls === undefined) warnOfPlainText(http.value, grpc.value, logger);
     return { http: http.value, grpc: grpc.value };
   }
   const faults: string[] = [];
@@ -219,6 +245,15 @@ async function startServers(
   if (grpc.status === 'fulfilled') await grpc.value.close(0);
   else faults.push(describeFault('GRPC', grpcAddress, grpc.reason, logger));
   throw new StartError(faults.join('\n'));
+}
+
+function warnOfPlainText(http: Server, grpc: Server, logger: Logger): void {
+  const { address: host, port } = http;
+  const warnings = [
+    plainTextWarning('HTTP', formatAddress({ host, port })),
+    plainTextWarning('GRPC', grpc.address),
+  ];
+  for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
 }
 
 function describeFault(
