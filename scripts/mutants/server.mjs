@@ -15,6 +15,8 @@ const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
 const ERROR_DETAILS = ['test/grpc/error-details.test.ts'];
 const TLS_TESTS = ['test/process/tls.test.ts'];
+const CORS_TESTS = ['test/http/cors.test.ts'];
+const PROXY_TESTS = ['test/process/trusted-proxies.test.ts'];
 const KEYS_TESTS = ['src/auth'];
 const CHECK_TESTS = ['test/recovery/check-folder.test.ts'];
 const HTTP_AUTH = ['test/http/auth.test.ts', 'test/http/routes.test.ts'];
@@ -501,6 +503,57 @@ export const SERVER_MUTANTS = [
     '    this.add(handshake);\n',
     '',
     TLS_TESTS,
+  ),
+
+  // Browsers, and proxies.
+  mutant(
+    'pages of every origin are let in',
+    'src/http/cors.ts',
+    'if (origin === undefined || !(isOpen || origins.includes(origin))) {',
+    'if (origin === undefined) {',
+    CORS_TESTS,
+  ),
+  mutant(
+    'a cache may hand an answer to another origin',
+    'src/http/cors.ts',
+    "if (!isOpen) ctx.vary('Origin');",
+    "if (isOpen) ctx.vary('Origin');",
+    CORS_TESTS,
+  ),
+  mutant(
+    'a preflight tells which paths there are',
+    'src/http/cors.ts',
+    'if (asked === false || asked === undefined || methods === undefined) {',
+    'if (asked === false || asked === undefined) {',
+    CORS_TESTS,
+  ),
+  mutant(
+    'every connection is that of a trusted proxy',
+    'src/admission/trusted-proxies.ts',
+    'address !== undefined && list.check(address, familyOf(address))',
+    'address !== undefined',
+    PROXY_TESTS,
+  ),
+  mutant(
+    'the connection of a trusted proxy is evicted',
+    'src/grpc/connections.ts',
+    'return this.isTrusted || ',
+    'return ',
+    PROXY_TESTS,
+  ),
+  mutant(
+    'a trusted proxy may have as few calls open as a client',
+    'src/grpc/transport/server.ts',
+    '(isShared ? this.#sharedServer : this.#server)',
+    '(isShared ? this.#server : this.#server)',
+    PROXY_TESTS,
+  ),
+  mutant(
+    'a trusted proxy may not send requests without waiting',
+    'src/http/connections.ts',
+    'isTrusted ? Infinity : MAX_WAITING',
+    'isTrusted ? MAX_WAITING : MAX_WAITING',
+    PROXY_TESTS,
   ),
 
   // Keys.

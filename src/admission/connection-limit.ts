@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionStats } from '../observe/connection-stats.js';
 import type { Handshakes } from './handshakes.js';
+import type { IsTrusted } from './trusted-proxies.js';
 
 /**
  * Connections that have not shown a key yet, and are read nevertheless. The loop reads up to 64 KiB
@@ -60,14 +61,20 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     private readonly serve: (socket: Socket) => void,
     /** What comes before that, where the interface has TLS. */
     private readonly handshakes: Handshakes | undefined,
+    private readonly isTrusted: IsTrusted,
   ) {}
 
   /** Takes charge of a new connection, which is not read yet. */
   take(socket: Socket): void {
+    if (this.isTrusted(socket)) this.#begin(socket);
+    else this.#wait(socket);
+    if (this.#count >= this.most) this.#evictIdlest(always);
+  }
+
+  #wait(socket: Socket): void {
     this.#waiting.set(socket, performance.now());
     socket.once('close', () => this.#waiting.delete(socket));
     this.admit();
-    if (this.#count >= this.most) this.#evictIdlest(always);
   }
 
   add(connection: Connection | Handshake): void {
@@ -121,7 +128,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
       this.serve(socket);
       return;
     }
-    const handshake = new Handshake(socket, this.stats);
+    const handshake = new Handshake(socket, this.isTrusted(socket), this.stats);
     this.add(handshake);
     socket.once('close', () => this.remove(handshake));
     this.handshakes.begin(socket, (secured) => {
@@ -177,18 +184,19 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
 
 /** A connection before both sides of TLS are sure of each other: it counts like any without a key. */
 class Handshake implements LimitedConnection {
-  readonly hasKey = false;
   /** Nothing of what it reads is kept. */
   readonly bytesRead = 0;
   readonly #begunAtMs = performance.now();
 
   constructor(
     readonly socket: Socket,
+    /** What comes of a trusted proxy counts like a connection with a key. */
+    readonly hasKey: boolean,
     private readonly stats: ConnectionStats,
   ) {}
 
   unkeyedMs(nowMs: number): number {
-    return nowMs - this.#begunAtMs;
+    return this.hasKey ? 0 : nowMs - this.#begunAtMs;
   }
 
   evict(): void {

@@ -20,6 +20,8 @@ describe('an empty environment', () => {
       tlsCert: undefined,
       tlsKey: undefined,
       tlsClientCa: undefined,
+      corsOrigins: [],
+      trustedProxies: [],
       dataPath: './data',
       serviceKeysFile: undefined,
       segmentBytes: 67_108_864,
@@ -51,6 +53,14 @@ test.each([
   ['HTTP_HOST', '::1', 'httpHost', '::1'],
   ['HTTP_HOST', 'localhost', 'httpHost', 'localhost'],
   ['HTTP_PORT', '0', 'httpPort', 0],
+  ['CORS_ORIGINS', '*', 'corsOrigins', ['*']],
+  ['CORS_ORIGINS', 'https://a.b, http://c:81', 'corsOrigins', ['https://a.b', 'http://c:81']],
+  [
+    'TRUSTED_PROXIES',
+    '10.0.0.0/8,::1, 192.0.2.1',
+    'trustedProxies',
+    ['10.0.0.0/8', '::1', '192.0.2.1'],
+  ],
   ['GRPC_HOST', '0.0.0.0', 'grpcHost', '0.0.0.0'],
   ['GRPC_PORT', '65535', 'grpcPort', 65_535],
   ['GRPC_REFLECTION', 'off', 'grpcReflection', false],
@@ -67,7 +77,7 @@ test.each([
   ['MAX_INFLIGHT_BYTES', '4096', 'maxInflightBytes', 4096],
   ['MAX_CONNECTIONS', '10', 'maxConnections', 10],
 ] as const)('%s=%s is taken', (name, text, key, value) => {
-  expect(readConfig({ [name]: text })[key]).toBe(value);
+  expect(readConfig({ [name]: text })[key]).toEqual(value);
 });
 
 test.each([
@@ -98,6 +108,10 @@ test.each([
   ['WARM_METRICS', 'euclidean;cosine', METRICS_EXPECTED],
   ['WARM_METRICS', 'euclidean,constructor', METRICS_EXPECTED],
   ['HTTP_PORT', '65536', 'an integer from 0 to 65535'],
+  ['CORS_ORIGINS', 'https://a.b/', 'origins such as https://example.org, or *, between commas'],
+  ['CORS_ORIGINS', 'page.example', 'origins such as https://example.org, or *, between commas'],
+  ['TRUSTED_PROXIES', '10.0.0.0/33', 'addresses or networks such as 10.0.0.0/8 between commas'],
+  ['TRUSTED_PROXIES', '::1,', 'addresses or networks such as 10.0.0.0/8 between commas'],
   ['GRPC_PORT', 'NaN', 'an integer from 0 to 65535'],
   ['HTTP_HOST', '', 'an IP address or a host name'],
   ['HTTP_HOST', 'http://localhost', 'an IP address or a host name'],

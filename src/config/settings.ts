@@ -87,6 +87,20 @@ export const SETTINGS = {
     path('TLS_CLIENT_CA', '', 'File of the CA that signs the certificates that clients must have'),
     'none: clients need no certificate',
   ),
+  corsOrigins: list(
+    'CORS_ORIGINS',
+    'Whose pages may use the HTTP interface from a browser',
+    'origins such as https://example.org, or *,',
+    'none',
+    isOrigin,
+  ),
+  trustedProxies: list(
+    'TRUSTED_PROXIES',
+    'Proxies whose connections carry many clients: limits for one connection do not hold for them',
+    'addresses or networks such as 10.0.0.0/8',
+    'none',
+    isNetwork,
+  ),
   dataPath: path('DATA_PATH', './data', 'Folder of the stored points; made when it is missing'),
   serviceKeysFile: optional(
     path('SERVICE_KEYS_FILE', '', 'File of the API keys and their roles'),
@@ -228,6 +242,39 @@ function metrics(name: string, meaning: string): Setting<readonly Similarity[]> 
       return known.length === found.length ? [...new Set(known)] : undefined;
     },
   };
+}
+
+/** Texts between commas, each of which `isItem` takes. */
+function list(
+  name: string,
+  meaning: string,
+  items: string,
+  fallbackText: string,
+  isItem: (text: string) => boolean,
+): Setting<readonly string[]> {
+  return {
+    name,
+    meaning,
+    expected: `${items} between commas`,
+    fallback: [],
+    fallbackText,
+    parse(text) {
+      const found = text.split(',').map((item) => item.trim());
+      return found.every(isItem) ? found : undefined;
+    },
+  };
+}
+
+/** An origin as browsers write it, to the letter: it is compared and not parsed. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, more] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  if (bits === undefined) return most > 0;
+  return more === undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
 }
 
 /** The same setting where not being set means something else than a value of its own. */

@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
 import type { Handshakes } from '../admission/handshakes.js';
+import type { IsTrusted } from '../admission/trusted-proxies.js';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import type { CallRecord } from './call-record.js';
 import { MAX_HEADER_BYTES } from './transport/server.js';
@@ -73,8 +74,9 @@ export class Connections {
     readonly stats: ConnectionStats,
     serve: (socket: Socket) => void,
     handshakes: Handshakes | undefined,
+    private readonly isTrusted: IsTrusted,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes);
+    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes, isTrusted);
   }
 
   /** Takes charge of a new connection, which is not read yet. */
@@ -87,7 +89,7 @@ export class Connections {
   }
 
   add(session: ServerHttp2Session, socket: Socket): Connection {
-    const connection = new Connection(session, socket, this);
+    const connection = new Connection(session, socket, this, this.isTrusted(socket));
     this.#limit.add(connection);
     session.once('close', () => this.#limit.remove(connection));
     session.on('error', (error: NodeJS.ErrnoException) => connection.noteError(error));
@@ -127,8 +129,11 @@ export class Connection implements LimitedConnection {
     private readonly session: ServerHttp2Session,
     private readonly socket: Socket,
     private readonly all: Connections,
+    /** Whether many clients share it: it is then as one that has a request with a key under way. */
+    private readonly isTrusted: boolean,
   ) {
     this.#address = socket.remoteAddress;
+    if (isTrusted) this.#noteKey();
   }
 
   /** Whether there may be one more call; `keyed` is one to a method that needs a key. */
@@ -182,7 +187,7 @@ export class Connection implements LimitedConnection {
   }
 
   unkeyedMs(nowMs: number): number {
-    return this.#keyedCalls + this.#openKeyed > 0 ? 0 : nowMs - this.#keyedAtMs;
+    return this.isTrusted || this.#keyedCalls + this.#openKeyed > 0 ? 0 : nowMs - this.#keyedAtMs;
   }
 
   evict(): void {

@@ -1,5 +1,6 @@
 import { isIPv6, type Socket } from 'node:net';
 import type { Handshakes } from '../admission/handshakes.js';
+import type { IsTrusted } from '../admission/trusted-proxies.js';
 import { listen } from '../admission/listener.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
@@ -29,6 +30,8 @@ export interface GrpcOptions extends ObservedInterface {
   readonly clock: Clock;
   /** Those of TLS, where it is on. */
   readonly handshakes: Handshakes | undefined;
+  /** Whether a connection may carry many clients. */
+  readonly isTrusted: IsTrusted;
   /** Whether tools may ask which services and messages there are. */
   readonly reflection: boolean;
 }
@@ -45,8 +48,15 @@ export interface GrpcServer {
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const { service, maxConnections, connectionStats, clock } = options;
   const { rules } = service;
-  const serve = (socket: Socket): void => server.take(socket);
-  const connections = new Connections(maxConnections, connectionStats, serve, options.handshakes);
+  const { handshakes, isTrusted } = options;
+  const serve = (socket: Socket): void => server.take(socket, isTrusted(socket));
+  const connections = new Connections(
+    maxConnections,
+    connectionStats,
+    serve,
+    handshakes,
+    isTrusted,
+  );
   const server: TransportServer = new TransportServer({
     messageLimit: { maxBytes: rules.limits.maxRequestBytes, setting: 'MAX_REQUEST_BYTES' },
     policy: new Gate({ ...options, rules, connections }),

@@ -3,6 +3,7 @@ import { invalid } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
 import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
+import { cors } from './cors.js';
 import type { Context, RequestState } from './context.js';
 import { isBelowPoints, isPlain, pathOf } from './path.js';
 import { createRouter, notFound } from './router.js';
@@ -14,7 +15,8 @@ import type { HttpOptions } from './options.js';
  * then what the route's handler checks: size and body.
  */
 export function createApp(options: HttpOptions): Koa<RequestState> {
-  const { keys, logger, clock } = options;
+  const { keys, logger, clock, corsOrigins } = options;
+  const table = routes(options);
   const app = new Koa<RequestState>({ proxy: false });
   // Errors of a request are answered below: what arrives here is a connection that broke.
   app.on('error', (error: unknown) => {
@@ -22,6 +24,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
   });
   app.use(answerAndNote(options.requests, clock));
   app.use(requireHost);
+  if (corsOrigins.length > 0) app.use(cors(corsOrigins, table));
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');
     if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);
@@ -30,7 +33,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
     ctx.url = path;
     await next();
   });
-  app.use(createRouter(routes(options), keys).routes());
+  app.use(createRouter(table, keys).routes());
   app.use(() => {
     throw notFound();
   });

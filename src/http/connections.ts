@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
 import type { Handshakes } from '../admission/handshakes.js';
-import { Pipeline } from './pipeline.js';
+import type { IsTrusted } from '../admission/trusted-proxies.js';
+import { MAX_WAITING, Pipeline } from './pipeline.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
 /** Kept on the socket itself, as in request-end.ts. */
@@ -26,8 +27,9 @@ export class Connections {
     readonly stats: ConnectionStats,
     serve: (socket: Socket) => void,
     handshakes: Handshakes | undefined,
+    private readonly isTrusted: IsTrusted,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes);
+    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes, isTrusted);
   }
 
   /** Takes charge of a new connection, which is not read yet. */
@@ -37,7 +39,7 @@ export class Connections {
 
   /** Takes charge of a connection that is served, until it has ended. */
   add(socket: Watched): void {
-    const connection = new Connection(socket, this.handle, this);
+    const connection = new Connection(socket, this.handle, this, this.isTrusted(socket));
     socket[CONNECTION] = connection;
     socket.once('close', () => {
       this.#limit.remove(connection);
@@ -98,7 +100,7 @@ function noteEnd(this: ServerResponse): void {
 /** One connection of a client, which may have sent several requests without waiting. */
 class Connection implements LimitedConnection {
   readonly #pipeline: Pipeline;
-  hasKey = false;
+  hasKey: boolean;
   requests = 0;
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
@@ -108,8 +110,11 @@ class Connection implements LimitedConnection {
     private readonly socket: Socket,
     handle: Handle,
     private readonly all: Connections,
+    /** Whether many clients share it: it is then as one that has a request with a key under way. */
+    private readonly isTrusted: boolean,
   ) {
-    this.#pipeline = new Pipeline(socket, handle);
+    this.hasKey = isTrusted;
+    this.#pipeline = new Pipeline(socket, handle, isTrusted ? Infinity : MAX_WAITING);
   }
 
   get answering(): ServerResponse | undefined {
@@ -138,7 +143,7 @@ class Connection implements LimitedConnection {
   }
 
   unkeyedMs(nowMs: number): number {
-    return this.#isKeyed ? 0 : nowMs - this.#keyedAtMs;
+    return this.isTrusted || this.#isKeyed ? 0 : nowMs - this.#keyedAtMs;
   }
 
   closeIfSilent(): void {

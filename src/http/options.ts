@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { Decoder } from '../wire/decoder.js';
 import type { Handshakes } from '../admission/handshakes.js';
+import type { IsTrusted } from '../admission/trusted-proxies.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
 import type { Logger } from '../observe/logger.js';
@@ -25,7 +26,11 @@ export interface HttpOptions extends ObservedInterface {
   readonly clock: Clock;
   /** Those of TLS, where it is on. */
   readonly handshakes: Handshakes | undefined;
+  /** Whether a connection may carry many clients. */
+  readonly isTrusted: IsTrusted;
   readonly metrics: Metrics;
   /** Whether metrics are for everyone, not only for those with a key. */
   readonly metricsOpen: boolean;
+  /** Whose pages may use it from a browser. */
+  readonly corsOrigins: readonly string[];
 }

@@ -6,7 +6,7 @@ import { onRequestEnd } from './request-end.js';
  * Requests of a connection that may wait behind the one that is being answered. Each takes a few
  * KiB, and one read of a socket may bring thousands.
  */
-const MAX_WAITING = 64;
+export const MAX_WAITING = 64;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -22,6 +22,7 @@ export class Pipeline {
   constructor(
     private readonly socket: Socket,
     private readonly handle: Handle,
+    private readonly maxWaiting: number,
   ) {}
 
   /** What is being answered, as the next on this connection. */
@@ -35,7 +36,7 @@ export class Pipeline {
       this.#begin(request, response);
       return true;
     }
-    if (this.#waiting.length >= MAX_WAITING) return false;
+    if (this.#waiting.length >= this.maxWaiting) return false;
     if (this.#waiting.length === 0) this.#stopReading();
     this.#waiting.push([request, response]);
     return true;

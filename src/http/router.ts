@@ -44,6 +44,7 @@ export function notFound(): VectordError {
   return new VectordError('NOT_FOUND', 'There is nothing at this path');
 }
 
-function allowedMethods(routes: readonly Route[]): string {
+/** The methods of the routes of one path. */
+export function allowedMethods(routes: readonly Route[]): string {
   return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }

@@ -59,12 +59,19 @@ export async function startHttp(options: HttpOptions & ListenOptions): Promise<H
 export function createHttp(options: HttpOptions): Http {
   const handle = createApp(options).callback();
   const server = createTimedServer();
-  const { maxConnections, connectionStats, handshakes } = options;
+  const { maxConnections, connectionStats, handshakes, isTrusted } = options;
   const serve = (socket: Socket): void => {
     server.emit('connection', socket);
     socket.resume();
   };
-  const connections = new Connections(maxConnections, handle, connectionStats, serve, handshakes);
+  const connections = new Connections(
+    maxConnections,
+    handle,
+    connectionStats,
+    serve,
+    handshakes,
+    isTrusted,
+  );
   server.on('connection', (socket) => connections.add(socket));
   const take: RequestListener = (request, response) => connections.takeRequest(request, response);
   server.on('request', take);

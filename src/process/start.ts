@@ -25,6 +25,7 @@ import { Requests } from '../observe/requests.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
 import { Service } from '../core/service.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
+import { trustedProxies } from '../admission/trusted-proxies.js';
 import { openTls, plainTextWarning, type Tls } from './tls.js';
 import { messageOf, StartError } from '../core/start-error.js';
 
@@ -213,8 +214,9 @@ async function startServers(
   metrics: Metrics,
 ): Promise<{ http: Server; grpc: Server }> {
   const { logger, tls } = shared;
-  const { metricsOpen, maxConnections } = config;
-  const both = { ...shared, maxConnections };
+  const { metricsOpen, corsOrigins, maxConnections } = config;
+  const isTrusted = trustedProxies(config.trustedProxies);
+  const both = { ...shared, maxConnections, isTrusted };
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
   const reflection = config.grpcReflection;
@@ -225,6 +227,7 @@ async function startServers(
       ...interfaces.http,
       metrics,
       metricsOpen,
+      corsOrigins,
       handshakes: tls?.http,
     }),
     startGrpc({

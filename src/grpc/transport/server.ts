@@ -3,6 +3,7 @@ import {
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
+  type ServerOptions,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -52,6 +53,17 @@ const HTTP2_OPTIONS = {
 };
 
 /**
+ * The same where one connection carries the calls of many clients, which one of them must not
+ * hinder: as many as all connections together may have open, and memory for them.
+ */
+const SHARED_OPTIONS = {
+  settings: { ...HTTP2_OPTIONS.settings, maxConcurrentStreams: 4_096 },
+  maxSessionMemory: 16 * MAX_SESSION_MEMORY_MIB,
+  streamResetBurst: 1_000_000,
+  streamResetRate: 1_000_000,
+};
+
+/**
  * Serves services of nice-grpc over HTTP/2, by the public interface of node:http2. It does not
  * listen: each connection is given to it.
  */
@@ -59,16 +71,23 @@ export class TransportServer {
   readonly #methods = new Map<string, Method>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #server: Http2Server;
+  readonly #sharedServer: Http2Server;
   #hasEnded: (() => void) | undefined;
 
   constructor(private readonly options: TransportOptions) {
-    this.#server = createServer(HTTP2_OPTIONS);
+    this.#server = this.#createServer(HTTP2_OPTIONS);
+    this.#sharedServer = this.#createServer(SHARED_OPTIONS);
+  }
+
+  #createServer(http2Options: ServerOptions): Http2Server {
+    const server = createServer(http2Options);
     let socket: Socket;
     // A session shows no more of its socket than it wants to; node makes it in the same event.
-    this.#server.prependListener('connection', (of: Socket) => {
+    server.prependListener('connection', (of: Socket) => {
       socket = of;
     });
-    this.#server.on('session', (session) => this.#connect(session, socket));
+    server.on('session', (session) => this.#connect(session, socket));
+    return server;
   }
 
   add(definition: ServiceDefinition, implementation: object): void {
@@ -77,9 +96,9 @@ export class TransportServer {
     }
   }
 
-  /** Serves a connection. */
-  take(socket: Socket): void {
-    this.#server.emit('connection', socket);
+  /** Serves a connection; `isShared` is one that carries the calls of many clients. */
+  take(socket: Socket, isShared = false): void {
+    (isShared ? this.#sharedServer : this.#server).emit('connection', socket);
     socket.resume();
   }
 
