@@ -16,6 +16,7 @@ import {
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VectorDBDefinition } from '../../src/gen/vectordb/vectordb.js';
 import { plainTextWarning } from '../../src/process/tls.js';
+import { BEGIN, resetCalls } from '../grpc/raw-http2.js';
 import { makeCertificate, type Certificate } from '../support/certificates.js';
 import { findGrpcurl } from '../support/tools.mjs';
 import { ownFolder, Vectord } from '../support/vectord.js';
@@ -64,7 +65,8 @@ async function call(vectord: Vectord, ca = SERVER, client?: Certificate): Promis
     pem === null ? null : Buffer.from(pem),
   );
   const credentials = ChannelCredentials.createSsl(root, key, cert);
-  const channel = createChannel(`127.0.0.1:${portOf(vectord.value('gRPC'))}`, credentials);
+  // Node.js 26 refuses an IP address as the name of a server.
+  const channel = createChannel(`localhost:${portOf(vectord.value('gRPC'))}`, credentials);
   onTestFinished(() => channel.close());
   await waitForChannelReady(channel, new Date(Date.now() + 5_000));
   const metadata = Metadata({ authorization: 'the-key' });
@@ -226,6 +228,21 @@ test('an expired certificate is a warning', async () => {
   write(makeCertificate('old', { validFor: -1 }));
   const vectord = await Vectord.start(environment);
   expect(vectord.stderr).toMatch(/"level":"warn".*has expired/);
+});
+
+test('limits of a connection hold within TLS', async () => {
+  const vectord = await Vectord.start(environment);
+  const socket = await handshake(portOf(vectord.value('gRPC')), { ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  socket.write(Buffer.concat([BEGIN, resetCalls('/grpc.health.v1.Health/Check', 1, 100)]));
+  await once(socket.resume(), 'close');
+  await vectord.until(() => vectord.stderr.includes('"reason":"resets"'));
+  const pipelining = await handshake(portOf(vectord.value('HTTP')), {});
+  pipelining.on('error', () => {});
+  pipelining.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
+  await once(pipelining.resume(), 'close');
+  await vectord.until(() => vectord.stderr.includes('"reason":"pipelining"'));
+  expect(await get(vectord)).toBe(200);
 });
 
 test('handshakes that go no further keep nobody out', async () => {
