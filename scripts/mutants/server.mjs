@@ -449,8 +449,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'an overload over gRPC does not tell when to try again',
     'src/grpc/error-details.ts',
-    'if (retryAfterS !== undefined) {',
-    'if (retryAfterS === undefined) {',
+    "details.push(packed('RetryInfo', RetryInfo.encode({ retryDelay })));",
+    'RetryInfo.encode({ retryDelay });',
     ERROR_DETAILS,
   ),
 
@@ -523,8 +523,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a preflight tells which paths there are',
     'src/http/cors.ts',
-    'if (asked === false || asked === undefined || methods === undefined) {',
-    'if (asked === false || asked === undefined) {',
+    'known.test(path)',
+    "known.test(path) || path !== ''",
     CORS_TESTS,
   ),
   mutant(

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Connection } from '../grpc/http2-call.js';
 import { BEGIN, connectTo, frame, framesIn, PING, resetCalls } from '../grpc/raw-http2.js';
@@ -70,6 +71,8 @@ describe('a connection of a trusted proxy', () => {
     const other = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
     onTestFinished(() => void other.destroy());
     other.on('error', () => {});
+    // Any other would be evicted after a second.
+    await sleep(1_500);
     const third = connect(Number(server.grpc.split(':')[1]), '127.0.0.1');
     third.on('error', () => {});
     await once(third.resume(), 'close');
