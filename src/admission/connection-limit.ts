@@ -184,7 +184,6 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
 
 /** A connection before both sides of TLS are sure of each other: it counts like any without a key. */
 class Handshake implements LimitedConnection {
-  /** Nothing of what it reads is kept. */
   /** What a handshake costs, in requests. */
   readonly requests = 10;
   readonly #begunAtMs = performance.now();
