@@ -1,5 +1,31 @@
 //! The life of the point in each slot: the sequence numbers of its insert and its delete, which
-//! decide the views that contain it.
+//! decide the [views](super::view::View) that contain it.
+//!
+//! | State of the slot | Insert | Delete | Who can find it |
+//! |---|---|---|---|
+//! | unused | 0 | 0 | no reader: its number is not below the number of slots yet |
+//! | holds a live point | `s` | 0 | all readers |
+//! | holds a deleted point | `s` | `d` | readers by a graph and by number |
+//! | free | [`FREE`] | `d` | readers by number, which find no point in it |
+//! | is being filled again | `s2` | `d` | readers by number, which find no point in it |
+//! | holds a live point again | `s2` | 0 | all readers |
+//!
+//! A reader finds a slot by the links of a graph, by the id of a live point, or by its number:
+//! scans, linking threads and reclaiming go through all slots below the number of slots, or a part
+//! of them. Free slots are among these too.
+//!
+//! A free slot keeps its last delete until the next point is complete. So a reader that finds 0
+//! there has found the `Release` store of [`Lives::begin_again`], and with it all data of the new
+//! point. If a 0 were stored when the slot is freed, a linking thread could find that 0, then the
+//! sequence of the new point, and then the vector or the code of the old one. A slot that is
+//! restored without a point begins free for the same reason, by [`Lives::begin_free`]: a snapshot
+//! of the graphs names points by slot, and the slots between them that no point takes must not show
+//! one either.
+//!
+//! The writer inserts and deletes ([`Lives::begin`], [`Lives::begin_again`], [`Lives::end`]). A
+//! linking thread frees slots ([`Lives::free`]), one thread at a time, and passes them to the
+//! writer under the lock of the list of free slots. At a start, several threads restore slots, each
+//! its own, before there are readers. All other methods may be called by any thread.
 
 use crate::{
     Result,
@@ -15,17 +41,20 @@ const LIFE: usize = 2;
 /// The word that holds the sequence of the insert: views taken at it or later contain the point.
 const SEQUENCE: usize = 0;
 /// The word that holds the sequence of the delete; 0 while the point lives. It is never 0 in a free
-/// slot: a reader that found such a 0 would not have synchronized with the point that comes into
-/// the slot next.
+/// slot, as the top of this file explains.
 const DELETED: usize = 1;
 
-/// Stored instead of the sequence of the insert while a slot is free: no view contains it.
+/// Stored instead of the sequence of the insert while a slot is free. It is the greatest sequence,
+/// so that no view contains the slot.
 const FREE: u64 = u64::MAX;
 
-/// Stored as the sequence of the delete in slots that begin free: every view knows that delete.
+/// Stored as the sequence of the delete in slots that begin free. Every view is later than that
+/// delete or taken at it: there are slots to restore only in a store that has records, and the
+/// first record has this sequence.
 const BEFORE_ALL: u64 = 1;
 
-/// The lives of points by slot, written by one thread and read by any number without a lock.
+/// The lives of points by slot. One thread at a time changes a slot, and any number read it without
+/// a lock.
 pub struct Lives(Table<AtomicU64>);
 
 impl Lives {
@@ -34,24 +63,29 @@ impl Lives {
         Lives(Table::new(LIFE))
     }
 
-    /// Reserves memory for this number of slots, which hold no points yet.
+    /// Reserves memory for the slots `0..slots`; `slots` counts the slots there are already too.
+    /// The words of a new slot are 0, which looks like a point in every view: nobody may ask about
+    /// the slot before [`begin`](Self::begin) or [`begin_free`](Self::begin_free).
     pub fn ensure(&self, slots: usize) -> Result<()> {
         self.0.ensure(slots)
     }
 
-    /// Begins the life of a point in a slot that no reader knows yet.
+    /// Begins the life of a point in an unused slot. The delete is 0 already, since a slot is
+    /// unused only once. `Relaxed` is enough: readers find the slot once the number of slots
+    /// includes it, and the arena stores that number with `Release` after this.
     pub fn begin(&self, slot: u32, sequence: u64) {
         self.of(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
     }
 
-    /// Begins the life of a point in a free slot.
+    /// Begins the life of a point in a free slot. Call this after the code, the id, the places of
+    /// the vector and the record, and all else of the point are stored.
     ///
     /// No view older than `sequence` contains it, for these reasons. Readers with views older than
-    /// the delete of the slot's last point had ended before the slot was freed. A reader that still
-    /// finds that delete sees a deleted slot. A reader that finds 0 there has synchronized with the
-    /// store of this 0, which is the last store for the point: it finds `sequence`, which is beyond
-    /// its view. A reader whose view contains `sequence` has synchronized with its publication,
-    /// which follows all of these stores.
+    /// the delete of the slot's last point had ended before the slot was freed. A reader that comes
+    /// to the slot by its number and still finds that delete sees a deleted slot. A reader that
+    /// finds 0 there has synchronized with the store of this 0, which is the last store for the
+    /// point: it finds `sequence`, which is beyond its view. A reader whose view contains
+    /// `sequence` has synchronized with its publication, which follows all of these stores.
     pub fn begin_again(&self, slot: u32, sequence: u64) {
         let life = self.of(slot);
         life[SEQUENCE].store(sequence, Ordering::Relaxed);
@@ -63,7 +97,9 @@ impl Lives {
         self.of(slot)[DELETED].store(sequence, Ordering::Release);
     }
 
-    /// Frees a slot whose point was deleted and that no reader can find any more.
+    /// Frees a slot whose point was deleted and is known to no reader any more: no graph and no id
+    /// leads to the point, and every reader that may have found it has dropped its pin. Readers by
+    /// number still look at the slot, and find no point in it before and after this.
     pub fn free(&self, slot: u32) {
         let life = self.of(slot);
         debug_assert_ne!(
@@ -74,7 +110,7 @@ impl Lives {
         life[SEQUENCE].store(FREE, Ordering::Relaxed);
     }
 
-    /// Makes a slot that no reader knows yet free, like one whose point was deleted.
+    /// Makes an unused slot free, like one whose point was deleted.
     pub fn begin_free(&self, slot: u32) {
         self.end(slot, BEFORE_ALL);
         self.free(slot);
@@ -85,15 +121,24 @@ impl Lives {
         self.sequence(slot) == FREE
     }
 
-    /// Whether a view taken at `sequence`, whose pin is held, contains the point in `slot`.
+    /// Whether a view taken at the sequence `view` contains the point in `slot`. The caller holds a
+    /// [pin](crate::sync::epoch::Pin), taken before it read that sequence (the pin of the view, if
+    /// it has one). At a start, while no slot is freed, it needs none.
+    ///
+    /// A linking thread has a pin but no view: it asks about `u64::MAX - 1`, the view that contains
+    /// every live point, visible or not, and no deleted one. It is the last sequence before
+    /// [`FREE`], so that the insert of a free slot is beyond it too.
     #[inline]
-    pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
+    pub fn is_visible(&self, slot: u32, view: u64) -> bool {
         let life = self.of(slot);
         let deleted = life[DELETED].load(Ordering::Acquire);
-        life[SEQUENCE].load(Ordering::Relaxed) <= sequence && (deleted == 0 || deleted > sequence)
+        life[SEQUENCE].load(Ordering::Relaxed) <= view && (deleted == 0 || deleted > view)
     }
 
-    /// Whether the point in `slot` was inserted at `sequence` or before, and is not deleted.
+    /// Whether the point in `slot` was inserted at `sequence` or before, and is not deleted. Unlike
+    /// in [`is_visible`](Self::is_visible), a delete after `sequence` counts too. The answer may be
+    /// out of date at once, since the writer may delete the point meanwhile: hence the lock in
+    /// [`Arena::settle`](super::arena::Arena::settle).
     pub fn lasts_since(&self, slot: u32, sequence: u64) -> bool {
         let life = self.of(slot);
         // The delete is read first: a reader that finds none because the slot was filled again also
@@ -103,6 +148,9 @@ impl Lives {
     }
 
     /// Whether the slot's last point was deleted at `sequence` or before, and the slot is not free.
+    /// Asked by the linking thread that begins a round of reclaiming. It excludes the other linking
+    /// threads, so no slot is freed meanwhile, and this stays true of a slot until that round, or a
+    /// later one, frees it.
     pub fn has_ended_by(&self, slot: u32, sequence: u64) -> bool {
         let life = self.of(slot);
         let deleted = life[DELETED].load(Ordering::Acquire);
@@ -112,12 +160,17 @@ impl Lives {
     }
 
     /// Whether the slot's last point was deleted. True of a free slot too.
+    ///
+    /// The writer, which alone deletes points, gets the state of the slot. For linking threads the
+    /// answer is a hint, so that `Relaxed` is enough: a link to a deleted point is allowed, since
+    /// reclaiming removes it, and settling checks each point again by
+    /// [`lasts_since`](Self::lasts_since).
     #[inline]
     pub fn is_gone(&self, slot: u32) -> bool {
         self.of(slot)[DELETED].load(Ordering::Relaxed) != 0
     }
 
-    /// The sequence number that inserted the point in `slot`.
+    /// The sequence number of the insert of the point in `slot`; `u64::MAX` if the slot is free.
     pub fn sequence(&self, slot: u32) -> u64 {
         self.of(slot)[SEQUENCE].load(Ordering::Relaxed)
     }

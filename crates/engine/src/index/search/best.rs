@@ -1,13 +1,19 @@
-//! Keeps the closest candidates of a scan, and of a walk with the scan of its tail.
+//! Keeps the closest candidates of an exhaustive scan, or of a walk through the graph together with
+//! the scan of the points that are not linked yet (the tail).
 
 use std::collections::BinaryHeap;
 
 use crate::{Error, Result};
 
-/// A point with its rank in single precision. The order is by rank, ties by insertion.
+/// A point with its rank in single precision. The order is by rank; of equal ranks, the point
+/// inserted first comes first. No two points have the same sequence number, so that no two are
+/// equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The rank: smaller is closer.
+    /// The rank, smaller for closer, as [`Measure`](crate::vectors::measure::Measure) computes it.
+    /// [`rescore`](super::rescore) ranks the candidates again, in double precision, for the final
+    /// order. It is never NaN: points and queries that single precision cannot rank do not come
+    /// here.
     pub rank: f32,
     /// The point's slot.
     pub slot: u32,
@@ -15,7 +21,8 @@ pub struct Candidate {
     pub sequence: u64,
 }
 
-/// Keeps the `capacity` closest candidates that were offered, ties by insertion.
+/// Keeps the `capacity` closest candidates that were offered; of equal ranks, the point inserted
+/// first is the closer one.
 pub struct Best {
     heap: BinaryHeap<Candidate>,
     capacity: usize,
@@ -36,9 +43,11 @@ impl Best {
         })
     }
 
-    /// Whether a candidate of this rank may be among the closest so far. A caller asks this before
-    /// it looks up what [`offer`](Self::offer) needs: nearly every point of a scan ends here, at
-    /// the cost of one comparison.
+    /// Whether a candidate of this rank may be among the closest so far. True also of a tie with
+    /// the farthest of them, which [`offer`](Self::offer) decides by the sequence numbers.
+    ///
+    /// No caller has to ask this. It saves looking up the sequence number that `offer` needs:
+    /// nearly every point of a scan is rejected here, at the cost of one comparison.
     #[inline]
     #[must_use]
     pub fn admits(&self, rank: f32) -> bool {
@@ -61,7 +70,8 @@ impl Best {
         }
     }
 
-    /// Whether there are `capacity` candidates: others may have been dropped.
+    /// Whether there are `capacity` candidates. If so, others may have been dropped; if not, every
+    /// candidate that was offered was kept.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.heap.len() == self.capacity
@@ -96,7 +106,7 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// Reserves memory for this number of further results.
+/// Reserves memory for `count` more results, or answers [`Error::Overloaded`].
 pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
     list.try_reserve(count)
         .map_err(|_| Error::Overloaded(format!("no memory for {count} results")))
