@@ -23,7 +23,7 @@ pub struct Points {
     pub vector_ends: Vec<u32>,
     /// The number of each content type.
     pub content_types: Vec<u8>,
-    /// The UTF-8 of all contents but those that are refused.
+    /// The UTF-8 of all contents except the refused ones.
     pub contents: Vec<u8>,
     /// Where each content ends in `contents`.
     pub content_ends: Vec<u32>,

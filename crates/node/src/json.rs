@@ -20,7 +20,7 @@ pub struct JsonPoints<'env> {
     pub vector_ends: Uint32ArraySlice<'env>,
     /// The numbers of the content types.
     pub content_types: Uint8ArraySlice<'env>,
-    /// The UTF-8 of all contents but those that are refused.
+    /// The UTF-8 of all contents except the refused ones.
     pub contents: Uint8ArraySlice<'env>,
     /// Where each content ends in `contents`.
     pub content_ends: Uint32ArraySlice<'env>,

@@ -1,6 +1,6 @@
 //! The plans by which a search can find its candidates, and the cost of each, from a fixed table
-//! for each SIMD level. The costs follow from the request, the number of slots and the SIMD level
-//! alone, however busy the machine is.
+//! for each SIMD level. The costs follow from the request, the number of slots, the dimension and the
+//! SIMD level alone, however busy the machine is.
 //!
 //! Only the ratios of costs decide between plans, and they differ little from processor to
 //! processor (decision 0023). The costs themselves tell how long a search takes, within a factor of

@@ -1,5 +1,5 @@
-//! Puts candidates in their final order, in double precision, ties by insertion, and makes the
-//! answer of them.
+//! Rescores candidates in double precision, puts them in their final order (ties: the point
+//! inserted first), and makes the answer of them.
 
 use super::{
     Hit, Prepared, Request,

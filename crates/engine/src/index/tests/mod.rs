@@ -1,5 +1,8 @@
 //! The index as a whole under a model checker, and what the tests of its modules share.
 
+#[cfg(target_os = "linux")]
+#[cfg(not(vectord_shuttle))]
+mod arena;
 #[cfg(vectord_shuttle)]
 mod model;
 #[cfg(not(vectord_shuttle))]
