@@ -34,13 +34,15 @@ pub(super) struct StopRule {
     factor: f32,
     /// The number of closest candidates that are expanded whatever their distance.
     pub least: usize,
-    /// The size of the beam: the greatest number of candidates that it keeps, closest first.
+    /// The breadth to give to `Beam::begin`: the greatest number of candidates that the beam keeps,
+    /// closest first. The rule itself does not enforce it.
     pub most: usize,
 }
 
 impl StopRule {
-    /// Excludes nothing: a walk ends once all candidates in its beam are expanded. No beam has a
-    /// candidate at this `place`, so the infinite `factor` is never used.
+    /// Excludes nothing: the breadth given to `Beam::begin` alone ends the walk, once all candidates
+    /// in the beam are expanded. No beam has a candidate at this `place`, so the infinite `factor`
+    /// is never used.
     pub const NONE: StopRule = StopRule {
         place: usize::MAX,
         factor: f32::INFINITY,
@@ -80,8 +82,8 @@ impl StopRule {
 
     /// Whether a candidate of this rank is too far to expand, where `found` is the rank of the
     /// candidate at [`place`](Self::place). Ranks by quantized vectors may be a little below 0, by
-    /// rounding. So the factor is applied to the magnitude, which puts the bound above `found` in
-    /// any case.
+    /// rounding. So the factor is applied to the magnitude, which never puts the bound below
+    /// `found`.
     pub fn excludes(self, rank: f32, found: f32) -> bool {
         rank > found + (self.factor - 1.0) * found.abs()
     }

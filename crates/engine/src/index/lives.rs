@@ -25,7 +25,8 @@
 //! The writer inserts and deletes ([`Lives::begin`], [`Lives::begin_again`], [`Lives::end`]). A
 //! linking thread frees slots ([`Lives::free`]), one thread at a time, and passes them to the
 //! writer under the lock of the list of free slots. At a start, several threads restore slots, each
-//! its own, before there are readers. All other methods may be called by any thread.
+//! its own, before there are readers. [`Lives::has_ended_by`] is for the thread that holds the round
+//! of reclaiming. The rest may be called by any thread, with what each asks for.
 
 use crate::{
     Result,
@@ -93,6 +94,8 @@ impl Lives {
     }
 
     /// Ends the life of the point in `slot`: views taken at `sequence` or later do not contain it.
+    /// `Release`: a reader that finds this delete also finds the insert of the same point, not that
+    /// of the slot's previous one, which is earlier and would show the point in older views.
     pub fn end(&self, slot: u32, sequence: u64) {
         self.of(slot)[DELETED].store(sequence, Ordering::Release);
     }
