@@ -40,8 +40,8 @@ pub(super) struct StopRule {
 }
 
 impl StopRule {
-    /// Excludes nothing: the breadth given to `Beam::begin` alone ends the walk, once all candidates
-    /// in the beam are expanded. No beam has a candidate at this `place`, so the infinite `factor`
+    /// Excludes nothing: the breadth given to `Beam::begin` alone ends the walk, once all
+    /// candidates in the beam are expanded. No beam has a candidate at this `place`, so the infinite `factor`
     /// is never used.
     pub const NONE: StopRule = StopRule {
         place: usize::MAX,

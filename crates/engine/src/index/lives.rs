@@ -25,8 +25,8 @@
 //! The writer inserts and deletes ([`Lives::begin`], [`Lives::begin_again`], [`Lives::end`]). A
 //! linking thread frees slots ([`Lives::free`]), one thread at a time, and passes them to the
 //! writer under the lock of the list of free slots. At a start, several threads restore slots, each
-//! its own, before there are readers. [`Lives::has_ended_by`] is for the thread that holds the round
-//! of reclaiming. The rest may be called by any thread, with what each asks for.
+//! its own, before there are readers. [`Lives::has_ended_by`] is for the thread that holds the
+//! round of reclaiming. The rest may be called by any thread, with what each asks for.
 
 use crate::{
     Result,

@@ -174,8 +174,8 @@ impl<'q> Measure<'q> {
             Metric::Euclidean | Metric::Manhattan => {
                 rank * (1.0 + slack) + roundings * f32::MIN_POSITIVE
             }
-            // The roundings are relative to the sum of the magnitudes of the products, which is 1 at
-            // most at length 1, not to the rank.
+            // The roundings are relative to the sum of the magnitudes of the products, which is 1
+            // at most at length 1, not to the rank.
             Metric::Cosine => rank + slack,
         }
     }
