@@ -249,7 +249,7 @@ export interface JsonPoints {
   vectorEnds: Uint32Array
   /** The numbers of the content types. */
   contentTypes: Uint8Array
-  /** The UTF-8 of all contents but those that are refused. */
+  /** The UTF-8 of all contents except the refused ones. */
   contents: Uint8Array
   /** Where each content ends in `contents`. */
   contentEnds: Uint32Array
