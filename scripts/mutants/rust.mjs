@@ -32,5 +32,6 @@ function saysFailure(line) {
 }
 
 function cargoTest(...args) {
-  return ['test', '--locked', '--package', 'vectord-engine', '--package', 'vectord-bench', ...args];
+  const packages = ['vectord-engine', 'vectord-bench', 'vectord-json'];
+  return ['test', '--locked', ...packages.flatMap((name) => ['--package', name]), ...args];
 }

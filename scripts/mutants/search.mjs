@@ -7,6 +7,7 @@ const WALK = 'crates/engine/src/hnsw/search.rs';
 const EQUAL_VECTORS = 'crates/engine/src/hnsw/equal_vectors.rs';
 const TREE = 'crates/engine/src/hnsw/tree.rs';
 const RECLAIM = 'crates/engine/src/index/linking/reclaim.rs';
+const READING = 'crates/engine/src/engine/reading.rs';
 const SNAPSHOT = 'crates/engine/src/index/snapshot/mod.rs';
 
 const INDEX_TESTS = ['--lib', 'index::'];
@@ -18,6 +19,10 @@ const ENGINE_TESTS = ['--test', 'engine'];
 const CHURN_TESTS = ['--test', 'churn'];
 const ROT_TESTS = ['--test', 'rot'];
 const ITSELF_TESTS = ['--test', 'itself'];
+const RECORDS_TESTS = ['--test', 'records'];
+const METADATA_TESTS = ['--lib', 'metadata::'];
+const SEARCHES_TESTS = ['--test', 'searches'];
+const UPSERTS_TESTS = ['--test', 'upserts'];
 
 export const SEARCH_MUTANTS = [
   mutant(
@@ -243,6 +248,138 @@ export const SEARCH_MUTANTS = [
     '(value + 0.0).to_bits()',
     'value.to_bits()',
     GRAPH_TESTS,
+  ),
+
+  // Answers that hold records.
+  mutant(
+    'what is read takes no memory of the budget',
+    READING,
+    'let memory = self.budget.reserve(bytes)?;',
+    'let memory = self.budget.reserve(bytes / usize::MAX)?;',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'points that are asked for by their ids may take any number of bytes',
+    READING,
+    'if bytes > max_bytes {',
+    'if false {',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'what a search wants takes no memory of the budget',
+    'crates/engine/src/engine/batch.rs',
+    'let memory = self.budget.reserve(bytes)?;',
+    'let memory = self.budget.reserve(0)?;',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'each query of a batch may take all bytes',
+    'crates/engine/src/engine/batch.rs',
+    'before.saturating_add(bytes) > max_bytes',
+    'before.min(bytes) > max_bytes',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'neighbours that are too far are answered',
+    'crates/engine/src/engine/answer.rs',
+    'neighbours.truncate(neighbours.partition_point(is_near));',
+    'let _ = is_near;',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'a point is among its own neighbours',
+    'crates/engine/src/engine/answer.rs',
+    'neighbours.retain(|near| near.id != like);',
+    'let _ = like;',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'the neighbours of a point are one fewer than asked for',
+    'crates/engine/src/engine/answer.rs',
+    'query.limit = query.limit.saturating_add(1);',
+    '',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'Euclidean distances are squared',
+    'crates/engine/src/metric.rs',
+    'Metric::Euclidean => rank.sqrt(),',
+    'Metric::Euclidean => rank,',
+    RECORDS_TESTS,
+  ),
+  mutant(
+    'records of any size are copied on the calling thread',
+    'crates/engine/src/engine/mod.rs',
+    'if want.bytes(&view, &found) > MAX_BYTES_AT_ONCE {',
+    'if false {',
+    RECORDS_TESTS,
+  ),
+
+  // Bodies that upsert points.
+  mutant(
+    'a key of metadata may come twice',
+    'crates/json/src/metadata.rs',
+    'keys.contains(&name)',
+    'keys.is_empty() && keys.contains(&name)',
+    METADATA_TESTS,
+  ),
+  mutant(
+    'whole numbers that are no doubles are taken as metadata',
+    'crates/json/src/metadata.rs',
+    'const MAX_WHOLE: u64 = 1 << 53;',
+    'const MAX_WHOLE: u64 = 1 << 54;',
+    METADATA_TESTS,
+  ),
+  mutant(
+    'arrays of metadata may hold any values',
+    'crates/json/src/metadata.rs',
+    'Ok(kind) if *self.kind.get_or_insert(kind) == kind => None,',
+    'Ok(kind) if *self.kind.get_or_insert(kind) == kind || true => None,',
+    METADATA_TESTS,
+  ),
+  mutant(
+    'a field that is given twice is taken from its last place',
+    'crates/json/src/named.rs',
+    'if self.values[at].replace(members.next_value()?).is_some() {',
+    'if self.values[at].replace(members.next_value()?).is_some() && false {',
+    UPSERTS_TESTS,
+  ),
+  mutant(
+    'half a float at the end of a vector in base64 is dropped',
+    'crates/json/src/any_vector.rs',
+    'if !rest.is_empty() || (length != PIECE / 4 * 3 && !is_last) {',
+    'if length != PIECE / 4 * 3 && !is_last {',
+    UPSERTS_TESTS,
+  ),
+  mutant(
+    'the nil id is an id',
+    'crates/json/src/point_id.rs',
+    'id.filter(|id| !id.is_nil())',
+    'id.filter(|_| true)',
+    UPSERTS_TESTS,
+  ),
+
+  // Bodies that search for neighbours.
+  mutant(
+    'a list of queries hides the query beside it',
+    'crates/json/src/searches.rs',
+    'if is_list && is_query {',
+    'if false && is_query {',
+    SEARCHES_TESTS,
+  ),
+  mutant(
+    'exact is a breadth like any other',
+    'crates/json/src/searches.rs',
+    '(true, _) => f64::INFINITY,',
+    '(true, _) => 0.0,',
+    SEARCHES_TESTS,
+  ),
+  mutant(
+    'a search includes nothing unless it is told to',
+    'crates/json/src/searches.rs',
+    'include: include(parts, DISTANCE, ALL_PARTS)?,',
+    'include: include(parts, 0, ALL_PARTS)?,',
+    SEARCHES_TESTS,
   ),
 ];
 

@@ -11,6 +11,8 @@ const DAMAGE_TESTS = ['--test', 'damage'];
 const STORE_TESTS = ['--lib', 'store::'];
 const REPAIR_TESTS = ['--lib', 'tests::repair'];
 const WRITER_TESTS = ['--lib', 'synced'];
+const WRITER_UNIT_TESTS = ['--lib', 'engine::tests::writer'];
+const UPSERT_TESTS = ['--test', 'upsert'];
 const SNAPSHOT_TESTS = ['--test', 'snapshots'];
 const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
@@ -62,8 +64,9 @@ export const STORE_MUTANTS = [
     lines(
       'let mut group = group;',
       'for request in &mut group {',
-      '    if let Request::Insert { done, .. } = request {',
-      '        std::mem::replace(done, super::request::Waiting(None)).answer(Ok(()));',
+      '    if request.change.stores() {',
+      '        let done = std::mem::replace(&mut request.done, super::request::Waiting(None));',
+      '        done.answer(Ok(Outcome::default()));',
       '    }',
       '}',
       'let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))',
@@ -89,7 +92,13 @@ export const STORE_MUTANTS = [
     'a write whose commit failed is answered with success',
     `${CRATE}/engine/writer/group_commit.rs`,
     'Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),',
-    'Err(_) => accept(group, Vec::new()),',
+    lines(
+      'Err(_) => group.into_iter().for_each(|request| {',
+      '    let found = vec![true];',
+      '    request.answer(Ok(Outcome { found, ..Outcome::default() }));',
+      '}),',
+    ),
+    WRITER_UNIT_TESTS,
   ),
   mutant(
     'a sync that fails is passed over',
@@ -164,8 +173,8 @@ export const STORE_MUTANTS = [
   mutant(
     'the checksum of a record is not looked at',
     `${STORE}/log/format.rs`,
-    'u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload)',
-    'u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload) || true',
+    'u32_at(bytes, 0) == Self::crc(bytes, salt, parts)',
+    'u32_at(bytes, 0) == Self::crc(bytes, salt, parts) || true',
   ),
   mutant(
     "the checksum of a group's records is not looked at",
@@ -233,8 +242,8 @@ export const STORE_MUTANTS = [
   mutant(
     'deletes are not replayed',
     `${STORE}/recovery.rs`,
-    'self.deletes.extend(walked.deletes.into_iter().map(delete));',
-    'self.deletes.extend(walked.deletes.into_iter().map(delete).take(0));',
+    '.extend(walked.tombstones.into_iter().map(numbered));',
+    '.extend(walked.tombstones.into_iter().map(numbered).take(0));',
   ),
   mutant('a torn tail is not cut', `${STORE}/recovery.rs`, 'last.erase(last.end, torn)?;', ''),
   mutant(
@@ -321,17 +330,95 @@ export const STORE_MUTANTS = [
   ),
   mutant(
     'two deletes in one group both find their point',
-    `${CRATE}/engine/writer/group_commit.rs`,
-    'deleted.insert(id)',
-    '(deleted.insert(id) || true)',
+    `${CRATE}/engine/writer/request.rs`,
+    'Change::Delete(ids) => ids.iter().all(is_new),',
+    'Change::Delete(ids) => ids.iter().all(is_new) || true,',
+    WRITER_UNIT_TESTS,
+  ),
+  mutant(
+    'a change does not see what one of its group has stored',
+    `${CRATE}/engine/writer/request.rs`,
+    'Change::Store(batch, _) => batch.ids.iter().all(is_new),',
+    'Change::Store(batch, _) => batch.ids.iter().all(is_new) || true,',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'a point that is to be kept is replaced',
+    `${CRATE}/engine/writer/plan.rs`,
+    'existing == Existing::Keep',
+    'existing == Existing::Impossible',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'an update forgets the metadata that it does not change',
+    `${CRATE}/engine/writer/plan.rs`,
+    'update.metadata.as_deref().unwrap_or(stored.metadata)',
+    'update.metadata.as_deref().unwrap_or_default()',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'all points are deleted though there are more than expected',
+    `${CRATE}/engine/writer/plan.rs`,
+    'if points != expected {',
+    'if points > expected {',
+    UPSERT_TESTS,
+  ),
+
+  // Points that replace others.
+  mutant(
+    'a replaced point is back after a start',
+    `${STORE}/log/usage.rs`,
+    'Op::Insert => (record.undone > 0).then(one),',
+    'Op::Insert => (record.undone > u64::MAX - 1).then(one),',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'a delete of all spares the first point after a start',
+    `${STORE}/log/usage.rs`,
+    'first: 0,',
+    'first: deleted.saturating_sub(1),',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'compaction forgets what a replaced point has replaced',
+    `${STORE}/space/compaction.rs`,
+    'header.op = Op::Delete;',
+    'return None;',
+    COMPACTION_UNIT_TESTS,
+  ),
+  mutant(
+    'a point that is replaced is missing meanwhile',
+    `${INDEX}/mod.rs`,
+    'let Some(old) = self.ids.replace(slot, &self.arena) else {',
+    lines(
+      'let old = self.ids.remove(&id, &self.arena);',
+      'std::thread::yield_now();',
+      'self.ids.insert(slot, &self.arena)?;',
+      'let Some(old) = old else {',
+    ),
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'a page is followed by one that begins with its last point',
+    `${INDEX}/order.rs`,
+    'after.map_or(Bound::Unbounded, Bound::Excluded)',
+    'after.map_or(Bound::Unbounded, Bound::Included)',
+    UPSERT_TESTS,
+  ),
+  mutant(
+    'a replaced point is read again from its old place',
+    `${INDEX}/order.rs`,
+    'order.remove(&old);',
+    '',
+    UPSERT_TESTS,
   ),
 
   // Compaction.
   mutant(
     'compaction drops a delete that is needed',
     `${STORE}/space/compaction.rs`,
-    'self.manifest.needs(&tombstone_of(header), &self.going)',
-    'self.manifest.needs(&tombstone_of(header), &self.going) && false',
+    'self.manifest.needs(&one, &self.going)',
+    'self.manifest.needs(&one, &self.going) && false',
   ),
   mutant(
     'compaction claims to have heeded later deletes',
@@ -342,8 +429,8 @@ export const STORE_MUTANTS = [
   mutant(
     'compaction keeps deleted points',
     `${STORE}/space/compaction.rs`,
-    'Op::Insert => is_live(&header.id, location),',
-    'Op::Insert => is_live(&header.id, location) || true,',
+    'if is_live(&header.id, location) {',
+    'if is_live(&header.id, location) || true {',
   ),
   mutant(
     'compaction removes the old segments before the manifest is durable',
@@ -361,7 +448,7 @@ export const STORE_MUTANTS = [
   mutant(
     'a compacted record is copied without being verified',
     `${STORE}/log/reader.rs`,
-    '|| !RecordHeader::verify(header, self.header.salt, vector, content)',
+    '|| !RecordHeader::verify(header, self.header.salt, [vector, payload])',
     '',
   ),
   mutant(
@@ -461,8 +548,8 @@ export const STORE_MUTANTS = [
   mutant(
     'what is left of a deleted point is damage to a check',
     `${STORE}/tools/flaws.rs`,
-    'self.harmless.extend(self.damaged.remove(&record.inserted));',
-    'self.damaged.remove(&record.inserted);',
+    'self.harmless.extend(undone.map(|(_, place)| place));',
+    'undone.for_each(drop);',
     CHECK_TESTS,
   ),
   mutant(
@@ -517,8 +604,8 @@ export const STORE_MUTANTS = [
   mutant(
     'damage is told though its point is deleted',
     `${INDEX}/damage.rs`,
-    'place.point.as_ref().is_none_or(&lives)',
-    'place.point.as_ref().is_none_or(&lives) || true',
+    'place.point.as_ref().is_none_or(lives)',
+    'place.point.as_ref().is_none_or(lives) || true',
     DAMAGE_TESTS,
   ),
   mutant(

@@ -40,6 +40,23 @@ pub enum Error {
         configured: u32,
     },
 
+    /// There are not as many points as the caller who deletes all of them thinks; nothing was
+    /// changed.
+    #[error("there are {points} points, expected {expected}")]
+    OtherCount {
+        /// The number of points.
+        points: u64,
+        /// The number that was given.
+        expected: u64,
+    },
+
+    /// There is no point whose neighbours are asked for.
+    #[error("like is the id of no point")]
+    NoSuchPoint {
+        /// Index of the query within its batch.
+        item: usize,
+    },
+
     /// Another process has the data folder open.
     #[error("{path} is in use by another process ({holder})", path = path.display())]
     Locked {
@@ -79,6 +96,13 @@ pub enum Error {
     /// More work is waiting than the engine takes on.
     #[error("{0}")]
     Overloaded(String),
+
+    /// The answer would be larger than it may be.
+    #[error("the answer takes more than {max_bytes} bytes")]
+    AnswerTooLarge {
+        /// The most that it may take.
+        max_bytes: usize,
+    },
 
     /// A call to the operating system failed; the text names the file.
     #[error(transparent)]
@@ -127,6 +151,8 @@ impl Error {
             Error::InvalidArgument(_) => "INVALID_ARGUMENT",
             Error::NotFinite { .. } => "NOT_FINITE",
             Error::DimensionMismatch { .. } => "DIMENSION_MISMATCH",
+            Error::OtherCount { .. } => "OTHER_COUNT",
+            Error::NoSuchPoint { .. } => "NO_SUCH_POINT",
             Error::Locked { .. } => "LOCKED",
             Error::Damaged { .. } => "DAMAGED",
             Error::StorageFull => "STORAGE_FULL",
@@ -134,6 +160,7 @@ impl Error {
             Error::Closed => "CLOSED",
             Error::Abandoned => "ABANDONED",
             Error::Overloaded(_) => "OVERLOADED",
+            Error::AnswerTooLarge { .. } => "ANSWER_TOO_LARGE",
             Error::Io(_) => "IO",
             Error::Internal(_) => "INTERNAL",
         }

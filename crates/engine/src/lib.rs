@@ -18,13 +18,15 @@ mod sync;
 mod vectors;
 
 pub use engine::{
-    DimensionSource, Engine, Options, Point, Query, Status,
+    DimensionSource, Engine, Found, Gathered, Hit, Options, Page, PageRequest, Point, Query,
+    Status, Want,
+    batch::Asked,
     stats::{Distribution, Metrics},
     workers::Ticket,
-    writer::{Batch, Done},
+    writer::{Batch, Done, Existing, Update, Upserted},
 };
 pub use error::{Error, Result, uuid};
 pub use hnsw::Params;
-pub use index::{GraphStatus, Hit, KnownDamage, PointId};
+pub use index::{Direction, GraphStatus, Include, KnownDamage, PointId, Records};
 pub use metric::Metric;
 pub use store::{DEFAULT_SEGMENT_BYTES, tools};

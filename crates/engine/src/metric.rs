@@ -23,6 +23,16 @@ impl Metric {
         Metric::Cosine,
     ];
 
+    /// The distance that a rank under this metric stands for: the square root of that of
+    /// [`Metric::Euclidean`], which is squared; any other rank is the distance.
+    #[must_use]
+    pub fn distance_of(self, rank: f64) -> f64 {
+        match self {
+            Metric::Euclidean => rank.sqrt(),
+            Metric::Manhattan | Metric::Hamming | Metric::Cosine => rank,
+        }
+    }
+
     /// The metric with this number, if there is one.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Metric> {

@@ -66,6 +66,7 @@ fn insert(engine: &Engine, numbers: &[u64]) {
         content_types: vec![0; numbers.len()],
         content_ends: (1..=numbers.len()).map(|count| 8 * count).collect(),
         contents: contents.concat(),
+        ..Batch::default()
     };
     engine.insert(batch, Box::new(move |done| sender.send(done).unwrap()));
     receiver.recv().unwrap().unwrap();

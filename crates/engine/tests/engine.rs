@@ -457,7 +457,7 @@ fn abandoned_searches_end_and_free_their_memory_for_others() {
     let tickets: Vec<_> = (0..10).map(|_| begin().unwrap()).collect();
     assert_eq!(engine.metrics().jobs, 10);
     for ticket in tickets {
-        engine.abandon_search(ticket);
+        engine.abandon(ticket);
     }
     for _ in 0..10 {
         assert!(matches!(receiver.recv().unwrap(), Err(Error::Abandoned)));

@@ -115,6 +115,7 @@ fn insert(engine: &Engine, points: &[Point]) -> Result<()> {
         content_types: vec![1; points.len()],
         content_ends: content_ends.collect(),
         contents: contents.concat(),
+        ..Batch::default()
     };
     answer(|done| engine.insert(batch, done))
 }

@@ -66,6 +66,7 @@ impl Modelled {
             content_types: vec![1; rows.len()],
             content_ends: vec![0; rows.len()],
             contents: Vec::new(),
+            ..Batch::default()
         };
         let (sender, receiver) = channel();
         self.engine.insert(

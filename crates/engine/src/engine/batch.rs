@@ -5,19 +5,22 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use crate::{
-    Metric, Result,
+    Error, Metric, Result,
     engine::{
+        answer::{Found, Hit, Want},
+        budget::{Budget, Reservation},
         query::Query,
         workers::{Job, Turn},
         writer::Done,
     },
     hnsw::Scratch,
-    index::{Hit, Index, PointId, Prepared},
+    index::{Index, Neighbour, PointId, Prepared, View},
+    sync::lock,
 };
 
 /// The greatest number of queries in a group. More would gain little, as a vector is then read from
@@ -28,19 +31,35 @@ const MAX_GROUP: usize = 32;
 /// candidates fit a cache. A single query may ask for more.
 const MAX_GROUP_RESULTS: usize = 32 << 10;
 
+/// What a batch asks for.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// The vectors of the queries, one after the other; none for a query that wants the neighbours
+    /// of a point.
+    pub vectors: Vec<f32>,
+    /// The queries.
+    pub queries: Vec<Query>,
+    /// What each query wants besides ids; empty if none wants any of it.
+    pub wants: Vec<Want>,
+    /// The greatest number of bytes that the wanted parts of all records may take together.
+    pub max_bytes: usize,
+}
+
 /// A batch of searches as a [`Job`], with a part for each group. A member is the index of a query
 /// in the batch.
 pub struct BatchSearch {
     index: Arc<Index>,
-    /// The vectors of the queries, one after the other.
-    vectors: Vec<f32>,
-    queries: Vec<Query>,
+    budget: Arc<Budget>,
+    asked: Asked,
+    /// The bytes of the wanted parts of records so far, and the memory that is reserved for them.
+    wanted_bytes: AtomicUsize,
+    memory: Mutex<Vec<Reservation>>,
     groups: Vec<Mutex<Group>>,
     /// The number of points when the batch came: a greater limit takes no more work.
     points: usize,
     /// The work of the queries that have no answer yet, in candidates.
     work_left: AtomicU64,
-    done: Mutex<Option<Done<Vec<Vec<Hit>>>>>,
+    done: Mutex<Option<Done<Vec<Found>>>>,
 }
 
 /// Queries of the batch, all under one metric.
@@ -48,18 +67,18 @@ struct Group {
     /// The members that have no answer yet.
     unanswered: Vec<u32>,
     /// The answers so far, each with its member, or the error that ended the group.
-    answers: Result<Vec<(u32, Vec<Hit>)>>,
+    answers: Result<Vec<(u32, Found)>>,
 }
 
 impl BatchSearch {
-    /// A batch for `queries`, of which there is at least one, to be run on `threads` threads.
-    /// `done` is called with the answers.
+    /// A batch of at least one query, to be run on `threads` threads. `done` is called with the
+    /// answers.
     pub fn new(
         index: Arc<Index>,
-        vectors: Vec<f32>,
-        queries: Vec<Query>,
+        budget: Arc<Budget>,
+        asked: Asked,
         threads: usize,
-        done: Done<Vec<Vec<Hit>>>,
+        done: Done<Vec<Found>>,
     ) -> Self {
         let points = index.live() as usize;
         let group = |unanswered| {
@@ -68,17 +87,19 @@ impl BatchSearch {
                 answers: Ok(Vec::new()),
             })
         };
-        let groups = group_by_metric(&queries, points, threads);
+        let groups = group_by_metric(&asked.queries, points, threads);
         let batch = BatchSearch {
             groups: groups.into_iter().map(group).collect(),
             work_left: AtomicU64::new(0),
             points,
             index,
-            vectors,
-            queries,
+            budget,
+            asked,
+            wanted_bytes: AtomicUsize::new(0),
+            memory: Mutex::default(),
             done: Mutex::new(Some(done)),
         };
-        let work = (0..batch.queries.len()).map(|member| batch.work(member));
+        let work = (0..batch.asked.queries.len()).map(|member| batch.work(member));
         let work = work.fold(0, u64::saturating_add);
         batch.work_left.store(work, Ordering::Relaxed);
         batch
@@ -87,12 +108,17 @@ impl BatchSearch {
     /// The vector of a query.
     fn vector(&self, member: usize) -> &[f32] {
         let dimension = self.index.dimension();
-        &self.vectors[member * dimension..(member + 1) * dimension]
+        &self.asked.vectors[member * dimension..(member + 1) * dimension]
+    }
+
+    /// What a query wants besides ids.
+    fn want(&self, member: usize) -> Want {
+        self.asked.wants.get(member).copied().unwrap_or_default()
     }
 
     /// The work of a query, see [`Query::work`].
     fn work(&self, member: usize) -> u64 {
-        self.queries[member].work(self.vector(member), self.points)
+        self.asked.queries[member].work(self.vector(member), self.points)
     }
 
     fn group(&self, part: usize) -> MutexGuard<'_, Group> {
@@ -108,22 +134,47 @@ impl BatchSearch {
         members: &[u32],
         scratch: &mut Scratch,
         turn: &Turn,
-    ) -> Result<Vec<Option<Vec<Hit>>>> {
+    ) -> Result<Vec<Option<Found>>> {
         let view = self.index.view();
         let prepare = |&member: &u32| {
             let member = member as usize;
-            view.prepare(self.queries[member].request(self.vector(member)))
+            let query = self.want(member).widened(&self.asked.queries[member]);
+            view.prepare(query.request(self.vector(member)))
         };
         let prepared = members.iter().map(prepare).collect();
-        Prepared::run_together(prepared, scratch, |considered| turn.goes_on(considered))
+        let goes_on = |considered| turn.goes_on(considered);
+        let found = Prepared::run_together(prepared, scratch, goes_on)?;
+        let answer = |(&member, found): (&u32, Option<Vec<Neighbour>>)| {
+            let found = found.map(|found| self.answer(&view, member as usize, found));
+            found.transpose()
+        };
+        members.iter().zip(found).map(answer).collect()
+    }
+
+    /// The answer of a query, whose records take memory of the budget.
+    fn answer(&self, view: &View, member: usize, mut found: Vec<Neighbour>) -> Result<Found> {
+        let want = self.want(member);
+        want.cut(&self.asked.queries[member], &mut found);
+        let bytes = want.bytes(view, &found);
+        if bytes > 0 {
+            let max_bytes = self.asked.max_bytes;
+            let before = self.wanted_bytes.fetch_add(bytes, Ordering::Relaxed);
+            if before.saturating_add(bytes) > max_bytes {
+                return Err(Error::AnswerTooLarge { max_bytes });
+            }
+            let memory = self.budget.reserve(bytes)?;
+            lock(&self.memory).push(memory);
+        }
+        want.read(view, &found)
     }
 
     /// Takes the answers of all groups, in the order of the queries.
-    fn answers(&self) -> Result<Vec<Vec<Hit>>> {
-        let mut answers: Vec<Vec<Hit>> = self.queries.iter().map(|_| Vec::new()).collect();
+    fn answers(&self) -> Result<Vec<Found>> {
+        let queries = self.asked.queries.iter();
+        let mut answers: Vec<Found> = queries.map(|_| Found::default()).collect();
         for part in 0..self.groups.len() {
-            for (member, hits) in mem::replace(&mut self.group(part).answers, Ok(Vec::new()))? {
-                answers[member as usize] = hits;
+            for (member, found) in mem::replace(&mut self.group(part).answers, Ok(Vec::new()))? {
+                answers[member as usize] = found;
             }
         }
         Ok(answers)
@@ -137,11 +188,13 @@ impl Job for BatchSearch {
 
     fn bytes(&self) -> usize {
         let hits = self
+            .asked
             .queries
             .iter()
             .map(|query| query.limit.min(self.points))
             .sum::<usize>();
-        self.vectors.len() * size_of::<f32>() + hits * (size_of::<Hit>() + size_of::<PointId>())
+        self.asked.vectors.len() * size_of::<f32>()
+            + hits * (size_of::<Hit>() + size_of::<PointId>())
     }
 
     fn work_left(&self) -> u64 {
@@ -159,15 +212,15 @@ impl Job for BatchSearch {
                 return true;
             }
         };
-        for (member, hits) in members.into_iter().zip(found) {
-            let Some(hits) = hits else {
+        for (member, found) in members.into_iter().zip(found) {
+            let Some(found) = found else {
                 group.unanswered.push(member);
                 continue;
             };
             self.work_left
                 .fetch_sub(self.work(member as usize), Ordering::Relaxed);
             if let Ok(answers) = &mut group.answers {
-                answers.push((member, hits));
+                answers.push((member, found));
             }
         }
         group.unanswered.is_empty()
@@ -218,10 +271,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::{
-        engine::{budget::Budget, workers::Workers},
-        index::tests::support::index,
-    };
+    use crate::{engine::workers::Workers, index::tests::support::index};
 
     fn queries(metrics: &[Metric], limit: usize) -> Vec<Query> {
         let query = |&metric| Query {
@@ -267,9 +317,14 @@ mod tests {
         let large: Vec<f32> = (0..10).flat_map(vector).collect();
 
         let workers = Workers::start(1, Budget::new(usize::MAX)).unwrap();
-        let submit = |vectors: Vec<f32>, query, done: Done<Vec<Vec<Hit>>>| {
-            let queries = vec![query; vectors.len() / 2];
-            let batch = BatchSearch::new(Arc::clone(&index), vectors, queries, 1, done);
+        let submit = |vectors: Vec<f32>, query, done: Done<Vec<Found>>| {
+            let asked = Asked {
+                queries: vec![query; vectors.len() / 2],
+                vectors,
+                ..Asked::default()
+            };
+            let budget = Budget::new(usize::MAX);
+            let batch = BatchSearch::new(Arc::clone(&index), budget, asked, 1, done);
             assert_eq!(batch.parts(), 1);
             workers.submit(Box::new(batch)).unwrap();
         };
@@ -298,11 +353,9 @@ mod tests {
         let mut scratch = Scratch::new();
         let request = query(3);
         let alone = large.chunks(2).map(|vector| {
-            index
-                .view()
-                .prepare(request.request(vector))
-                .run(&mut scratch)
-                .unwrap()
+            let view = index.view();
+            let found = view.prepare(request.request(vector)).run(&mut scratch);
+            Want::default().read(&view, &found.unwrap()).unwrap()
         });
         assert_eq!(answers, alone.collect::<Vec<_>>());
     }

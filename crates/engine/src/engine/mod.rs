@@ -1,8 +1,10 @@
 //! The public surface of the engine: open a data folder, insert, delete, get, search, close.
 
+mod answer;
 pub mod batch;
 pub mod budget;
 mod query;
+mod reading;
 pub mod stats;
 #[cfg(test)]
 mod tests;
@@ -22,19 +24,22 @@ use std::{
 use crate::{
     Error, Metric, Result,
     engine::{
-        batch::BatchSearch,
+        batch::{Asked, BatchSearch},
         budget::Budget,
+        reading::Reading,
         stats::{Counters, Metrics},
         upkeep::Upkeep,
         workers::{Ticket, Workers},
-        writer::{Batch, Done, Writer},
+        writer::{Batch, Done, Existing, Update, Upserted, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{GraphStatus, Hit, Index, KnownDamage, Linker, PointId},
+    index::{GraphStatus, Include, Index, KnownDamage, Linker, PointId},
     store::{OpenOptions, Store, StoredPoint},
     sync::{histogram::Histogram, lock},
 };
+pub use answer::{Found, Hit, Want};
 pub use query::Query;
+pub use reading::{Gathered, Page, PageRequest};
 
 /// The dimension of a new folder if none is configured.
 pub const DEFAULT_DIMENSION: u32 = 384;
@@ -42,6 +47,9 @@ pub const DEFAULT_DIMENSION: u32 = 384;
 /// A search that would take longer is not answered on the calling thread, where it would block the
 /// event loop of the server.
 const MAX_TIME_AT_ONCE: Duration = Duration::from_millis(1);
+
+/// The greatest number of bytes of records that are copied on the calling thread.
+const MAX_BYTES_AT_ONCE: usize = 512 << 10;
 
 /// What to open and how.
 #[derive(Clone, Debug)]
@@ -83,6 +91,8 @@ pub struct Point {
     pub content_type: u8,
     /// The content of its payload.
     pub content: Vec<u8>,
+    /// The metadata of its payload, as the service encoded them; empty if there are none.
+    pub metadata: Vec<u8>,
 }
 
 impl Point {
@@ -92,6 +102,7 @@ impl Point {
             vector: stored.vector.to_vec(),
             content_type: stored.content_type,
             content: stored.content.to_vec(),
+            metadata: stored.metadata.to_vec(),
         }
     }
 }
@@ -121,6 +132,7 @@ pub struct Status {
 pub struct Engine {
     dimension: u32,
     dimension_source: DimensionSource,
+    store_id: [u8; 16],
     notes: Vec<String>,
     index: Arc<Index>,
     writer: Arc<Writer>,
@@ -175,6 +187,7 @@ impl Engine {
         Ok(Engine {
             dimension: opened.dimension,
             dimension_source,
+            store_id: opened.store_id,
             notes,
             linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
@@ -200,28 +213,62 @@ impl Engine {
         self.dimension_source
     }
 
+    /// The random id of the data folder. One that a restore or a repair makes has an id of its own.
+    #[must_use]
+    pub fn store_id(&self) -> [u8; 16] {
+        self.store_id
+    }
+
     /// What opening the folder had to repair, as lines for a log.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Stores the points of a batch, all or none. `done` is called, maybe on another thread, once
-    /// the points are durable and visible or the batch was refused.
+    /// Stores the points of a batch, all or none, under new ids. `done` is called, maybe on another
+    /// thread, once the points are durable and visible or the batch was refused.
     pub fn insert(&self, batch: Batch, done: Done<()>) {
+        let done = Box::new(|stored: Result<Upserted>| done(stored.map(drop)));
+        self.upsert(batch, Existing::Impossible, done);
+    }
+
+    /// Stores the points of a batch, all or none. What is done with those whose ids exist,
+    /// `existing` says; each id is in the batch once. `done` is called, maybe on another thread,
+    /// once the points are durable and visible or the batch was refused.
+    pub fn upsert(&self, batch: Batch, existing: Existing, done: Done<Upserted>) {
         match self
             .check_shape(&batch)
             .and_then(|()| self.check_finite(&batch.vectors))
         {
-            Ok(()) => self.writer.insert(batch, done),
+            Ok(()) => self.writer.store(batch, existing, done),
             Err(error) => done(Err(error)),
         }
+    }
+
+    /// Changes the payloads of points, each once in the list, all or none: a point that is not there
+    /// is passed over. `done` is called, maybe on another thread, once the changes are durable and
+    /// visible, with whether there was such a point, for each in order.
+    pub fn update(&self, updates: Vec<Update>, done: Done<Vec<bool>>) {
+        self.writer.update(updates, done);
     }
 
     /// Deletes the point with this id. `done` is called, maybe on another thread, once the delete
     /// is durable, with whether there was such a point.
     pub fn delete(&self, id: PointId, done: Done<bool>) {
-        self.writer.delete(id, done);
+        let is_found = |found: Vec<bool>| found.first() == Some(&true);
+        self.delete_many(vec![id], Box::new(move |found| done(found.map(is_found))));
+    }
+
+    /// Deletes the points with these ids, each once in the list, all or none: a point that is not
+    /// there is passed over. `done` is called as that of [`Engine::update`].
+    pub fn delete_many(&self, ids: Vec<PointId>, done: Done<Vec<bool>>) {
+        self.writer.delete(ids, done);
+    }
+
+    /// Deletes all points if there are `expected`; else it is refused with [`Error::OtherCount`].
+    /// `done` is called, maybe on another thread, once the delete is durable and visible.
+    pub fn delete_all(&self, expected: u64, done: Done<()>) {
+        self.writer.delete_all(expected, done);
     }
 
     /// Reads the stored point with this id and verifies its bytes. None if there is no such point.
@@ -234,20 +281,73 @@ impl Engine {
         })
     }
 
+    /// Reads the points with these ids on another thread, and verifies their bytes. `done` is called
+    /// with the points that exist, or with [`Error::AnswerTooLarge`] if the parts that `include`
+    /// names take more than `max_bytes`. The ticket is for [`Engine::abandon`]; there is none where `done`
+    /// has been called already.
+    pub fn get_many(
+        &self,
+        ids: Vec<PointId>,
+        include: Include,
+        max_bytes: usize,
+        done: Done<Gathered>,
+    ) -> Option<Ticket> {
+        let (index, budget) = (&self.index, &self.budget);
+        let reading = Reading::of_ids(index, budget, ids, include, max_bytes, done);
+        self.workers.submit(Box::new(reading))
+    }
+
+    /// Reads a page of points on another thread, from the first of a direction on or behind the
+    /// sequence that [`Page::next`] names, and verifies their bytes. The ticket is for
+    /// [`Engine::abandon`]; there is none where `done` has been called already.
+    ///
+    /// A point that lives all the while is among the pages from the oldest to the newest, once more
+    /// for each time that it is replaced or updated meanwhile. From the newest to the oldest, points
+    /// that are written meanwhile may be missing. A page takes a time in the order of its points;
+    /// only the first one since the start goes through all points.
+    pub fn scroll(&self, request: PageRequest, done: Done<Page>) -> Option<Ticket> {
+        let reading = Reading::of_page(&self.index, &self.budget, request, done);
+        self.workers.submit(Box::new(reading))
+    }
+
     /// Answers a search on the calling thread. `None` if that would take too long, or turns out to
     /// take too long: then the caller uses [`Engine::search_batch`].
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
+        let found = self.find(vector, query, &Want::default())?;
+        Ok(found.map(|found| found.hits))
+    }
+
+    /// As [`Engine::search`], with what the query wants besides ids. `None` also if that is more than
+    /// some hundred KiB: then the caller uses [`Engine::find_batch`].
+    pub fn find(&self, vector: &[f32], query: &Query, want: &Want) -> Result<Option<Found>> {
+        if want.like.is_some() {
+            let vector = self.vectors_of(vector, slice::from_ref(want))?;
+            return self.find_by(&vector, query, want);
+        }
+        self.find_by(vector, query, want)
+    }
+
+    fn find_by(&self, vector: &[f32], query: &Query, want: &Want) -> Result<Option<Found>> {
         self.check_queries(vector, slice::from_ref(query))?;
         thread_local! {
             static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::impatient());
         }
         self.while_open(|| {
             let view = self.index.view();
-            let search = view.prepare(query.request(vector));
+            let widened = want.widened(query);
+            let search = view.prepare(widened.request(vector));
             if search.cost() > MAX_TIME_AT_ONCE {
                 return Ok(None);
             }
-            SCRATCH.with_borrow_mut(|scratch| search.run_at_once(scratch))
+            let found = SCRATCH.with_borrow_mut(|scratch| search.run_at_once(scratch))?;
+            let Some(mut found) = found else {
+                return Ok(None);
+            };
+            want.cut(query, &mut found);
+            if want.bytes(&view, &found) > MAX_BYTES_AT_ONCE {
+                return Ok(None);
+            }
+            want.read(&view, &found).map(Some)
         })
     }
 
@@ -263,19 +363,32 @@ impl Engine {
     }
 
     /// Answers searches on other threads. `vectors` holds one vector per query; `done` is called
-    /// with one list of hits per query. The ticket is for [`Engine::abandon_search`]; there is none
-    /// where `done` has been called already.
+    /// with one list of hits per query. The ticket is for [`Engine::abandon`]; there is none where
+    /// `done` has been called already.
     pub fn search_batch(
         &self,
         vectors: Vec<f32>,
         queries: Vec<Query>,
         done: Done<Vec<Vec<Hit>>>,
     ) -> Option<Ticket> {
-        let answer = match self.check_queries(&vectors, &queries) {
-            Ok(()) if !queries.is_empty() => {
-                let index = Arc::clone(&self.index);
+        let hits = |found: Vec<Found>| found.into_iter().map(|found| found.hits).collect();
+        let asked = Asked {
+            vectors,
+            queries,
+            wants: Vec::new(),
+            max_bytes: usize::MAX,
+        };
+        self.find_batch(asked, Box::new(move |found| done(found.map(hits))))
+    }
+
+    /// As [`Engine::search_batch`], with what the queries want besides ids: one answer for each
+    /// query; [`Error::AnswerTooLarge`] if what they want takes more than they may.
+    pub fn find_batch(&self, mut asked: Asked, done: Done<Vec<Found>>) -> Option<Ticket> {
+        let answer = match self.complete(&mut asked) {
+            Ok(()) if !asked.queries.is_empty() => {
+                let (index, budget) = (Arc::clone(&self.index), Arc::clone(&self.budget));
                 let threads = self.workers.threads();
-                let batch = BatchSearch::new(index, vectors, queries, threads, done);
+                let batch = BatchSearch::new(index, budget, asked, threads, done);
                 return self.workers.submit(Box::new(batch));
             }
             Ok(()) => Ok(Vec::new()),
@@ -285,10 +398,10 @@ impl Engine {
         None
     }
 
-    /// Gives up the searches of a batch, since nobody waits for them: queries that have not begun
-    /// never will, and the memory is free once the queries under way have ended. `done` is called
-    /// with [`Error::Abandoned`]. Does nothing if the batch has been answered.
-    pub fn abandon_search(&self, ticket: Ticket) {
+    /// Gives up searches or reads that nobody waits for: what has not begun never will, and the
+    /// memory is free once what is under way has ended. `done` is called with [`Error::Abandoned`].
+    /// Does nothing if they have been answered.
+    pub fn abandon(&self, ticket: Ticket) {
         self.workers.abandon(ticket);
     }
 
@@ -335,15 +448,49 @@ impl Engine {
         if *closed { Err(Error::Closed) } else { work() }
     }
 
+    /// Adds the vectors of the points whose neighbours are wanted, and checks the queries.
+    fn complete(&self, asked: &mut Asked) -> Result<()> {
+        if ![0, asked.queries.len()].contains(&asked.wants.len()) {
+            return Err(wrong_shape());
+        }
+        if asked.wants.iter().any(|want| want.like.is_some()) {
+            asked.vectors = self.vectors_of(&asked.vectors, &asked.wants)?;
+        }
+        self.check_queries(&asked.vectors, &asked.queries)
+    }
+
+    /// The vectors of all queries: those of points from the index, the others in their order from
+    /// `given`.
+    fn vectors_of(&self, given: &[f32], wants: &[Want]) -> Result<Vec<f32>> {
+        let mut given = given.chunks(self.index.dimension());
+        let mut vectors = Vec::with_capacity(wants.len() * self.index.dimension());
+        let view = self.index.view();
+        for (item, want) in wants.iter().enumerate() {
+            let vector = match &want.like {
+                Some(id) => view.vector_of(id)?.ok_or(Error::NoSuchPoint { item })?,
+                None => given.next().ok_or_else(wrong_shape)?,
+            };
+            vectors.extend_from_slice(vector);
+        }
+        match given.next() {
+            None => Ok(vectors),
+            Some(_) => Err(wrong_shape()),
+        }
+    }
+
     /// Checks that the arrays of a batch fit each other.
     fn check_shape(&self, batch: &Batch) -> Result<()> {
         let points = batch.ids.len();
-        let contents_fit = batch.content_ends.is_sorted()
-            && batch.content_ends.last().copied().unwrap_or(0) == batch.contents.len();
+        let ends_fit = |ends: &[usize], length: usize| {
+            ends.is_sorted() && ends.last().copied().unwrap_or(0) == length
+        };
+        let metadata_counts = [0, points];
         let fits = batch.vectors.len() == points * self.index.dimension()
             && batch.content_types.len() == points
             && batch.content_ends.len() == points
-            && contents_fit;
+            && ends_fit(&batch.content_ends, batch.contents.len())
+            && metadata_counts.contains(&batch.metadata_ends.len())
+            && ends_fit(&batch.metadata_ends, batch.metadata.len());
         if fits && points > 0 {
             Ok(())
         } else {

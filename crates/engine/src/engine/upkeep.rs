@@ -505,7 +505,7 @@ impl UpkeepThread {
         let point = number.and_then(|number| self.index.point_at(number, *offset));
         self.uncopyable.extend(number);
         match point {
-            Some(id) => self.index.note_damage(&error.about(&id), point),
+            Some((id, _)) => self.index.note_damage(&error.about(&id), point),
             None => self.index.note_damage(&error, None),
         }
     }

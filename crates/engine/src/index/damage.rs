@@ -1,8 +1,8 @@
 //! The register of the damage that was found in segments since the index was opened. It has one
 //! entry for each damaged place, which is a file and an offset in it. The entry of a damaged record
-//! is dropped when its point is deleted, and every entry when its segment is removed. Compaction,
-//! which removes segments, copies no damaged record, and leaves a segment alone that has one of a
-//! live point.
+//! is dropped when its point is deleted or replaced, and every entry when its segment is removed.
+//! Compaction, which removes segments, copies no damaged record, and leaves a segment alone that has
+//! one of a live point.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::point_id::PointId;
-use crate::{Error, store::segment_number};
+use crate::{
+    Error,
+    store::{Location, segment_number},
+};
 
 /// The greatest number of places that are kept. Further places are ignored, so that no count of
 /// [`KnownDamage`] exceeds this.
@@ -46,8 +49,8 @@ pub(super) struct DamageRegister {
 struct DamagedPlace {
     /// A line for the log.
     text: String,
-    /// The point whose record is damaged. None for headers.
-    point: Option<PointId>,
+    /// The point whose record is damaged, and where the record is. None for headers.
+    point: Option<(PointId, Location)>,
 }
 
 impl DamageRegister {
@@ -57,6 +60,7 @@ impl DamageRegister {
             return None;
         }
         let points = self.places.values().filter_map(|place| place.point);
+        let points = points.map(|(id, _)| id);
         let damaged_points = points.clone().count();
         let texts = self.places.values().map(|place| &place.text);
         Some(KnownDamage {
@@ -83,7 +87,7 @@ impl DamageRegister {
     }
 
     /// Adds a damaged place, unless it is known.
-    pub fn note(&mut self, error: &Error, point: Option<PointId>) {
+    pub fn note(&mut self, error: &Error, point: Option<(PointId, Location)>) {
         let key = match error {
             Error::Damaged { path, offset, .. } => (path.clone(), *offset),
             // An error that names no place, such as an I/O error. One entry stands for all of them.
@@ -103,9 +107,10 @@ impl DamageRegister {
         self.retain(|path, _| segment_number(path).is_none_or(stays));
     }
 
-    /// Drops the entries of records whose points do not live.
-    pub fn forget_points(&mut self, lives: impl Fn(&PointId) -> bool) {
-        self.retain(|_, place| place.point.as_ref().is_none_or(&lives));
+    /// Drops the entries of records that are not those of live points.
+    pub fn forget_points(&mut self, is_at: impl Fn(&PointId, Location) -> bool) {
+        let lives = |&(id, location): &(PointId, Location)| is_at(&id, location);
+        self.retain(|_, place| place.point.as_ref().is_none_or(lives));
     }
 
     fn retain(&mut self, keep: impl Fn(&PathBuf, &DamagedPlace) -> bool) {

@@ -29,8 +29,8 @@ impl Index {
     }
 
     /// Adds the damaged place that `error` names, unless it is known. `point` is the point whose
-    /// record is damaged, or None for a header, and for a record that no live point has.
-    pub fn note_damage(&self, error: &Error, point: Option<PointId>) {
+    /// record is damaged, and the place of the record, or None for a header, and for a record that no live point has.
+    pub fn note_damage(&self, error: &Error, point: Option<(PointId, Location)>) {
         self.known_damage().note(error, point);
     }
 
@@ -39,24 +39,23 @@ impl Index {
         self.known_damage().forget_segments(segments);
     }
 
-    /// The live point whose record is in a segment at this offset in bytes, to be
+    /// The live point whose record is in a segment at this offset in bytes, and the place, to be
     /// [noted](Self::note_damage) with damage that was found while the segment was read as a file.
     /// Goes through all points of the index.
     #[must_use]
-    pub fn point_at(&self, segment: u32, offset: u64) -> Option<PointId> {
+    pub fn point_at(&self, segment: u32, offset: u64) -> Option<(PointId, Location)> {
         let _pin = self.epochs.pin();
         let mut points = self.live_in(segment);
-        let found = points.find(|(_, location): &(_, Location)| location.offset() == offset);
-        found.map(|(id, _)| id)
+        points.find(|(_, location): &(_, Location)| location.offset() == offset)
     }
 
-    /// Locks the register and drops the entries of points that were deleted, which no request
-    /// returns. Looks up the points of all entries, which costs nothing unless the folder is
+    /// Locks the register and drops the entries of points that were deleted or replaced, which no
+    /// request returns. Looks up the points of all entries, which costs nothing unless the folder is
     /// damaged.
     fn known_damage(&self) -> MutexGuard<'_, DamageRegister> {
         // Each change of the register is one call of its map: a panic leaves it whole.
         let mut known = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
-        known.forget_points(|id| self.ids.get(id, &self.arena, |_| ()).is_some());
+        known.forget_points(|id, location| self.is_at(id, location));
         known
     }
 }

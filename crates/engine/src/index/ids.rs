@@ -1,13 +1,14 @@
 //! The hash table that finds the slot of a point by its id.
 
-use std::{sync::PoisonError, thread};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::PoisonError,
+    thread,
+};
 
 use hashbrown::{HashTable, TryReserveError};
 
-use super::{
-    Arena,
-    point_id::{PointId, halves},
-};
+use super::{Arena, point_id::PointId};
 use crate::{
     Error, Result,
     sync::{RwLock, parallel},
@@ -21,12 +22,16 @@ const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 256 };
 /// The slots of the live points by id. The arena holds the ids themselves, by slot.
 pub struct IdTable {
     parts: [RwLock<HashTable<u32>>; PARTS],
+    /// Hashes ids under a secret of this process: clients choose ids, and must not be able to choose
+    /// many with one hash.
+    hasher: RandomState,
 }
 
 impl Default for IdTable {
     fn default() -> Self {
         IdTable {
             parts: std::array::from_fn(|_| RwLock::default()),
+            hasher: RandomState::new(),
         }
     }
 }
@@ -35,7 +40,7 @@ impl IdTable {
     /// Calls `look` with the slot of the live point `id`, and returns the result; None if there is
     /// no such point. Meanwhile the point is neither deleted nor [changed](Self::change).
     pub fn get<T>(&self, id: &PointId, arena: &Arena, look: impl FnOnce(u32) -> T) -> Option<T> {
-        let hash = hash(id);
+        let hash = self.hash(id);
         let slots = self.part(hash).read();
         let slots = slots.unwrap_or_else(PoisonError::into_inner);
         slots
@@ -51,7 +56,7 @@ impl IdTable {
         arena: &Arena,
         change: impl FnOnce(u32) -> T,
     ) -> Option<T> {
-        let hash = hash(id);
+        let hash = self.hash(id);
         let slots = self.part(hash).write();
         let slots = slots.unwrap_or_else(PoisonError::into_inner);
         slots
@@ -61,7 +66,7 @@ impl IdTable {
 
     /// Adds the point in `slot`, whose id is new.
     pub fn insert(&self, slot: u32, arena: &Arena) -> Result<()> {
-        let hash_of = |&slot: &u32| hash(&arena.id(slot));
+        let hash_of = |&slot: &u32| self.hash(&arena.id(slot));
         let hash = hash_of(&slot);
         let slots = self.part(hash).write();
         let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +83,7 @@ impl IdTable {
         arena: &Arena,
         is_live: impl Fn(u32) -> bool + Sync,
     ) -> Result<()> {
-        let hash_of = |&slot: &u32| hash(&arena.id(slot));
+        let hash_of = |&slot: &u32| self.hash(&arena.id(slot));
         let expected = len as usize / PARTS;
         let capacity = expected + 4 * expected.isqrt() + 1;
         let shares = thread::available_parallelism()
@@ -113,11 +118,44 @@ impl IdTable {
 
     /// Removes the point `id` and returns its slot; None if there is no such point.
     pub fn remove(&self, id: &PointId, arena: &Arena) -> Option<u32> {
-        let hash = hash(id);
+        let hash = self.hash(id);
         let slots = self.part(hash).write();
         let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
         let is_same = |&slot: &u32| arena.id(slot) == *id;
         Some(slots.find_entry(hash, is_same).ok()?.remove().0)
+    }
+
+    /// Makes `slot` the one of its id instead of the slot that has the same id, which is returned;
+    /// None, and no change, if there is no such point. Any other thread finds one slot or the other.
+    pub fn replace(&self, slot: u32, arena: &Arena) -> Option<u32> {
+        let id = arena.id(slot);
+        let hash = self.hash(&id);
+        let slots = self.part(hash).write();
+        let mut slots = slots.unwrap_or_else(PoisonError::into_inner);
+        let found = slots.find_mut(hash, |&slot| arena.id(slot) == id)?;
+        Some(std::mem::replace(found, slot))
+    }
+
+    /// Removes all points, and calls `removed` with the slot of each. Meanwhile no other thread
+    /// [looks](Self::get) at it.
+    pub fn remove_all(&self, mut removed: impl FnMut(u32)) {
+        for part in &self.parts {
+            let mut slots = part.write().unwrap_or_else(PoisonError::into_inner);
+            slots.drain().for_each(&mut removed);
+        }
+    }
+
+    /// Calls `look` with the slot of every live point. The writer may go on meanwhile: a point that
+    /// lives all the while is met once, in the slot that it has then.
+    pub fn for_each(&self, mut look: impl FnMut(u32)) {
+        for part in &self.parts {
+            let slots = part.read().unwrap_or_else(PoisonError::into_inner);
+            slots.iter().for_each(|&slot| look(slot));
+        }
+    }
+
+    fn hash(&self, id: &PointId) -> u64 {
+        self.hasher.hash_one(id)
     }
 
     /// The table for a hash. Middle bits choose it: the table itself uses those at both ends.
@@ -132,13 +170,6 @@ fn part_of(hash: u64) -> usize {
 
 fn no_memory(_: TryReserveError) -> Error {
     Error::Internal("no memory for an id".into())
-}
-
-/// Folds an id into a hash. The service draws ids at random, so their bits need no mixing, and no
-/// client can choose ids whose hashes are equal.
-fn hash(id: &PointId) -> u64 {
-    let [first, second] = halves(id);
-    first ^ second
 }
 
 #[cfg(test)]

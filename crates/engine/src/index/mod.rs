@@ -10,7 +10,9 @@ mod graphs;
 mod ids;
 mod linking;
 mod lives;
+mod order;
 mod point_id;
+mod records;
 mod search;
 mod snapshot;
 #[cfg(test)]
@@ -23,16 +25,19 @@ use std::sync::{Arc, PoisonError};
 pub use arena::Arena;
 pub use damage::KnownDamage;
 pub use linking::linker::Linker;
+pub use order::Direction;
 pub use point_id::PointId;
+pub use records::{Include, Records};
 #[cfg(any(test, feature = "layers"))]
 pub use search::plan::Plan;
-pub use search::{Hit, Prepared, Request};
+pub use search::{Neighbour, Prepared, Request};
 pub use snapshot::Saved;
+pub use view::View;
 
 use crate::{
     Error, Metric, Result,
     hnsw::Params,
-    store::{Location, Segments},
+    store::{Location, Segments, Stored},
     sync::{
         Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
@@ -49,6 +54,7 @@ use graphs::{
     signal::Signal,
 };
 use ids::IdTable;
+use order::Order;
 
 /// The number of threads that can hold a pin at one time; further ones would wait. It is more than
 /// the process has threads.
@@ -77,6 +83,7 @@ pub struct GraphStatus {
 pub struct Index {
     arena: Arena,
     ids: IdTable,
+    order: Order,
     /// The slots of points that only double precision can rank. No graph holds them.
     f64_only: RwLock<Vec<u32>>,
     /// By the numbers of the metrics.
@@ -101,6 +108,7 @@ impl Index {
         Index {
             arena: Arena::new(segments, dimension as usize),
             ids: IdTable::default(),
+            order: Order::default(),
             f64_only: RwLock::default(),
             graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
             activity: Activity::new(),
@@ -129,8 +137,32 @@ impl Index {
     }
 
     /// Adds a point, whose id is new and whose record is at `location`. Searches see it once
-    /// [`publish`](Self::publish) reaches `sequence`. Only the writer calls this.
+    /// [`publish`](Self::publish) reaches `sequence`, gets at once. Only the writer calls this.
     pub fn insert(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
+        let slot = self.add(id, location, sequence)?;
+        self.ids.insert(slot, &self.arena)?;
+        self.order.insert(sequence, slot);
+        Ok(())
+    }
+
+    /// Puts a point in the place of the one with the same id. Views taken at `sequence` or later
+    /// contain the new point, others the old one, and a get finds one of them at any time. Only the
+    /// writer calls this.
+    pub fn replace(&self, id: PointId, location: Location, sequence: u64) -> Result<()> {
+        let slot = self.add(id, location, sequence)?;
+        let Some(old) = self.ids.replace(slot, &self.arena) else {
+            return Err(Error::Internal(
+                "a point that is not there was replaced".into(),
+            ));
+        };
+        let inserted = self.arena.sequence(old);
+        self.arena.delete(old, sequence);
+        self.order.replace(inserted, sequence, slot);
+        Ok(())
+    }
+
+    /// Puts a point into a slot, where graphs and scans find it.
+    fn add(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
         self.written.fetch_add(1, Ordering::Relaxed);
         let slot = self.arena.push(id, location, sequence)?;
         if self.arena.needs_f64(slot) {
@@ -146,7 +178,7 @@ impl Index {
         for linked in self.graphs.iter().filter_map(MetricGraph::current) {
             linked.follow(slot)?;
         }
-        self.ids.insert(slot, &self.arena)
+        Ok(slot)
     }
 
     /// Deletes a point: views taken at `sequence` or later do not contain it. False if there is no
@@ -156,30 +188,46 @@ impl Index {
             return false;
         };
         self.written.fetch_add(1, Ordering::Relaxed);
+        let inserted = self.arena.sequence(slot);
         self.arena.delete(slot, sequence);
+        self.order.remove(inserted);
         true
     }
 
-    /// The sequence of the insert of the live point `id` and the place of its record, whether it is
-    /// visible yet or not. Only the writer calls this.
+    /// Deletes all points: views taken at `sequence` or later contain none of them. Returns how many
+    /// there were. Only the writer calls this.
+    pub fn delete_all(&self, sequence: u64) -> u64 {
+        let mut deleted = 0;
+        self.ids.remove_all(|slot| {
+            self.arena.delete(slot, sequence);
+            deleted += 1;
+        });
+        self.order.clear();
+        self.written.fetch_add(deleted, Ordering::Relaxed);
+        deleted
+    }
+
+    /// The sequence of the insert of the live point `id` and the place of its record, whether
+    /// searches see it yet or not. Only the writer calls this.
     #[must_use]
-    pub fn find(&self, id: &PointId) -> Option<(u64, Location)> {
-        let find = |slot| (self.arena.sequence(slot), self.arena.location(slot));
+    pub fn find(&self, id: &PointId) -> Option<Stored> {
+        let find = |slot| Stored {
+            inserted: self.arena.sequence(slot),
+            location: self.arena.location(slot),
+        };
         self.ids.get(id, &self.arena, find)
     }
 
     /// Calls `read` with the place of the record of the point `id`, and returns the result. None if
-    /// there is no such point or it is not visible yet. The record stays readable there meanwhile.
+    /// there is no such point. The record stays readable there meanwhile. A point counts as
+    /// soon as the writer has entered it, before searches see it: it is durable, and without it a
+    /// get would miss the point that it has replaced.
     pub fn with_location<T>(&self, id: &PointId, read: impl FnOnce(Location) -> T) -> Option<T> {
         // The pin keeps the slot from getting another point, and the segment mapped, until the
         // record is read.
         let _pin = self.epochs.pin();
-        let locate = |slot| {
-            let visible = self.arena.is_visible(slot, self.arena.visible());
-            visible.then(|| self.arena.location(slot))
-        };
-        let location = self.ids.get(id, &self.arena, locate)??;
-        Some(read(location))
+        let locate = |slot| self.arena.location(slot);
+        Some(read(self.ids.get(id, &self.arena, locate)?))
     }
 
     /// Whether the record of the live point `id` is at `location`.

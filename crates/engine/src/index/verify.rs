@@ -43,7 +43,10 @@ impl Index {
             // A point that was deleted meanwhile is not moved any more.
             self.compare_in_place(slot)
                 .unwrap_or_else(|| self.compare(slot))
-                .map_err(|error| self.name(self.arena.id(slot), error))?;
+                .map_err(|error| {
+                    let location = self.arena.location(slot);
+                    self.name(self.arena.id(slot), location, error)
+                })?;
         }
         self.arena.set_verified(slot);
         Ok(())
@@ -89,11 +92,12 @@ impl Index {
     /// bytes.
     fn scrub_slot(&self, slot: u32) -> Option<(Location, u64)> {
         let id = self.arena.id(slot);
-        let compare = |slot| (self.arena.location(slot), self.compare(slot));
-        let (location, compared) = self.ids.get(&id, &self.arena, compare)?;
+        let compare =
+            |found| (found == slot).then(|| (self.arena.location(slot), self.compare(slot)));
+        let (location, compared) = self.ids.get(&id, &self.arena, compare)??;
         match compared {
             Ok(()) => self.arena.set_verified(slot),
-            Err(error) => drop(self.name(id, error)),
+            Err(error) => drop(self.name(id, location, error)),
         }
         Some((location, self.arena.segments().bytes_of(location)))
     }
@@ -108,7 +112,8 @@ impl Index {
     /// it. None if the point does not live.
     fn compare_in_place(&self, slot: u32) -> Option<Result<()>> {
         let id = self.arena.id(slot);
-        self.ids.get(&id, &self.arena, |slot| self.compare(slot))
+        let compare = |found| (found == slot).then(|| self.compare(slot));
+        self.ids.get(&id, &self.arena, compare)?
     }
 
     /// Compares the headers of the log from `from` on with their checksums, as
@@ -133,13 +138,13 @@ impl Index {
         take: impl FnOnce(StoredPoint) -> T,
     ) -> Result<T> {
         let read = self.arena.segments().read(location).map(take);
-        read.map_err(|error| self.name(*id, error))
+        read.map_err(|error| self.name(*id, location, error))
     }
 
-    /// Notes damage of the record of a point, and returns the error with the id of the point.
-    fn name(&self, id: PointId, error: Error) -> Error {
+    /// Notes damage of the record of a point at `location`, and returns the error with the id of the point.
+    pub(crate) fn name(&self, id: PointId, location: Location, error: Error) -> Error {
         let error = error.about(&id);
-        self.note_damage(&error, Some(id));
+        self.note_damage(&error, Some((id, location)));
         error
     }
 }
@@ -168,7 +173,7 @@ mod tests {
         let vectors = vec![vec![1.0; DIMENSION]; POINTS];
         let index = support::index_with_contents(&vectors, &[7; CONTENT_BYTES]);
         let segments = index.arena.segments();
-        let location = |number| index.find(&id(number)).unwrap().1;
+        let location = |number| index.find(&id(number)).unwrap().location;
         let (first, last) = (location(1), location(POINTS));
         let vector_of = |at: Location| segments.vector(at.segment, at.vector).as_ptr_range();
         let content_of = |at| segments.read(at).unwrap().content.as_ptr_range();

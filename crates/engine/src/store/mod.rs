@@ -28,11 +28,11 @@ pub use log::{
     format::BLOCK,
     headers::HeaderPlace,
     reader::{Segments, StoredPoint},
-    records::{LivePoint, Location, Write},
+    records::{LivePoint, Location, Stored, Write},
     segment::number as segment_number,
 };
 use log::{
-    format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, Salt, SegmentHeader},
+    format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
     group::{self, Layout, Place, Record},
     manifest::{self, Entry, Manifest},
     segment::{self, Segment},
@@ -69,6 +69,8 @@ pub struct Opened {
     pub dead: Vec<LivePoint>,
     /// The dimension of every vector.
     pub dimension: u32,
+    /// The random id of the folder.
+    pub store_id: [u8; 16],
     /// Whether the dimension was found in the folder, since points were stored in it before.
     pub remembered: bool,
     /// The sequence of the last record, a no-op included; 0 in an empty store.
@@ -165,7 +167,7 @@ impl Store {
         }
         let (points, dead, tombstones) = found.replay.into_points();
         for point in &points {
-            let bytes = record_bytes(store.manifest.dimension, point.payload_bytes);
+            let bytes = record_bytes(store.manifest.dimension, point.payload_bytes.into());
             store.usage.of(point.location.segment).live_bytes += bytes;
         }
         for (segment, tombstone) in tombstones {
@@ -173,6 +175,7 @@ impl Store {
         }
         Ok(Opened {
             dimension: store.manifest.dimension,
+            store_id: store.manifest.store,
             points,
             dead,
             last_sequence: store.last_sequence,
@@ -228,9 +231,7 @@ impl Store {
         writes: &[Write],
         records: &[Record],
     ) -> Result<Vec<Location>> {
-        let inserts = writes
-            .iter()
-            .any(|write| matches!(write, Write::Insert { .. }));
+        let inserts = writes.iter().any(Write::is_insert);
         let has_space = if inserts {
             self.reserves.allows_inserts(&*self.io)
         } else {
@@ -261,21 +262,32 @@ impl Store {
     fn count(&mut self, writes: &[Write], locations: &[Location], first: u64) {
         let dimension = self.manifest.dimension;
         for ((write, at), sequence) in writes.iter().zip(locations).zip(first..) {
-            match *write {
-                Write::Insert { content, .. } => {
-                    let bytes = record_bytes(dimension, content.len() as u32);
-                    self.usage.of(at.segment).live_bytes += bytes;
-                }
-                Write::Delete {
-                    inserted, location, ..
+            let undone = match *write {
+                Write::Insert {
+                    content,
+                    metadata,
+                    replaced,
+                    ..
                 } => {
-                    let payload = self.segments.payload_bytes(location).unwrap_or(0);
-                    let usage = &mut self.usage.of(location.segment).live_bytes;
-                    *usage = usage.saturating_sub(record_bytes(dimension, payload));
-                    let deleted = sequence;
-                    let tombstone = Tombstone { inserted, deleted };
-                    self.usage.of(at.segment).tombstones.push(tombstone);
+                    let payload = (content.len() + metadata.len()) as u64;
+                    let bytes = record_bytes(dimension, payload);
+                    self.usage.of(at.segment).live_bytes += bytes;
+                    replaced
                 }
+                Write::Delete { stored, .. } => Some(stored),
+                Write::DeleteAll => {
+                    self.usage.all_deleted();
+                    let tombstone = Tombstone::of_all(sequence);
+                    self.usage.of(at.segment).tombstones.push(tombstone);
+                    None
+                }
+            };
+            if let Some(Stored { inserted, location }) = undone {
+                let bytes = self.segments.bytes_of(location);
+                let usage = &mut self.usage.of(location.segment).live_bytes;
+                *usage = usage.saturating_sub(bytes);
+                let tombstone = Tombstone::of_one(inserted, sequence);
+                self.usage.of(at.segment).tombstones.push(tombstone);
             }
         }
     }
@@ -382,10 +394,11 @@ impl Store {
         segment::usual_bytes(self.manifest.sealed_bytes() + active, self.segment_bytes)
     }
 
-    /// Whether the active segment has space for a group of this length.
+    /// Whether the active segment has space for a group of this length, and is of this version.
     fn fits(&self, group_length: u64) -> bool {
-        let active = self.active.as_ref();
-        active.is_some_and(|active| active.free_bytes() >= group_length)
+        self.active.as_ref().is_some_and(|active| {
+            active.header.version == SEGMENT_VERSION && active.free_bytes() >= group_length
+        })
     }
 
     /// The bytes that a group of this length takes on disk. If it needs a new segment, its header
@@ -403,6 +416,7 @@ impl Store {
     fn rotate(&mut self, group_length: u64) -> std::io::Result<()> {
         let number = self.manifest.next_number;
         let header = SegmentHeader {
+            version: SEGMENT_VERSION,
             number,
             store: self.manifest.store,
             id: random()?,
@@ -465,11 +479,11 @@ impl Store {
                     return Err(Error::InvalidArgument(text));
                 }
                 Write::Insert { .. } => stored = true,
-                Write::Delete { .. } if !stored => {
+                Write::Delete { .. } | Write::DeleteAll if !stored => {
                     let text = "there is nothing to delete in an empty store";
                     return Err(Error::InvalidArgument(text.to_owned()));
                 }
-                Write::Delete { .. } => {}
+                Write::Delete { .. } | Write::DeleteAll => {}
             }
         }
         Ok(())

@@ -51,8 +51,8 @@ pub struct Recovered {
 pub struct Replay {
     /// Every point whose insert is in the log, by ascending sequence.
     points: Vec<LivePoint>,
-    /// Every delete in the log, and the number of its segment.
-    deletes: Vec<(u32, Tombstone)>,
+    /// Every tombstone in the log, and the number of its segment.
+    tombstones: Vec<(u32, Tombstone)>,
     /// The sequence of the last record; 0 if there is none.
     pub last_sequence: u64,
     /// The offset of the last group in its segment.
@@ -183,25 +183,29 @@ impl Recovered {
 
 impl Replay {
     /// Returns the live points, the deleted points whose records still exist, both by ascending
-    /// sequence, and every delete with the number of its segment.
+    /// sequence, and every tombstone with the number of its segment.
     pub fn into_points(self) -> (Vec<LivePoint>, Vec<LivePoint>, Vec<(u32, Tombstone)>) {
         let Replay {
-            points, deletes, ..
+            points, tombstones, ..
         } = self;
-        if deletes.is_empty() {
-            return (points, Vec::new(), deletes);
+        if tombstones.is_empty() {
+            return (points, Vec::new(), tombstones);
         }
-        let mut deleted: Vec<u64> = deletes.iter().map(|(_, delete)| delete.inserted).collect();
-        deleted.sort_unstable();
-        let mut deleted = deleted.into_iter().peekable();
+        let (of_one, of_many): (Vec<_>, Vec<_>) = tombstones
+            .iter()
+            .map(|(_, tombstone)| *tombstone)
+            .partition(|tombstone| tombstone.first == tombstone.last);
+        // Those of many delete all that was before them.
+        let all_before = of_many.iter().map(|tombstone| tombstone.last).max();
+        let mut undone: Vec<u64> = of_one.iter().map(|tombstone| tombstone.last).collect();
+        undone.sort_unstable();
+        let mut undone = undone.into_iter().peekable();
         let (live, dead) = points.into_iter().partition(|point| {
-            while deleted
-                .next_if(|&deleted| deleted < point.sequence)
-                .is_some()
-            {}
-            deleted.peek() != Some(&point.sequence)
+            while undone.next_if(|&undone| undone < point.sequence).is_some() {}
+            undone.peek() != Some(&point.sequence)
+                && all_before.is_none_or(|last| point.sequence > last)
         });
-        (live, dead, deletes)
+        (live, dead, tombstones)
     }
 
     fn apply(&mut self, walked: Walked) {
@@ -210,8 +214,9 @@ impl Replay {
         } else {
             self.points.extend(walked.points);
         }
-        let delete = |delete| (walked.number, delete);
-        self.deletes.extend(walked.deletes.into_iter().map(delete));
+        let numbered = |tombstone| (walked.number, tombstone);
+        self.tombstones
+            .extend(walked.tombstones.into_iter().map(numbered));
         if let Some(last) = walked.last {
             self.last_group = last.group;
             self.proven = last.op == Op::Noop;
@@ -225,7 +230,7 @@ pub struct Walked {
     /// The number of the segment.
     number: u32,
     points: Vec<LivePoint>,
-    deletes: Vec<Tombstone>,
+    tombstones: Vec<Tombstone>,
     /// The sequence of the last record, or the one before the first in a segment without records.
     pub last_sequence: u64,
     /// The offset at which the sound groups end.
@@ -349,7 +354,7 @@ fn read_groups(
     let mut walked = Walked {
         number: header.number,
         points: Vec::new(),
-        deletes: Vec::new(),
+        tombstones: Vec::new(),
         last_sequence: header.first_sequence - 1,
         end: PAGE as u64,
         groups: 0,
@@ -384,19 +389,16 @@ fn read_groups(
 impl Walked {
     fn add(&mut self, group: &GroupHeader, records: &[RecordHeader]) {
         for (record, offset) in records.iter().zip(group.header_offsets()) {
-            match record.op {
-                Op::Insert => self.points.push(LivePoint {
+            if record.op == Op::Insert {
+                self.points.push(LivePoint {
                     id: record.id,
                     sequence: record.sequence,
                     location: record.location(self.number, offset),
-                    payload_bytes: record.payload_length,
-                }),
-                Op::Delete => self.deletes.push(Tombstone {
-                    inserted: record.inserted,
-                    deleted: record.sequence,
-                }),
-                Op::Noop => {}
+                    // A payload of more bytes is never written.
+                    payload_bytes: record.payload_length() as u32,
+                });
             }
+            self.tombstones.extend(Tombstone::of(record));
             self.last_sequence = record.sequence;
             self.last = Some(LastRecord {
                 op: record.op,

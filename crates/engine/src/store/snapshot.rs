@@ -185,7 +185,7 @@ fn read_header(file: &dyn IoFile, path: &Path) -> Result<[u8; HEADER_BYTES]> {
         )));
     }
     read_exact(file, &mut header, 0)?;
-    check_start(&header, MAGIC, "snapshot", HEADER_CRC_AT).map_err(damaged)?;
+    check_start(&header, MAGIC, "snapshot", HEADER_CRC_AT, format::VERSION).map_err(damaged)?;
     if u32_at(&header, HEADER_CRC_AT) != crc32fast::hash(&header[..HEADER_CRC_AT]) {
         return Err(damaged(Flaw::new(
             0,

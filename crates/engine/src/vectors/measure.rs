@@ -18,8 +18,8 @@ use crate::{
 const NEARLY_PARALLEL: f32 = 1e-3;
 
 /// The number of running sums over which the additions for one rank are spread. It is the fewest
-/// that a SIMD kernel keeps (four registers of four lanes under NEON; AVX2 keeps 32 and AVX-512
-/// 64), and the number that [`Measure::small_angle`] keeps.
+/// that a kernel keeps (the scalar ones, and those of NEON in four registers of four lanes; AVX2
+/// keeps 32 and AVX-512 64), and the number that [`Measure::small_angle`] keeps.
 const SUMS: usize = 16;
 
 /// A query prepared to be ranked against under one metric.
@@ -44,7 +44,7 @@ impl<'q> Measure<'q> {
         };
         Measure {
             metric,
-            kernels: kernels_of(metric),
+            kernels: sum_of(Kernels::widest(), metric),
             query,
             inverse_norm,
         }
@@ -56,7 +56,7 @@ impl<'q> Measure<'q> {
     pub fn of_slot(metric: Metric, points: &'q impl Points, slot: u32) -> Self {
         Measure {
             metric,
-            kernels: kernels_of(metric),
+            kernels: sum_of(Kernels::widest(), metric),
             query: points.vector(slot),
             inverse_norm: points.inverse_norm(slot),
         }
@@ -159,10 +159,6 @@ impl<'q> Measure<'q> {
     /// in a last incomplete step, and where the sums are added up. [`f32::EPSILON`] is twice what
     /// one rounding changes. The slack is doubled, since `rank` may be too small and the rank of
     /// the other point too large.
-    ///
-    /// The scalar kernels, for processors without AVX2 or NEON, keep one running sum. For them the
-    /// bound holds where roundings partly cancel out, as they do in practice, not in the worst
-    /// case.
     #[must_use]
     pub fn upper_bound(&self, rank: f32) -> f32 {
         let roundings = (self.query.len() / SUMS + 8) as f32;
@@ -188,9 +184,8 @@ impl<'q> Measure<'q> {
     }
 }
 
-/// The kernels of the widest SIMD level for a metric.
-fn kernels_of(metric: Metric) -> kernels::Sum {
-    let kernels = Kernels::widest();
+/// The kernels for a metric.
+fn sum_of(kernels: &Kernels, metric: Metric) -> kernels::Sum {
     match metric {
         Metric::Euclidean => kernels.squared_euclidean,
         Metric::Manhattan => kernels.manhattan,
@@ -203,7 +198,46 @@ fn kernels_of(metric: Metric) -> kernels::Sum {
 #[cfg(not(vectord_shuttle))]
 mod tests {
     use super::*;
-    use crate::vectors::kernels;
+    use crate::vectors::{kernels, tests::agreement};
+
+    /// Two vectors equally far from the query, which is returned first. The first one begins with a
+    /// term that is so large that single precision loses each of the others that is added to it, one
+    /// by one. The second one ends with this term.
+    fn equally_far(metric: Metric, dimension: usize) -> [Vec<f32>; 3] {
+        let (query, large) = match metric {
+            Metric::Manhattan => (0.0, 16_777_216.0),
+            Metric::Euclidean => (0.0, 4_096.0),
+            // The products are as for Euclidean.
+            _ => (-1.0, 4_096.0),
+        };
+        let last = dimension - 1;
+        let [mut first, mut second] = [vec![1.0; dimension], vec![1.0; dimension]];
+        [first[0], first[last], second[0], second[last]] = [large, 0.0, 0.0, large];
+        let mut query = vec![query; dimension];
+        query[0] *= large;
+        query[last] *= large;
+        [query, first, second]
+    }
+
+    #[test]
+    fn the_bound_holds_at_every_level_in_the_worst_case_of_rounding() {
+        for (level, kernels) in agreement::levels() {
+            for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
+                for dimension in [20, 1_000, 65_536] {
+                    let [query, first, second] = equally_far(metric, dimension);
+                    let measure = Measure {
+                        kernels: sum_of(kernels, metric),
+                        ..Measure::new(metric, &query)
+                    };
+                    let [first, second] = [first, second]
+                        .map(|vector| measure.rank_of(&vector, kernels::inverse_norm(&vector)));
+                    let context = format!("{level:?}, {metric:?}, {dimension} values");
+                    assert!(second <= measure.upper_bound(first), "{context}");
+                    assert!(first <= measure.upper_bound(second), "{context}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn small_angles_keep_their_digits_under_cosine() {

@@ -16,7 +16,7 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Engine, Error, Metric, Options, Params, PointId, Query, layers::vectors::kernels,
+    Batch, Done, Engine, Error, Metric, Options, Params, PointId, Query, layers::vectors::kernels,
 };
 
 pub const SEGMENT_BYTES: u64 = 1 << 20;
@@ -47,17 +47,23 @@ pub fn next_id() -> PointId {
 
 pub fn batch(vectors: &[Vec<f32>]) -> Batch {
     let contents: Vec<String> = vectors.iter().map(|vector| content_of(vector)).collect();
-    let content_ends = contents.iter().scan(0, |end, content| {
-        *end += content.len();
-        Some(*end)
-    });
     Batch {
         ids: vectors.iter().map(|_| next_id()).collect(),
         vectors: vectors.concat(),
         content_types: vec![1; vectors.len()],
-        content_ends: content_ends.collect(),
+        content_ends: ends(&contents),
         contents: contents.concat().into_bytes(),
+        ..Batch::default()
     }
+}
+
+/// The offsets at which parts end that lie one after the other.
+pub fn ends(parts: &[impl AsRef<[u8]>]) -> Vec<usize> {
+    let ends = parts.iter().scan(0, |end, part| {
+        *end += part.as_ref().len();
+        Some(*end)
+    });
+    ends.collect()
 }
 
 pub fn content_of(vector: &[f32]) -> String {
@@ -87,6 +93,13 @@ pub fn begin_graph(engine: &Engine, metric: Metric) {
     let query = vec![0.5; engine.dimension() as usize];
     search(engine, metric, &query, 1, 1);
     wait_for_graphs(engine);
+}
+
+/// Calls the engine and waits for its answer.
+pub fn answer<T: Send + 'static, R>(call: impl FnOnce(Done<T>) -> R) -> Result<T, Error> {
+    let (sender, receiver) = channel();
+    call(Box::new(move |result| sender.send(result).unwrap()));
+    receiver.recv().unwrap()
 }
 
 /// Searches as a batch does, which never declines.

@@ -7,8 +7,6 @@
 //! and looks up the ids. Both search the same points at the same breadth on one thread; they take
 //! turns, and processor time is measured.
 
-// What the benchmarks share; not all of it is needed here.
-
 use std::{
     env,
     hint::black_box,
@@ -199,6 +197,8 @@ fn engine(folder: &Path, metric: Metric, base: &Vectors) -> Result<Arc<Index>> {
             vector: base.vector(slot),
             content_type: 0,
             content: &[],
+            metadata: &[],
+            replaced: None,
         });
         let locations = store.commit(&writes.collect::<Vec<_>>())?;
         for (slot, location) in slots.clone().zip(locations) {

@@ -6,7 +6,7 @@
 
 use vectord_engine::{Metric, Params, layers::vectors::quantize::Codes};
 
-use crate::Set;
+use crate::set::Set;
 use vectord_bench::{
     report::{Cell, Row, Table},
     smaps::Resident,

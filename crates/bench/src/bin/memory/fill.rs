@@ -13,8 +13,8 @@ use vectord_engine::{
 };
 
 use crate::{
-    Set,
     bytes::{CONTENT_BYTES, Memory},
+    set::Set,
 };
 use vectord_bench::{Result, smaps::Resident, synthetic::Family};
 
@@ -113,6 +113,7 @@ fn batch(family: &Family, set: Set, first: usize) -> Batch {
         content_types: vec![0; count],
         contents: vec![b'a'; count * CONTENT_BYTES],
         content_ends: (1..=count).map(|number| number * CONTENT_BYTES).collect(),
+        ..Batch::default()
     }
 }
 

@@ -6,13 +6,13 @@
 
 mod bytes;
 mod fill;
-// What the benchmarks share; not all of it is needed here.
-// What the benchmarks share; not all of it is needed here.
+mod set;
 mod verdicts;
 
-use std::{env, fmt, path::PathBuf, process::ExitCode, thread};
+use std::{env, path::PathBuf, process::ExitCode, thread};
 
 use bytes::CONTENT_BYTES;
+use set::Set;
 use vectord_bench::{Result, report::Report};
 use vectord_engine::Params;
 
@@ -30,13 +30,6 @@ const SETS: [Set; 2] = [
 
 /// Few points, for a trial: what does not grow with the points then has a larger share.
 const SHORT_POINTS: usize = 5_000;
-
-/// The number of points and their dimension.
-#[derive(Clone, Copy)]
-struct Set {
-    points: usize,
-    dimension: usize,
-}
 
 fn main() -> Result<ExitCode> {
     let options = Options::parse(env::args().skip(1))?;
@@ -101,26 +94,5 @@ impl Options {
             }
         }
         Ok(Options { sets, json, short })
-    }
-}
-
-impl fmt::Display for Set {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "{}x{}", self.points, self.dimension)
-    }
-}
-
-impl Set {
-    fn parse(text: &str) -> Result<Self> {
-        let numbers = text.split_once('x');
-        let parsed = numbers.and_then(|(points, dimension)| {
-            Some(Set {
-                points: points.parse().ok()?,
-                dimension: dimension.parse().ok()?,
-            })
-        });
-        parsed
-            .filter(|set| set.points > 0 && set.dimension > 0)
-            .ok_or_else(|| format!("--set {text}: expected POINTSxDIMENSION as 100000x128").into())
     }
 }

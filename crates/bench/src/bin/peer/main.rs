@@ -5,8 +5,6 @@
 //! commands, `build THREADS` and `search EF` (on one thread), and answers each with a line that has
 //! the seconds of wall time and of processor time.
 
-// What the recall benchmark has already; not all of it is needed here.
-
 use std::{env, io, mem, path::Path, time::Instant};
 use vectord_bench::cpu;
 

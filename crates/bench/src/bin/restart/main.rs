@@ -222,6 +222,7 @@ impl Bench<'_> {
                 content_types: vec![1; count],
                 contents: CONTENT.repeat(count),
                 content_ends: (1..=count).map(|point| point * CONTENT.len()).collect(),
+                ..Batch::default()
             };
             // The receiver lives until the result has come.
             engine.insert(batch, Box::new(move |result| drop(done.send(result))));

@@ -1,14 +1,22 @@
 //! The tables, and the verdict on growth.
 
 use crate::{
-    Row,
     criterion::{self, Growth, MOST_OFF, MOST_POWER},
-    curve::RECALL,
+    curve::{RECALL, Reading},
 };
 use vectord_bench::{
     Result,
     report::{self, Bound, Cell, Table, Verdict},
 };
+
+/// The measurements of one size.
+pub struct Row {
+    pub points: usize,
+    pub at: Reading,
+    pub build_cpu: f64,
+    /// Anonymous memory of codes and graph, where the system reports it.
+    pub bytes: Option<u64>,
+}
 
 /// The rows of a set, and their growth.
 pub struct Judged {

@@ -8,8 +8,6 @@
 mod criterion;
 mod curve;
 mod growth;
-// What the benchmarks share; not all of it is needed here.
-// What the recall benchmark has already; not all of it is needed here.
 
 use std::{
     env,
@@ -18,8 +16,8 @@ use std::{
 };
 use vectord_bench::{cpu, synthetic};
 
-use curve::{RECALL, Reading};
-use growth::Judged;
+use curve::RECALL;
+use growth::{Judged, Row};
 use vectord_bench::{
     Result,
     fill::fill,
@@ -57,15 +55,6 @@ impl Options {
     fn sizes(&self) -> &'static [usize] {
         if self.short { &SHORT_SIZES } else { &SIZES }
     }
-}
-
-/// The measurements of one size.
-struct Row {
-    points: usize,
-    at: Reading,
-    build_cpu: f64,
-    /// Anonymous memory of codes and graph, where the system reports it.
-    bytes: Option<u64>,
 }
 
 fn main() -> Result<ExitCode> {

@@ -4,9 +4,9 @@
 use std::{hint::black_box, time::Instant};
 
 use crate::{
-    LIMIT,
     crossover::wait_for_graph,
     points::{Collection, query, rounded},
+    settings::LIMIT,
 };
 use vectord_bench::{
     report::{Bound, Cell, Table, Verdict},

@@ -9,8 +9,8 @@ use std::{
 };
 
 use crate::{
-    LIMIT,
     points::{Collection, query},
+    settings::{LIMIT, ROUNDS},
 };
 use vectord_bench::{
     report::{Cell, Row, Table},
@@ -69,7 +69,7 @@ fn show_size(index: &Index, size: u64, queries: &[Vec<f32>]) -> Result<Row> {
         }
     }
     let [mut scan, mut walk, mut wide] = [const { Samples::new() }; 3];
-    for _ in 0..crate::ROUNDS {
+    for _ in 0..ROUNDS {
         scan.add(microseconds(index, queries, Plan::Scan, DEFAULT_BREADTH)?);
         if let Some(ef) = breadth {
             walk.add(microseconds(index, queries, Plan::Graph, ef)?);

@@ -12,13 +12,14 @@ mod choice;
 mod crossover;
 mod points;
 mod reads;
-// What the benchmarks share; not all of it is needed here.
+mod settings;
 
 use std::{env, hint::black_box, path::PathBuf, process::ExitCode, time::Instant};
 
 use case::Case;
 use points::Collection;
 use reads::Reads;
+use settings::{LIMIT, ROUNDS};
 use vectord_bench::report::{Report, Table};
 use vectord_engine::{
     Error, Metric, Result,
@@ -30,9 +31,7 @@ use vectord_engine::{
 };
 
 const DIMENSIONS: [u32; 3] = [128, 384, 1536];
-const ROUNDS: usize = 7;
 const TILE: usize = 32;
-const LIMIT: usize = 10;
 
 /// Fewer vectors may stay in a cache, so that neither way would read memory.
 const LEAST_MIB: usize = 256;

@@ -84,6 +84,8 @@ impl Collection {
                     vector,
                     content_type: 0,
                     content: &[],
+                    metadata: &[],
+                    replaced: None,
                 })
                 .collect();
             let locations = self.store.commit(&writes)?;

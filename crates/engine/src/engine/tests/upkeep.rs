@@ -44,12 +44,12 @@ fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gon
         index.clear(&[1]);
         index.dead() == 0
     });
-    let (_, before) = index.find(&id(0)).unwrap();
+    let before = index.find(&id(0)).unwrap().location;
     let pin = index.epochs().pin();
     let (segments, snapshots) = writer.run(|store| (store.segments(), store.snapshots()))?;
     let upkeep = Upkeep::start(index.clone(), writer.clone(), snapshots, Counters::new())?;
 
-    wait_until(|| index.find(&id(0)).unwrap().1.segment != before.segment);
+    wait_until(|| index.find(&id(0)).unwrap().location.segment != before.segment);
     let path = log(folder.path(), before.segment);
     let replaced_at = Instant::now();
     while replaced_at.elapsed() < LONG {

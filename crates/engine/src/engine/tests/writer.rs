@@ -15,7 +15,7 @@ use crate::{
     engine::{
         budget::Budget,
         stats::Counters,
-        writer::{Batch, Writer},
+        writer::{Batch, Existing, Writer},
     },
     hnsw::{Params, Scratch},
     index::{Index, Request},
@@ -70,16 +70,19 @@ impl Writing {
             content_types: vec![0],
             contents: vec![7; 10],
             content_ends: vec![10],
+            ..Batch::default()
         };
-        let done = Box::new(move |result| drop(done.send(result)));
-        self.writer.insert(batch, done);
+        let done = Box::new(move |stored: Result<_>| drop(done.send(stored.map(drop))));
+        self.writer.store(batch, Existing::Impossible, done);
         answer
     }
 
     pub fn delete(&self, number: u32) -> Receiver<Result<bool>> {
         let (done, answer) = channel();
-        let done = Box::new(move |result| drop(done.send(result)));
-        self.writer.delete(id(number), done);
+        let done = Box::new(move |found: Result<Vec<bool>>| {
+            drop(done.send(found.map(|found| found == [true])));
+        });
+        self.writer.delete(vec![id(number)], done);
         answer
     }
 
@@ -267,7 +270,7 @@ fn a_panic_of_the_writer_is_an_error_to_all_who_wait_and_ends_writing_alone() {
     let (before, behind) = writing.in_one_group(|| {
         let before = writing.begin_insert(1);
         let panics = Box::new(|_| panic!("an answer that panics on purpose"));
-        writing.writer.delete(id(9), panics);
+        writing.writer.delete(vec![id(9)], panics);
         (before, writing.begin_insert(2))
     });
     assert!(before.recv().unwrap().is_ok());

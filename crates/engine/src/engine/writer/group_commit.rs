@@ -2,9 +2,12 @@
 //! requests as one group with one fsync, publishes them to the index, and answers them. The next
 //! group gathers in the queue during the fsync.
 //!
-//! If a graph lacks too many points ([`Index::accepts_inserts`]), inserts are set aside, and
-//! deletes overtake them. No client can notice it, since no client knows the id of a point before
-//! the insert is acknowledged.
+//! A group holds changes that depend on none before them in it. A change that names an id again, or
+//! deletes all points, begins the next group, once the index has what came before.
+//!
+//! If a graph lacks too many points ([`Index::accepts_inserts`]), changes that store points are set
+//! aside, and deletes overtake them. Requests that all still wait for
+//! their answers have no order among them.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -18,7 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::request::{Next, WriteRequest, accept, panicked};
+use super::{
+    plan::plan,
+    request::{ChangeRequest, Next, Outcome, WriteRequest, panicked},
+};
 use crate::{
     Error, Result,
     engine::stats::Counters,
@@ -66,10 +72,10 @@ pub struct GroupCommit {
     index: Arc<Index>,
     counters: Arc<Counters>,
     status: Arc<StoreStatus>,
-    /// Inserts that wait for the graphs, oldest first.
-    aside: VecDeque<WriteRequest>,
+    /// Changes that store points and wait for the graphs, oldest first.
+    aside: VecDeque<ChangeRequest>,
     /// Deletes that wait for disk space while compaction frees some, oldest first.
-    waiting: Vec<WriteRequest>,
+    waiting: Vec<ChangeRequest>,
     /// When the manifest last noted the end of the log.
     noted_at: Instant,
     /// When the store last had no space for an insert and had given away its reserves.
@@ -123,8 +129,8 @@ impl GroupCommit {
             self.finish();
             return ControlFlow::Break(None);
         };
-        let (group, next) = self.gather(first, queue);
-        self.answer(group);
+        let (changes, next) = self.gather(first, queue);
+        self.answer_all(changes);
         self.note_groups_if_due();
         match next {
             None => {}
@@ -148,7 +154,7 @@ impl GroupCommit {
     fn next(&mut self, queue: &Receiver<WriteRequest>) -> Option<WriteRequest> {
         loop {
             if !self.aside.is_empty() && self.index.accepts_inserts() {
-                return self.aside.pop_front();
+                return self.aside.pop_front().map(WriteRequest::Change);
             }
             let wait = if self.aside.is_empty() {
                 IDLE
@@ -167,13 +173,13 @@ impl GroupCommit {
         }
     }
 
-    /// Gathers the group that `first` begins: waiting requests up to the first that is no write, or
-    /// until the group is large enough. Inserts that the graphs do not accept are set aside.
+    /// Gathers changes, from `first` on, until the queue is empty, a request is no change, or the
+    /// changes are large enough. Changes that the graphs do not accept are set aside.
     fn gather(
         &mut self,
         first: WriteRequest,
         queue: &Receiver<WriteRequest>,
-    ) -> (Vec<WriteRequest>, Option<Next>) {
+    ) -> (Vec<ChangeRequest>, Option<Next>) {
         let accepts_inserts = self.index.accepts_inserts();
         let mut group = Vec::new();
         let mut bytes = 0;
@@ -182,12 +188,13 @@ impl GroupCommit {
             match request {
                 WriteRequest::Run(work) => return (group, Some(Next::Run(work))),
                 WriteRequest::Close { done } => return (group, Some(Next::Close(done))),
-                WriteRequest::Insert { .. } if !accepts_inserts => self.aside.push_back(request),
-                WriteRequest::Insert { ref batch, .. } => {
-                    bytes += batch.bytes();
+                WriteRequest::Change(request) if request.change.stores() && !accepts_inserts => {
+                    self.aside.push_back(request);
+                }
+                WriteRequest::Change(request) => {
+                    bytes += request.change.bytes();
                     group.push(request);
                 }
-                WriteRequest::Delete { .. } => group.push(request),
             }
             next = if bytes < GROUP_BYTES {
                 let aside = if accepts_inserts {
@@ -195,6 +202,7 @@ impl GroupCommit {
                 } else {
                     None
                 };
+                let aside = aside.map(WriteRequest::Change);
                 aside.or_else(|| queue.try_recv().ok())
             } else {
                 None
@@ -209,7 +217,7 @@ impl GroupCommit {
         let mut waiting = std::mem::take(&mut self.waiting);
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(WAITING_TOGETHER));
-            self.answer(std::mem::replace(&mut waiting, rest));
+            self.answer_all(std::mem::replace(&mut waiting, rest));
         }
     }
 
@@ -220,7 +228,7 @@ impl GroupCommit {
             request.refuse(&Error::StorageFull);
         }
         while let Some(request) = self.aside.pop_front() {
-            self.answer(vec![request]);
+            self.answer_all(vec![request]);
         }
     }
 
@@ -247,18 +255,26 @@ impl GroupCommit {
         }
     }
 
-    /// Commits a group and answers its requests. On a full disk the inserts are refused, and the
-    /// deletes are tried alone.
-    fn answer(&mut self, group: Vec<WriteRequest>) {
-        if group.is_empty() {
-            return;
+    /// Commits changes, divided into groups, and answers them.
+    fn answer_all(&mut self, mut changes: Vec<ChangeRequest>) {
+        while !changes.is_empty() {
+            let mut named = HashSet::new();
+            let depends = |request: &ChangeRequest| !request.change.is_independent(&mut named);
+            let count = changes.iter().position(depends).unwrap_or(changes.len());
+            let rest = changes.split_off(count.max(1));
+            self.answer(std::mem::replace(&mut changes, rest));
         }
+    }
+
+    /// Commits a group and answers its requests. On a full disk the changes that store points are
+    /// refused, and the deletes are tried again without them.
+    fn answer(&mut self, group: Vec<ChangeRequest>) {
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
             .unwrap_or_else(|_| Err(panicked()));
         if matches!(result, Err(Error::StorageFull)) {
-            let is_insert = |request: &WriteRequest| matches!(request, WriteRequest::Insert { .. });
-            let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(is_insert);
-            let refuse = |request: WriteRequest| request.refuse(&Error::StorageFull);
+            let stores = |request: &ChangeRequest| request.change.stores();
+            let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(stores);
+            let refuse = |request: ChangeRequest| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
                 if self.store.is_freeing_space() {
                     self.waiting.extend(deletes);
@@ -270,49 +286,41 @@ impl GroupCommit {
             *lock(&self.status.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
             // The store keeps a reserve of space for deletes.
-            return self.answer(deletes);
+            return self.answer_all(deletes);
         }
         if let Err(error) = &result {
             self.note(error);
         }
         match result {
-            Ok(found) => accept(group, found),
+            Ok(outcomes) => {
+                for (request, outcome) in group.into_iter().zip(outcomes) {
+                    request.answer(outcome);
+                }
+            }
             Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),
         }
     }
 
-    /// Makes the requests durable as one group and then visible. Returns for each delete, in order,
-    /// whether there was such a point.
-    fn commit(&mut self, group: &[WriteRequest]) -> Result<Vec<bool>> {
+    /// Makes the requests durable as one group and then visible, and returns the outcome of each. A
+    /// request that cannot be done is left out, with the error as its outcome.
+    fn commit(&mut self, group: &[ChangeRequest]) -> Result<Vec<Result<Outcome>>> {
         if let Some(reason) = lock(&self.status.failure).clone() {
             return Err(Error::ReadOnly(reason));
         }
+        let segments = self.store.segments();
         let mut writes = Vec::new();
-        let mut found = Vec::new();
-        let mut deleted = HashSet::new();
+        let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
-            match request {
-                WriteRequest::Insert { batch, .. } => {
-                    writes.extend(batch.writes(self.index.dimension()));
-                }
-                WriteRequest::Delete { id, .. } => {
-                    let point = self.index.find(id).filter(|_| deleted.insert(id));
-                    found.push(point.is_some());
-                    if let Some((inserted, location)) = point {
-                        writes.push(Write::Delete {
-                            id: *id,
-                            inserted,
-                            location,
-                        });
-                    }
-                }
-                WriteRequest::Run(_) | WriteRequest::Close { .. } => {}
-            }
+            outcomes.push(
+                plan(&request.change, &self.index, &segments).map(|planned| {
+                    writes.extend(planned.writes);
+                    planned.outcome
+                }),
+            );
         }
         if !writes.is_empty() {
             let begun_at = Instant::now();
-            let is_insert = |write: &Write| matches!(write, Write::Insert { .. });
-            let locations = if writes.iter().any(is_insert) {
+            let locations = if writes.iter().any(Write::is_insert) {
                 self.commit_inserts(&writes)?
             } else {
                 self.store.commit(&writes)?
@@ -320,7 +328,7 @@ impl GroupCommit {
             self.publish(&writes, &locations)?;
             self.counters.add_group(writes.len(), begun_at.elapsed());
         }
-        Ok(found)
+        Ok(outcomes)
     }
 
     /// Commits writes that contain inserts, unless the disk was full a moment ago.
@@ -342,9 +350,15 @@ impl GroupCommit {
         let first = last + 1 - writes.len() as u64;
         for ((write, &location), sequence) in writes.iter().zip(locations).zip(first..) {
             match write {
-                Write::Insert { id, .. } => self.index.insert(*id, location, sequence)?,
+                Write::Insert {
+                    id, replaced: None, ..
+                } => self.index.insert(*id, location, sequence)?,
+                Write::Insert { id, .. } => self.index.replace(*id, location, sequence)?,
                 Write::Delete { id, .. } => {
                     self.index.delete(id, sequence);
+                }
+                Write::DeleteAll => {
+                    self.index.delete_all(sequence);
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! durable and visible.
 
 mod group_commit;
+mod plan;
 mod request;
 
 use std::{
@@ -15,8 +16,8 @@ use std::{
 };
 
 use group_commit::{GroupCommit, StoreStatus};
-pub use request::{Batch, Done};
-use request::{Waiting, WriteRequest};
+pub use request::{Batch, Done, Existing, Update, Upserted};
+use request::{Change, ChangeRequest, Outcome, Waiting, WriteRequest};
 
 use crate::{
     Error, Result,
@@ -65,25 +66,44 @@ impl Writer {
         })
     }
 
-    /// Enqueues an insert. It is refused with [`Error::Overloaded`] if too many bytes wait already.
-    pub fn insert(&self, batch: Batch, done: Done<()>) {
-        let done = Waiting(Some(done));
-        match self.budget.reserve(REQUEST_BYTES + batch.bytes()) {
-            Ok(memory) => self.send(WriteRequest::Insert {
-                batch,
-                done,
-                memory,
-            }),
-            Err(error) => done.answer(Err(error)),
-        }
+    /// Enqueues points to be stored.
+    pub fn store(&self, batch: Batch, existing: Existing, done: Done<Upserted>) {
+        self.change(
+            Change::Store(batch, existing),
+            |outcome| outcome.counts,
+            done,
+        );
     }
 
-    /// Enqueues a delete; `done` is called with whether there was such a point. It is refused with
+    /// Enqueues an update of payloads; `done` is called with whether there was such a point, for
+    /// each in order.
+    pub fn update(&self, updates: Vec<Update>, done: Done<Vec<bool>>) {
+        self.change(Change::Update(updates), |outcome| outcome.found, done);
+    }
+
+    /// Enqueues a delete of these points; `done` is called with whether there was such a point, for
+    /// each in order.
+    pub fn delete(&self, ids: Vec<PointId>, done: Done<Vec<bool>>) {
+        self.change(Change::Delete(ids), |outcome| outcome.found, done);
+    }
+
+    /// Enqueues a delete of all points. It is refused with [`Error::OtherCount`] if the number of
+    /// points is not `expected` when the writer comes to it.
+    pub fn delete_all(&self, expected: u64, done: Done<()>) {
+        self.change(Change::DeleteAll(expected), drop, done);
+    }
+
+    /// Enqueues a change; `done` is called with what `take` takes of its outcome. It is refused with
     /// [`Error::Overloaded`] if too many bytes wait already.
-    pub fn delete(&self, id: PointId, done: Done<bool>) {
+    fn change<T: 'static>(&self, change: Change, take: fn(Outcome) -> T, done: Done<T>) {
+        let done: Done<Outcome> = Box::new(move |outcome| done(outcome.map(take)));
         let done = Waiting(Some(done));
-        match self.budget.reserve(REQUEST_BYTES) {
-            Ok(memory) => self.send(WriteRequest::Delete { id, done, memory }),
+        match self.budget.reserve(REQUEST_BYTES + change.bytes()) {
+            Ok(memory) => self.send(WriteRequest::Change(ChangeRequest {
+                change,
+                done,
+                memory,
+            })),
             Err(error) => done.answer(Err(error)),
         }
     }

@@ -1,24 +1,21 @@
 //! The requests to the writer, and their answers.
 
 use std::{
+    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::Sender,
 };
 
-use crate::{
-    Error, Result,
-    engine::budget::Reservation,
-    index::PointId,
-    store::{Store, Write},
-};
+use crate::{Error, Result, engine::budget::Reservation, index::PointId, store::Store};
 
 /// A callback, called once a request is answered. The callback of a write is called once the write
 /// is durable and visible, or has failed, on the writer's thread unless it was refused at once.
 pub type Done<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Points to insert together, all or none: one id, content type and content for each vector.
+/// Points to store together, all or none: one id, content type and content for each vector.
+#[derive(Default)]
 pub struct Batch {
-    /// The ids. No point ever had one of them.
+    /// The ids, each once.
     pub ids: Vec<PointId>,
     /// The vectors one after the other.
     pub vectors: Vec<f32>,
@@ -28,34 +25,53 @@ pub struct Batch {
     pub contents: Vec<u8>,
     /// For each content the offset in `contents` at which it ends.
     pub content_ends: Vec<usize>,
+    /// The metadata one after the other, as the service encodes them.
+    pub metadata: Vec<u8>,
+    /// For each point the offset in `metadata` at which its metadata ends. Empty if none has any.
+    pub metadata_ends: Vec<usize>,
 }
 
 impl Batch {
-    /// The bytes of the vectors and the contents.
+    /// The bytes of the vectors and the payloads.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.vectors.len() * size_of::<f32>() + self.contents.len()
+        size_of_val(&self.vectors[..]) + self.contents.len() + self.metadata.len()
     }
+}
 
-    /// The points as writes, for vectors of this dimension.
-    pub fn writes(&self, dimension: usize) -> impl Iterator<Item = Write<'_>> {
-        let starts = std::iter::once(0).chain(self.content_ends.iter().copied());
-        let contents = starts
-            .zip(&self.content_ends)
-            .map(|(start, &end)| &self.contents[start..end]);
-        let vectors = self.vectors.chunks_exact(dimension);
-        self.ids
-            .iter()
-            .zip(vectors)
-            .zip(&self.content_types)
-            .zip(contents)
-            .map(|(((&id, vector), &content_type), content)| Write::Insert {
-                id,
-                vector,
-                content_type,
-                content,
-            })
-    }
+/// What is done with a point whose id another point has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// There is none: the ids were drawn at random, and are not looked up.
+    Impossible,
+    /// The new point replaces it.
+    Replace,
+    /// It stays, and the new point is not stored.
+    Keep,
+}
+
+/// What became of the points of a [`Batch`]. The three numbers add up to all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Upserted {
+    /// The number of points that were stored with a new id.
+    pub stored: usize,
+    /// The number of points that replaced another.
+    pub replaced: usize,
+    /// The number of points that were not stored, since there was one with their id.
+    pub kept: usize,
+}
+
+/// The new payload of a point. What is not given stays as it is.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// The id of the point.
+    pub id: PointId,
+    /// The number of the content type.
+    pub content_type: Option<u8>,
+    /// The content.
+    pub content: Option<Vec<u8>>,
+    /// The metadata, as the service encodes them; empty for none.
+    pub metadata: Option<Vec<u8>>,
 }
 
 /// The callback of a request, which is called exactly once: at the latest when it is dropped, as
@@ -83,20 +99,37 @@ impl<T> Drop for Waiting<T> {
 
 /// A request in the queue of the writer.
 pub enum WriteRequest {
-    Insert {
-        batch: Batch,
-        done: Waiting<()>,
-        memory: Reservation,
-    },
-    Delete {
-        id: PointId,
-        done: Waiting<bool>,
-        memory: Reservation,
-    },
+    Change(ChangeRequest),
     Run(Work),
-    Close {
-        done: Sender<Result<()>>,
-    },
+    Close { done: Sender<Result<()>> },
+}
+
+/// A change of the points, durable and visible in whole or not at all.
+pub struct ChangeRequest {
+    pub change: Change,
+    pub done: Waiting<Outcome>,
+    pub memory: Reservation,
+}
+
+/// What a change does.
+pub enum Change {
+    /// Stores points.
+    Store(Batch, Existing),
+    /// Changes the payloads of points.
+    Update(Vec<Update>),
+    /// Deletes the points with these ids, each once in the list.
+    Delete(Vec<PointId>),
+    /// Deletes all points if there are as many as this.
+    DeleteAll(u64),
+}
+
+/// What a change has done.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What became of the points to be stored.
+    pub counts: Upserted,
+    /// For each id of an update or a delete in order, whether there was such a point.
+    pub found: Vec<bool>,
 }
 
 /// Work of another thread on the store, done between two groups.
@@ -112,8 +145,7 @@ impl WriteRequest {
     /// Answers the request with a copy of `error`.
     pub fn refuse(self, error: &Error) {
         match self {
-            WriteRequest::Insert { done, .. } => done.answer(Err(again(error))),
-            WriteRequest::Delete { done, .. } => done.answer(Err(again(error))),
+            WriteRequest::Change(request) => request.refuse(error),
             // Dropping the work closes its channel, which tells the caller that it was not done.
             WriteRequest::Run(work) => drop(work),
             // If the channel is closed, the caller has stopped waiting.
@@ -122,28 +154,58 @@ impl WriteRequest {
     }
 }
 
-/// Answers a group that is durable and visible; `found` says, for each delete in order, whether
-/// there was such a point.
-pub fn accept(group: Vec<WriteRequest>, found: Vec<bool>) {
-    let mut found = found.into_iter();
-    for request in group {
-        match request {
-            WriteRequest::Insert {
-                batch,
-                done,
-                memory,
-            } => {
-                // The memory is given back first: a client that has its answer may count on it for
-                // the next request.
-                drop((batch, memory));
-                done.answer(Ok(()));
+impl ChangeRequest {
+    /// Answers the request with a copy of `error`.
+    pub fn refuse(self, error: &Error) {
+        self.answer(Err(again(error)));
+    }
+
+    /// Answers the request.
+    pub fn answer(self, result: Result<Outcome>) {
+        let ChangeRequest {
+            change,
+            done,
+            memory,
+        } = self;
+        // The memory is given back first: a client that has its answer may count on it for the next
+        // request.
+        drop((change, memory));
+        done.answer(result);
+    }
+}
+
+impl Change {
+    /// The bytes of its vectors, payloads and ids.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Change::Store(batch, _) => batch.bytes(),
+            Change::Update(updates) => {
+                let payload = |update: &Update| {
+                    let of = |part: &Option<Vec<u8>>| part.as_ref().map_or(0, Vec::len);
+                    size_of::<Update>() + of(&update.content) + of(&update.metadata)
+                };
+                updates.iter().map(payload).sum()
             }
-            WriteRequest::Delete { done, memory, .. } => {
-                drop(memory);
-                done.answer(Ok(found.next() == Some(true)));
-            }
-            // These are never part of a group.
-            WriteRequest::Run(_) | WriteRequest::Close { .. } => {}
+            Change::Delete(ids) => size_of_val(&ids[..]),
+            Change::DeleteAll(_) => 0,
+        }
+    }
+
+    /// Whether it stores points, and needs the space for them.
+    pub fn stores(&self) -> bool {
+        matches!(self, Change::Store(..) | Change::Update(_))
+    }
+
+    /// Whether it depends on none of the ids that requests before it have `named`, to which it adds
+    /// its own. Ids that were drawn for new points are known to nobody yet, and are left out.
+    pub fn is_independent(&self, named: &mut HashSet<PointId>) -> bool {
+        let mut is_new = |id: &PointId| named.insert(*id);
+        match self {
+            Change::Store(_, Existing::Impossible) => true,
+            Change::Store(batch, _) => batch.ids.iter().all(is_new),
+            Change::Update(updates) => updates.iter().all(|update| is_new(&update.id)),
+            Change::Delete(ids) => ids.iter().all(is_new),
+            Change::DeleteAll(_) => false,
         }
     }
 }

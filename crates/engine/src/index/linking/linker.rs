@@ -358,7 +358,8 @@ mod tests {
         assert_eq!(status.failures, 1);
         assert!(status.failure.as_ref().unwrap().contains("panicked"));
 
-        let ids = |hits: Vec<crate::Hit>| hits.iter().map(|hit| hit.id).collect::<Vec<_>>();
+        let ids =
+            |hits: Vec<crate::index::Neighbour>| hits.iter().map(|hit| hit.id).collect::<Vec<_>>();
         assert_eq!(ids(begun_before.run(scratch).unwrap()), nearest);
         assert_eq!(
             ids(index.view().prepare(request).run(scratch).unwrap()),

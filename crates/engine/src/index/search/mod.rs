@@ -18,9 +18,11 @@ use plan::{Costs, Plan};
 use super::{PointId, graphs::linked::LinkedGraph, view::View};
 use crate::Metric;
 
-/// One neighbour of a query.
+/// One neighbour of a query, in the view of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
+pub struct Neighbour {
+    /// The slot of the point.
+    pub slot: u32,
     /// The id of the point.
     pub id: PointId,
     /// Its rank under the metric: squared L2, L1, differing positions, or `1 - cos`.

@@ -56,30 +56,24 @@ struct Values {
 }
 
 impl Values {
-    fn of(level: Level, metric: Metric) -> Values {
-        match (level, metric) {
-            (Level::Avx512 | Level::Avx2, _) => Values {
+    fn of(level: Level) -> Values {
+        match level {
+            Level::Avx512 | Level::Avx2 => Values {
                 scanned: 0.09,
                 walked: 0.095,
                 code: 0.04,
                 exact: 0.2,
             },
             // These are guesses from AVX2, as NEON has half as many lanes.
-            (Level::Neon, _) => Values {
+            Level::Neon => Values {
                 scanned: 0.13,
                 walked: 0.14,
                 code: 0.06,
                 exact: 0.4,
             },
-            (Level::Scalar, Metric::Hamming) => Values {
-                scanned: 0.25,
-                walked: 0.25,
-                code: 0.45,
-                exact: 0.5,
-            },
-            (Level::Scalar, _) => Values {
-                scanned: 0.6,
-                walked: 0.6,
+            Level::Scalar => Values {
+                scanned: 0.18,
+                walked: 0.2,
                 code: 0.45,
                 exact: 0.8,
             },
@@ -104,7 +98,7 @@ impl Costs {
     /// The costs of searches over vectors of a dimension, at a SIMD level.
     #[must_use]
     pub fn new(level: Level, metric: Metric, dimension: usize) -> Costs {
-        let values = Values::of(level, metric);
+        let values = Values::of(level);
         let count = dimension as f32;
         let walked = if Codes::pay(dimension) && Codes::suit(metric) {
             values.code

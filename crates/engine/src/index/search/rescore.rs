@@ -2,7 +2,7 @@
 //! inserted first), and makes the answer of them.
 
 use super::{
-    Hit, Prepared, Request,
+    Neighbour, Prepared, Request,
     best::{Candidate, reserve},
 };
 use crate::{
@@ -58,14 +58,15 @@ impl Prepared<'_, '_> {
     }
 
     /// Verifies the records of the points, and returns the answer. A damaged record is an error.
-    pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Hit>> {
+    pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Neighbour>> {
         let arena = &self.view.index.arena;
         for &(_, slot) in &ranked {
             self.view.index.verify(slot)?;
         }
         let mut hits = Vec::new();
         reserve(&mut hits, ranked.len())?;
-        hits.extend(ranked.into_iter().map(|(rank, slot)| Hit {
+        hits.extend(ranked.into_iter().map(|(rank, slot)| Neighbour {
+            slot,
             id: arena.id(slot),
             rank,
         }));

@@ -1,12 +1,12 @@
 //! Runs searches that are prepared: a search alone, a search that must not take long, or several
 //! together.
 
-use super::{Hit, Prepared, plan::Plan};
+use super::{Neighbour, Prepared, plan::Plan};
 use crate::{Result, hnsw::Scratch};
 
 impl Prepared<'_, '_> {
     /// Answers the search.
-    pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Hit>> {
+    pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Neighbour>> {
         match self.run_at_once(scratch)? {
             Some(hits) => Ok(hits),
             // The walk found too few points, or passed too many that it may not return. Only a scan
@@ -19,7 +19,7 @@ impl Prepared<'_, '_> {
     /// [impatient](Scratch::impatient) scratch also None if the search turns out to take long: the
     /// walk meets many deleted points, or many records have to be verified. The caller then
     /// [runs](Self::run) it elsewhere.
-    pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Hit>>> {
+    pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Neighbour>>> {
         let ranked = match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
                 let ranked = self.walk(linked, scratch)?;
@@ -45,9 +45,9 @@ impl Prepared<'_, '_> {
         mut searches: Vec<Prepared>,
         scratch: &mut Scratch,
         goes_on: impl Fn(u64) -> bool,
-    ) -> Result<Vec<Option<Vec<Hit>>>> {
+    ) -> Result<Vec<Option<Vec<Neighbour>>>> {
         Prepared::join(&mut searches);
-        let mut answers: Vec<Option<Vec<Hit>>> = searches.iter().map(|_| None).collect();
+        let mut answers: Vec<Option<Vec<Neighbour>>> = searches.iter().map(|_| None).collect();
         let (together, alone): (Vec<_>, Vec<_>) = searches
             .iter()
             .enumerate()

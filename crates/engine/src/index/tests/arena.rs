@@ -31,6 +31,8 @@ fn vectors_are_in_memory_and_headers_and_contents_are_not() {
             vector: &[group as f32; DIMENSION],
             content_type: 0,
             content: &[b'a'; CONTENT_BYTES],
+            metadata: &[],
+            replaced: None,
         };
         for location in store.commit(&vec![write; POINTS]).unwrap() {
             arena.push([group as u8; 16], location, 1).unwrap();

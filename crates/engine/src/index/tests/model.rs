@@ -14,7 +14,7 @@ use super::support;
 use crate::{
     Metric, PointId,
     hnsw::{Params, Scratch},
-    index::{Hit, Index, Request, linking::linker},
+    index::{Direction, Include, Index, Neighbour, Request, linking::linker},
     store::{Location, Segments},
 };
 
@@ -28,9 +28,12 @@ const FIRST_COPY: u8 = 8;
 #[derive(Clone, Copy)]
 enum Step {
     Insert(u8),
+    /// By a point with the same vector.
+    Replace(u8),
     Delete(u8),
+    DeleteAll,
 }
-use Step::{Delete, Insert};
+use Step::{Delete, DeleteAll, Insert, Replace};
 
 /// The points that exist before the threads start, and the writer's steps.
 struct Script {
@@ -49,9 +52,11 @@ impl Script {
         let mut points = BTreeSet::new();
         for step in self.all().take(sequence as usize) {
             match step {
-                Insert(point) => points.insert(point),
-                Delete(point) => points.remove(&point),
-            };
+                Insert(point) => drop(points.insert(point)),
+                Replace(point) => assert!(points.contains(&point)),
+                Delete(point) => drop(points.remove(&point)),
+                DeleteAll => points.clear(),
+            }
         }
         points
     }
@@ -100,6 +105,42 @@ const EVERYTHING_GOES: Script = Script {
         Insert(5),
     ],
 };
+
+const REPLACED: Script = Script {
+    first: &[0, 1, 2, 8],
+    steps: &[
+        Replace(1),
+        Delete(2),
+        Replace(1),
+        Insert(4),
+        Replace(0),
+        Replace(4),
+        Delete(1),
+        Replace(0),
+    ],
+};
+
+const ALL_DELETED: Script = Script {
+    first: &[0, 1, 2],
+    steps: &[
+        Replace(1),
+        DeleteAll,
+        Insert(1),
+        Insert(3),
+        Replace(3),
+        Delete(1),
+    ],
+};
+
+#[test]
+fn points_that_are_replaced_are_found_once_and_all_the_while() {
+    check(&REPLACED);
+}
+
+#[test]
+fn points_that_are_deleted_all_at_once_are_gone_all_at_once() {
+    check(&ALL_DELETED);
+}
 
 #[test]
 fn points_that_come_and_go_are_found_while_they_are_there() {
@@ -257,6 +298,7 @@ fn run(script: &'static Script) {
             look_up(index, script, query);
             walk(index, script, query, scratch);
             scan(index, script, query, scratch);
+            scroll(index, script);
             if index.arena.visible() == script.end() {
                 break;
             }
@@ -280,7 +322,8 @@ fn spawn(
 /// Waits a while for a free slot, since the tests are about slots that are used again.
 fn await_slot(index: &Index, step: Step) {
     for _ in 0..30 {
-        if matches!(step, Delete(_)) || index.arena.free_len() > 0 || index.dead() == 0 {
+        let takes_slot = matches!(step, Insert(_) | Replace(_));
+        if !takes_slot || index.arena.free_len() > 0 || index.dead() == 0 {
             return;
         }
         thread::yield_now();
@@ -293,7 +336,12 @@ fn write(index: &Index, step: Step, sequence: u64) {
             let location = records().1[usize::from(point)];
             index.insert(id(point), location, sequence).unwrap();
         }
+        Replace(point) => {
+            let location = records().1[usize::from(point)];
+            index.replace(id(point), location, sequence).unwrap();
+        }
         Delete(point) => assert!(index.delete(&id(point), sequence)),
+        DeleteAll => assert!(index.delete_all(sequence) > 0),
     }
     index.publish(sequence);
 }
@@ -362,6 +410,30 @@ fn look_up(index: &Index, script: &Script, point: u8) {
     assert!(views.any(|view| view.contains(&point) == found.is_some()));
 }
 
+/// Checks a page of all points: it has no point twice, every point that lived throughout, and no
+/// point that did not live at any time meanwhile.
+fn scroll(index: &Index, script: &Script) {
+    let before = index.arena.visible();
+    let found = {
+        let view = index.view();
+        let page = view.page(None, usize::from(RECORDS) + 1, Direction::OldestFirst);
+        let slots: Vec<u32> = page.into_iter().map(|(_, slot)| slot).collect();
+        view.records(&slots, Include::ALL).unwrap().ids
+    };
+    let found: Vec<u8> = found.iter().map(|id| id[15] - 1).collect();
+    let after = index.arena.visible();
+    let points: BTreeSet<u8> = found.iter().copied().collect();
+    assert_eq!(points.len(), found.len(), "a point was found twice");
+    let views: Vec<_> = (before..=after + 1)
+        .map(|sequence| script.view(sequence))
+        .collect();
+    for point in 0..RECORDS {
+        let times = views.iter().filter(|view| view.contains(&point)).count();
+        assert!(times < views.len() || points.contains(&point));
+        assert!(times > 0 || !points.contains(&point));
+    }
+}
+
 /// Checks the end of a run: the graph holds every point, and slots have been used again.
 fn check_end(index: &Index, script: &Script) {
     let scratch = &mut Scratch::new();
@@ -387,7 +459,7 @@ fn id(point: u8) -> PointId {
     support::id(usize::from(point) + 1)
 }
 
-fn point(hit: &Hit) -> u8 {
+fn point(hit: &Neighbour) -> u8 {
     hit.id[15] - 1
 }
 

@@ -6,7 +6,7 @@ use crate::{
     Metric,
     hnsw::Scratch,
     index::{
-        Hit, Index, Linker, Plan, Prepared, Request,
+        Index, Linker, Neighbour, Plan, Prepared, Request,
         tests::support::{id, index},
     },
 };
@@ -49,7 +49,7 @@ fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points
             .view()
             .prepare(request(&[0.0], usize::MAX, 1))
             .run(&mut scratch);
-        let number = |hit: &Hit| u128::from_be_bytes(hit.id);
+        let number = |hit: &Neighbour| u128::from_be_bytes(hit.id);
         hits.unwrap().iter().map(number).collect::<Vec<_>>()
     };
     assert!(index.delete(&id(1), 4));

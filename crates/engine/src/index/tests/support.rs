@@ -37,6 +37,8 @@ fn records_with_contents(vectors: &[Vec<f32>], content: &[u8]) -> (Arc<Segments>
         vector,
         content_type: 0,
         content,
+        metadata: &[],
+        replaced: None,
     };
     let vectors = vectors.iter().map(Vec::as_slice);
     let writes: Vec<Write> = (1..).zip(vectors).map(write).collect();

@@ -12,8 +12,11 @@ use crate::Error;
 
 const _: () = assert!(cfg!(target_endian = "little"), "vectors are read in place");
 
-/// The version of the format that this code writes, and the only one it reads.
+/// The version of manifests and snapshots.
 pub const VERSION: u32 = 1;
+/// The version of the segments that this code writes. It also reads those of version 1, in which no
+/// record has metadata, replaces a point, or deletes all.
+pub const SEGMENT_VERSION: u32 = 2;
 /// The bytes of a segment's header. The first group starts behind it.
 pub const PAGE: usize = 4096;
 /// Groups, record headers and vectors start at multiples of this.
@@ -25,7 +28,8 @@ pub const MAX_DIMENSION: u32 = 65_536;
 /// The first bytes of a segment file.
 pub const SEGMENT_MAGIC: [u8; 8] = *b"VECDSEGM";
 
-const RECORD_VERSION: u16 = 1;
+/// The version of a record, which is that of its segment.
+const RECORD_VERSION: u16 = SEGMENT_VERSION as u16;
 const PAGE_CRC_AT: usize = PAGE - 4;
 
 /// What is wrong with some bytes, before it is known whether that is damage or a torn tail.
@@ -119,6 +123,7 @@ impl fmt::Debug for Salt {
 /// The header of a segment, its first page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
+    pub version: u32,
     pub number: u32,
     pub store: [u8; 16],
     pub id: [u8; 16],
@@ -184,7 +189,7 @@ impl SegmentHeader {
     pub fn encode(&self) -> [u8; PAGE] {
         let mut page = [0; PAGE];
         put(&mut page, 0, &SEGMENT_MAGIC);
-        put(&mut page, 8, &VERSION.to_le_bytes());
+        put(&mut page, 8, &self.version.to_le_bytes());
         put(&mut page, 12, &self.number.to_le_bytes());
         put(&mut page, 16, &self.store);
         put(&mut page, 32, &self.id);
@@ -201,7 +206,7 @@ impl SegmentHeader {
     }
 
     pub fn decode(page: &[u8; PAGE]) -> Result<SegmentHeader, Flaw> {
-        check_start(page, SEGMENT_MAGIC, "segment", PAGE_CRC_AT)?;
+        check_start(page, SEGMENT_MAGIC, "segment", PAGE_CRC_AT, SEGMENT_VERSION)?;
         if u32_at(page, PAGE_CRC_AT) != crc32fast::hash(&page[..PAGE_CRC_AT]) {
             return Err(Flaw::new(
                 0,
@@ -212,6 +217,7 @@ impl SegmentHeader {
         let kind = Kind::from_fields(kind, u64_at(page, 88))
             .ok_or_else(|| Flaw::new(68, format!("a segment of the kind {kind}")))?;
         let header = SegmentHeader {
+            version: u32_at(page, 8),
             number: u32_at(page, 12),
             store: array_at(page, 16),
             id: array_at(page, 32),
@@ -304,15 +310,18 @@ impl GroupHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Op {
-    /// Stores a point.
+    /// Stores a point, maybe in place of one with the same id.
     Insert = 1,
     /// Deletes the point with this id.
     Delete = 2,
     /// Does nothing. Its group proves that what came before it was on disk.
     Noop = 3,
+    /// Deletes all points that were inserted before it.
+    DeleteAll = 4,
 }
 
-/// The header of a record, which says where its vector and its payload are.
+/// The header of a record, which says where its vector and its payload are. The payload is the
+/// content and, behind it, the metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     pub op: Op,
@@ -323,13 +332,16 @@ pub struct RecordHeader {
     pub vector_offset: u64,
     /// The offset of the payload in the file; 0 if there is none.
     pub payload_offset: u64,
-    pub payload_length: u32,
-    /// For a delete, the sequence of the insert that it undoes; otherwise 0.
-    pub inserted: u64,
+    pub content_length: u32,
+    pub metadata_length: u32,
+    /// The sequence of the insert that a delete undoes, or that an insert replaces; 0 if there is
+    /// none.
+    pub undone: u64,
 }
 
 impl RecordHeader {
-    pub fn encode(&self, salt: Salt, vector: &[u8], payload: &[u8]) -> [u8; BLOCK] {
+    /// Encodes it. `parts` are its vector, its content and its metadata.
+    pub fn encode<const N: usize>(&self, salt: Salt, parts: [&[u8]; N]) -> [u8; BLOCK] {
         let mut bytes = [0; BLOCK];
         put(&mut bytes, 4, &[self.op as u8, self.content_type]);
         put(&mut bytes, 6, &RECORD_VERSION.to_le_bytes());
@@ -337,9 +349,10 @@ impl RecordHeader {
         put(&mut bytes, 16, &self.id);
         put(&mut bytes, 32, &self.vector_offset.to_le_bytes());
         put(&mut bytes, 40, &self.payload_offset.to_le_bytes());
-        put(&mut bytes, 48, &self.payload_length.to_le_bytes());
-        put(&mut bytes, 56, &self.inserted.to_le_bytes());
-        let crc = Self::crc(&bytes, salt, vector, payload);
+        put(&mut bytes, 48, &self.content_length.to_le_bytes());
+        put(&mut bytes, 52, &self.metadata_length.to_le_bytes());
+        put(&mut bytes, 56, &self.undone.to_le_bytes());
+        let crc = Self::crc(&bytes, salt, parts);
         put(&mut bytes, 0, &crc.to_le_bytes());
         bytes
     }
@@ -359,6 +372,7 @@ impl RecordHeader {
             1 => Op::Insert,
             2 => Op::Delete,
             3 => Op::Noop,
+            4 => Op::DeleteAll,
             other => return Err(Flaw::new(offset, format!("a record of the kind {other}"))),
         };
         Ok(RecordHeader {
@@ -368,56 +382,75 @@ impl RecordHeader {
             id: array_at(bytes, 16),
             vector_offset: u64_at(bytes, 32),
             payload_offset: u64_at(bytes, 40),
-            payload_length: u32_at(bytes, 48),
-            inserted: u64_at(bytes, 56),
+            content_length: u32_at(bytes, 48),
+            metadata_length: u32_at(bytes, 52),
+            undone: u64_at(bytes, 56),
         })
     }
 
-    /// Whether the checksum in the header matches the header, the vector and the payload.
-    pub fn verify(bytes: &[u8; BLOCK], salt: Salt, vector: &[u8], payload: &[u8]) -> bool {
-        u32_at(bytes, 0) == Self::crc(bytes, salt, vector, payload)
+    /// The bytes of its payload: content and metadata.
+    pub fn payload_length(&self) -> u64 {
+        u64::from(self.content_length) + u64::from(self.metadata_length)
     }
 
-    fn crc(bytes: &[u8; BLOCK], salt: Salt, vector: &[u8], payload: &[u8]) -> u32 {
+    /// Whether the checksum in the header matches the header and the parts behind it: its vector
+    /// and its payload.
+    pub fn verify<const N: usize>(bytes: &[u8; BLOCK], salt: Salt, parts: [&[u8]; N]) -> bool {
+        u32_at(bytes, 0) == Self::crc(bytes, salt, parts)
+    }
+
+    fn crc<const N: usize>(bytes: &[u8; BLOCK], salt: Salt, parts: [&[u8]; N]) -> u32 {
         let mut hasher = salt.hasher();
         hasher.update(&bytes[4..]);
-        hasher.update(vector);
-        hasher.update(payload);
+        for part in parts {
+            hasher.update(part);
+        }
         hasher.finalize()
     }
 }
 
 /// Checks the magic and the version that a file of ours starts with. The version is checked before
-/// the checksum, since a later version may have that at another place; this version has it at
-/// `crc_at`.
-pub fn check_start(bytes: &[u8], magic: [u8; 8], kind: &str, crc_at: usize) -> Result<(), Flaw> {
+/// the checksum, since a later version may have that at another place; the versions up to `known`
+/// have it at `crc_at`.
+pub fn check_start(
+    bytes: &[u8],
+    magic: [u8; 8],
+    kind: &str,
+    crc_at: usize,
+    known: u32,
+) -> Result<(), Flaw> {
     if bytes.len() < 12 || bytes[..8] != magic {
         return Err(Flaw::new(
             0,
             format!("this is not the start of a vectord {kind}"),
         ));
     }
-    match u32_at(bytes, 8) {
-        VERSION => Ok(()),
-        0 => Err(Flaw::new(
+    let version = u32_at(bytes, 8);
+    if (1..=known).contains(&version) {
+        return Ok(());
+    }
+    let written = (1..=known).find(|&known| is_of_version(bytes, crc_at, known));
+    match written {
+        Some(written) => Err(Flaw::new(
             8,
-            format!("format version 0, expected {VERSION}"),
+            format!("format version {version}, and the checksum is that of version {written}"),
         )),
-        version if is_ours_but_for_the_version(bytes, crc_at) => Err(Flaw::new(
+        None if version == 0 => Err(Flaw::new(
             8,
-            format!("format version {version}, and the checksum is that of version {VERSION}"),
+            format!("format version 0, expected {known} at most"),
         )),
-        version => Err(Flaw::Newer {
+        None => Err(Flaw::Newer {
             offset: 8,
             version,
-            known: VERSION,
+            known,
         }),
     }
 }
 
-/// Whether the version is damaged and nothing else: with the version of this code, the checksum
-/// matches. Otherwise the file is of a later version, which is no damage.
-fn is_ours_but_for_the_version(bytes: &[u8], crc_at: usize) -> bool {
+/// Whether the version of a file is damaged and nothing else: with `version` in its place, the
+/// checksum matches. If that holds for no known version, the file is of a later one, which is no
+/// damage.
+fn is_of_version(bytes: &[u8], crc_at: usize, version: u32) -> bool {
     let Some((content, crc)) = bytes.split_at_checked(crc_at) else {
         return false;
     };
@@ -426,7 +459,7 @@ fn is_ours_but_for_the_version(bytes: &[u8], crc_at: usize) -> bool {
     }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&content[..8]);
-    hasher.update(&VERSION.to_le_bytes());
+    hasher.update(&version.to_le_bytes());
     hasher.update(&content[12..]);
     u32_at(crc, 0) == hasher.finalize()
 }
@@ -489,6 +522,7 @@ mod tests {
 
     fn segment() -> SegmentHeader {
         SegmentHeader {
+            version: SEGMENT_VERSION,
             number: 7,
             store: [1; 16],
             id: [2; 16],
@@ -524,19 +558,16 @@ mod tests {
             id: [9; 16],
             vector_offset: 4224,
             payload_offset: 4300,
-            payload_length: 4,
-            inserted: 0,
+            content_length: 3,
+            metadata_length: 1,
+            undone: 7,
         };
-        let bytes = record.encode(salt, b"vector", b"text");
+        let bytes = record.encode(salt, [b"vector", b"tex", b"t"]);
         assert_eq!(RecordHeader::decode(&bytes, 0), Ok(record));
-        assert!(RecordHeader::verify(&bytes, salt, b"vector", b"text"));
-        assert!(!RecordHeader::verify(&bytes, salt, b"vectos", b"text"));
-        assert!(!RecordHeader::verify(
-            &bytes,
-            Salt([4; 16]),
-            b"vector",
-            b"text"
-        ));
+        let verify = |salt, vector: &[u8]| RecordHeader::verify(&bytes, salt, [vector, b"text"]);
+        assert!(verify(salt, b"vector"));
+        assert!(!verify(salt, b"vectos"));
+        assert!(!verify(Salt([4; 16]), b"vector"));
     }
 
     #[test]
@@ -567,15 +598,15 @@ mod tests {
     #[test]
     fn a_newer_version_is_named_and_refused() {
         let mut page = segment().encode();
-        page[8] = 2;
+        page[8] = 3;
         let damaged = SegmentHeader::decode(&page);
         assert!(matches!(damaged, Err(Flaw::Broken { offset: 8, .. })));
         let crc = crc32fast::hash(&page[..PAGE_CRC_AT]);
         put(&mut page, PAGE_CRC_AT, &crc.to_le_bytes());
         let flaw = SegmentHeader::decode(&page).unwrap_err();
         let text = flaw.refuse(Path::new("/data/00000001.log")).to_string();
-        let expected = "/data/00000001.log has format version 2 at byte 8, but this vectord reads \
-                        version 1: use ";
+        let expected = "/data/00000001.log has format version 3 at byte 8, but this vectord reads \
+                        version 2: use ";
         assert!(text.starts_with(expected), "{text}");
     }
 

@@ -24,7 +24,8 @@ pub struct Record<'a> {
     vector: &'a [f32],
     content_type: u8,
     content: &'a [u8],
-    inserted: u64,
+    metadata: &'a [u8],
+    undone: u64,
 }
 
 impl<'a> Record<'a> {
@@ -37,7 +38,8 @@ impl<'a> Record<'a> {
             vector: &[],
             content_type: 0,
             content: &[],
-            inserted: 0,
+            metadata: &[],
+            undone: 0,
         }
     }
 
@@ -54,18 +56,26 @@ impl<'a> Record<'a> {
                 vector,
                 content_type,
                 content,
+                metadata,
+                replaced,
             } => Record {
                 op: Op::Insert,
                 id,
                 vector,
                 content_type,
                 content,
+                metadata,
+                undone: replaced.map_or(0, |stored| stored.inserted),
                 ..Record::noop(sequence)
             },
-            Write::Delete { id, inserted, .. } => Record {
+            Write::Delete { id, stored } => Record {
                 op: Op::Delete,
                 id,
-                inserted,
+                undone: stored.inserted,
+                ..Record::noop(sequence)
+            },
+            Write::DeleteAll => Record {
+                op: Op::DeleteAll,
                 ..Record::noop(sequence)
             },
         }
@@ -88,15 +98,13 @@ impl Layout {
         let mut payloads = vectors;
         let mut content = 0;
         for record in records {
-            if u32::try_from(record.content.len()).is_err() {
-                let text = format!(
-                    "a content of {} bytes, expected < 2^32",
-                    record.content.len()
-                );
+            let payload = record.content.len() + record.metadata.len();
+            if u32::try_from(payload).is_err() {
+                let text = format!("a payload of {payload} bytes, expected < 2^32");
                 return Err(Error::InvalidArgument(text));
             }
+            content += payload as u64;
             payloads += align(size_of_val(record.vector) as u64);
-            content += record.content.len() as u64;
         }
         let length = align(payloads + content);
         if length > MAX_SEGMENT_BYTES / 2 || u32::try_from(records.len()).is_err() {
@@ -155,17 +163,21 @@ pub fn encode(
             id: record.id,
             vector_offset: stored(vector_at),
             payload_offset: stored(payload_at),
-            payload_length: record.content.len() as u32,
-            inserted: record.inserted,
+            content_length: record.content.len() as u32,
+            metadata_length: record.metadata.len() as u32,
+            undone: record.undone,
         };
-        let bytes = header.encode(salt, vector, record.content);
+        let parts = [vector, record.content, record.metadata];
+        let bytes = header.encode(salt, parts);
         let header_at = (index as u64 + 1) * BLOCK as u64;
         body.update(&bytes);
         copy(buffer, header_at, &bytes);
         copy(buffer, vector_at, vector);
-        copy(buffer, payload_at, record.content);
         vector_at += align(vector.len() as u64);
-        payload_at += record.content.len() as u64;
+        for payload in [record.content, record.metadata] {
+            copy(buffer, payload_at, payload);
+            payload_at += payload.len() as u64;
+        }
         locations.push(header.location(place.segment.number, place.position + header_at));
     }
     let header = GroupHeader {
@@ -293,7 +305,8 @@ pub fn decode_record(
         let reason = format!("the record with sequence {} is malformed", record.sequence);
         return Err(Flaw::new(offset, reason));
     };
-    if depth == Depth::Everything && !RecordHeader::verify(header, segment.salt, vector, payload) {
+    if depth == Depth::Everything && !RecordHeader::verify(header, segment.salt, [vector, payload])
+    {
         return Err(record.mismatch(offset));
     }
     Ok(record)
@@ -315,7 +328,7 @@ pub fn decode_stray(
         return None;
     }
     let (vector, payload) = record.parts(segment.dimension, bytes)?;
-    let is_sound = is_placed && RecordHeader::verify(header, segment.salt, vector, payload);
+    let is_sound = is_placed && RecordHeader::verify(header, segment.salt, [vector, payload]);
     is_sound.then_some(record)
 }
 
@@ -324,6 +337,7 @@ pub struct StoredBytes<'a> {
     pub vector: &'a [u8],
     pub content_type: u8,
     pub content: &'a [u8],
+    pub metadata: &'a [u8],
 }
 
 /// The content of a record that was verified.
@@ -332,11 +346,13 @@ pub fn stored<'a>(
     bytes: &'a [u8],
     record: &RecordHeader,
 ) -> Option<StoredBytes<'a>> {
-    let (vector, content) = record.parts(segment.dimension, bytes)?;
+    let (vector, payload) = record.parts(segment.dimension, bytes)?;
+    let (content, metadata) = payload.split_at_checked(record.content_length as usize)?;
     Some(StoredBytes {
         vector,
         content_type: record.content_type,
         content,
+        metadata,
     })
 }
 
@@ -367,7 +383,7 @@ impl RecordHeader {
             return None;
         }
         let vector = range(bytes, self.vector_offset, vector_bytes)?;
-        let payload = range(bytes, self.payload_offset, u64::from(self.payload_length))?;
+        let payload = range(bytes, self.payload_offset, self.payload_length())?;
         Some((vector, payload))
     }
 
@@ -391,12 +407,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::store::log::format::Salt;
+    use crate::store::log::format::{SEGMENT_VERSION, Salt};
 
     const POSITION: u64 = 4096;
 
     fn segment() -> SegmentHeader {
         SegmentHeader {
+            version: SEGMENT_VERSION,
             number: 1,
             store: [1; 16],
             id: [2; 16],
@@ -420,7 +437,7 @@ mod tests {
             Record {
                 op: Op::Delete,
                 id: [8; 16],
-                inserted: 2,
+                undone: 2,
                 ..Record::noop(6)
             },
             Record {
@@ -429,6 +446,8 @@ mod tests {
                 vector: &[4.0, 5.0, 6.0],
                 content_type: 1,
                 content: b"content",
+                metadata: b"meta",
+                undone: 1,
                 ..Record::noop(7)
             },
         ];
@@ -492,7 +511,7 @@ mod tests {
             }
         );
         assert_eq!(&bytes[68 * 64..68 * 64 + 4], &1.0_f32.to_le_bytes());
-        assert_eq!(&bytes[70 * 64..70 * 64 + 7], b"content");
+        assert_eq!(&bytes[70 * 64..70 * 64 + 11], b"contentmeta");
     }
 
     #[test]
@@ -537,7 +556,7 @@ mod tests {
                 &mut records,
             );
             let at = bit / 8;
-            let padding = (268..320).contains(&at) || (332..384).contains(&at) || at >= 391;
+            let padding = (268..320).contains(&at) || (332..384).contains(&at) || at >= 395;
             assert_eq!(shallow.is_err(), at < 256, "byte {at}");
             assert_eq!(deep.is_err(), !padding, "byte {at}");
         }

@@ -3,6 +3,7 @@
 
 use std::{
     io::{self, ErrorKind},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -258,7 +259,8 @@ impl Manifest {
 
     fn decode(bytes: &[u8]) -> Result<Manifest, Flaw> {
         let length = bytes.len();
-        check_start(bytes, MAGIC, "manifest", length.saturating_sub(CRC_BYTES))?;
+        let crc_at = length.saturating_sub(CRC_BYTES);
+        check_start(bytes, MAGIC, "manifest", crc_at, VERSION)?;
         if length < START_BYTES + CRC_BYTES {
             return Err(Flaw::new(length as u64, "the manifest ends here"));
         }
@@ -303,12 +305,14 @@ impl Manifest {
             && pairs.into_iter().all(follows)
     }
 
-    /// The entry of the segment whose range contains a sequence, if there is one.
-    pub fn entry_of(&self, sequence: u64) -> Option<&Entry> {
-        let after = self
-            .segments
-            .partition_point(|entry| entry.first_sequence <= sequence);
-        self.segments.get(after.checked_sub(1)?)
+    /// The entries of the segments whose ranges contain some of these sequences.
+    pub fn entries_of(&self, sequences: &RangeInclusive<u64>) -> &[Entry] {
+        let from = |sequence: u64| {
+            self.segments
+                .partition_point(|entry| entry.first_sequence <= sequence)
+        };
+        let (first, after) = (from(*sequences.start()), from(*sequences.end()));
+        &self.segments[first.saturating_sub(1)..after]
     }
 }
 
@@ -391,11 +395,19 @@ mod tests {
     }
 
     #[test]
-    fn the_segment_of_a_sequence_is_found() {
+    fn the_segments_of_sequences_are_found() {
         let manifest = manifest();
-        let number = |sequence| manifest.entry_of(sequence).map(|entry| entry.number);
-        let found = [0, 1, 10, 11, 99].map(number);
-        assert_eq!(found, [None, Some(5), Some(5), Some(4), Some(4)]);
+        let numbers = |first, last| {
+            let entries = manifest.entries_of(&(first..=last)).iter();
+            entries.map(|entry| entry.number).collect::<Vec<_>>()
+        };
+        let one = |sequence| numbers(sequence, sequence);
+        assert_eq!([1, 10].map(one), [vec![5], vec![5]]);
+        assert_eq!([11, 99].map(one), [vec![4], vec![4]]);
+        assert_eq!(one(0), []);
+        assert_eq!(numbers(0, 10), [5]);
+        assert_eq!(numbers(0, 11), [5, 4]);
+        assert_eq!(numbers(10, 11), [5, 4]);
     }
 
     #[test]

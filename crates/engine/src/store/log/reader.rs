@@ -48,6 +48,8 @@ pub struct StoredPoint<'s> {
     pub content_type: u8,
     /// The content of its payload, in place.
     pub content: &'s [u8],
+    /// The metadata of its payload, in place.
+    pub metadata: &'s [u8],
 }
 
 pub(crate) struct Mapped {
@@ -202,7 +204,7 @@ impl Segments {
         Some([
             part(false, location.offset(), BLOCK as u64),
             part(true, record.vector_offset, vector_bytes),
-            part(false, record.payload_offset, record.payload_length.into()),
+            part(false, record.payload_offset, record.payload_length()),
         ])
     }
 
@@ -210,8 +212,21 @@ impl Segments {
     /// out.
     #[must_use]
     pub fn bytes_of(&self, location: Location) -> u64 {
-        let payload = self.payload_bytes(location).unwrap_or(0);
-        record_bytes(self.dimension, payload)
+        let (content, metadata) = self.payload_lengths(location);
+        record_bytes(self.dimension, (content + metadata) as u64)
+    }
+
+    /// The lengths of a record's content and metadata, by its header; 0 if that cannot be read.
+    #[must_use]
+    pub fn payload_lengths(&self, location: Location) -> (usize, usize) {
+        let header = self
+            .get(location.segment)
+            .and_then(|segment| segment.record(location).ok());
+        let record = header.and_then(|header| RecordHeader::decode(header, location.offset()).ok());
+        record.map_or((0, 0), |record| {
+            let lengths = (record.content_length, record.metadata_length);
+            (lengths.0 as usize, lengths.1 as usize)
+        })
     }
 
     /// Reads a point and verifies every byte of it against its checksum.
@@ -229,13 +244,6 @@ impl Segments {
         let bytes = mapped.bytes(0, length);
         let bytes = bytes.map_err(|flaw| flaw.refuse(&mapped.path))?;
         Ok((&mapped.header, bytes, &mapped.path))
-    }
-
-    /// The length of a record's payload, by its header.
-    pub(crate) fn payload_bytes(&self, location: Location) -> Option<u32> {
-        let header = self.get(location.segment)?.record(location).ok()?;
-        let record = RecordHeader::decode(header, location.offset()).ok()?;
-        Some(record.payload_length)
     }
 
     /// The segment with this number, or the first one after it, with its number.
@@ -310,19 +318,21 @@ impl Mapped {
         let header = self.record(location)?;
         let record = RecordHeader::decode(header, offset)?;
         let vector = self.bytes(record.vector_offset, u64::from(dimension) * 4)?;
-        let content = self.bytes(record.payload_offset, record.payload_length.into())?;
+        let payload = self.bytes(record.payload_offset, record.payload_length())?;
         if record.op != Op::Insert
             || record.location(location.segment, offset) != location
-            || !RecordHeader::verify(header, self.header.salt, vector, content)
+            || !RecordHeader::verify(header, self.header.salt, [vector, payload])
         {
             return Err(record.mismatch(offset));
         }
+        let (content, metadata) = payload.split_at(record.content_length as usize);
         Ok(StoredPoint {
             id: record.id,
             sequence: record.sequence,
             vector: bytemuck::cast_slice(vector),
             content_type: record.content_type,
             content,
+            metadata,
         })
     }
 }

@@ -11,7 +11,7 @@ pub struct LivePoint {
     pub sequence: u64,
     /// Where its record is.
     pub location: Location,
-    /// The length of the content of its payload, in bytes.
+    /// The length of its content and its metadata, in bytes.
     pub payload_bytes: u32,
 }
 
@@ -38,7 +38,7 @@ impl Location {
 pub enum Write<'a> {
     /// Stores a point.
     Insert {
-        /// A new id.
+        /// The id, which no point has but the replaced one.
         id: [u8; 16],
         /// As many values as the store's dimension.
         vector: &'a [f32],
@@ -46,14 +46,35 @@ pub enum Write<'a> {
         content_type: u8,
         /// The content of the payload.
         content: &'a [u8],
+        /// The metadata of the payload, as the service encodes it; empty if there is none.
+        metadata: &'a [u8],
+        /// The point with the same id that it replaces, if there is one.
+        replaced: Option<Stored>,
     },
     /// Deletes a point.
     Delete {
         /// Its id.
         id: [u8; 16],
-        /// The sequence of its insert.
-        inserted: u64,
-        /// Where its record is.
-        location: Location,
+        /// The point.
+        stored: Stored,
     },
+    /// Deletes all points.
+    DeleteAll,
+}
+
+/// A point that a write undoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The sequence of its insert.
+    pub inserted: u64,
+    /// Where its record is.
+    pub location: Location,
+}
+
+impl Write<'_> {
+    /// Whether it stores a point.
+    #[must_use]
+    pub fn is_insert(&self) -> bool {
+        matches!(self, Write::Insert { .. })
+    }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    format::{BLOCK, Kind, PAGE, align},
+    format::{BLOCK, Kind, Op, PAGE, RecordHeader, align},
     manifest::{Entry, Manifest},
 };
 
@@ -63,22 +63,55 @@ pub struct Usage {
 pub struct SegmentUsage {
     /// The bytes that its live points would take in a segment of their own.
     pub live_bytes: u64,
-    /// All deletes in it, needed or not.
+    /// All of its tombstones, needed or not.
     pub tombstones: Vec<Tombstone>,
 }
 
-/// The delete of a point.
+/// The record that deletes a point, replaces it, or deletes all points before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// The sequence of the insert.
-    pub inserted: u64,
-    /// The sequence of the delete.
+    /// The sequence of the first insert that it undoes.
+    pub first: u64,
+    /// The sequence of the last insert that it undoes.
+    pub last: u64,
+    /// The sequence of the record.
     pub deleted: u64,
 }
 
+impl Tombstone {
+    /// Undoes one insert.
+    pub fn of_one(inserted: u64, deleted: u64) -> Tombstone {
+        Tombstone {
+            first: inserted,
+            last: inserted,
+            deleted,
+        }
+    }
+
+    /// Undoes all inserts before it.
+    pub fn of_all(deleted: u64) -> Tombstone {
+        Tombstone {
+            first: 0,
+            last: deleted.saturating_sub(1),
+            deleted,
+        }
+    }
+
+    /// What a record undoes; None if that is nothing.
+    pub fn of(record: &RecordHeader) -> Option<Tombstone> {
+        let one = || Tombstone::of_one(record.undone, record.sequence);
+        match record.op {
+            Op::Insert => (record.undone > 0).then(one),
+            Op::Delete => Some(one()),
+            Op::DeleteAll => Some(Tombstone::of_all(record.sequence)),
+            Op::Noop => None,
+        }
+    }
+}
+
 /// The bytes that the record of a point takes. The header and the padding of its group come on top.
-pub fn record_bytes(dimension: u32, payload_bytes: u32) -> u64 {
-    BLOCK as u64 + align(u64::from(dimension) * 4) + u64::from(payload_bytes)
+pub fn record_bytes(dimension: u32, payload_bytes: u64) -> u64 {
+    BLOCK as u64 + align(u64::from(dimension) * 4) + payload_bytes
 }
 
 impl Usage {
@@ -87,10 +120,17 @@ impl Usage {
         self.segments.entry(segment).or_default()
     }
 
-    /// The deletes in a segment.
+    /// The tombstones in a segment.
     pub fn tombstones(&self, segment: u32) -> &[Tombstone] {
         let usage = self.segments.get(&segment);
         usage.map_or(&[], |usage| &usage.tombstones)
+    }
+
+    /// Notes that no point lives any more.
+    pub fn all_deleted(&mut self) {
+        for usage in self.segments.values_mut() {
+            usage.live_bytes = 0;
+        }
     }
 
     /// Forgets a segment.
@@ -222,15 +262,15 @@ impl Manifest {
     }
 
     /// Whether a tombstone is needed after the compaction of the segments `going`: the record of
-    /// the insert that it deletes may still exist then.
+    /// an insert that it undoes may still exist then.
     pub fn needs(&self, tombstone: &Tombstone, going: &[Entry]) -> bool {
-        let Some(entry) = self.entry_of(tombstone.inserted) else {
-            return false;
-        };
-        let is_gone = match entry.kind {
-            Kind::Log => false,
-            Kind::Compacted { through } => through >= tombstone.deleted,
-        };
-        !is_gone && !going.iter().any(|going| going.number == entry.number)
+        let inserts = tombstone.first..=tombstone.last;
+        self.entries_of(&inserts).iter().any(|entry| {
+            let is_gone = match entry.kind {
+                Kind::Log => false,
+                Kind::Compacted { through } => through >= tombstone.deleted,
+            };
+            !is_gone && !going.iter().any(|going| going.number == entry.number)
+        })
     }
 }

@@ -4,8 +4,10 @@
 //!
 //! A record keeps its sequence. Each segment covers a range of sequences, and its header says up to
 //! which sequence deletes were applied when it was written by compaction. From both follows for
-//! every tombstone (the record of a delete) whether the insert that it deletes may still be on
-//! disk. If not, the tombstone is not needed, and is dropped too.
+//! every tombstone (the record of a delete) whether an insert that it undoes may still be on disk.
+//! If not, the tombstone is not needed, and is dropped too. A record that replaces a point is an
+//! insert and a tombstone: once its point does not live any more, a delete with its sequence stays
+//! of it, as long as that is needed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,10 +20,12 @@ use std::{
 use crate::{
     Error, Result,
     store::{
-        Location, Segments, Store, Write,
+        Location, Segments, Store, Stored, Write,
         io::{Io, fatal, is_full, remove_if_there},
         log::{
-            format::{BLOCK, Kind, Op, PAGE, RecordHeader, Salt, SegmentHeader, align},
+            format::{
+                BLOCK, Kind, Op, PAGE, RecordHeader, SEGMENT_VERSION, Salt, SegmentHeader, align,
+            },
             group::{self, Depth, Layout, Place, Record},
             manifest::{Entry, Manifest},
             segment::{self, Segment},
@@ -46,7 +50,7 @@ pub struct Stretch {
     manifest: Manifest,
     /// The segments that are to be replaced.
     going: Vec<Entry>,
-    /// The deletes in these segments that are needed.
+    /// The tombstones in these segments that are needed.
     tombstones: Vec<Tombstone>,
     /// The number of the new segment.
     number: u32,
@@ -59,7 +63,7 @@ pub struct Compacted {
     segment: Segment,
     mapping: Mapping,
     replacement: Replacement,
-    /// The deletes in the new segment.
+    /// The tombstones in the new segment.
     tombstones: Vec<Tombstone>,
     /// The points in the new segment.
     moves: Vec<Move>,
@@ -249,12 +253,13 @@ impl Stretch {
         let needed = self.needed(is_live, live_in)?;
         let dimension = self.segments.dimension();
         let sizes = needed.iter().map(|Needed { header, .. }| match header.op {
-            Op::Insert => (record_bytes(dimension, 0), u64::from(header.payload_length)),
-            Op::Delete | Op::Noop => (BLOCK as u64, 0),
+            Op::Insert => (record_bytes(dimension, 0), header.payload_length()),
+            Op::Delete | Op::DeleteAll | Op::Noop => (BLOCK as u64, 0),
         });
         let groups = group_sizes(sizes);
         let length: u64 = groups.iter().map(|&(_, length)| length).sum();
         let header = SegmentHeader {
+            version: SEGMENT_VERSION,
             number: self.number,
             store: self.manifest.store,
             id: random()?,
@@ -289,16 +294,15 @@ impl Stretch {
                     other => other,
                 })?;
             for (needed, to) in group.iter().zip(locations) {
-                match needed.header.op {
-                    Op::Insert => moves.push(Move {
+                if needed.header.op == Op::Insert {
+                    moves.push(Move {
                         id: needed.header.id,
                         from: needed.location,
                         to,
-                        bytes: record_bytes(dimension, needed.header.payload_length),
-                    }),
-                    Op::Delete => tombstones.push(tombstone_of(&needed.header)),
-                    Op::Noop => {}
+                        bytes: record_bytes(dimension, needed.header.payload_length()),
+                    });
                 }
+                tombstones.extend(Tombstone::of(&needed.header));
             }
         }
         segment.sync().map_err(fatal)?;
@@ -326,10 +330,17 @@ impl Stretch {
         is_live: impl Fn(&[u8; 16], Location) -> bool,
         live_in: impl Fn(u32) -> Vec<([u8; 16], Location)>,
     ) -> Result<Vec<Needed>> {
-        let keep = |header: &RecordHeader, location| match header.op {
-            Op::Insert => is_live(&header.id, location),
-            Op::Delete => self.manifest.needs(&tombstone_of(header), &self.going),
-            Op::Noop => false,
+        let keep = |mut header: RecordHeader, location| {
+            let tombstone = Tombstone::of(&header);
+            let undoes = tombstone.is_some_and(|one| self.manifest.needs(&one, &self.going));
+            if header.op == Op::Insert {
+                if is_live(&header.id, location) {
+                    header.undone = if undoes { header.undone } else { 0 };
+                    return Some(header);
+                }
+                header.op = Op::Delete;
+            }
+            undoes.then_some(header)
         };
         let mut needed = Vec::new();
         for entry in &self.going {
@@ -355,11 +366,11 @@ impl Stretch {
         Ok(needed)
     }
 
-    /// Adds the records of a segment for which `keep` holds, found by its headers.
+    /// Adds what `keep` makes of the records of a segment, found by its headers.
     fn walk(
         &self,
         entry: &Entry,
-        keep: impl Fn(&RecordHeader, Location) -> bool,
+        keep: impl Fn(RecordHeader, Location) -> Option<RecordHeader>,
         needed: &mut Vec<Needed>,
     ) -> Result<()> {
         let mut records = Vec::new();
@@ -371,24 +382,19 @@ impl Stretch {
                 .map_err(|flaw| flaw.refuse(path))?;
             for (record, offset) in records.drain(..).zip(group.header_offsets()) {
                 let location = record.location(entry.number, offset);
-                if keep(&record, location) {
-                    needed.push(Needed {
-                        location,
-                        header: record,
-                    });
-                }
+                let kept = keep(record, location);
+                needed.extend(kept.map(|header| Needed { location, header }));
             }
         }
         Ok(())
     }
 
-    /// Does what [`walk`](Self::walk) does for a segment with a damaged header: adds the records
-    /// that are sound and for which `keep` holds. False if its groups are not the ones in the
-    /// manifest.
+    /// Does what [`walk`](Self::walk) does for a segment with a damaged header: adds what `keep`
+    /// makes of the records that are sound. False if its groups are not the ones in the manifest.
     fn salvage(
         &self,
         entry: &Entry,
-        keep: impl Fn(&RecordHeader, Location) -> bool,
+        keep: impl Fn(RecordHeader, Location) -> Option<RecordHeader>,
         needed: &mut Vec<Needed>,
     ) -> Result<bool> {
         let (header, bytes, path) = self.segments.whole(entry.number)?;
@@ -401,23 +407,18 @@ impl Stretch {
         let verified = verify.run(&mut |found| {
             if let Found::Record(record, offset) | Found::Stray(record, offset) = found {
                 let location = record.location(entry.number, offset);
-                if keep(record, location) {
-                    needed.push(Needed {
-                        location,
-                        header: record.clone(),
-                    });
-                }
+                let kept = keep(record.clone(), location);
+                needed.extend(kept.map(|header| Needed { location, header }));
             }
         });
         let extent = verified.map_err(|flaw| flaw.refuse(path))?;
         Ok(!extent.is_other)
     }
 
-    /// Whether all needed deletes of a segment are among `needed`. Without one of them, a deleted
+    /// Whether all needed tombstones of a segment are among `needed`. Without one of them, a deleted
     /// point would be back after the next start.
     fn has_deletes(&self, needed: &[Needed], entry: &Entry) -> bool {
-        let deletes = needed.iter().filter(|one| one.header.op == Op::Delete);
-        let found: HashSet<u64> = deletes.map(|one| one.header.sequence).collect();
+        let found: HashSet<u64> = needed.iter().map(|one| one.header.sequence).collect();
         let stretch = entry.first_sequence..=entry.last_sequence;
         let wanted = self.tombstones.iter().map(|delete| delete.deleted);
         wanted
@@ -447,6 +448,10 @@ impl Stretch {
     /// Reads and verifies a record that is to be copied.
     fn record(&self, needed: &Needed) -> Result<Record<'_>> {
         let Needed { location, header } = needed;
+        let undone = Stored {
+            inserted: header.undone,
+            location: *location,
+        };
         let write = match header.op {
             Op::Insert => {
                 let stored = self.segments.read(*location)?;
@@ -455,22 +460,17 @@ impl Stretch {
                     vector: stored.vector,
                     content_type: stored.content_type,
                     content: stored.content,
+                    metadata: stored.metadata,
+                    replaced: (header.undone > 0).then_some(undone),
                 }
             }
+            Op::DeleteAll => Write::DeleteAll,
             Op::Delete | Op::Noop => Write::Delete {
                 id: header.id,
-                inserted: header.inserted,
-                location: *location,
+                stored: undone,
             },
         };
         Ok(Record::new(&write, header.sequence))
-    }
-}
-
-fn tombstone_of(delete: &RecordHeader) -> Tombstone {
-    Tombstone {
-        inserted: delete.inserted,
-        deleted: delete.sequence,
     }
 }
 

@@ -458,7 +458,7 @@ fn a_newer_format_is_no_damage() {
         let error = check(folder.path()).err().unwrap();
         assert!(matches!(error, Error::Io(_)), "{error}");
         assert!(
-            error.to_string().contains("has format version 2"),
+            error.to_string().contains("has format version 3"),
             "{error}"
         );
     }

@@ -229,6 +229,36 @@ fn a_damaged_delete_stays_as_long_as_it_is_needed_and_brings_no_point_back() {
     }
 }
 
+/// The first of two records that replace a point, one after the other, is compacted without the
+/// record of the point and without the second one.
+#[test]
+fn a_replaced_point_stays_replaced_when_what_replaced_it_is_compacted() {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    let (mut expected, mut replaced) = (StoredPoints::new(), None);
+    for number in [50, 60, 70] {
+        let changed = if number == 50 {
+            insert(3)
+        } else {
+            Step::Replace(3, vec![number as u8; 20])
+        };
+        for step in [changed, Step::Insert(number, vec![5; 9000])] {
+            let step = slice::from_ref(&step);
+            let locations = commit(&mut store, step).unwrap();
+            if number == 60 {
+                replaced.get_or_insert(locations[0].segment);
+            }
+            apply(step, &mut expected);
+        }
+    }
+    let points = live(&store);
+    compact_one(&mut store, replaced.unwrap(), &points).unwrap();
+    drop(store);
+    let opened = open(folder.path()).unwrap();
+    assert_eq!(opened.points.len(), expected.len(), "an id is there twice");
+    assert_eq!(state(&opened), expected);
+}
+
 #[test]
 fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
     let folder = new_folder();
@@ -265,6 +295,8 @@ fn a_segment_with_a_damaged_header_is_copied_if_all_that_lives_is_sound() {
 enum Move {
     Insert(u8),
     Delete(usize),
+    Replace(usize),
+    DeleteAll,
     /// Compacts neighbouring segments, whether it pays or not: from the first share of all sealed
     /// segments to the second.
     Compact(u8, u8),
@@ -275,7 +307,9 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         6 => (1_u8..12).prop_map(Move::Insert),
         4 => any::<usize>().prop_map(Move::Delete),
-        2 => (any::<u8>(), any::<u8>()).prop_map(|(from, to)| Move::Compact(from, to)),
+        4 => any::<usize>().prop_map(Move::Replace),
+        1 => Just(Move::DeleteAll),
+        4 => (any::<u8>(), any::<u8>()).prop_map(|(from, to)| Move::Compact(from, to)),
         1 => Just(Move::Reopen),
     ];
     proptest::collection::vec(one, 1..60)
@@ -304,7 +338,18 @@ proptest! {
                     commit(&mut opened.store, &steps).unwrap();
                     apply(&steps, &mut expected);
                 }
-                Move::Delete(_) => {}
+                Move::Replace(index) if !there.is_empty() => {
+                    let number = there[index % there.len()];
+                    let steps = [Step::Replace(number, vec![index as u8; 150])];
+                    commit(&mut opened.store, &steps).unwrap();
+                    apply(&steps, &mut expected);
+                }
+                Move::DeleteAll if next > 0 => {
+                    there.clear();
+                    commit(&mut opened.store, &[Step::DeleteAll]).unwrap();
+                    expected.clear();
+                }
+                Move::Delete(_) | Move::Replace(_) | Move::DeleteAll => {}
                 Move::Compact(from, to) => {
                     let sealed = opened.store.manifest.segments.len().saturating_sub(1);
                     let place = |share: u8| usize::from(share) * sealed / 256;
@@ -322,6 +367,7 @@ proptest! {
         }
         drop(opened);
         let opened = open(folder.path()).unwrap();
+        prop_assert_eq!(opened.points.len(), expected.len(), "an id is there twice");
         prop_assert_eq!(state(&opened), expected);
         prop_assert!(opened.notes.is_empty());
     }

@@ -243,7 +243,9 @@ fn a_store_goes_on_after_a_power_cut() {
     // Points that were never stored before, since an id is assigned only once.
     let other = |step: &Step| match step {
         Step::Insert(number, content) => Step::Insert(number + 2000, content.clone()),
+        Step::Replace(number, content) => Step::Replace(number + 2000, content.clone()),
         Step::Delete(number) => Step::Delete(number + 2000),
+        Step::DeleteAll => Step::DeleteAll,
     };
     let groups: Vec<Vec<Step>> = workload()
         .iter()

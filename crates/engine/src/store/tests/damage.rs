@@ -12,7 +12,7 @@ use crate::{
         Write,
         io::Disk,
         log::{
-            format::{BLOCK, Kind, PAGE, Salt, SegmentHeader},
+            format::{BLOCK, Kind, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
             group::{self, Layout, Place, Record},
             manifest::{self, Manifest},
             segment,
@@ -90,7 +90,12 @@ fn refused(folder: &Path, end: End, context: &str) -> bool {
                 let vector = stored.vector.iter().map(|value| value.to_bits()).collect();
                 found.insert(
                     point.id,
-                    (vector, stored.content_type, stored.content.to_vec()),
+                    (
+                        vector,
+                        stored.content_type,
+                        stored.content.to_vec(),
+                        stored.metadata.to_vec(),
+                    ),
                 );
             }
         }
@@ -402,6 +407,7 @@ fn a_lost_sector_before_a_later_group_is_damage() {
 /// The bytes of a group as somebody without the salt would write them.
 fn forged_group(salt: Salt, position: u64) -> Vec<u8> {
     let segment = SegmentHeader {
+        version: SEGMENT_VERSION,
         number: 1,
         store: [0; 16],
         id: [0; 16],
@@ -416,6 +422,8 @@ fn forged_group(salt: Salt, position: u64) -> Vec<u8> {
         vector: &[6.0; 3],
         content_type: 0,
         content: b"evil",
+        metadata: &[],
+        replaced: None,
     };
     let records = [Record::new(&write, 3)];
     let place = Place {
@@ -498,7 +506,7 @@ fn a_group_with_the_right_salt_and_place_does_prove() {
 
 /// Changes a file's version to 2 and recomputes its checksum.
 pub(super) fn make_newer(path: &Path) {
-    overwrite(path, 8, &[2]);
+    overwrite(path, 8, &[3]);
     let bytes = fs_err::read(path).unwrap();
     // The checksum of a segment is in its first page.
     let end = if path.ends_with("MANIFEST") {
@@ -515,7 +523,7 @@ fn a_newer_format_is_refused_by_its_version() {
     for name in ["MANIFEST", "00000001.log"] {
         let folder = written(End::Closed);
         let path = folder.path().join(name);
-        overwrite(&path, 8, &[2]);
+        overwrite(&path, 8, &[3]);
         let (_, offset, reason) = damage(open(folder.path()));
         assert_eq!(offset, 8, "a bit alone has rotted: {reason}");
         make_newer(&path);
@@ -523,7 +531,7 @@ fn a_newer_format_is_refused_by_its_version() {
         assert!(matches!(error, Error::Io(_)), "{error}");
         let text = error.to_string();
         assert!(
-            text.contains(name) && text.contains("has format version 2"),
+            text.contains(name) && text.contains("has format version 3"),
             "{text}"
         );
     }

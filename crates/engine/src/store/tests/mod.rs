@@ -28,14 +28,14 @@ use std::{
 use fs_err::os::unix::fs::FileExt;
 
 use super::{
-    LivePoint, Location, OpenOptions, Opened, Store, Write,
+    LivePoint, Location, OpenOptions, Opened, Store, Stored, Write,
     io::{Disk, Io},
     recovery,
 };
 use crate::{Error, Result};
 
-/// A point as a test keeps it: vector bits, content type, content.
-pub(crate) type Point = (Vec<u32>, u8, Vec<u8>);
+/// A point as a test keeps it: vector bits, content type, content, metadata.
+pub(crate) type Point = (Vec<u32>, u8, Vec<u8>, Vec<u8>);
 /// The live points by id.
 pub(crate) type StoredPoints = BTreeMap<[u8; 16], Point>;
 
@@ -76,7 +76,38 @@ pub(crate) fn id(number: u32) -> [u8; 16] {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Insert(u32, Vec<u8>),
+    /// Replaces the point that there is, by one with another vector and with metadata.
+    Replace(u32, Vec<u8>),
     Delete(u32),
+    DeleteAll,
+}
+
+impl Step {
+    fn number(&self) -> u32 {
+        match self {
+            Step::Insert(number, _) | Step::Replace(number, _) | Step::Delete(number) => *number,
+            Step::DeleteAll => 0,
+        }
+    }
+
+    /// The point that it stores.
+    fn stores(&self) -> Option<Point> {
+        match self {
+            Step::Insert(number, content) => Some(point(*number, content, &[])),
+            Step::Replace(number, content) => {
+                Some(point(*number + REPLACED, content, &metadata(*number)))
+            }
+            Step::Delete(_) | Step::DeleteAll => None,
+        }
+    }
+}
+
+/// A point that replaces another has the vector of another number: its own plus this.
+const REPLACED: u32 = 1 << 20;
+
+/// Metadata of many lengths, 0 among them.
+fn metadata(number: u32) -> Vec<u8> {
+    vec![b'm'; (number as usize * 7) % 60]
 }
 
 /// Distinct finite values, and ones that a careless copy would change.
@@ -85,56 +116,62 @@ fn vector(number: u32) -> [f32; DIMENSION] {
 }
 
 pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
-    let vectors: Vec<_> = steps
+    let points: Vec<_> = steps.iter().map(Step::stores).collect();
+    let vectors: Vec<Vec<f32>> = points
         .iter()
-        .map(|step| match step {
-            Step::Insert(number, _) | Step::Delete(number) => vector(*number),
+        .map(|point| {
+            let bits = point.iter().flat_map(|(bits, ..)| bits);
+            bits.map(|&bits| f32::from_bits(bits)).collect()
         })
         .collect();
-    let is_delete = |step: &Step| matches!(step, Step::Delete(_));
-    let found = if steps.iter().any(is_delete) {
+    let needs = |step: &Step| matches!(step, Step::Delete(_) | Step::Replace(..));
+    let found = if steps.iter().any(needs) {
         live(store)
     } else {
         Vec::new()
     };
+    let stored = |number| {
+        let point = found.iter().rfind(|point| point.id == id(number))?;
+        Some(Stored {
+            inserted: point.sequence,
+            location: point.location,
+        })
+    };
     let writes: Vec<Write> = steps
         .iter()
-        .zip(&vectors)
-        .map(|(step, vector)| match step {
-            Step::Insert(number, content) => {
-                let content_type = (number % 2) as u8;
-                Write::Insert {
-                    id: id(*number),
-                    vector,
-                    content_type,
-                    content,
-                }
-            }
-            Step::Delete(number) => {
-                let point = found.iter().rfind(|point| point.id == id(*number));
-                point.map_or(delete_of_nothing(id(*number)), |point| Write::Delete {
-                    id: point.id,
-                    inserted: point.sequence,
-                    location: point.location,
-                })
-            }
+        .zip(points.iter().zip(&vectors))
+        .map(|(step, (point, vector))| match (step, point) {
+            (_, Some((_, content_type, content, metadata))) => Write::Insert {
+                id: id(step.number()),
+                vector,
+                content_type: *content_type,
+                content,
+                metadata,
+                replaced: if let Step::Replace(number, _) = step {
+                    stored(*number)
+                } else {
+                    None
+                },
+            },
+            (Step::DeleteAll, _) => Write::DeleteAll,
+            (step, None) => Write::Delete {
+                id: id(step.number()),
+                stored: stored(step.number()).unwrap_or(NOTHING),
+            },
         })
         .collect();
     store.commit(&writes)
 }
 
-/// A delete of a point that was never stored.
-fn delete_of_nothing(id: [u8; 16]) -> Write<'static> {
-    Write::Delete {
-        id,
-        inserted: 0,
-        location: Location {
-            segment: u32::MAX,
-            record: 64,
-            vector: 65,
-        },
-    }
-}
+/// A point that was never stored.
+const NOTHING: Stored = Stored {
+    inserted: 0,
+    location: Location {
+        segment: u32::MAX,
+        record: 64,
+        vector: 65,
+    },
+};
 
 /// The live points according to the files.
 fn live(store: &Store) -> Vec<LivePoint> {
@@ -143,11 +180,19 @@ fn live(store: &Store) -> Vec<LivePoint> {
 }
 
 /// Groups of every mix that fill several segments: single inserts, batches, deletes, both together,
-/// an id that is inserted again, a group larger than a segment, empty contents, segments with
-/// little left in them.
+/// an id that is inserted again, points that are replaced, once, twice and after their deletes,
+/// alone and beside others, a delete of all, a group larger than a segment, empty contents, segments
+/// with little left in them.
 fn workload() -> Vec<Vec<Step>> {
     let insert = |number: u32| Step::Insert(number, vec![number as u8; number as usize % 90]);
-    let mut groups = vec![vec![insert(0)], vec![insert(1), insert(2), insert(3)]];
+    let replace = |number: u32| Step::Replace(number, vec![number as u8; number as usize % 70]);
+    let mut groups = vec![vec![insert(301)], vec![insert(302), insert(303)]];
+    groups.push(vec![replace(301)]);
+    groups.push(vec![insert(305), replace(303), Step::Delete(301)]);
+    groups.push(vec![replace(303), replace(305)]);
+    groups.push(vec![Step::DeleteAll]);
+    groups.push(vec![insert(0)]);
+    groups.push(vec![insert(1), insert(2), insert(3)]);
     groups.push(vec![Step::Delete(2)]);
     groups.push(vec![insert(2), Step::Delete(0), insert(4)]);
     groups.push((10..20).map(insert).collect());
@@ -156,6 +201,9 @@ fn workload() -> Vec<Vec<Step>> {
     groups.push((100..140).map(insert).collect());
     groups.push((100..139).map(Step::Delete).collect());
     groups.push((20..50).map(insert).collect());
+    groups.push((20..40).map(replace).collect());
+    groups.push((20..30).map(Step::Delete).collect());
+    groups.push((30..34).map(replace).collect());
     groups.push(vec![Step::Insert(60, vec![7; 9000]), insert(61)]);
     groups.extend((70..80).map(|number| vec![insert(number)]));
     groups.push(vec![Step::Delete(60)]);
@@ -176,19 +224,22 @@ pub(crate) fn state_after(groups: &[Vec<Step>]) -> StoredPoints {
 pub(crate) fn apply(group: &[Step], state: &mut StoredPoints) {
     for step in group {
         match step {
-            Step::Insert(number, content) => {
-                state.insert(id(*number), point(*number, content));
+            Step::Insert(number, _) | Step::Replace(number, _) => {
+                let point = step.stores().expect("it stores a point");
+                state.insert(id(*number), point);
             }
             Step::Delete(number) => {
                 state.remove(&id(*number));
             }
+            Step::DeleteAll => state.clear(),
         }
     }
 }
 
-fn point(number: u32, content: &[u8]) -> Point {
+fn point(number: u32, content: &[u8], metadata: &[u8]) -> Point {
     let vector = vector(number).iter().map(|value| value.to_bits()).collect();
-    (vector, (number % 2) as u8, content.to_vec())
+    let content_type = (number % 2) as u8;
+    (vector, content_type, content.to_vec(), metadata.to_vec())
 }
 
 /// The contents of an opened store, each point read back and verified.
@@ -203,7 +254,12 @@ pub(crate) fn state(opened: &Opened) -> StoredPoints {
         let vector = stored.vector.iter().map(|value| value.to_bits()).collect();
         (
             point.id,
-            (vector, stored.content_type, stored.content.to_vec()),
+            (
+                vector,
+                stored.content_type,
+                stored.content.to_vec(),
+                stored.metadata.to_vec(),
+            ),
         )
     };
     opened.points.iter().map(read).collect()

@@ -3,12 +3,17 @@
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
 use super::{
-    DIMENSION, Step, commit, copy, delete_of_nothing, files, id, new_folder, open, options, state,
+    DIMENSION, NOTHING, Step, commit, copy, files, id, new_folder, open, options, state,
     state_after, vector, workload,
 };
 use crate::{
     Error,
     store::{Location, OpenOptions, Store, Write},
+};
+
+const DELETE_OF_NOTHING: Write = Write::Delete {
+    id: [9; 16],
+    stored: NOTHING,
 };
 
 #[test]
@@ -50,12 +55,10 @@ fn a_commit_says_where_each_record_is_and_readers_find_it_there() {
         vector,
         content_type: 1,
         content,
+        metadata: &[],
+        replaced: None,
     };
-    let writes = [
-        insert(1, &a, b"one"),
-        delete_of_nothing(id(9)),
-        insert(2, &b, b""),
-    ];
+    let writes = [insert(1, &a, b"one"), DELETE_OF_NOTHING, insert(2, &b, b"")];
     let locations = opened.store.commit(&writes).unwrap();
     assert_eq!(locations.len(), 3);
     assert_eq!(locations[1].vector, 0);
@@ -147,7 +150,7 @@ fn a_fresh_folder_stays_empty_and_binds_nothing_until_a_point_is_stored() {
         };
         let mut opened = Store::open(&options).unwrap();
         assert_eq!((opened.dimension, opened.remembered), (dimension, false));
-        let refused = opened.store.commit(&[delete_of_nothing(id(1))]);
+        let refused = opened.store.commit(&[DELETE_OF_NOTHING]);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
         opened.store.prove().unwrap();
         opened.store.close().unwrap();
@@ -207,6 +210,8 @@ fn a_first_insert_that_was_interrupted_binds_nothing() {
         vector: &[0.5; 8],
         content_type: 0,
         content: b"again",
+        metadata: &[],
+        replaced: None,
     };
     opened.store.commit(&[write]).unwrap();
     drop(opened);
@@ -273,6 +278,8 @@ fn what_cannot_be_is_refused_with_what_was_expected() {
         vector: &[1.0],
         content_type: 0,
         content: b"",
+        metadata: &[],
+        replaced: None,
     };
     let error = opened.store.commit(&[short]).unwrap_err();
     assert_eq!(

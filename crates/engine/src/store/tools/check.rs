@@ -382,6 +382,7 @@ impl<'a> Check<'a> {
             Op::Delete => {
                 self.live.remove(&record.id);
             }
+            Op::DeleteAll => self.live.clear(),
             Op::Noop => {}
         }
     }

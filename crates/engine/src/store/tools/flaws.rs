@@ -3,19 +3,15 @@
 //!
 //! Everything that a start reads matters: all headers, and the records behind the end that the
 //! manifest knows. Any other flaw is in the record of a point. It matters while the point lives.
-//! Once the point is deleted, the record is not read any more, and compaction drops it.
+//! Once the point is deleted or replaced, the record is not read any more, and compaction drops it.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use super::event::Damage;
 use crate::{
     Result,
     error::uuid,
-    store::log::{
-        format::{Op, RecordHeader},
-        manifest::Entry,
-        verify::Found,
-    },
+    store::log::{format::RecordHeader, manifest::Entry, usage::Tombstone, verify::Found},
 };
 
 /// The flaws that were found so far, in the order in which they were found.
@@ -24,7 +20,7 @@ pub struct Flaws {
     found: Vec<Damage>,
     /// For each damaged record of a point, by the sequence of its insert, the index of its flaw in
     /// `found`.
-    damaged: HashMap<u64, usize>,
+    damaged: BTreeMap<u64, usize>,
     /// The indices in `found` of flaws that do not matter.
     harmless: Vec<usize>,
 }
@@ -39,8 +35,9 @@ impl Flaws {
     /// not know is an error.
     pub fn heed(&mut self, found: Found, path: &Path, entry: Option<&Entry>) -> Result<()> {
         match found {
-            Found::Record(record, _) => self.heed_delete(record),
+            Found::Record(record, _) => self.heed_tombstone(record),
             Found::Spoilt(record, flaw) => {
+                self.heed_tombstone(record);
                 let sequence = record.sequence;
                 let mut damage = Damage::of(flaw, path, Some(sequence))?;
                 damage.reason = format!("{}: point {}", damage.reason, uuid(&record.id));
@@ -58,11 +55,15 @@ impl Flaws {
         Ok(())
     }
 
-    /// Notes that a point was deleted: a flaw in its record does not matter.
-    fn heed_delete(&mut self, record: &RecordHeader) {
-        if record.op == Op::Delete {
-            self.harmless.extend(self.damaged.remove(&record.inserted));
-        }
+    /// Notes that points were deleted: flaws in their records do not matter.
+    fn heed_tombstone(&mut self, record: &RecordHeader) {
+        let Some(tombstone) = Tombstone::of(record) else {
+            return;
+        };
+        let undone = self
+            .damaged
+            .extract_if(tombstone.first..=tombstone.last, |_, _| true);
+        self.harmless.extend(undone.map(|(_, place)| place));
     }
 
     /// Returns the damage that matters, and a line about each flaw that does not.

@@ -22,10 +22,9 @@ pub fn inverse_norm(vector: &[f32]) -> f32 {
     }
 }
 
-/// The reference: one value at a time.
+/// The reference, in plain Rust.
 pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
-    debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    super::scalar::fold(a, b, |x, y| x * y)
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -5,10 +5,9 @@ use std::arch::aarch64::{vfmaq_f32, vsubq_f32};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_sub_ps, _mm512_fmadd_ps, _mm512_sub_ps};
 
-/// The reference: one value at a time.
+/// The reference, in plain Rust.
 pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
-    debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
-    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum()
+    super::scalar::fold(a, b, |x, y| (x - y) * (x - y))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -12,10 +12,9 @@ use std::arch::x86_64::{
     _mm512_mask_add_ps, _mm512_set1_ps,
 };
 
-/// The reference: one value at a time.
+/// The reference, in plain Rust.
 pub(super) fn scalar(a: &[f32], b: &[f32]) -> f32 {
-    debug_assert_eq!(a.len(), b.len(), "vectors of different dimensions");
-    a.iter().zip(b).filter(|(x, y)| x != y).count() as f32
+    super::scalar::fold(a, b, |x, y| f32::from(u8::from(x != y)))
 }
 
 #[cfg(target_arch = "x86_64")]

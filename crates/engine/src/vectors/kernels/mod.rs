@@ -31,6 +31,7 @@ mod manhattan;
 mod neon;
 mod ordinary;
 mod prefetch;
+mod scalar;
 
 pub use code_product::{CodeProducts, code_products};
 pub use cosine::inverse_norm;

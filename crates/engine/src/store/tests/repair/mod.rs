@@ -7,7 +7,7 @@ mod records;
 mod whole_files;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
@@ -34,6 +34,7 @@ use crate::{
             format::{BLOCK, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Manifest},
             segment,
+            usage::Tombstone,
             verify::{Found, Verify},
         },
         tools::{Event, RepairReport, repair::repair_on},
@@ -120,14 +121,20 @@ impl Truth {
                     let range = |from: u64, length: usize| from as usize..from as usize + length;
                     let vector_bytes = if record.op == Op::Insert { 12 } else { 0 };
                     let vector = range(record.vector_offset, vector_bytes);
-                    let payload = range(record.payload_offset, record.payload_length as usize);
+                    let payload = range(record.payload_offset, record.payload_length() as usize);
                     if record.op == Op::Insert {
                         let values: &[u8] = &bytes[vector.clone()];
                         let values = values
                             .chunks(4)
                             .map(|value| u32::from_le_bytes(value.try_into().unwrap()));
-                        let content = bytes[payload.clone()].to_vec();
-                        let point = (values.collect(), record.content_type, content);
+                        let (content, metadata) =
+                            bytes[payload.clone()].split_at(record.content_length as usize);
+                        let point = (
+                            values.collect(),
+                            record.content_type,
+                            content.to_vec(),
+                            metadata.to_vec(),
+                        );
                         stored.entry(record.id).or_default().push(point);
                     }
                     records.push(Written {
@@ -168,18 +175,14 @@ impl Truth {
             .iter()
             .filter(|record| self.is_intact(record, now))
             .collect();
-        let deleted: HashSet<(u64, [u8; 16])> = intact
-            .iter()
-            .filter(|record| record.header.op == Op::Delete)
-            .map(|record| (record.header.inserted, record.header.id))
-            .collect();
+        let undoes = |record: &Written, sequence: u64| {
+            let undone = Tombstone::of(&record.header);
+            undone.is_some_and(|undone| (undone.first..=undone.last).contains(&sequence))
+        };
         for record in &intact {
             let RecordHeader { id, sequence, .. } = record.header;
             let lives = record.header.op == Op::Insert && self.live.contains_key(&id);
-            let is_deleted = self
-                .records
-                .iter()
-                .any(|other| other.header.inserted == sequence);
+            let is_deleted = self.records.iter().any(|other| undoes(other, sequence));
             if lives && !is_deleted {
                 assert_eq!(
                     found.get(&id),
@@ -194,7 +197,10 @@ impl Truth {
                 .records
                 .iter()
                 .filter(|record| (record.header.op, record.header.id) == (Op::Insert, *id));
-            let may_live = inserts.any(|record| !deleted.contains(&(record.header.sequence, *id)));
+            let may_live = inserts.any(|insert| {
+                let sequence = insert.header.sequence;
+                !intact.iter().any(|record| undoes(record, sequence))
+            });
             assert!(may_live, "{context}: a deleted point is back");
         }
         let back = found

@@ -1,7 +1,9 @@
 //! Recovers the damaged header of a segment, without which nothing else in the file can be read.
 
 use crate::store::log::{
-    format::{BLOCK, GroupHeader, PAGE, Salt, SegmentHeader, array_at, put, u32_at},
+    format::{
+        BLOCK, GroupHeader, PAGE, SEGMENT_VERSION, Salt, SegmentHeader, array_at, put, u32_at,
+    },
     group,
     manifest::{Entry, Manifest},
 };
@@ -32,6 +34,8 @@ pub fn recover(bytes: &[u8], named: Option<(&Manifest, &Entry)>) -> Option<Recov
     let (manifest, entry) = named?;
     let salts = [Some(Salt(array_at(page, 48))), salt_of(&bytes[PAGE..])];
     let header = |salt| SegmentHeader {
+        // Records of earlier versions are read by this one, too.
+        version: SEGMENT_VERSION,
         number: entry.number,
         store: manifest.store,
         id: entry.id,
@@ -126,6 +130,7 @@ mod tests {
 
     fn header() -> SegmentHeader {
         SegmentHeader {
+            version: SEGMENT_VERSION,
             number: 7,
             store: [1; 16],
             id: [2; 16],

@@ -41,7 +41,7 @@ pub fn plan(survey: &Survey) -> RepairPlan {
     let deletes = Deletes::of(files);
     let mut saved = stored(files);
     let newest = newest(files);
-    // An id can be stored again only once it was deleted.
+    // An id can be stored again only once its point was deleted or is replaced by that.
     let lives = |sequence: u64, id: &[u8; 16]| {
         newest.get(id) == Some(&sequence) && deletes.spare(sequence, id)
     };
@@ -140,18 +140,24 @@ fn newest(files: &[Surveyed]) -> HashMap<[u8; 16], u64> {
     newest
 }
 
-/// The inserts that were deleted, each by its sequence and the id of its point.
-struct Deletes(Vec<(u64, [u8; 16])>);
+/// The inserts that were deleted or replaced.
+struct Deletes {
+    /// Each by its sequence and the id of its point.
+    single: Vec<(u64, [u8; 16])>,
+    /// All up to this sequence.
+    all: u64,
+}
 
 impl Deletes {
     fn of(files: &[Surveyed]) -> Deletes {
-        let mut deletes: Vec<_> = files.iter().flat_map(|file| file.deletes.clone()).collect();
-        deletes.sort_unstable();
-        Deletes(deletes)
+        let mut single: Vec<_> = files.iter().flat_map(|file| file.deletes.clone()).collect();
+        single.sort_unstable();
+        let all = files.iter().map(|file| file.all_deleted).max().unwrap_or(0);
+        Deletes { single, all }
     }
 
     /// Whether this insert was not deleted.
     fn spare(&self, sequence: u64, id: &[u8; 16]) -> bool {
-        self.0.binary_search(&(sequence, *id)).is_err()
+        sequence > self.all && self.single.binary_search(&(sequence, *id)).is_err()
     }
 }

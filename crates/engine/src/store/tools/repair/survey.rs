@@ -11,6 +11,7 @@ use crate::{
             format::{BLOCK, Flaw, Kind, Op, PAGE, RecordHeader, SegmentHeader},
             manifest::{self, Entry, Manifest},
             segment, tail,
+            usage::Tombstone,
             verify::{Found, Verify},
         },
         snapshot,
@@ -36,8 +37,10 @@ pub struct Surveyed {
     pub path: PathBuf,
     pub header: SegmentHeader,
     pub inserts: Vec<Insert>,
-    /// The sequences of inserts that were deleted, each with the id of its point.
+    /// The sequences of inserts that were deleted or replaced, each with the id of its point.
     pub deletes: Vec<(u64, [u8; 16])>,
+    /// The sequence before the last record that deleted all points; 0 if there is none.
+    pub all_deleted: u64,
     /// Points whose vector or payload is lost.
     pub uncopyable: Vec<Spoilt>,
     /// The sequences whose records are known.
@@ -51,7 +54,8 @@ pub struct Insert {
     pub id: [u8; 16],
     /// The offset of its header, in blocks from the start of the file.
     pub block: u32,
-    pub payload_bytes: u32,
+    pub content_bytes: u32,
+    pub metadata_bytes: u32,
 }
 
 /// A point whose record is damaged.
@@ -427,6 +431,7 @@ impl SegmentSurvey {
                 header: candidate.header.clone(),
                 inserts: Vec::new(),
                 deletes: Vec::new(),
+                all_deleted: 0,
                 uncopyable: Vec::new(),
                 known: Ranges::default(),
             },
@@ -464,15 +469,21 @@ impl SegmentSurvey {
     }
 
     fn record(&mut self, record: &RecordHeader, offset: u64) {
-        match record.op {
-            Op::Insert => self.surveyed.inserts.push(Insert {
+        if record.op == Op::Insert {
+            self.surveyed.inserts.push(Insert {
                 sequence: record.sequence,
                 id: record.id,
                 block: (offset / BLOCK as u64) as u32,
-                payload_bytes: record.payload_length,
-            }),
-            Op::Delete => self.surveyed.deletes.push((record.inserted, record.id)),
-            Op::Noop => {}
+                content_bytes: record.content_length,
+                metadata_bytes: record.metadata_length,
+            });
+        }
+        match Tombstone::of(record) {
+            Some(all) if record.op == Op::DeleteAll => {
+                self.surveyed.all_deleted = self.surveyed.all_deleted.max(all.last);
+            }
+            Some(one) => self.surveyed.deletes.push((one.last, record.id)),
+            None => {}
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
         DEFAULT_SEGMENT_BYTES, Write,
         io::{Io, fatal},
         log::{
-            format::{BLOCK, Flaw, Kind, PAGE, Salt, SegmentHeader},
+            format::{BLOCK, Flaw, Kind, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
             group::{self, Layout, Place, Record},
             manifest::{Entry, Manifest},
             segment::{self, Segment},
@@ -83,7 +83,9 @@ struct RepairWriter<'a> {
 impl RepairWriter<'_> {
     fn bytes_of(&self, point: &SavedPoint) -> (u64, u64) {
         let record = record_bytes(self.manifest.dimension, 0);
-        (record, u64::from(point.insert.payload_bytes))
+        let payload =
+            u64::from(point.insert.content_bytes) + u64::from(point.insert.metadata_bytes);
+        (record, payload)
     }
 
     fn bytes(&self, points: &[SavedPoint]) -> u64 {
@@ -106,6 +108,7 @@ impl RepairWriter<'_> {
     fn next_header(&self, kind: Kind, capacity: u64) -> Result<SegmentHeader> {
         let before = self.manifest.segments.last();
         Ok(SegmentHeader {
+            version: SEGMENT_VERSION,
             number: self.manifest.next_number,
             store: self.manifest.store,
             id: random()?,
@@ -158,24 +161,27 @@ impl RepairWriter<'_> {
         buffer: &mut Vec<u8>,
     ) -> Result<()> {
         let mut vectors = Vec::new();
-        let mut contents = Vec::new();
+        let mut payloads = Vec::new();
         let mut content_types = Vec::new();
         for point in points {
             let stored = self.source.read(point)?;
             vectors.extend(bytemuck::pod_collect_to_vec::<u8, f32>(stored.vector));
-            contents.extend_from_slice(stored.content);
+            payloads.extend_from_slice(stored.content);
+            payloads.extend_from_slice(stored.metadata);
             content_types.push(stored.content_type);
         }
-        let (mut vectors, mut contents) = (&vectors[..], &contents[..]);
+        let (mut vectors, mut payloads) = (&vectors[..], &payloads[..]);
         let mut records = Vec::with_capacity(points.len());
         for (point, content_type) in points.iter().zip(content_types) {
             let dimension = self.manifest.dimension as usize;
-            let length = point.insert.payload_bytes as usize;
+            let mut payload = |bytes: u32| payloads.split_off(..bytes as usize).unwrap_or_default();
             let write = Write::Insert {
                 id: point.insert.id,
                 vector: vectors.split_off(..dimension).unwrap_or_default(),
                 content_type,
-                content: contents.split_off(..length).unwrap_or_default(),
+                content: payload(point.insert.content_bytes),
+                metadata: payload(point.insert.metadata_bytes),
+                replaced: None,
             };
             records.push(Record::new(&write, point.insert.sequence));
         }

@@ -1,0 +1,206 @@
+//! Reads records on the search threads, where no event loop waits for the disk.
+
+use std::sync::{Arc, Mutex};
+
+use crate::{
+    Error, Result,
+    engine::{
+        budget::{Budget, Reservation},
+        workers::{Job, Turn},
+        writer::Done,
+    },
+    hnsw::Scratch,
+    index::{Direction, Include, Index, PointId, Records, View},
+    sync::lock,
+};
+
+/// Points that were asked for by their ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gathered {
+    /// Those that are there, in the order of the ids.
+    pub records: Records,
+    /// Whether there is such a point, for each id.
+    pub found: Vec<bool>,
+}
+
+/// A part of all points, in the order in which they were written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// The points.
+    pub records: Records,
+    /// The sequence behind which the next page begins; None if this is the last one.
+    pub next: Option<u64>,
+}
+
+/// A part of all points that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRequest {
+    /// The sequence that [`Page::next`] named; None for the first page.
+    pub after: Option<u64>,
+    /// The greatest number of points, at least 1.
+    pub limit: usize,
+    /// The order of the points.
+    pub direction: Direction,
+    /// The parts of their records that are wanted.
+    pub include: Include,
+    /// The page ends before the point with which these parts would take more bytes than this, unless
+    /// that is its first.
+    pub max_bytes: usize,
+}
+
+impl View<'_> {
+    /// Reads the points with these ids. `reserve` is called with the bytes that they take, before
+    /// they are read.
+    ///
+    /// # Errors
+    /// The points take more than `max_bytes`, `reserve` refuses, or a record is damaged.
+    fn gather(
+        &self,
+        ids: &[PointId],
+        include: Include,
+        max_bytes: usize,
+        reserve: impl FnOnce(usize) -> Result<()>,
+    ) -> Result<Gathered> {
+        let slots = self.slots_of(ids);
+        let found = slots.iter().map(Option::is_some).collect();
+        let slots: Vec<u32> = slots.into_iter().flatten().collect();
+        let bytes = slots
+            .iter()
+            .map(|&slot| self.bytes_in_answer(slot, include));
+        let bytes = bytes.sum();
+        if bytes > max_bytes {
+            return Err(Error::AnswerTooLarge { max_bytes });
+        }
+        reserve(bytes)?;
+        let records = self.records(&slots, include)?;
+        Ok(Gathered { records, found })
+    }
+
+    /// Reads a page. `reserve` is called with the bytes that it takes, before it is read.
+    ///
+    /// # Errors
+    /// `reserve` refuses, or a record is damaged.
+    fn read_page(
+        &self,
+        request: &PageRequest,
+        reserve: impl FnOnce(usize) -> Result<()>,
+    ) -> Result<Page> {
+        let PageRequest { limit, include, .. } = *request;
+        let limit = limit.max(1);
+        let points = self.page(request.after, limit.saturating_add(1), request.direction);
+        let (mut slots, mut bytes, mut last) = (Vec::new(), 0, None);
+        for &(sequence, slot) in points.iter().take(limit) {
+            let more = self.bytes_in_answer(slot, include);
+            if !slots.is_empty() && bytes + more > request.max_bytes {
+                break;
+            }
+            slots.push(slot);
+            bytes += more;
+            last = Some(sequence);
+        }
+        reserve(bytes)?;
+        Ok(Page {
+            next: last.filter(|_| slots.len() < points.len()),
+            records: self.records(&slots, include)?,
+        })
+    }
+}
+
+/// The work of a [`Reading`]. It gets a view, and takes the memory of its answer by the function.
+type Work<T> = dyn Fn(&View, &mut dyn FnMut(usize) -> Result<()>) -> Result<T> + Send + Sync;
+
+/// Work that reads records, as a [`Job`] of one part.
+pub struct Reading<T> {
+    index: Arc<Index>,
+    budget: Arc<Budget>,
+    /// The greatest number of points that are read.
+    points: usize,
+    work: Box<Work<T>>,
+    /// The memory that is reserved for the answer.
+    memory: Mutex<Vec<Reservation>>,
+    answer: Mutex<Option<Result<T>>>,
+    done: Mutex<Option<Done<T>>>,
+}
+
+impl<T: Send + 'static> Reading<T> {
+    fn new(
+        index: &Arc<Index>,
+        budget: &Arc<Budget>,
+        points: usize,
+        done: Done<T>,
+        work: Box<Work<T>>,
+    ) -> Self {
+        Reading {
+            index: Arc::clone(index),
+            budget: Arc::clone(budget),
+            points,
+            work,
+            memory: Mutex::default(),
+            answer: Mutex::new(None),
+            done: Mutex::new(Some(done)),
+        }
+    }
+}
+
+impl Reading<Gathered> {
+    /// Reads the points with these ids, which take at most `max_bytes`.
+    pub fn of_ids(
+        index: &Arc<Index>,
+        budget: &Arc<Budget>,
+        ids: Vec<PointId>,
+        include: Include,
+        max_bytes: usize,
+        done: Done<Gathered>,
+    ) -> Self {
+        let points = ids.len();
+        let work: Box<Work<Gathered>> =
+            Box::new(move |view, reserve| view.gather(&ids, include, max_bytes, reserve));
+        Reading::new(index, budget, points, done, work)
+    }
+}
+
+impl Reading<Page> {
+    /// Reads a page.
+    pub fn of_page(
+        index: &Arc<Index>,
+        budget: &Arc<Budget>,
+        request: PageRequest,
+        done: Done<Page>,
+    ) -> Self {
+        let work: Box<Work<Page>> =
+            Box::new(move |view, reserve| view.read_page(&request, reserve));
+        Reading::new(index, budget, request.limit, done, work)
+    }
+}
+
+impl<T: Send + 'static> Job for Reading<T> {
+    fn parts(&self) -> usize {
+        1
+    }
+
+    fn work_left(&self) -> u64 {
+        self.points.min(self.index.live() as usize) as u64
+    }
+
+    fn bytes(&self) -> usize {
+        self.points.min(self.index.live() as usize) * size_of::<PointId>()
+    }
+
+    fn run(&self, _part: usize, _scratch: &mut Scratch, _turn: &Turn) -> bool {
+        let mut reserve = |bytes| {
+            let memory = self.budget.reserve(bytes)?;
+            lock(&self.memory).push(memory);
+            Ok(())
+        };
+        let answer = (self.work)(&self.index.view(), &mut reserve);
+        *lock(&self.answer) = Some(answer);
+        true
+    }
+
+    fn finish(&self, outcome: Result<()>) {
+        let (done, answer) = (lock(&self.done).take(), lock(&self.answer).take());
+        if let Some(done) = done {
+            done(outcome.and_then(|()| answer.unwrap_or(Err(Error::Abandoned))));
+        }
+    }
+}

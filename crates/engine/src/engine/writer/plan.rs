@@ -1,0 +1,157 @@
+//! Plans a change: from the points that there are follow the records that it takes, and its answer.
+
+use super::request::{Batch, Change, Existing, Outcome, Update, Upserted};
+use crate::{
+    Error, Result,
+    index::{Index, PointId},
+    store::{Segments, Write},
+};
+
+/// The greatest size of the records of one update, in bytes. What is not updated is copied from the
+/// point that there is, so that the size of a request does not bound it.
+const MAX_UPDATE_BYTES: usize = 256 << 20;
+
+/// What a change takes.
+pub struct Planned<'a> {
+    /// The writes, in order.
+    pub writes: Vec<Write<'a>>,
+    /// The answer once they are durable and visible.
+    pub outcome: Outcome,
+}
+
+/// Plans a change of the points that `index` has now. Only the writer calls this.
+///
+/// # Errors
+/// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
+/// a part of is damaged, an update is too large, or the number of points is another than the one
+/// that a delete of all expects.
+pub fn plan<'a>(change: &'a Change, index: &Index, segments: &'a Segments) -> Result<Planned<'a>> {
+    match change {
+        Change::Store(batch, existing) => Ok(store(batch, *existing, index)),
+        Change::Update(updates) => update(updates, index, segments),
+        Change::Delete(ids) => Ok(delete(ids, index)),
+        Change::DeleteAll(expected) => delete_all(*expected, index),
+    }
+}
+
+fn store<'a>(batch: &'a Batch, existing: Existing, index: &Index) -> Planned<'a> {
+    let mut counts = Upserted::default();
+    let mut writes = Vec::with_capacity(batch.ids.len());
+    for mut write in batch.writes(index.dimension()) {
+        if existing != Existing::Impossible
+            && let Write::Insert { id, replaced, .. } = &mut write
+        {
+            *replaced = index.find(id);
+            if replaced.is_some() && existing == Existing::Keep {
+                counts.kept += 1;
+                continue;
+            }
+            counts.replaced += usize::from(replaced.is_some());
+        }
+        writes.push(write);
+    }
+    counts.stored = writes.len() - counts.replaced;
+    Planned {
+        writes,
+        outcome: Outcome {
+            counts,
+            ..Outcome::default()
+        },
+    }
+}
+
+fn update<'a>(updates: &'a [Update], index: &Index, segments: &'a Segments) -> Result<Planned<'a>> {
+    let mut writes = Vec::with_capacity(updates.len());
+    let mut found = Vec::with_capacity(updates.len());
+    let mut bytes = 0;
+    for update in updates {
+        let replaced = index.find(&update.id);
+        found.push(replaced.is_some());
+        let Some(point) = replaced else { continue };
+        // Only the writer, which runs this, unmaps segments.
+        let stored = segments
+            .read(point.location)
+            .map_err(|error| index.name(update.id, point.location, error))?;
+        let content = update.content.as_deref().unwrap_or(stored.content);
+        let metadata = update.metadata.as_deref().unwrap_or(stored.metadata);
+        bytes += size_of_val(stored.vector) + content.len() + metadata.len();
+        if bytes > MAX_UPDATE_BYTES {
+            return Err(Error::InvalidArgument(format!(
+                "the points to be updated take more than {MAX_UPDATE_BYTES} bytes: update fewer at \
+                 once"
+            )));
+        }
+        writes.push(Write::Insert {
+            id: update.id,
+            vector: stored.vector,
+            content_type: update.content_type.unwrap_or(stored.content_type),
+            content,
+            metadata,
+            replaced,
+        });
+    }
+    Ok(Planned {
+        writes,
+        outcome: found_or_not(found),
+    })
+}
+
+fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
+    let points: Vec<_> = ids.iter().map(|id| (*id, index.find(id))).collect();
+    let delete = |&(id, point)| Some(Write::Delete { id, stored: point? });
+    Planned {
+        writes: points.iter().filter_map(delete).collect(),
+        outcome: found_or_not(points.iter().map(|(_, point)| point.is_some()).collect()),
+    }
+}
+
+fn delete_all(expected: u64, index: &Index) -> Result<Planned<'static>> {
+    let points = index.live();
+    if points != expected {
+        return Err(Error::OtherCount { points, expected });
+    }
+    let writes = if points == 0 {
+        Vec::new()
+    } else {
+        vec![Write::DeleteAll]
+    };
+    Ok(Planned {
+        writes,
+        outcome: Outcome::default(),
+    })
+}
+
+fn found_or_not(found: Vec<bool>) -> Outcome {
+    Outcome {
+        found,
+        ..Outcome::default()
+    }
+}
+
+impl Batch {
+    /// An insert for each point, none of which replaces another. Vectors have `dimension` values.
+    fn writes(&self, dimension: usize) -> impl Iterator<Item = Write<'_>> {
+        let vectors = self.vectors.chunks_exact(dimension);
+        (0..self.ids.len()).zip(vectors).map(|(at, vector)| {
+            let metadata = if self.metadata_ends.is_empty() {
+                &[]
+            } else {
+                part(&self.metadata, &self.metadata_ends, at)
+            };
+            Write::Insert {
+                id: self.ids[at],
+                vector,
+                content_type: self.content_types[at],
+                content: part(&self.contents, &self.content_ends, at),
+                metadata,
+                replaced: None,
+            }
+        })
+    }
+}
+
+/// One of the parts that lie one after the other, with the offsets at which they end.
+fn part<'a>(bytes: &'a [u8], ends: &[usize], at: usize) -> &'a [u8] {
+    let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+    &bytes[start..ends[at]]
+}
