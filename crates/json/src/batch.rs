@@ -3,15 +3,18 @@
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use crate::{
+    fields::Fields,
+    item::Item,
     list::List,
-    read::Item,
     refusal::{Found, Refusal, Wrong},
     value::{Container, Next, Way, next_name},
 };
 
 /// Reads the body of a batch.
-pub struct Batch<L, S> {
+pub struct Batch<L, S, F> {
     pub list: L,
+    /// The other fields of the body.
+    pub fields: F,
     limits: S,
     max_items: usize,
     way: Way,
@@ -25,11 +28,12 @@ struct Count {
     wrong: Option<Wrong>,
 }
 
-impl<'de, L: List<'de>> Batch<L, L::Limits> {
-    pub fn new(limits: L::Limits, max_items: usize, way: Way) -> Batch<L, L::Limits> {
+impl<'de, L: List<'de>, F: Fields<'de>> Batch<L, L::Limits, F> {
+    pub fn new(limits: L::Limits, max_items: usize, way: Way) -> Self {
         let outcome = Err(unexpected(L::FIELD, Found::Missing));
         Batch {
             list: L::default(),
+            fields: F::default(),
             limits,
             max_items,
             way,
@@ -37,7 +41,15 @@ impl<'de, L: List<'de>> Batch<L, L::Limits> {
         }
     }
 
-    pub fn finish(self) -> Result<L, Refusal> {
+    /// Whether the field that holds the items is there.
+    pub fn has_items(&self) -> bool {
+        let found = self.outcome.as_ref().err().map(|wrong| &wrong.found);
+        found != Some(&Found::Missing)
+    }
+
+    /// The items and the other fields.
+    pub fn finish(self) -> Result<(L, F::Checked), Refusal> {
+        let fields = self.fields.check().map_err(Refusal::Wrong)?;
         let Count { items, wrong } = self.outcome.map_err(Refusal::Wrong)?;
         if items > self.max_items {
             return Err(Refusal::TooMany {
@@ -45,7 +57,8 @@ impl<'de, L: List<'de>> Batch<L, L::Limits> {
                 count: items,
             });
         }
-        wrong.map_or(Ok(self.list), |wrong| Err(Refusal::Wrong(wrong)))
+        let whole = (self.list, fields);
+        wrong.map_or(Ok(whole), |wrong| Err(Refusal::Wrong(wrong)))
     }
 }
 
@@ -53,7 +66,7 @@ fn unexpected(field: &str, found: Found) -> Wrong {
     Wrong::new(field, found, "an array of objects")
 }
 
-impl<'de, L: List<'de>> Container<'de> for Batch<L, L::Limits> {
+impl<'de, L: List<'de>, F: Fields<'de>> Container<'de> for Batch<L, L::Limits, F> {
     fn object<A: MapAccess<'de>>(&mut self, mut members: A) -> Result<(), A::Error> {
         while let Some(name) = next_name(&mut members)? {
             if *name == *L::FIELD.as_bytes() {
@@ -63,7 +76,7 @@ impl<'de, L: List<'de>> Container<'de> for Batch<L, L::Limits> {
                     way,
                 })?;
             } else {
-                members.next_value::<IgnoredAny>()?;
+                self.fields.take(&name, &mut members, self.way)?;
             }
         }
         Ok(())
@@ -75,9 +88,9 @@ impl<'de, L: List<'de>> Container<'de> for Batch<L, L::Limits> {
 }
 
 /// Reads the items of a batch.
-struct Items<'b, L, S>(&'b mut Batch<L, S>);
+struct Items<'b, L, S, F>(&'b mut Batch<L, S, F>);
 
-impl<'de, L: List<'de>> Container<'de> for Items<'_, L, L::Limits> {
+impl<'de, L: List<'de>, F> Container<'de> for Items<'_, L, L::Limits, F> {
     fn array<A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         let batch = &mut *self.0;
         batch.list = L::default();

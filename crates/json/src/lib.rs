@@ -1,16 +1,33 @@
 //! The JSON of requests and answers: bodies read into arrays, and vectors written as text.
 
+mod any_vector;
+mod append;
 mod batch;
+mod fields;
+mod ids;
+mod include;
+mod item;
 mod list;
+mod metadata;
+mod named;
+mod point_id;
 mod points;
 mod queries;
 mod read;
 mod refusal;
+mod scalar;
+mod searches;
+mod updates;
+mod upserts;
 mod value;
 mod vector;
 mod write;
 
+pub use ids::{Deletes, Gets, Scroll, deletes, gets, nothing, scroll};
 pub use points::{ContentFault, Points, point, points};
 pub use queries::{Queries, queries, query};
 pub use refusal::{Found, Refusal, Wrong};
+pub use searches::{SearchForm, Searches, searches};
+pub use updates::{Updates, given, updates};
+pub use upserts::{Upserts, upserts};
 pub use write::json_array;

@@ -4,15 +4,20 @@ use serde::de::{IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use crate::{
+    append::append,
     list::List,
     read,
     refusal::{Found, Refusal, Wrong},
-    value::{Container, Next, Way, append, decode, next_name},
+    scalar::decode,
+    value::{Container, Next, Way, next_name},
     vector::{self, Vector},
 };
 
 /// The names of the content types, each at the place of its number.
 const CONTENT_TYPES: [&str; 2] = ["Image", "Text"];
+
+/// The number of text.
+pub const TEXT: u8 = 1;
 
 /// The parts of points, one point after the other.
 #[derive(Debug, Default, PartialEq)]
@@ -95,7 +100,12 @@ impl<'de> List<'de> for Points {
 }
 
 impl Points {
-    fn keep_content<E: serde::de::Error>(&mut self, content: &str, max: usize) -> Result<(), E> {
+    /// Keeps the content that a text stands for, or notes why it is refused.
+    pub fn keep_content<E: serde::de::Error>(
+        &mut self,
+        content: &str,
+        max: usize,
+    ) -> Result<(), E> {
         let content = decode(content).ok_or_else(|| E::custom("no memory for a content"))?;
         // Escapes may stand for half of a surrogate pair; what has none is a part of the text.
         let is_unicode = str::from_utf8(&content).is_ok();
@@ -133,18 +143,8 @@ impl<'de> Payload<'de> {
         if self.found != Found::Object {
             return Err(Wrong::new("payload", self.found, "an object"));
         }
-        let content_type = named(&CONTENT_TYPES, self.content_type).ok_or_else(|| {
-            let found = Found::of_field(self.content_type);
-            Wrong::new("payload.content_type", found, "\"Image\" or \"Text\"")
-        })?;
-        let content = self.content.map(RawValue::get);
-        let content = content
-            .filter(|text| text.starts_with('"'))
-            .ok_or_else(|| {
-                let found = Found::of_field(self.content);
-                Wrong::new("payload.content", found, "a string")
-            })?;
-        Ok((content_type, content))
+        let content_type = content_type("payload.content_type", self.content_type)?;
+        Ok((content_type, content("payload.content", self.content)?))
     }
 }
 
@@ -163,6 +163,21 @@ impl<'de> Container<'de> for Payload<'de> {
     fn other(&mut self, found: Found) {
         self.found = found;
     }
+}
+
+/// The number of the content type that a field holds.
+pub fn content_type(path: &str, raw: Option<&RawValue>) -> Result<u8, Wrong> {
+    named(&CONTENT_TYPES, raw).ok_or_else(|| {
+        let found = Found::of_field(raw);
+        Wrong::new(path, found, "\"Image\" or \"Text\"")
+    })
+}
+
+/// The text that stands for the content that a field holds.
+pub fn content<'de>(path: &str, raw: Option<&'de RawValue>) -> Result<&'de str, Wrong> {
+    let text = raw.map(RawValue::get);
+    text.filter(|text| text.starts_with('"'))
+        .ok_or_else(|| Wrong::new(path, Found::of_field(raw), "a string"))
 }
 
 /// The place of the name that a value is.

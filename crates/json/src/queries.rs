@@ -4,11 +4,13 @@ use serde::de::{IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use crate::{
+    append::append,
     list::List,
     points::named,
     read,
     refusal::{Found, Refusal, Wrong},
-    value::{Next, Way, append, next_name, number},
+    scalar::number,
+    value::{Next, Way, next_name},
     vector::{self, Vector},
 };
 
@@ -91,11 +93,7 @@ struct Fields<'de> {
 
 impl Fields<'_> {
     fn check(self) -> Result<(u8, f64, f64), Wrong> {
-        let similarity = named(&SIMILARITIES, self.similarity).ok_or_else(|| {
-            let found = Found::of_field(self.similarity);
-            let expected = "\"Euclidean\" or \"Manhattan\" or \"Hamming\" or \"Cosine\"";
-            Wrong::new("similarity", found, expected)
-        })?;
+        let similarity = similarity(self.similarity)?;
         let limit = count("limit", self.limit)?;
         let ef = match self.ef {
             None => 0.0,
@@ -105,8 +103,16 @@ impl Fields<'_> {
     }
 }
 
+/// The number of a similarity.
+pub fn similarity(raw: Option<&RawValue>) -> Result<u8, Wrong> {
+    named(&SIMILARITIES, raw).ok_or_else(|| {
+        let expected = "\"Euclidean\" or \"Manhattan\" or \"Hamming\" or \"Cosine\"";
+        Wrong::new("similarity", Found::of_field(raw), expected)
+    })
+}
+
 /// A whole number from 0 on; one too great for a double to hold exactly is still a number.
-fn count(path: &str, raw: Option<&RawValue>) -> Result<f64, Wrong> {
+pub fn count(path: &str, raw: Option<&RawValue>) -> Result<f64, Wrong> {
     let value = raw.and_then(number);
     value
         .filter(|value| value.is_finite() && value.fract() == 0.0 && *value >= 0.0)

@@ -1,12 +1,14 @@
 //! Reading a whole body.
 
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
+use serde::de::IgnoredAny;
 
 use crate::{
     batch::Batch,
+    fields::{Fields, Ignored},
+    item::Item,
     list::List,
-    refusal::{Found, Refusal, Wrong},
-    value::{Container, Next, Way},
+    refusal::Refusal,
+    value::{Container, Way, walk},
 };
 
 /// Reads a body that is one item.
@@ -20,47 +22,49 @@ pub fn item<'de, L: List<'de>>(body: &'de [u8], limits: L::Limits) -> Result<L, 
     })
 }
 
-/// Reads a body that is a batch of items.
+/// Reads a body that is a batch of items, and nothing else that matters.
 pub fn batch<'de, L: List<'de>>(
     body: &'de [u8],
     limits: L::Limits,
     max_items: usize,
 ) -> Result<L, Refusal> {
+    items_and_fields::<L, Ignored>(body, limits, max_items).map(|(list, ())| list)
+}
+
+/// Reads a body that is a batch of items and some other fields.
+pub fn items_and_fields<'de, L: List<'de>, F: Fields<'de>>(
+    body: &'de [u8],
+    limits: L::Limits,
+    max_items: usize,
+) -> Result<(L, F::Checked), Refusal> {
+    body_of(body, limits, max_items, Batch::<L, _, F>::finish)
+}
+
+/// Reads a body that may be a batch; `finish` makes of it what is answered.
+pub fn body_of<'de, L: List<'de>, F: Fields<'de>, T>(
+    body: &'de [u8],
+    limits: L::Limits,
+    max_items: usize,
+    finish: impl Fn(Batch<L, L::Limits, F>) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
     read(body, |text, way| {
-        let mut batch = Batch::<L, _>::new(limits, max_items, way);
+        let mut batch = Batch::<L, _, F>::new(limits, max_items, way);
         walk(text, &mut batch, way)?;
-        Ok(batch.finish())
+        Ok(finish(batch))
     })
 }
 
-/// Reads an object that is an item.
-pub struct Item<'l, L, S> {
-    list: &'l mut L,
-    limits: S,
-    way: Way,
-    pub outcome: Result<(), Wrong>,
-}
-
-impl<'l, L, S> Item<'l, L, S> {
-    pub fn new(list: &'l mut L, limits: S, way: Way) -> Item<'l, L, S> {
-        Item {
-            list,
-            limits,
-            way,
-            outcome: Ok(()),
-        }
-    }
-}
-
-impl<'de, L: List<'de>> Container<'de> for Item<'_, L, L::Limits> {
-    fn object<A: MapAccess<'de>>(&mut self, members: A) -> Result<(), A::Error> {
-        self.outcome = self.list.read(members, self.limits, self.way)?;
-        Ok(())
-    }
-
-    fn other(&mut self, found: Found) {
-        self.outcome = Err(Wrong::new("", found, "an object"));
-    }
+/// Reads a body by a container that `start` makes.
+pub fn container<'de, C: Container<'de>, T>(
+    body: &'de [u8],
+    start: impl Fn(Way) -> C,
+    finish: impl Fn(C) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
+    read(body, |text, way| {
+        let mut container = start(way);
+        walk(text, &mut container, way)?;
+        Ok(finish(container))
+    })
 }
 
 fn read<'de, L>(
@@ -78,15 +82,4 @@ fn read<'de, L>(
     checked.map_err(|error| Refusal::Broken(error.to_string()))?;
     // It is JSON, so that nothing fails but an allocation.
     attempt(text, Way::Careful).unwrap_or(Err(Refusal::NoMemory))
-}
-
-/// Hands all of the text to a container.
-fn walk<'de>(
-    text: &'de str,
-    container: &mut impl Container<'de>,
-    way: Way,
-) -> serde_json::Result<()> {
-    let mut parser = serde_json::Deserializer::from_str(text);
-    Next { container, way }.deserialize(&mut parser)?;
-    parser.end()
 }

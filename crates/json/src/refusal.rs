@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::value::{decode, number};
+use crate::scalar::{decode, number};
 
 /// Why a body is refused.
 #[derive(Debug, PartialEq)]
@@ -46,6 +46,11 @@ impl Wrong {
         }
     }
 
+    /// A field that there is not.
+    pub(crate) fn unknown(name: &[u8], expected: &'static str) -> Wrong {
+        Wrong::new(&beginning(name), Found::Unknown, expected)
+    }
+
     /// The same, within something that has this path.
     pub(crate) fn within(self, prefix: &str) -> Wrong {
         let path = if self.path.is_empty() {
@@ -62,6 +67,10 @@ impl Wrong {
 pub enum Found {
     /// There is none.
     Missing,
+    /// Something that has no place there.
+    Unknown,
+    /// More than one value.
+    Twice,
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -79,25 +88,31 @@ pub enum Found {
 /// More characters of a text than any message shows.
 const MAX_CHARS: usize = 64;
 
+/// The first characters of a text, which are enough to know it by.
+pub fn beginning(text: &[u8]) -> String {
+    // No character takes more than four bytes.
+    let text = &text[..text.len().min(4 * MAX_CHARS)];
+    String::from_utf8_lossy(text)
+        .chars()
+        .take(MAX_CHARS)
+        .collect()
+}
+
 impl Found {
     pub(crate) fn of(raw: &RawValue) -> Found {
         let text = raw.get();
         match text.as_bytes().first() {
             Some(b'[') => Found::Array,
             Some(b'{') => Found::Object,
-            Some(b'"') => {
-                let bytes = decode(text).unwrap_or_default();
-                Found::Text(
-                    String::from_utf8_lossy(&bytes)
-                        .chars()
-                        .take(MAX_CHARS)
-                        .collect(),
-                )
-            }
+            Some(b'"') => Found::text(&decode(text).unwrap_or_default()),
             Some(b't') => Found::Bool(true),
             Some(b'f') => Found::Bool(false),
             _ => number(raw).map_or(Found::Null, Found::Number),
         }
+    }
+
+    pub(crate) fn text(text: &[u8]) -> Found {
+        Found::Text(beginning(text))
     }
 
     pub(crate) fn of_field(raw: Option<&RawValue>) -> Found {

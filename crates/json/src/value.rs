@@ -1,14 +1,14 @@
 //! Values of JSON as the parser hands them over: containers are walked through, all others are
 //! taken as the text that stands for them.
 
-use std::{borrow::Cow, collections::TryReserveError, fmt};
+use std::{borrow::Cow, fmt};
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::value::RawValue;
 
-use crate::refusal::Found;
+use crate::{refusal::Found, scalar::decode};
 
 /// The parser describes a number beyond a double, and half of a surrogate pair, as errors where it
 /// is asked for any value; as the text of a value it takes both, as JSON does. To ask for the text
@@ -37,6 +37,11 @@ pub trait Container<'de> {
         Ok(())
     }
 
+    /// Takes a string, its escapes resolved.
+    fn text(&mut self, text: &[u8]) {
+        self.other(Found::text(text));
+    }
+
     /// Takes anything else, or what was not expected.
     fn other(&mut self, found: Found);
 }
@@ -59,7 +64,10 @@ impl<'de, C: Container<'de>> DeserializeSeed<'de> for Next<'_, C> {
             let mut inner = serde_json::Deserializer::from_str(raw.get());
             return inner.deserialize_any(self).map_err(D::Error::custom);
         }
-        self.container.other(Found::of(raw));
+        match decode(raw.get()) {
+            Some(text) => self.container.text(&text),
+            None => self.container.other(Found::of(raw)),
+        }
         Ok(())
     }
 }
@@ -71,6 +79,11 @@ impl<'de, C: Container<'de>> Visitor<'de> for Next<'_, C> {
         formatter.write_str("an array or an object")
     }
 
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.container.text(text.as_bytes());
+        Ok(())
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
         self.container.array(items)
     }
@@ -78,6 +91,17 @@ impl<'de, C: Container<'de>> Visitor<'de> for Next<'_, C> {
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
         self.container.object(members)
     }
+}
+
+/// Hands all of a text to a container.
+pub fn walk<'de>(
+    text: &'de str,
+    container: &mut impl Container<'de>,
+    way: Way,
+) -> serde_json::Result<()> {
+    let mut parser = serde_json::Deserializer::from_str(text);
+    Next { container, way }.deserialize(&mut parser)?;
+    parser.end()
 }
 
 /// Reads the items that are left.
@@ -92,53 +116,4 @@ pub fn next_name<'de, A: MapAccess<'de>>(
 ) -> Result<Option<Cow<'de, [u8]>>, A::Error> {
     let name = members.next_key::<&RawValue>()?;
     Ok(name.map(|raw| decode(raw.get()).unwrap_or_default()))
-}
-
-/// The number that a value is; it may be infinite.
-pub fn number(raw: &RawValue) -> Option<f64> {
-    // No other value of JSON is a number to this parser.
-    raw.get().parse().ok()
-}
-
-/// The UTF-8 of the string that a value is, each lone surrogate as if it were a character.
-pub fn decode(text: &str) -> Option<Cow<'_, [u8]>> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
-        return Some(Cow::Borrowed(inner.as_bytes()));
-    }
-    let bytes = serde_json::Deserializer::from_str(text).deserialize_bytes(Bytes);
-    bytes.ok().map(Cow::Owned)
-}
-
-struct Bytes;
-
-impl Visitor<'_> for Bytes {
-    type Value = Vec<u8>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("a string")
-    }
-
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
-        let mut copy = Vec::new();
-        append(&mut copy, bytes)?;
-        Ok(copy)
-    }
-}
-
-/// Room for as many items is made at least, so that a short list grows but a few times.
-const LEAST_ROOM: usize = 256;
-
-/// Lists grow with the text, which is a client's: where there is no memory for it, that is an error.
-pub fn append<T: Copy, E: Error>(list: &mut Vec<T>, items: &[T]) -> Result<(), E> {
-    if list.capacity() - list.len() < items.len() {
-        make_room(list, items.len()).map_err(E::custom)?;
-    }
-    list.extend_from_slice(items);
-    Ok(())
-}
-
-#[cold]
-fn make_room<T>(list: &mut Vec<T>, items: usize) -> Result<(), TryReserveError> {
-    list.try_reserve(items.max(LEAST_ROOM))
 }

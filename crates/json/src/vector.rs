@@ -6,13 +6,15 @@ use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
+    append::append,
     refusal::{Found, Wrong},
-    value::{Container, Way, append, number, skip_items},
+    scalar::number,
+    value::{Container, Way, skip_items},
 };
 
 /// Reads a vector to the end of a list.
 pub struct Vector<'v> {
-    values: &'v mut Vec<f32>,
+    pub values: &'v mut Vec<f32>,
     way: Way,
     pub outcome: Result<(), Wrong>,
 }
