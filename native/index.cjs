@@ -835,13 +835,23 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.AcceptedConnection = nativeBinding.AcceptedConnection
+module.exports.NativeAcceptor = nativeBinding.NativeAcceptor
 module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.backupFolder = nativeBinding.backupFolder
 module.exports.checkFolder = nativeBinding.checkFolder
+module.exports.exitNow = nativeBinding.exitNow
 module.exports.formatVector = nativeBinding.formatVector
+module.exports.readDeletes = nativeBinding.readDeletes
+module.exports.readGets = nativeBinding.readGets
+module.exports.readNothing = nativeBinding.readNothing
 module.exports.readPoint = nativeBinding.readPoint
 module.exports.readPoints = nativeBinding.readPoints
 module.exports.readQueries = nativeBinding.readQueries
 module.exports.readQuery = nativeBinding.readQuery
+module.exports.readScroll = nativeBinding.readScroll
+module.exports.readSearches = nativeBinding.readSearches
+module.exports.readUpdates = nativeBinding.readUpdates
+module.exports.readUpserts = nativeBinding.readUpserts
 module.exports.repairFolder = nativeBinding.repairFolder
 module.exports.restoreFolder = nativeBinding.restoreFolder

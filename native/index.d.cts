@@ -9,13 +9,91 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** An accepted connection. It takes one of the places of its port until `end`. */
+export declare class AcceptedConnection {
+  /** The IP address of the client. */
+  get remoteAddress(): string | null
+  /** The file descriptor of the socket, until it is taken. */
+  get fd(): number
+  /** Leaves it to the caller to close the socket, before it calls `end`. */
+  take(): void
+  /** Frees the place, and closes the socket unless it was taken. */
+  end(): void
+}
+
+/** A port whose connections go to several event loops: each to the loop that has the fewest. */
+export declare class NativeAcceptor {
+  /** Binds `host:port`, where port 0 is any free one. `most` connections may be open at a time. */
+  static bind(host: string, port: number, most: number): Promise<NativeAcceptor>
+  /** The acceptor that another loop has shared under this number. */
+  static shared(number: number): NativeAcceptor
+  /** A number for `shared`. */
+  share(): number
+  /** The IP address that is bound. */
+  get address(): string
+  /** The port that is bound. */
+  get port(): number
+  /** Whether as many connections are open as may be. */
+  get isFull(): boolean
+  /** Makes the calling loop one of those that get connections. It stays alive until `close`. */
+  receive(onConnection: (connection: AcceptedConnection) => void): void
+  /** Begins to accept. `on_refusal` is called for each connection that no loop gets. */
+  start(onRefusal: (refusal: Refusal) => void): void
+  /** Accepts nothing more and closes the port. Connections stay open. */
+  close(): void
+}
+
 /** An opened data folder. */
 export declare class NativeEngine {
+  /** The random id of the data folder. */
+  get storeId(): Uint8Array
+  /**
+   * Stores points, all or none: the arrays hold one item after the other, those of ends say where
+   * each content and each metadata ends. A point that is there is replaced, or stays where
+   * `keeps` says so. The promise resolves once the points are durable and visible.
+   */
+  upsert(ids: Uint8Array, vectors: Float32Array, contentTypes: Uint8Array, contents: Uint8Array, contentEnds: Uint32Array, metadata: Uint8Array, metadataEnds: Uint32Array, keeps: boolean): Promise<NativeUpserted>
+  /**
+   * Changes payloads, all or none. `given` says of each point which parts are changed: the sum of
+   * 1 for the content type, 2 for the content and 4 for the metadata; the other parts stay. The
+   * promise resolves once that is durable and visible, with 1 for each point that is there, else
+   * 0.
+   */
+  update(ids: Uint8Array, given: Uint8Array, contentTypes: Uint8Array, contents: Uint8Array, contentEnds: Uint32Array, metadata: Uint8Array, metadataEnds: Uint32Array): Promise<Uint8Array>
+  /**
+   * Deletes points, all or none. The promise resolves once that is durable, with 1 for each point
+   * that was there, else 0.
+   */
+  deleteMany(ids: Uint8Array): Promise<Uint8Array>
+  /** Deletes all points if there are `expected`. The promise resolves once that is durable. */
+  deleteAll(expected: number): Promise<void>
+  /** Reads the points with these ids; what is wanted of them takes at most `max_bytes`. */
+  getMany(ids: Uint8Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeGathered>, ticket?: number }
+  /**
+   * Reads a page of at most `limit` points behind the sequence `after`, if one is given. It ends
+   * before what is wanted of its points takes more than `max_bytes`, but has at least one point.
+   */
+  scroll(after: number | undefined | null, limit: number, newestFirst: boolean, include: NativeInclude, maxBytes: number): { answer: Promise<NativePage>, ticket?: number }
+  /**
+   * The nearest points that are at most as far as `max_distance`, with the parts that are wanted:
+   * those of the vector or, where `like` is given, those of the vector of that point, except for
+   * itself. Null if that is too heavy for the calling thread: then call `findBatch`.
+   */
+  find(vector: Float32Array, metric: number, limit: number, ef: number, maxDistance: number, like: Uint8Array | undefined | null, include: NativeInclude): NativeFound | null
+  /**
+   * Answers many searches on the threads of the engine, as `find` does each; `likes` holds an id for
+   * each query, of zeros where it has a vector, and `vectors` the vectors one after the other. What is wanted of all points takes at most `max_bytes`.
+   */
+  findBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array, maxDistances: Float64Array, likes: Uint8Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeFound>, ticket?: number }
   /**
    * Opens a data folder, on a thread of its own. If the process ends meanwhile, it leaves the
    * folder as a crash would.
    */
   static open(options: EngineOptions): Promise<NativeEngine>
+  /** The engine that another loop has shared under this number. */
+  static shared(number: number): NativeEngine
+  /** A number for `shared`. */
+  share(): number
   /** Values in a vector. */
   get dimension(): number
   /** The origin of the dimension: `Configured`, `Remembered` or `Default`. */
@@ -49,12 +127,12 @@ export declare class NativeEngine {
    * Answers many searches on the threads of the engine; `vectors` holds one vector after the
    * other.
    */
-  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): BegunSearch
+  searchBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array): { answer: Promise<BatchResults>, ticket?: number }
   /**
-   * Gives up a search that nobody waits for: its promise rejects, and its threads are free for
-   * others. Does nothing if the search is answered already.
+   * Gives up searches or reads that nobody waits for: the promise rejects, and the threads are
+   * free for others. Does nothing if they are answered already.
    */
-  abandonSearch(ticket: number): void
+  abandon(ticket: number): void
   /** Points, health and graphs. */
   status(): EngineStatus
   /** Counts since the start, and the load. */
@@ -89,11 +167,11 @@ export interface BatchResults {
   counts: Uint32Array
 }
 
-/** A batch search that has begun. */
-export interface BegunSearch {
-  /** The results, or the error. */
-  answer: Promise<BatchResults>
-  /** The number for `abandonSearch`; absent if the search is answered already. */
+/** Work that has begun. */
+export interface Begun {
+  /** The answer, or the error. */
+  answer: Promise<unknown>
+  /** The number for `abandon`; absent if the work is answered already. */
   ticket?: number
 }
 
@@ -176,6 +254,14 @@ export interface EngineStatus {
   graphs: Array<GraphStatus>
 }
 
+/**
+ * Ends the process at once with this exit code: nothing is closed, and no exit handler runs.
+ *
+ * `process.exit` waits for the JavaScript threads one after the other, and aborts where it stops one
+ * in the middle of HTTP/2.
+ */
+export declare function exitNow(code: number): void
+
 /** An event while the work goes on: damage, a note, or progress. */
 export interface FolderEvent {
   /** A damaged place: file, offset, sequence and reason. */
@@ -241,6 +327,29 @@ export interface JsonContentFault {
   bytes?: number
 }
 
+/** Points to be deleted. */
+export interface JsonDeletes {
+  /** The 16 bytes of each id; empty if it is all points. */
+  ids: Uint8Array
+  /** The number of points, if all are to be deleted. */
+  confirm?: number
+}
+
+/** Points that are asked for by their ids. */
+export interface JsonGets {
+  /** The 16 bytes of each id. */
+  ids: Uint8Array
+  /** What is answered besides ids, as in `JsonSearches`. */
+  include: number
+  /** Whether vectors are answered as base64. */
+  base64: boolean
+}
+
+/** A body that asks for nothing in particular. */
+export interface JsonNothing {
+
+}
+
 /** Points, each part of them in an array of its own, one point after the other. */
 export interface JsonPoints {
   /** The values of all vectors. */
@@ -301,6 +410,135 @@ export interface JsonRefusal {
   text?: string
 }
 
+/** A page of all points that is asked for. */
+export interface JsonScroll {
+  /** A whole number of any size. */
+  limit: number
+  /** What the page before it has named. */
+  after?: string
+  /** Whether the points that were written last come first. */
+  newestFirst: boolean
+  /** What is answered besides ids, as in `JsonSearches`. */
+  include: number
+  /** Whether vectors are answered as base64. */
+  base64: boolean
+}
+
+/** Queries for neighbours, each part of them in an array of its own, one query after the other. */
+export interface JsonSearches {
+  /** The values of all vectors; none for a query by a point. */
+  vectors: Float32Array
+  /** Where each vector ends in `vectors`. */
+  vectorEnds: Uint32Array
+  /**
+   * The 16 bytes of the id of each point whose neighbours are wanted; zeros for a query by a
+   * vector.
+   */
+  likes: Uint8Array
+  /** The numbers of the similarities. */
+  similarities: Uint8Array
+  /** Whole numbers of any size. */
+  limits: Float64Array
+  /** Whole numbers of any size, 0 where a query has none, infinite where it is exact. */
+  efs: Float64Array
+  /** The greatest distances, infinite where a query has none. */
+  maxDistances: Float64Array
+  /**
+   * What each query is answered besides ids: the sum of 1 for vectors, 2 for content types, 4 for
+   * contents, 8 for metadata and 16 for distances.
+   */
+  includes: Uint8Array
+  /** Whether the answer is a list of lists. */
+  isList: boolean
+  /** Whether vectors are answered as base64. */
+  base64: boolean
+}
+
+/** New payloads of points, in the same form. */
+export interface JsonUpdates {
+  /** The 16 bytes of each id. */
+  ids: Uint8Array
+  /**
+   * What each point is given: the sum of 1 for the content type, 2 for the content and 4 for the
+   * metadata.
+   */
+  given: Uint8Array
+  /** The numbers of the content types. */
+  contentTypes: Uint8Array
+  /** The UTF-8 of all contents except the refused ones. */
+  contents: Uint8Array
+  /** Where each content ends in `contents`. */
+  contentEnds: Uint32Array
+  /** The first content that is refused. */
+  contentFault?: JsonContentFault
+  /** The metadata in JSON; nothing of points whose metadata are cleared. */
+  metadata: Uint8Array
+  /** Where the metadata of each point end in `metadata`. */
+  metadataEnds: Uint32Array
+}
+
+/** Points to be stored, each part of them in an array of its own, one point after the other. */
+export interface JsonUpserts {
+  /** The values of all vectors. */
+  vectors: Float32Array
+  /** Where each vector ends in `vectors`. */
+  vectorEnds: Uint32Array
+  /** The 16 bytes of each id; zeros where there is none. */
+  ids: Uint8Array
+  /** The numbers of the content types. */
+  contentTypes: Uint8Array
+  /** The UTF-8 of all contents except the refused ones. */
+  contents: Uint8Array
+  /** Where each content ends in `contents`. */
+  contentEnds: Uint32Array
+  /** The first content that is refused. */
+  contentFault?: JsonContentFault
+  /** The metadata in JSON; nothing of points that have none. */
+  metadata: Uint8Array
+  /** Where the metadata of each point end in `metadata`. */
+  metadataEnds: Uint32Array
+  /** Whether only points that are not there are to be stored. */
+  ifAbsent: boolean
+}
+
+/** The neighbours that queries have found, those of one query after those of the other. */
+export interface NativeFound {
+  /** The number of neighbours of each query. */
+  counts: Uint32Array
+  /** The distances, in the metric's own unit. */
+  distances: Float64Array
+  /** The neighbours. */
+  records: NativeRecords
+}
+
+/** Points that were asked for by their ids. */
+export interface NativeGathered {
+  /** Those that are there, in the order of the ids. */
+  records: NativeRecords
+  /** For each id 1 if there is such a point, else 0. */
+  found: Uint8Array
+}
+
+/** The parts of records that an answer holds besides ids. */
+export interface NativeInclude {
+  /** The vectors. */
+  vector: boolean
+  /** The numbers of the content types. */
+  contentType: boolean
+  /** The contents. */
+  content: boolean
+  /** The metadata. */
+  metadata: boolean
+}
+
+/** A part of all points. */
+export interface NativePage {
+  /** The points. */
+  records: NativeRecords
+  /** The sequence behind which the next page begins; absent if this is the last one. */
+  next?: number
+}
+
 /** A stored point without its id. */
 export interface NativePoint {
   /** The vector, bit for bit. */
@@ -310,6 +548,46 @@ export interface NativePoint {
   /** The content. */
   content: string
 }
+
+/**
+ * Points, each of their parts in an array of its own, one point after the other. Arrays of parts
+ * that were not wanted are empty.
+ */
+export interface NativeRecords {
+  /** The ids, 16 bytes each. */
+  ids: Uint8Array
+  /** The values of all vectors, bit for bit. */
+  vectors: Float32Array
+  /** The numbers of the content types. */
+  contentTypes: Uint8Array
+  /** The UTF-8 of all contents. */
+  contents: Uint8Array
+  /** Where each content ends in `contents`. */
+  contentEnds: Uint32Array
+  /** The metadata of all points. */
+  metadata: Uint8Array
+  /** Where the metadata of each point end in `metadata`. */
+  metadataEnds: Uint32Array
+}
+
+/** What became of the points of an upsert. */
+export interface NativeUpserted {
+  /** The number of points that were stored with a new id. */
+  stored: number
+  /** The number of points that replaced another. */
+  replaced: number
+  /** The number of points that were not stored, since there was one with their id. */
+  kept: number
+}
+
+/** Reads the body that deletes points. */
+export declare function readDeletes(body: Uint8Array, maxItems: number): JsonDeletes | JsonRefusal
+
+/** Reads the body that reads points by their ids. */
+export declare function readGets(body: Uint8Array, maxItems: number): JsonGets | JsonRefusal
+
+/** Reads the body that has nothing but a collection. */
+export declare function readNothing(body: Uint8Array): JsonNothing | JsonRefusal
 
 /** Reads the body that inserts a point. */
 export declare function readPoint(body: Uint8Array, maxContentBytes: number): JsonPoints | JsonRefusal
@@ -322,6 +600,26 @@ export declare function readQueries(body: Uint8Array, maxItems: number): JsonQue
 
 /** Reads the body of a search. */
 export declare function readQuery(body: Uint8Array): JsonQuery | JsonRefusal
+
+/** Reads the body that asks for a page of all points. */
+export declare function readScroll(body: Uint8Array): JsonScroll | JsonRefusal
+
+/** Reads the body that searches for neighbours. */
+export declare function readSearches(body: Uint8Array, maxItems: number): JsonSearches | JsonRefusal
+
+/** Reads the body that changes payloads. */
+export declare function readUpdates(body: Uint8Array, maxItems: number, maxContentBytes: number): JsonUpdates | JsonRefusal
+
+/** Reads the body that upserts points. */
+export declare function readUpserts(body: Uint8Array, maxItems: number, maxContentBytes: number): JsonUpserts | JsonRefusal
+
+/** A connection that no loop gets, or a failure to accept one. */
+export interface Refusal {
+  /** The address of a client whose connection was closed, because as many as allowed are open. */
+  address?: string
+  /** Why nothing could be accepted. */
+  failure?: string
+}
 
 /** Saves the points of a damaged data folder into one that is missing or empty. */
 export declare function repairFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<RepairReport>

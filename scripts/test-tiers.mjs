@@ -32,6 +32,26 @@ export const LONG_FILES = [
   'test/search/graph.test.ts',
 ];
 
+/**
+ * Files of vitest that say what the gRPC interface promises, whichever server keeps it:
+ * `npm run test:all` runs them a second time, on nice-grpc's own.
+ */
+export const CONTRACT_FILES = [
+  'test/grpc/auth.test.ts',
+  'test/grpc/clients/clients.test.ts',
+  'test/grpc/error-details.test.ts',
+  'test/grpc/grpcurl.test.ts',
+  'test/grpc/health.test.ts',
+  'test/grpc/nice-grpc.test.ts',
+  'test/grpc/operations.test.ts',
+  'test/grpc/reflection.test.ts',
+  'test/grpc/refusals.test.ts',
+  'test/grpc/vortexdb.test.ts',
+  'test/search/numbers.test.ts',
+  'test/search/visibility.test.ts',
+  'test/wire/large-requests.test.ts',
+];
+
 /** Fewer rounds of what is repeated. */
 export const QUICK_ENVIRONMENT = {
   PROPTEST_CASES: '32',

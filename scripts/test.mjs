@@ -14,6 +14,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import {
+  CONTRACT_FILES,
   LONG_FILES,
   LONG_RUST_TARGETS,
   LONG_RUST_TESTS,
@@ -45,6 +46,7 @@ async function testAll() {
   process.env.VECTORD_MODEL_SCHEDULES ??= '100';
   await cargoTests('node', ['scripts/test-model.mjs']);
   await vitestTests();
+  await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1' });
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 
@@ -104,17 +106,22 @@ async function cargoTests(command, args) {
   countFailures(failed, names, code, [command, ...args].join(' '));
 }
 
-async function vitestTests(selection = []) {
+/** One run of vitest, with what is in the environment beside what always is. */
+async function vitestTests(selection = [], environment = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'vectord-test-'));
   const report = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { code } = await run('npx', ['--no-install', 'vitest', 'run', ...selection, ...reporters]);
+  const args = ['--no-install', 'vitest', 'run', ...selection, ...reporters];
+  const { code } = await run('npx', args, environment);
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
   rmSync(folder, { recursive: true });
   totals.passed += counts.numPassedTests ?? 0;
   totals.skipped += (counts.numPendingTests ?? 0) + (counts.numTodoTests ?? 0);
-  const names = (counts.testResults ?? []).flatMap(namesOfFailed);
-  countFailures(counts.numFailedTests ?? 0, names, code, 'vitest');
+  const settings = settingsText(environment);
+  const names = (counts.testResults ?? [])
+    .flatMap(namesOfFailed)
+    .map((name) => `${settings}${name}`);
+  countFailures(counts.numFailedTests ?? 0, names, code, `${settings}vitest`);
 }
 
 /** The failed tests of a file; the file itself where it failed outside its tests. */
@@ -153,11 +160,18 @@ function countFailures(failed, names, code, program) {
   if (uncounted && names.length === 0) failedNames.push(`${program}, which ended with ${code}`);
 }
 
+function settingsText(environment) {
+  return Object.entries(environment)
+    .map(([name, value]) => `${name}=${value} `)
+    .join('');
+}
+
 /** Runs a command to its end, its output shown and kept. */
-function run(command, args) {
-  console.log(`\n> ${command} ${args.join(' ')}`);
+function run(command, args, environment = {}) {
+  console.log(`\n> ${settingsText(environment)}${command} ${args.join(' ')}`);
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const env = { ...process.env, ...environment };
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /**
- * A running vectord on free ports, with a data folder that is gone when it has stopped.
+ * A running vectord on free ports.
  * @typedef {object} Server
  * @property {string} http base address of the HTTP interface
  * @property {string} grpc address of the gRPC interface
@@ -19,13 +19,18 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /**
  * Starts the built service as its users do, and waits until it is ready.
- * @param {{ dimension: number, env?: Record<string, string> }} options `env`: further settings
+ * @param {object} options
+ * @param {number} options.dimension
+ * @param {Record<string, string>} [options.env] further settings
+ * @param {string} [options.folder] where the points are; without one, in a folder that is gone when
+ *   the service has stopped
+ * @param {string} [options.main] the service of another build
  * @returns {Promise<Server>}
  */
-export async function startServer({ dimension, env = {} }) {
-  if (!existsSync(MAIN)) throw new Error(`${MAIN} is not there: run "npm run build" first`);
-  const folder = mkdtempSync(join(tmpdir(), 'vectord-demo-'));
-  const child = spawn(process.execPath, [MAIN], {
+export async function startServer({ dimension, env = {}, folder: kept, main = MAIN }) {
+  if (!existsSync(main)) throw new Error(`${main} is not there: run "npm run build" first`);
+  const folder = kept ?? mkdtempSync(join(tmpdir(), 'vectord-demo-'));
+  const child = spawn(process.execPath, [main], {
     env: {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
@@ -40,7 +45,7 @@ export async function startServer({ dimension, env = {} }) {
   const stop = async () => {
     child.kill('SIGTERM');
     await exited;
-    rmSync(folder, { recursive: true });
+    if (kept === undefined) rmSync(folder, { recursive: true });
   };
   try {
     const banner = await Promise.race([readBanner(child.stdout), exited.then(notReady)]);

@@ -1,7 +1,8 @@
-// Fails if files or folders of the engine or of the server use each other in a circle, or a layer
-// uses one that is not below it.
+// Fails if files or folders of a crate or of the server use each other in a circle, or a layer of the
+// engine or of the server uses one that is not below it.
 //
 // Usage: node scripts/modules/check.mjs
+import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { faultsOf } from './faults.mjs';
 import { readCrate } from './rust-modules.mjs';
@@ -30,8 +31,23 @@ const SERVER_LAYERS = [
   ['gen'],
 ];
 
+/** The other crates have no layers. A binary or a test of several files is a crate, too. */
+const OTHER_CRATES = [
+  ...foldersIn('crates')
+    .filter((crate) => crate !== 'crates/engine')
+    .map((crate) => `${crate}/src`),
+  ...foldersIn('crates/bench/src/bin'),
+  ...foldersIn('crates/bench/tests'),
+];
+
 check('crates/engine/src', readCrate('crates/engine/src'), ENGINE_LAYERS);
+for (const folder of OTHER_CRATES) check(folder, readCrate(folder));
 check('src', readProgram('src'), SERVER_LAYERS);
+
+function foldersIn(folder) {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${folder}/${name}`);
+}
 
 function check(folder, uses, layers) {
   const faults = faultsOf(uses, layers);

@@ -2,7 +2,7 @@
  * What is wrong with `uses`, a map from each module to the modules that it uses: files that use each
  * other in a circle, folders that do, with each other or with the files beside and above them, a
  * layer that uses one above it or beside it, and a module that is in no layer. `layers` lists the
- * modules of the crate from the top down; those of one line are beside each other.
+ * modules of the crate from the top down, if it has layers; those of one line are beside each other.
  */
 export function faultsOf(uses, layers) {
   const edges = [...uses].flatMap(([from, others]) => Array.from(others, (to) => [from, to]));
@@ -10,6 +10,12 @@ export function faultsOf(uses, layers) {
   return [
     ...circlesOf(edges).map((circle) => `a circle: ${circle.join(' -> ')}`),
     ...[...folders].flatMap((folder) => circlesIn(folder, folders, edges)),
+    ...(layers === undefined ? [] : layerFaultsOf(uses, edges, layers)),
+  ];
+}
+
+function layerFaultsOf(uses, edges, layers) {
+  return [
     ...edges.flatMap((edge) => climbOf(edge, layers)),
     ...looseOf(uses, layers).map((name) => `${name} is in no layer`),
   ];
@@ -69,7 +75,7 @@ function circlesIn(folder, folders, edges) {
 
 /** What of a folder a module is in: a folder in it, a file, or the folder's own file. */
 function childOf(folder, name) {
-  if (name === folder) return folder === '' ? 'lib.rs' : 'mod.rs';
+  if (name === folder) return folder === '' ? 'the root' : 'mod.rs';
   if (folder === '') return name.split('::')[0];
   return name.startsWith(`${folder}::`) ? name.split('::')[folder.split('::').length] : undefined;
 }

@@ -281,6 +281,20 @@ test('a circle of folders is found whose files are in none', () => {
   expect(fault).toContain('top::x::one -> top::y::three');
 });
 
+test('a binary is a crate of its own, whose root is main.rs', () => {
+  const files = { 'main.rs': 'mod a;\npub struct Top;', 'a.rs': 'use crate::Top;' };
+  expect(usesOf(files)).toEqual(['a -> crate']);
+  const beside = { 'lib.rs': 'mod a;', 'a.rs': 'pub struct Thing;', 'bin/main.rs': 'mod b;' };
+  expect([...crateOf(beside).keys()]).toEqual(['a', '']);
+});
+
+test('a crate without layers has no faults but circles', () => {
+  const uses = { 'lib.rs': LIB, 'a.rs': 'use crate::b::Thing;\npub struct A;' };
+  expect(faultsOf(crateOf({ ...uses, 'b.rs': B }))).toEqual([]);
+  const circle = `use crate::a::A;\n${B}`;
+  expect(faultsOf(crateOf({ ...uses, 'b.rs': circle }))).toEqual(['a circle: b -> a -> b']);
+});
+
 test('a layer may use only those below it', () => {
   const crate = crateOf({ 'lib.rs': LIB, 'a.rs': 'use crate::b::Thing;', 'b.rs': B });
   expect(faultsOf(crate, [['a'], ['b']])).toEqual([]);

@@ -3,7 +3,7 @@
 // or where the type is named (`Type::name`). Not seen: methods of other values, since nothing names
 // their type, and what a macro writes. Source that would hide a module is refused.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { implsOf } from './rust-impls.mjs';
 import {
   itemsOf,
@@ -15,13 +15,14 @@ import {
 } from './rust-source.mjs';
 
 /**
- * Reads the crate below `folder`. Answers the files by the path of their module (`index::search`,
- * '' for the crate itself), each with the set of files that it uses. A file that only exports what
- * is inside it does not use it.
+ * Reads the crate below `folder`, without its folder `bin`, where every binary is a crate of its own.
+ * Answers the files by the path of their module (`index::search`, '' for the crate itself), each with
+ * the set of files that it uses. A file that only exports what is inside it does not use it.
  */
 export function readCrate(folder) {
   const modules = new Map();
-  for (const file of rustFiles(folder)) {
+  const binaries = join(folder, 'bin');
+  for (const file of rustFiles(folder).filter((path) => !path.startsWith(`${binaries}${sep}`))) {
     addModule(modules, moduleOf(relative(folder, file)), readFileSync(file, 'utf8'));
   }
   const forTests = [...modules.keys()].filter((name) => isForTests(modules, name));
@@ -38,7 +39,7 @@ function rustFiles(folder) {
 }
 
 function moduleOf(file) {
-  return file.replace(/(^|\/)(mod|lib)\.rs$|\.rs$/, '').replaceAll('/', '::');
+  return file.replace(/(^|\/)mod\.rs$|^(lib|main)\.rs$|\.rs$/, '').replaceAll('/', '::');
 }
 
 function addModule(modules, name, text, file = name) {

@@ -15,6 +15,7 @@ const METRICS_TESTS = ['test/observe/metrics.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
 const ERROR_DETAILS = ['test/grpc/error-details.test.ts'];
 const TLS_TESTS = ['test/process/tls.test.ts'];
+const LOOP_TESTS = ['test/process/loops.test.ts'];
 const CORS_TESTS = ['test/http/cors.test.ts'];
 const PROXY_TESTS = ['test/process/trusted-proxies.test.ts'];
 const KEYS_TESTS = ['src/auth'];
@@ -82,21 +83,21 @@ export const SERVER_MUTANTS = [
   // Limits.
   mutant(
     'MAX_SEARCH_WORK is not looked at',
-    'src/core/service.ts',
+    'src/core/search-work.ts',
     'if (work > maxSearchWork && limits.length > 1) {',
     'if (work > maxSearchWork && limits.length > 1e9) {',
     GRPC_LIMITS,
   ),
   mutant(
     'a single query is bounded by MAX_SEARCH_WORK',
-    'src/core/service.ts',
+    'src/core/search-work.ts',
     'if (work > maxSearchWork && limits.length > 1) {',
     'if (work > maxSearchWork) {',
     GRPC_LIMITS,
   ),
   mutant(
     'answers are not compared with MAX_INFLIGHT_BYTES before they are made',
-    'src/core/service.ts',
+    'src/core/search-work.ts',
     'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {',
     'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1e9) {',
     HTTP_LIMITS,
@@ -225,7 +226,7 @@ export const SERVER_MUTANTS = [
   mutant(
     'who goes on sending a refused body is never cut',
     'src/http/reply.ts',
-    'if (!request.complete) request.destroy();',
+    'if (!request.complete) cut(request);',
     '',
     ['src/http/answer-and-note.test.ts'],
   ),
@@ -282,16 +283,16 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a service that is stopping is ready',
-    'src/process/start.ts',
-    'service.announceStop();',
+    'src/process/loop.ts',
+    'this.service.announceStop();',
     '',
     READY_TESTS,
   ),
   mutant(
     'a stop cuts what is under way',
     'src/process/start.ts',
-    'servers.http.close(SHUTDOWN_GRACE_MS),',
-    'servers.http.close(0),',
+    'await loops.close(SHUTDOWN_GRACE_MS);',
+    'await loops.close(0);',
     STOP_TESTS,
   ),
   mutant(
@@ -302,39 +303,39 @@ export const SERVER_MUTANTS = [
     STOP_TESTS,
   ),
   mutant(
+    'calls of a connection that is being closed are looked at',
+    'src/grpc/transport/server.ts',
+    'if (stream.destroyed || connection.isClosing) {',
+    'if (stream.destroyed) {',
+    ['test/grpc/limits.test.ts', '-t', 'calls that are reset'],
+  ),
+  mutant(
     'a second signal is ignored',
     'src/process/shutdown.ts',
-    'process.exit(EXIT_SIGNAL + constants.signals[signal]);',
+    'exitNow(EXIT_SIGNAL + constants.signals[signal]);',
     '',
     STOP_TESTS,
   ),
   mutant(
     'a stop that has failed ends with 0',
-    'src/main.ts',
+    'src/process/serve.ts',
     'return EXIT_REFUSED;',
     'return EXIT_OK;',
     ['test/recovery/permissions.test.ts', '-t', 'becomes read-only'],
   ),
   mutant(
     'a signal waits for the data folder to be open',
-    'src/main.ts',
+    'src/process/serve.ts',
     'if (early !== undefined) stopEarly(early, logger);',
     '',
     EARLY_TESTS,
   ),
   mutant(
     'a stop before the service is ready is a failure',
-    'src/main.ts',
-    'process.exit(EXIT_OK);',
-    'process.exit(EXIT_REFUSED);',
+    'src/process/serve.ts',
+    'exitNow(EXIT_OK);',
+    'exitNow(EXIT_REFUSED);',
     EARLY_TESTS,
-  ),
-  mutant(
-    'the one interface listens though the other cannot',
-    'src/process/start.ts',
-    "if (http.status === 'fulfilled') await http.value.close(0);",
-    "if (http.status === 'fulfilled') void http.value;",
-    ['test/process/refusals.test.ts'],
   ),
 
   // Errors.
@@ -368,7 +369,7 @@ export const SERVER_MUTANTS = [
   ].map(([engines, ours]) =>
     mutant(
       `${engines} of the engine is a fault`,
-      'src/engine/native.ts',
+      'src/engine/errors.ts',
       `['${engines}', '${ours}'],`,
       '',
       ['src/engine/native.test.ts'],
@@ -376,21 +377,21 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'STORAGE_FULL of the engine is a fault',
-    'src/engine/native.ts',
+    'src/engine/errors.ts',
     "['STORAGE_FULL', 'STORAGE_FULL'],",
     '',
     ['test/recovery/full-disk.test.ts', '-t', 'inserts are refused'],
   ),
   mutant(
     'the item that the engine refuses is not named',
-    'src/engine/native.ts',
+    'src/engine/errors.ts',
     "item === undefined ? '' : describe(item)",
     "item === undefined ? '' : ''",
     ['src/engine/native.test.ts'],
   ),
   mutant(
     'a fault of the engine is an overload',
-    'src/engine/native.ts',
+    'src/engine/errors.ts',
     "CODES.get(code) ?? 'INTERNAL'",
     "CODES.get(code) ?? 'OVERLOADED'",
     ['src/engine/native.test.ts'],
@@ -484,6 +485,20 @@ export const SERVER_MUTANTS = [
     TLS_TESTS,
   ),
   mutant(
+    'a handshake that fails is not told of',
+    'src/admission/handshakes.ts',
+    'if (hasFailed(error, socket)) stats.',
+    'if (false) stats.',
+    TLS_TESTS,
+  ),
+  mutant(
+    'a client that gives up its handshake is told of',
+    'src/admission/handshakes.ts',
+    'if (hasFailed(error, socket)) stats.',
+    'if (true) stats.',
+    TLS_TESTS,
+  ),
+  mutant(
     'gRPC is served to a client of another protocol',
     'src/admission/handshakes.ts',
     "const isRight = protocol === 'http/1.1' || socket.alpnProtocol === protocol;",
@@ -492,15 +507,15 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the new certificate is for one interface alone',
-    'src/process/tls.ts',
-    '    grpc.setPair(pair);\n',
+    'src/process/loop.ts',
+    '    this.#handshakes?.grpc.setPair(pair);\n',
     '',
     TLS_TESTS,
   ),
   mutant(
     'a handshake is not counted among the connections without a key',
     'src/admission/connection-limit.ts',
-    '    this.add(handshake);\n',
+    '    this.#connections.add(handshake);\n',
     '',
     TLS_TESTS,
   ),
@@ -560,8 +575,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'keys that were revoked stay valid once they were used',
     'src/auth/keys.ts',
-    '    this.#proven = [];\n    this.#version = version;',
-    '    this.#version = version;',
+    '    this.#keys = keys;\n    this.#proven = [];',
+    '    this.#keys = keys;',
     KEYS_TESTS,
   ),
   mutant(
@@ -609,8 +624,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a bad keys file is read again at each look',
     'src/config/file-watch.ts',
-    '    this.#handledVersion = version;\n    this.reload();',
-    '    this.reload();',
+    '    this.#handledVersion = version;\n    await this.reload();',
+    '    await this.reload();',
     KEYS_TESTS,
   ),
   mutant(
@@ -787,45 +802,110 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'the thread that reads large requests never rests',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'this.#idle = setTimeout(() => this.#rest(), this.idleMs).unref();',
     '',
     DECODE_TESTS,
   ),
   mutant(
     'the thread that reads large requests goes on when another takes its place',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'void worker?.terminate();',
     '',
     DECODE_TESTS,
   ),
   mutant(
     'each large request is read by a thread of its own',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'this.#worker ??= this.#start();',
     'this.#worker = this.#start();',
     DECODE_TESTS,
   ),
   mutant(
     'the largest request is read first',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'waiting.task.bytes.length < next.task.bytes.length',
     'waiting.task.bytes.length > next.task.bytes.length',
     DECODE_TESTS,
   ),
   mutant(
     'a large request waits for ever behind smaller ones',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'if (this.#turns % FAIR_TURN !== 0) {',
     'if (this.#turns > 0) {',
     DECODE_TESTS,
   ),
   mutant(
     'requests whose clients have left wait on',
-    'src/wire/decoder.ts',
+    'src/wire/decoder-thread.ts',
     'if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());',
     'if (this.#running === waiting) reject(hasGone());',
     DECODE_TESTS,
+  ),
+
+  // Several loops.
+  mutant(
+    'changed keys reach one loop alone',
+    'src/process/loops.ts',
+    'await this.#each((loop) => loop.setKeys(keys));',
+    'await this.own.setKeys(keys);',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'changed keys are told of before each loop has them',
+    'src/auth/keys-watch.ts',
+    'await take(keys.list);',
+    'void take(keys.list);',
+    KEYS_TESTS,
+  ),
+  mutant(
+    'each loop has a budget of its own',
+    'src/process/loop.ts',
+    'new SharedCount(shared.inflight)',
+    'new SharedCount()',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'each loop has a limit of open calls of its own',
+    'src/process/loop.ts',
+    'new OpenCalls(shared.openCalls)',
+    'new OpenCalls()',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'a loop tells its own metrics alone',
+    'src/observe/loop-stats.ts',
+    'for (const [name, count] of other) sums.set(name, (sums.get(name) ?? 0) + count);',
+    '',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'a loop may end and leave its connections',
+    'src/process/loop-thread.ts',
+    'if (!this.#isEnding) throw',
+    'if (this.#isEnding) throw',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'the main thread alone tells of the defect of a loop',
+    'src/process/loop-worker.ts',
+    '  exitOnDefect(logger);\n',
+    '',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'a defect ends the threads one after the other',
+    'src/process/shutdown.ts',
+    'exitNow(1)',
+    'process.exit(1)',
+    LOOP_TESTS,
+  ),
+  mutant(
+    'a connection keeps its place after its end',
+    'src/engine/acceptor.ts',
+    "return socket.once('close', () => connection.end());",
+    'return socket;',
+    TLS_TESTS,
   ),
 ];
 

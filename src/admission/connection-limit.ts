@@ -1,14 +1,21 @@
 import type { Socket } from 'node:net';
+import type { Accepted } from '../engine/acceptor.js';
 import type { ConnectionStats } from '../observe/connection-stats.js';
 import type { Handshakes } from './handshakes.js';
 import type { IsTrusted } from './trusted-proxies.js';
 
 /**
- * Connections that have not shown a key yet, and are read nevertheless. The loop reads up to 64 KiB
- * of each connection before it does anything else, and these can be thousands of requests, 25 MiB
- * for each connection. Others wait unread in the meantime.
+ * Connections that have not shown a key yet, and are read nevertheless, on all loops of the process
+ * together. A loop reads up to 64 KiB of each connection before it does anything else, and these can
+ * be thousands of requests, 25 MiB for each connection. Others wait unread in the meantime.
  */
 const MAX_NEWCOMERS = 8;
+/**
+ * A loop reads at least so many, since the first may be a client that takes its time, and at most as
+ * many as hold it for a quarter of a second together.
+ */
+const MIN_NEWCOMERS_OF_LOOP = 2;
+const MAX_NEWCOMERS_OF_LOOP = 5;
 
 /**
  * How long no new connection is read after one without a key has ended, for each request that was
@@ -40,51 +47,73 @@ export interface LimitedConnection {
   look?(nowMs: number, secondsSinceLast: number): void;
 }
 
+/** How the connections of one interface come in. */
+export interface Admission {
+  /** Whether all places of the interface are taken, on whichever loop. */
+  readonly isFull: () => boolean;
+  /** The loops that share the interface. */
+  readonly loops: number;
+  readonly stats: ConnectionStats;
+  /** What comes before a connection is served, where the interface has TLS. */
+  readonly handshakes: Handshakes | undefined;
+  readonly isTrusted: IsTrusted;
+}
+
 /**
- * The connections of one interface, `most` of them at one time. When all places are taken, the
+ * The connections of one interface on one loop. When all places of the interface are taken, the
  * connection that was longest without a request with a key is evicted: a client that holds all
  * places, and asks for nothing or only for what needs no key, keeps nobody out.
  */
 export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
   readonly #connections = new Set<Connection | Handshake>();
-  /** Accepted and not read yet, in the order in which they came, with the time of that. */
-  readonly #waiting = new Map<Socket, number>();
+  /** Not read yet, in the order in which they came, with the time of that. */
+  readonly #waiting = new Map<Accepted, number>();
+  readonly #maxNewcomers: number;
   #lookedAtMs = performance.now();
   #restsUntilMs = 0;
+  /** Ends the rest, where somebody waits for its end. */
+  #restEnd: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /** Looks after the events of a turn of the loop, so that requests that have arrived count. */
   readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
 
   constructor(
-    private readonly most: number,
-    private readonly stats: ConnectionStats,
+    private readonly admission: Admission,
     /** Begins to serve a connection, which then is added. */
     private readonly serve: (socket: Socket) => void,
-    /** What comes before that, where the interface has TLS. */
-    private readonly handshakes: Handshakes | undefined,
-    private readonly isTrusted: IsTrusted,
-  ) {}
-
-  /** Takes charge of a new connection, which is not read yet. */
-  take(socket: Socket): void {
-    if (this.isTrusted(socket)) this.#begin(socket);
-    else this.#wait(socket);
-    if (this.#count >= this.most) this.#evictIdlest(always);
+    /** Whether a client may close its side and still get its answer, as HTTP/1.1 allows. */
+    private readonly allowHalfOpen: boolean,
+  ) {
+    const share = Math.floor(MAX_NEWCOMERS / admission.loops);
+    const atLeast = Math.max(MIN_NEWCOMERS_OF_LOOP, share);
+    this.#maxNewcomers = Math.min(MAX_NEWCOMERS_OF_LOOP, atLeast);
   }
 
-  #wait(socket: Socket): void {
-    this.#waiting.set(socket, performance.now());
-    socket.once('close', () => this.#waiting.delete(socket));
+  /** Takes charge of a new connection. */
+  take(accepted: Accepted): void {
+    if (this.#isClosed) accepted.close();
+    else if (this.admission.isTrusted(accepted)) this.#begin(accepted);
+    else {
+      this.#waiting.set(accepted, performance.now());
+      this.admit();
+    }
+    if (this.admission.isFull()) this.#evictIdlest(always);
+  }
+
+  add(connection: Connection): void {
+    this.#connections.add(connection);
+    this.#noteOpen();
+  }
+
+  /** Notes that a connection has ended. */
+  remove(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#noteOpen();
+    this.#restAfter(connection);
     this.admit();
   }
 
-  add(connection: Connection | Handshake): void {
-    this.#connections.add(connection);
-    this.stats.open = this.#connections.size;
-  }
-
-  remove(connection: Connection | Handshake): void {
-    this.#connections.delete(connection);
-    this.stats.open = this.#connections.size;
+  #restAfter(connection: Connection | Handshake): void {
     if (connection.hasKey) return;
     const nowMs = performance.now();
     const restMs = connection.requests * REST_MS_PER_REQUEST;
@@ -92,19 +121,24 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.#restsUntilMs = Math.min(untilMs, nowMs + MAX_REST_MS);
   }
 
-  /**
-   * Serves those that wait, as far as there may be more without a key. The place of a connection that
-   * was closed is given at the next look, when its memory is free again.
-   */
+  /** Serves those that wait, as far as there may be more without a key, at the end of a rest. */
   admit(): void {
-    if (this.#waiting.size === 0 || performance.now() < this.#restsUntilMs) return;
+    if (this.#waiting.size === 0) return;
+    const restMs = this.#restsUntilMs - performance.now();
+    if (restMs > 0) {
+      this.#restEnd ??= setTimeout(() => {
+        this.#restEnd = undefined;
+        this.admit();
+      }, restMs).unref();
+      return;
+    }
     let newcomers = 0;
     for (const { hasKey } of this.#connections) if (!hasKey) newcomers += 1;
-    for (const socket of this.#waiting.keys()) {
-      if (newcomers >= MAX_NEWCOMERS) return;
+    for (const accepted of this.#waiting.keys()) {
+      if (newcomers >= this.#maxNewcomers) return;
       newcomers += 1;
-      this.#waiting.delete(socket);
-      this.#begin(socket);
+      this.#waiting.delete(accepted);
+      this.#begin(accepted);
     }
   }
 
@@ -112,33 +146,50 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     for (const one of this.#connections) if (!(one instanceof Handshake)) yield one;
   }
 
-  /** Drops those that are not served yet. */
+  /** Drops those that are not served yet, and those that are still to come. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const socket of this.#waiting.keys()) socket.destroy();
+    clearTimeout(this.#restEnd);
+    for (const accepted of this.#waiting.keys()) accepted.close();
+    this.#waiting.clear();
     for (const one of this.#connections) {
       if (!(one instanceof Handshake)) continue;
-      this.remove(one);
+      this.#connections.delete(one);
       one.socket.destroy();
     }
+    this.#noteOpen();
   }
 
-  #begin(socket: Socket): void {
-    if (this.handshakes === undefined) {
+  #begin(accepted: Accepted): void {
+    const { handshakes, isTrusted, stats } = this.admission;
+    const socket = accepted.open(this.allowHalfOpen);
+    if (socket === undefined) return;
+    if (handshakes === undefined) {
       this.serve(socket);
       return;
     }
-    const handshake = new Handshake(socket, this.isTrusted(socket), this.stats);
-    this.add(handshake);
-    socket.once('close', () => this.remove(handshake));
-    this.handshakes.begin(socket, (secured) => {
-      this.remove(handshake);
+    const handshake = new Handshake(socket, isTrusted(socket), stats);
+    this.#connections.add(handshake);
+    this.#noteOpen();
+    const end = (): boolean => {
+      const isOpen = this.#connections.delete(handshake);
+      this.#noteOpen();
+      return isOpen;
+    };
+    socket.once('close', () => {
+      if (!end()) return;
+      this.#restAfter(handshake);
+      this.admit();
+    });
+    handshakes.begin(socket, (secured) => {
+      end();
       this.serve(secured);
     });
   }
 
-  get #count(): number {
-    return this.#connections.size + this.#waiting.size;
+  #noteOpen(): void {
+    this.admission.stats.open = this.#connections.size;
   }
 
   #look(): void {
@@ -151,16 +202,16 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
       if (!this.#evictIdlest(({ hasKey }) => !hasKey)) break;
     }
     // One place is kept free for the next client.
-    if (this.#count >= this.most) this.#evictIdlest(always);
+    if (this.admission.isFull()) this.#evictIdlest(always);
     this.admit();
   }
 
   #dropLate(nowMs: number): void {
-    for (const [socket, sinceMs] of this.#waiting) {
+    for (const [accepted, sinceMs] of this.#waiting) {
       if (nowMs - sinceMs < MAX_WAIT_MS) return;
-      this.stats.noteClosed('no_place', socket.remoteAddress);
-      socket.destroy();
-      this.#waiting.delete(socket);
+      this.admission.stats.noteClosed('no_place', accepted.remoteAddress);
+      accepted.close();
+      this.#waiting.delete(accepted);
     }
   }
 
@@ -176,7 +227,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     }
     if (idlest === undefined) return false;
     this.#connections.delete(idlest);
-    this.stats.open = this.#connections.size;
+    this.#noteOpen();
     idlest.evict();
     return true;
   }

@@ -1,4 +1,5 @@
 import { VectordError } from '../core/errors.js';
+import { SharedCount } from './shared-count.js';
 
 /** A request that takes no more than this is small: a search, a point, their answers. */
 const SMALL_BYTES = 64 * 1024;
@@ -8,23 +9,24 @@ const SMALL_SHARE = 8;
 /**
  * The bytes of all requests that are being read or answered, on both interfaces together, so that
  * many large requests at once are refused instead of exhausting the memory of the process. Large
- * ones, however many, leave a part of the budget to small ones.
+ * ones, however many, leave a part of the budget to small ones. All loops have the same budget.
  */
 export class MemoryBudget {
-  #usedBytes = 0;
   readonly #forLargeBytes: number;
 
   /** There is always as much for large requests as the largest one may take. */
   constructor(
     readonly maxBytes: number,
     maxRequestBytes = 0,
+    /** The bytes that are taken. */
+    private readonly used = new SharedCount(),
   ) {
     const rest = maxBytes - Math.floor(maxBytes / SMALL_SHARE);
     this.#forLargeBytes = Math.min(maxBytes, Math.max(rest, maxRequestBytes));
   }
 
   get usedBytes(): number {
-    return this.#usedBytes;
+    return this.used.value;
   }
 
   /**
@@ -32,22 +34,31 @@ export class MemoryBudget {
    * many already.
    */
   check(bytes: number, takenBytes = 0): void {
-    const isSmall = takenBytes + bytes <= SMALL_BYTES;
-    if (this.#usedBytes + bytes <= (isSmall ? this.maxBytes : this.#forLargeBytes)) return;
-    throw new VectordError(
-      'OVERLOADED',
-      `more than ${this.maxBytes} bytes of requests at one time (MAX_INFLIGHT_BYTES); try again`,
-    );
+    if (!this.#fits(this.usedBytes + bytes, takenBytes + bytes)) throw this.#usedUp();
   }
 
   /** Takes `bytes` from the budget, to be given back by `release`; throws when it is used up. */
   reserve(bytes: number, takenBytes = 0): void {
-    this.check(bytes, takenBytes);
-    this.#usedBytes += bytes;
+    if (this.#fits(this.used.add(bytes), takenBytes + bytes)) return;
+    this.release(bytes);
+    throw this.#usedUp();
   }
 
   release(bytes: number): void {
-    this.#usedBytes -= bytes;
+    this.used.add(-bytes);
+  }
+
+  /** Whether so many bytes may be taken in all, `ofRequestBytes` of them by one request. */
+  #fits(bytes: number, ofRequestBytes: number): boolean {
+    const isSmall = ofRequestBytes <= SMALL_BYTES;
+    return bytes <= (isSmall ? this.maxBytes : this.#forLargeBytes);
+  }
+
+  #usedUp(): VectordError {
+    return new VectordError(
+      'OVERLOADED',
+      `more than ${this.maxBytes} bytes of requests at one time (MAX_INFLIGHT_BYTES); try again`,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import { BlockList, isIPv6 } from 'node:net';
 
 /** Whether a connection comes from a proxy that carries many clients on it. */
-export type IsTrusted = (socket: Socket) => boolean;
+export type IsTrusted = (connection: { readonly remoteAddress?: string | undefined }) => boolean;
 
 /** Tells by the address of the connection alone: what headers say of it anyone may send. */
 export function trustedProxies(networks: readonly string[]): IsTrusted {

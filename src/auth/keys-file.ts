@@ -14,6 +14,7 @@ import { dirname } from 'node:path';
 import { syncFolder } from '../config/data-folder.js';
 import { fingerprint } from '../config/file-watch.js';
 import { messageOf, StartError } from '../core/start-error.js';
+import { secretFileWarning } from './secret-file.js';
 
 export type Role = 'readonly' | 'readwrite';
 
@@ -23,9 +24,9 @@ export interface KeyHolder {
   readonly role: Role;
 }
 
-/** A key as it is kept in memory: by its hash alone. */
+/** A key as it is kept in memory: by its hash alone. It can be handed to another thread. */
 export interface Key {
-  readonly sha256: Buffer;
+  readonly sha256: Uint8Array;
   readonly holder: KeyHolder;
   /** Whether the file gives the key itself, and it is short enough to be guessed. */
   readonly isShort: boolean;
@@ -48,8 +49,6 @@ const KEY_BYTES = 32;
 
 /** 16 random letters and digits have 95 bits. */
 const LEAST_KEY_LENGTH = 16;
-
-const READABLE_BY_OTHERS = 0o004;
 
 const LONGEST_NAME_SHOWN = 40;
 
@@ -84,12 +83,8 @@ export function readKeysFile(path: string): KeysFile {
 /** Lines for the log about a keys file that is accepted and not as safe as it should be. */
 export function keysFileWarnings(path: string, mode: number, keys: readonly Key[]): string[] {
   const warnings: string[] = [];
-  if ((mode & READABLE_BY_OTHERS) !== 0) {
-    warnings.push(
-      `every user of this machine can read the keys file ${path} ` +
-        `(mode ${mode.toString(8)}): chmod o-r ${path}`,
-    );
-  }
+  const warning = secretFileWarning('keys file', path, mode);
+  if (warning !== undefined) warnings.push(warning);
   for (const { holder, isShort } of keys) {
     if (!isShort) continue;
     warnings.push(
@@ -124,7 +119,7 @@ export function parseKeysFile(path: string, text: string): Key[] {
     const key = parseEntry(entry, refuse);
     const sameName = whereOfName.get(key.holder.name);
     if (sameName !== undefined) throw refuse(`has the same name as ${sameName}`);
-    const digest = key.sha256.toString('hex');
+    const digest = Buffer.from(key.sha256).toString('hex');
     const sameKey = whereOfKey.get(digest);
     if (sameKey !== undefined) throw refuse(`is the same key as ${sameKey}`);
     whereOfName.set(key.holder.name, where);

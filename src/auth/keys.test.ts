@@ -13,7 +13,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { LOOK_INTERVAL_MS, type FileWatch } from '../config/file-watch.js';
+import type { Key } from './keys-file.js';
 import { watchKeys } from './keys-watch.js';
+import { LoadedKeys } from './loaded-keys.js';
 import { Keys } from './keys.js';
 import { createLogger } from '../observe/logger.js';
 
@@ -35,7 +37,7 @@ describe('looking up a key', () => {
       `{"keys":[{"name":"admin","role":"readwrite","key":"one"},
                 {"name":"search","role":"readonly","sha256":"${hash}"}]}`,
     );
-    const keys = Keys.load(path);
+    const keys = new Keys(LoadedKeys.load(path).list);
     expect(keys.lookup('one')).toEqual({ name: 'admin', role: 'readwrite' });
     expect(keys.lookup('two')).toEqual({ name: 'search', role: 'readonly' });
     expect(keys.lookup(hash)).toBeUndefined();
@@ -45,7 +47,7 @@ describe('looking up a key', () => {
     'knows nobody by %.20j',
     (presented) => {
       writeKeys(path, 'one');
-      expect(Keys.load(path).lookup(presented)).toBeUndefined();
+      expect(new Keys(LoadedKeys.load(path).list).lookup(presented)).toBeUndefined();
     },
   );
 });
@@ -53,40 +55,51 @@ describe('looking up a key', () => {
 describe('reading the file again', () => {
   test('takes over the new keys and forgets the old ones', () => {
     writeKeys(path, 'old');
-    const keys = Keys.load(path);
+    const loaded = LoadedKeys.load(path);
+    const keys = new Keys(loaded.list);
     // A key that was presented once is known without its hash.
     expect(keys.lookup('old')).toMatchObject({ role: 'readwrite' });
     writeKeys(path, 'new');
-    keys.reload();
+    loaded.reload();
+    keys.set(loaded.list);
     expect(keys.lookup('new')).toMatchObject({ role: 'readwrite' });
     expect(keys.lookup('old')).toBeUndefined();
   });
 
   test('keeps the old keys when the file is bad or gone', () => {
     writeKeys(path, 'old');
-    const keys = Keys.load(path);
+    const loaded = LoadedKeys.load(path);
+    const { list } = loaded;
     writeFileSync(path, '{"keys":[]}');
-    expect(() => keys.reload()).toThrow('holds no keys');
+    expect(() => loaded.reload()).toThrow('holds no keys');
     rmSync(path);
-    expect(() => keys.reload()).toThrow('cannot be read');
-    expect(keys.lookup('old')).toBeDefined();
+    expect(() => loaded.reload()).toThrow('cannot be read');
+    expect(loaded.list).toBe(list);
   });
 });
 
 describe('a watched file', () => {
   let lines: { level: string; msg: string; reason?: string }[] = [];
+  let loaded: LoadedKeys;
   let keys: Keys;
   let watch: FileWatch | undefined;
   let clock: ManualClock;
 
   const start = () => {
     lines = [];
-    keys = Keys.load(path);
+    load();
     const logger = createLogger('info', {
       write: (line: string) => void lines.push(JSON.parse(line)),
     });
-    watch = watchKeys(keys, logger, clock);
+    watch = watchKeys(loaded, take, logger, clock);
   };
+
+  const load = () => {
+    loaded = LoadedKeys.load(path);
+    keys = new Keys(loaded.list);
+  };
+
+  const take = async (list: readonly Key[]) => keys.set(list);
 
   beforeEach(() => {
     clock = new ManualClock();
@@ -101,7 +114,7 @@ describe('a watched file', () => {
     await expectTakeover('new');
     expect(keys.lookup('old')).toBeUndefined();
     const warnings = lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
-    expect(warnings).toEqual(keys.warnings);
+    expect(warnings).toEqual(loaded.warnings);
     expect(warnings.join()).toContain('has fewer than 16 characters');
   });
 
@@ -129,10 +142,29 @@ describe('a watched file', () => {
 
   test('is taken over when it changed between the first reading and the first look', async () => {
     writeKeys(path, 'old');
-    keys = Keys.load(path);
+    load();
     writeKeys(path, 'new');
-    watch = watchKeys(keys, createLogger('silent'), clock);
+    watch = watchKeys(loaded, take, createLogger('silent'), clock);
     await expectTakeover('new');
+  });
+
+  test('is told of once its keys are in force, which may take a while', async () => {
+    writeKeys(path, 'old');
+    load();
+    lines = [];
+    const logger = createLogger('info', {
+      write: (line: string) => void lines.push(JSON.parse(line)),
+    });
+    let finish = (): void => expect.fail('the keys were not handed over');
+    const slowly = async () => await new Promise<void>((resolve) => (finish = resolve));
+    watch = watchKeys(loaded, slowly, logger, clock);
+    writeKeys(path, 'new');
+    const reloaded = watch.reload();
+    await Promise.resolve();
+    expect(lines).toEqual([]);
+    finish();
+    await reloaded;
+    expect(lines[0]?.msg).toBe('keys file read again');
   });
 
   test('is not read while it is being written', async () => {

@@ -1,12 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import {
-  keysFileWarnings,
-  parseKeysFile,
-  readKeysFile,
-  sha256,
-  type Key,
-  type KeyHolder,
-} from './keys-file.js';
+import { sha256, type Key, type KeyHolder } from './keys-file.js';
 
 export type { KeyHolder, Role } from './keys-file.js';
 
@@ -18,25 +11,20 @@ interface ProvenKey {
   readonly holder: KeyHolder;
 }
 
-/** The keys that open the service, as its keys file has them. */
+/** The keys that open the service, as one loop has them. */
 export class Keys {
-  #keys: readonly Key[] = [];
+  #keys: readonly Key[];
   /** Those that were presented: to compare them again takes a tenth of the time of a hash. */
   #proven: readonly ProvenKey[] = [];
-  #version = '';
-  #warnings: readonly string[] = [];
 
-  private constructor(readonly path: string) {}
-
-  /** The keys in the file; throws a StartError that says what is wrong with it. */
-  static load(path: string): Keys {
-    const keys = new Keys(path);
-    keys.reload();
-    return keys;
+  constructor(keys: readonly Key[]) {
+    this.#keys = keys;
   }
 
-  get count(): number {
-    return this.#keys.length;
+  /** From now on these open the service, and no others. */
+  set(keys: readonly Key[]): void {
+    this.#keys = keys;
+    this.#proven = [];
   }
 
   /** Whose key this is. The time it takes tells nothing of how much of a key was right. */
@@ -63,24 +51,5 @@ export class Keys {
       this.#proven = [...this.#proven, { text, other: Buffer.alloc(text.length), holder }];
     }
     return holder;
-  }
-
-  /** Lines for the log about the file that these keys come from. */
-  get warnings(): readonly string[] {
-    return this.#warnings;
-  }
-
-  /** The version of the file that these keys come from. */
-  get version(): string {
-    return this.#version;
-  }
-
-  /** Takes over what the file holds now; throws, and keeps what it had, if that is not right. */
-  reload(): void {
-    const { text, version, mode } = readKeysFile(this.path);
-    this.#keys = parseKeysFile(this.path, text);
-    this.#proven = [];
-    this.#version = version;
-    this.#warnings = keysFileWarnings(this.path, mode, this.#keys);
   }
 }

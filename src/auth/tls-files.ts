@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { fingerprint, versionOf } from '../config/file-watch.js';
 import { messageOf, StartError } from '../core/start-error.js';
+import { secretFileWarning } from './secret-file.js';
 
 /** Where the files of TLS are. */
 export interface TlsPaths {
@@ -47,7 +48,7 @@ export class TlsFiles {
     return this.#version;
   }
 
-  /** Lines for the log about a pair that is taken and may not serve. */
+  /** Lines for the log about a pair that is taken and may not serve, or is not kept secret. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -76,7 +77,11 @@ export class TlsFiles {
     }
     this.#pair = pair;
     this.#version = versionOf(versions);
-    this.#warnings = timeWarnings(cert.what, certificate);
+    const warnings = [
+      secretFileWarning('TLS key', tlsKey, key.mode),
+      timeWarning(cert.what, certificate),
+    ];
+    this.#warnings = warnings.filter((warning) => warning !== undefined);
   }
 }
 
@@ -85,6 +90,8 @@ interface Pem {
   readonly what: string;
   readonly text: string;
   readonly version: string;
+  /** The permissions of the file. */
+  readonly mode: number;
 }
 
 function readPem(what: string, path: string): Pem {
@@ -92,8 +99,9 @@ function readPem(what: string, path: string): Pem {
   try {
     file = openSync(path, 'r');
     // Taken before the text: a change between the two is seen as a change later on.
-    const version = fingerprint(fstatSync(file, { bigint: true }));
-    return { what, version, text: readFileSync(file, 'utf8') };
+    const stats = fstatSync(file, { bigint: true });
+    const text = readFileSync(file, 'utf8');
+    return { what, text, version: fingerprint(stats), mode: Number(stats.mode) & 0o777 };
   } catch (error) {
     throw new StartError(`${what} cannot be read: ${messageOf(error)}`);
   } finally {
@@ -124,9 +132,8 @@ function parseKey({ what, text }: Pem): KeyObject {
   }
 }
 
-function timeWarnings(what: string, { validFrom, validTo }: X509Certificate): string[] {
+function timeWarning(what: string, { validFrom, validTo }: X509Certificate): string | undefined {
   const now = Date.now();
-  if (Date.parse(validTo) < now)
-    return [`${what} has expired (${validTo}): clients will refuse it`];
-  return Date.parse(validFrom) > now ? [`${what} is not valid yet (${validFrom})`] : [];
+  if (Date.parse(validTo) < now) return `${what} has expired (${validTo}): clients will refuse it`;
+  return Date.parse(validFrom) > now ? `${what} is not valid yet (${validFrom})` : undefined;
 }

@@ -7,7 +7,7 @@ import type { TlsFiles, TlsPair } from './tls-files.js';
 /** Hands a new certificate and its key to `take`, and logs what becomes of changes. */
 export function watchTls(
   files: TlsFiles,
-  take: (pair: TlsPair) => void,
+  take: (pair: TlsPair) => Promise<void>,
   logger: Logger,
   clock?: Clock,
 ): FileWatch {
@@ -17,9 +17,9 @@ export function watchTls(
     get version() {
       return files.version;
     },
-    reload() {
+    async reload() {
       files.reload();
-      take(files.pair);
+      await take(files.pair);
     },
     onReloaded() {
       logger.info({ paths }, 'certificate read again');

@@ -8,7 +8,7 @@ import {
   restoreFolder,
   type FolderEvent,
   type FolderReport,
-} from '../engine/native.js';
+} from '../engine/folder.js';
 import { EXIT_DAMAGED, EXIT_IN_USE, EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
 import { formatBytes } from './bytes.js';
 import { Progress } from './progress.js';

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from './config.js';
 import { Similarity } from '../core/model.js';
@@ -22,6 +23,7 @@ describe('an empty environment', () => {
       tlsClientCa: undefined,
       corsOrigins: [],
       trustedProxies: [],
+      loops: Math.min(8, availableParallelism()),
       dataPath: './data',
       serviceKeysFile: undefined,
       segmentBytes: 67_108_864,
@@ -46,6 +48,8 @@ test.each([
   ['DIMENSION', '1', 'dimension', 1],
   ['DIMENSION', '65536', 'dimension', 65_536],
   ['HNSW_EF', '250', 'hnswEf', 250],
+  ['LOOPS', '1', 'loops', 1],
+  ['LOOPS', '64', 'loops', 64],
   ['SLOW_REQUEST_MS', '0', 'slowRequestMs', 0],
   ['METRICS_OPEN', 'on', 'metricsOpen', true],
   ['HNSW_M', '32', 'hnswM', 32],

@@ -10,8 +10,11 @@ export interface WatchedFiles {
   readonly paths: readonly string[];
   /** The versions that are in force; see `versionOf`. */
   readonly version: string;
-  /** Takes over what they hold; throws, and keeps what it had, if that is not right. */
-  reload(): void;
+  /**
+   * Resolves once what they hold is in force everywhere; rejects, and keeps what was, if that is not
+   * right.
+   */
+  reload(): Promise<void>;
   onReloaded(): void;
   onRefused(error: unknown): void;
 }
@@ -49,10 +52,10 @@ export class FileWatch {
   }
 
   /** Reads the files now; bad ones are reported and change nothing. */
-  reload(): void {
+  async reload(): Promise<void> {
     const { files } = this;
     try {
-      files.reload();
+      await files.reload();
     } catch (error) {
       files.onRefused(error);
       return;
@@ -78,6 +81,6 @@ export class FileWatch {
     this.#seenVersion = version;
     if (!settled || version === this.#handledVersion) return;
     this.#handledVersion = version;
-    this.reload();
+    await this.reload();
   }
 }

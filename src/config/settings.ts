@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import type { LevelWithSilent } from 'pino';
 import { Similarity } from '../core/model.js';
 
@@ -25,6 +26,9 @@ const MIB = 1024 * KIB;
  * takes at most 512 MiB: half of that leaves room for both.
  */
 const GREATEST_REQUEST_BYTES = 256 * MIB;
+
+/** A loop takes some 30 MiB, and one serves thousands of searches a second. */
+const MOST_LOOPS_UNASKED = 8;
 
 const LOG_LEVELS: ReadonlyMap<string, LevelWithSilent> = new Map(
   (['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const).map((level) => [
@@ -100,6 +104,11 @@ export const SETTINGS = {
     'addresses or networks such as 10.0.0.0/8',
     'none',
     isNetwork,
+  ),
+  loops: defaulting(
+    integer('LOOPS', 1, [1, 64], 'Event loops that answer requests, each on a core of its own'),
+    Math.min(MOST_LOOPS_UNASKED, availableParallelism()),
+    'as many as cores, at most 8',
   ),
   dataPath: path('DATA_PATH', './data', 'Folder of the stored points; made when it is missing'),
   serviceKeysFile: optional(
@@ -275,6 +284,15 @@ function isNetwork(text: string): boolean {
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   if (bits === undefined) return most > 0;
   return more === undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
+/** The same setting with a default that depends on the machine. */
+function defaulting<Value>(
+  setting: Setting<Value>,
+  fallback: Value,
+  fallbackText: string,
+): Setting<Value> {
+  return { ...setting, fallback, fallbackText };
 }
 
 /** The same setting where not being set means something else than a value of its own. */

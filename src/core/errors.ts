@@ -11,6 +11,7 @@ const GRPC = {
   NOT_FOUND: 5,
   PERMISSION_DENIED: 7,
   RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
   UNAVAILABLE: 14,
@@ -37,6 +38,7 @@ const STATUSES = {
   NOT_FOUND: { http: 404, grpc: GRPC.NOT_FOUND },
   METHOD_NOT_ALLOWED: { http: 405, grpc: GRPC.UNIMPLEMENTED },
   TIMEOUT: { http: 408, grpc: GRPC.DEADLINE_EXCEEDED },
+  CONFLICT: { http: 409, grpc: GRPC.FAILED_PRECONDITION },
   // No client sees this: it has gone. HTTP has no status for it; this one is what others count.
   CANCELLED: { http: 499, grpc: GRPC.CANCELLED },
   TOO_LARGE: { http: 413, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'REQUEST_TOO_LARGE' },

@@ -41,7 +41,7 @@ export function toPointBatch(
     describe,
   );
   if (contentFault !== undefined)
-    throw contentError(contentFault, limits.maxContentBytes, describe);
+    throw contentError(contentFault, limits.maxContentBytes, describe, 'payload.content');
   return { ids: assignPointIds(vectorEnds.length), vectors, contentTypes, contents, contentEnds };
 }
 
@@ -54,12 +54,14 @@ export function listPoints(points: readonly NewPoint[], maxContentBytes: number)
   };
 }
 
-function contentError(
+/** Why a content is refused, which is in a field of this name. */
+export function contentError(
   { item, bytes }: ContentFault,
   maxBytes: number,
   describe: DescribeItem,
+  field: string,
 ): VectordError {
-  const content = `${describe(item)}payload.content`;
+  const content = `${describe(item)}${field}`;
   if (bytes === undefined) {
     return invalid(`${content} holds a lone surrogate, expected Unicode text`);
   }

@@ -32,6 +32,38 @@ export function assignPointIds(count: number): PointIds {
   return ids;
 }
 
+/** Puts a fresh version 4 id in the place of each that is nil, and answers all. */
+export function fillPointIds(ids: PointIds): PointIds {
+  const missing: number[] = [];
+  for (let offset = 0; offset < ids.length; offset += POINT_ID_BYTES) {
+    if (isNilAt(ids, offset / POINT_ID_BYTES)) missing.push(offset);
+  }
+  const fresh = assignPointIds(missing.length);
+  for (const [at, offset] of missing.entries()) {
+    ids.set(fresh.subarray(at * POINT_ID_BYTES, (at + 1) * POINT_ID_BYTES), offset);
+  }
+  return ids;
+}
+
+/** Whether the id at this place is nil, as where there is none. */
+export function isNilAt(ids: PointIds, index: number): boolean {
+  const offset = index * POINT_ID_BYTES;
+  for (let at = offset; at < offset + POINT_ID_BYTES; at += 1) if (ids[at] !== 0) return false;
+  return true;
+}
+
+/** The ids at whose places `keeps` answers true, in their order. */
+export function filterPointIds(ids: PointIds, keeps: (index: number) => boolean): PointIds {
+  const kept = new Uint8Array(ids.length);
+  let length = 0;
+  for (let offset = 0; offset < ids.length; offset += POINT_ID_BYTES) {
+    if (!keeps(offset / POINT_ID_BYTES)) continue;
+    kept.set(ids.subarray(offset, offset + POINT_ID_BYTES), length);
+    length += POINT_ID_BYTES;
+  }
+  return kept.slice(0, length);
+}
+
 /** The id that `text` spells: 8-4-4-4-12 hexadecimal digits in either case; otherwise undefined. */
 export function parsePointId(text: string): PointId | undefined {
   if (!UUID_PATTERN.test(text)) return undefined;

@@ -2,6 +2,18 @@ import type { NewPoint } from './model.js';
 import type { PointBatch } from './point-batch.js';
 import type { PointId, PointIds } from './point-id.js';
 import type { EngineQuery, QueryBatch } from './query-batch.js';
+import type {
+  Found,
+  Gathered,
+  Include,
+  NeighbourQueries,
+  NeighbourQuery,
+  Page,
+  PageRequest,
+  UpdateBatch,
+  UpsertBatch,
+  Upserted,
+} from './records.js';
 import type { OnRequestEnd } from './request-end.js';
 import type { DescribeItem } from './rules.js';
 
@@ -32,7 +44,51 @@ export interface Points {
    */
   searchWork(limits: Uint32Array, efs: Uint32Array): number;
 
+  /**
+   * Stores points, all or none; a point that is there is replaced, or stays where `keeps` says so.
+   * Resolves once they are durable and visible. Each id is in the batch once.
+   */
+  upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted>;
+
+  /**
+   * Changes payloads, all or none; resolves, once that is durable and visible, with 1 for each point
+   * that is there, else 0. Each id is in the batch once.
+   */
+  update(batch: UpdateBatch): Promise<Uint8Array>;
+
+  /** Deletes points, all or none; resolves as `update` does. */
+  deleteMany(ids: PointIds): Promise<Uint8Array>;
+
+  /** Deletes all points, or rejects with a CONFLICT where there are not `expected`. */
+  deleteAll(expected: number): Promise<void>;
+
+  /** The points with these ids, which take at most `maxBytes`. */
+  getMany(
+    ids: PointIds,
+    include: Include,
+    maxBytes: number,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Gathered>;
+
+  /** A page of all points, in the order in which they were written. */
+  scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page>;
+
+  /** The neighbours found; undefined where the search is too heavy for the calling thread. */
+  find(query: NeighbourQuery, include: Include): Found | undefined;
+
+  /** The neighbours found for all queries, whose records take at most `maxBytes`. */
+  findBatch(
+    batch: NeighbourQueries,
+    include: Include,
+    maxBytes: number,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Found>;
+
   status(): PointsStatus;
+
+  /** The random id of the store. */
+  readonly storeId: Uint8Array;
 }
 
 export interface PointsStatus {

@@ -72,13 +72,14 @@ export function toEngineQuery(
   };
 }
 
-function breadth(ef: number, defaultEf: number): number {
+/** The breadth of a query that names this one, or none. */
+export function breadth(ef: number, defaultEf: number): number {
   return ef === 0 ? defaultEf : clampToUint32(ef);
 }
 
 const UINT32_MAX = 0xffff_ffff;
 
 /** More than 2^32 - 1 results or candidates cannot be, so a greater number means "all". */
-function clampToUint32(value: number): number {
+export function clampToUint32(value: number): number {
   return Math.min(value, UINT32_MAX);
 }

@@ -1,11 +1,12 @@
 import { VectordError } from './errors.js';
 import type { Point, Query } from './model.js';
 import type { PointBatch } from './point-batch.js';
-import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from './point-id.js';
+import { formatPointId, type PointId, type PointIds } from './point-id.js';
 import type { Points, PointsDamage } from './points.js';
 import { toEngineQuery, type EngineQuery, type QueryBatch } from './query-batch.js';
 import type { OnRequestEnd } from './request-end.js';
 import { describePoint, describeQuery, describeSingle, type Rules } from './rules.js';
+import { checkSearchWork } from './search-work.js';
 
 /**
  * The operations of the vector store, free of any protocol. Every rule about what a request may
@@ -61,7 +62,7 @@ export class Service {
   /** One list of ids per query, in query order, each closest first. */
   async searchBatch(batch: QueryBatch, onRequestEnd: OnRequestEnd): Promise<PointIds[]> {
     if (batch.limits.length === 0) return [];
-    this.#checkSearchWork(batch);
+    checkSearchWork(this.#points, this.rules, batch);
     return await this.#points.searchBatch(batch, describeQuery, onRequestEnd);
   }
 
@@ -81,29 +82,6 @@ export class Service {
     if (isFull) faults.push('the disk is full: inserts are refused until there is room');
     if (damage !== undefined) faults.push(...describeDamage(damage));
     return faults;
-  }
-
-  #checkSearchWork({ limits, efs }: QueryBatch): void {
-    const { maxSearchWork, maxInflightBytes } = this.rules.limits;
-    const { points } = this.#points.status();
-    const ids = limits.reduce((sum, limit) => sum + Math.min(limit, points), 0);
-    // Their answer would be refused in the end: no work is done for it.
-    if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {
-      throw new VectordError(
-        'OVERLOADED',
-        `queries ask for ${ids} ids in all, which take more than the ${maxInflightBytes} bytes ` +
-          'that there are for requests and their answers (MAX_INFLIGHT_BYTES); ask for fewer',
-      );
-    }
-    const work = this.#points.searchWork(limits, efs);
-    // One query is always allowed: its cost is bounded by the number of points.
-    if (work > maxSearchWork && limits.length > 1) {
-      throw new VectordError(
-        'TOO_LARGE',
-        `queries ask for ${work} candidates in all (the sum of max(ef, min(limit, points))), ` +
-          `at most ${maxSearchWork} are allowed (MAX_SEARCH_WORK)`,
-      );
-    }
   }
 }
 

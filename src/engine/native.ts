@@ -1,18 +1,29 @@
 import native from '../../native/index.cjs';
-import { VectordError, type ErrorCode } from '../core/errors.js';
 import {
   ContentType,
   type ContentType as ContentTypeNumber,
   type NewPoint,
   type Similarity,
 } from '../core/model.js';
-import type { Limits } from '../core/limits.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
 import type { Points } from '../core/points.js';
 import type { EngineQuery, QueryBatch } from '../core/query-batch.js';
+import type {
+  Found,
+  Gathered,
+  Include,
+  NeighbourQueries,
+  NeighbourQuery,
+  Page,
+  PageRequest,
+  UpdateBatch,
+  UpsertBatch,
+  Upserted,
+} from '../core/records.js';
 import type { OnRequestEnd } from '../core/request-end.js';
-import { describeSingle, type DescribeItem } from '../core/rules.js';
+import type { DescribeItem } from '../core/rules.js';
+import { translate, translateAsync } from './errors.js';
 
 export interface EngineOptions {
   readonly path: string;
@@ -31,10 +42,6 @@ export interface EngineOptions {
 export type EngineStatus = native.EngineStatus;
 export type EngineDamage = native.EngineDamage;
 export type EngineMetrics = native.EngineMetrics;
-export type FolderEvent = native.FolderEvent;
-export type FolderReport = native.FolderReport;
-export type BackupReport = native.BackupReport;
-export type RepairReport = native.RepairReport;
 export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
 
 /**
@@ -45,10 +52,12 @@ export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
 export class Engine implements Points {
   readonly #engine: native.NativeEngine;
   readonly dimension: number;
+  readonly storeId: Uint8Array;
 
   private constructor(engine: native.NativeEngine) {
     this.#engine = engine;
     this.dimension = engine.dimension;
+    this.storeId = engine.storeId;
   }
 
   /** Opens a data folder; what stands in the way is told in the message. */
@@ -63,6 +72,16 @@ export class Engine implements Points {
     };
     const all = dimension === undefined ? options : { ...options, dimension };
     return new Engine(await translateAsync(() => native.NativeEngine.open(all)));
+  }
+
+  /** The engine that another loop of this process has shared under this number. */
+  static shared(number: number): Engine {
+    return new Engine(native.NativeEngine.shared(number));
+  }
+
+  /** A number under which other loops find it. */
+  share(): number {
+    return this.#engine.share();
   }
 
   get dimensionSource(): DimensionSource {
@@ -104,17 +123,113 @@ export class Engine implements Points {
     onRequestEnd: OnRequestEnd,
   ): Promise<PointIds[]> {
     const { vectors, similarities, limits, efs } = batch;
-    const { ids, counts } = await translateAsync(() => {
-      const { answer, ticket } = this.#engine.searchBatch(vectors, similarities, limits, efs);
-      if (ticket !== undefined) onRequestEnd(() => this.#engine.abandonSearch(ticket));
-      return answer;
-    }, describe);
+    const { ids, counts } = await this.#begin(
+      () => this.#engine.searchBatch(vectors, similarities, limits, efs),
+      onRequestEnd,
+      describe,
+    );
     let end = 0;
     return Array.from(counts, (count) => {
       const start = end;
       end += count * POINT_ID_BYTES;
       return ids.subarray(start, end);
     });
+  }
+
+  async upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted> {
+    const { ids, vectors, contentTypes, contents, contentEnds, metadata, metadataEnds } = batch;
+    return await translateAsync(
+      () =>
+        this.#engine.upsert(
+          ids,
+          vectors,
+          contentTypes,
+          contents,
+          contentEnds,
+          metadata,
+          metadataEnds,
+          keeps,
+        ),
+      describe,
+    );
+  }
+
+  async update(batch: UpdateBatch): Promise<Uint8Array> {
+    const { ids, given, contentTypes, contents, contentEnds, metadata, metadataEnds } = batch;
+    return await translateAsync(() =>
+      this.#engine.update(ids, given, contentTypes, contents, contentEnds, metadata, metadataEnds),
+    );
+  }
+
+  async deleteMany(ids: PointIds): Promise<Uint8Array> {
+    return await translateAsync(() => this.#engine.deleteMany(ids));
+  }
+
+  async deleteAll(expected: number): Promise<void> {
+    await translateAsync(() => this.#engine.deleteAll(expected));
+  }
+
+  async getMany(
+    ids: PointIds,
+    include: Include,
+    maxBytes: number,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Gathered> {
+    return await this.#begin(() => this.#engine.getMany(ids, include, maxBytes), onRequestEnd);
+  }
+
+  async scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
+    const { after, limit, newestFirst, include, maxBytes } = request;
+    return await this.#begin(
+      () => this.#engine.scroll(after, limit, newestFirst, include, maxBytes),
+      onRequestEnd,
+    );
+  }
+
+  find(query: NeighbourQuery, include: Include): Found | undefined {
+    const { vector, similarity, limit, ef, maxDistance, like } = query;
+    const found = translate(() =>
+      this.#engine.find(vector, similarity, limit, ef, maxDistance, like, include),
+    );
+    return found ?? undefined;
+  }
+
+  async findBatch(
+    batch: NeighbourQueries,
+    include: Include,
+    maxBytes: number,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Found> {
+    const { vectors, similarities, limits, efs, maxDistances, likes } = batch;
+    return await this.#begin(
+      () =>
+        this.#engine.findBatch(
+          vectors,
+          similarities,
+          limits,
+          efs,
+          maxDistances,
+          likes,
+          include,
+          maxBytes,
+        ),
+      onRequestEnd,
+      describe,
+    );
+  }
+
+  /** Begins work on the engine's own threads, which is given up once nobody waits for it. */
+  async #begin<Answer>(
+    call: () => { readonly answer: Promise<Answer>; readonly ticket?: number },
+    onRequestEnd: OnRequestEnd,
+    describe?: DescribeItem,
+  ): Promise<Answer> {
+    return await translateAsync(() => {
+      const { answer, ticket } = call();
+      if (ticket !== undefined) onRequestEnd(() => this.#engine.abandon(ticket));
+      return answer;
+    }, describe);
   }
 
   searchWork(limits: Uint32Array, efs: Uint32Array): number {
@@ -135,139 +250,6 @@ export class Engine implements Points {
   }
 }
 
-/** The vector as a JSON array, each value in the shortest form that reads back as the same f32. */
-export function formatVector(vector: Float32Array): string {
-  return native.formatVector(vector);
-}
-
-/** What a body of JSON holds, or why it is refused. */
-export type JsonPoints = native.JsonPoints | native.JsonRefusal;
-export type JsonQueries = native.JsonQueries | native.JsonRefusal;
-export type JsonQuery = native.JsonQuery | native.JsonRefusal;
-export type JsonRefusal = native.JsonRefusal;
-
-/** Reads the body that inserts a point. */
-export function readPoint(body: Uint8Array, { maxContentBytes }: Limits): JsonPoints {
-  return native.readPoint(body, maxContentBytes);
-}
-
-/** Reads the body that inserts points. */
-export function readPoints(body: Uint8Array, { maxBatch, maxContentBytes }: Limits): JsonPoints {
-  return native.readPoints(body, maxBatch, maxContentBytes);
-}
-
-/** Reads the body of a search. */
-export function readQuery(body: Uint8Array): JsonQuery {
-  return native.readQuery(body);
-}
-
-/** Reads the body of a batch search. */
-export function readQueries(body: Uint8Array, { maxBatch }: Limits): JsonQueries {
-  return native.readQueries(body, maxBatch);
-}
-
-/** Work on a data folder that failed, with the engine's stable name of the reason. */
-export class FolderError extends Error {
-  override readonly name = 'FolderError';
-
-  constructor(
-    readonly code: string,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
-
-type OnFolderEvent = (event: FolderEvent) => void;
-
-/** Verifies a data folder that no process has open; changes nothing. */
-export async function checkFolder(path: string, onEvent: OnFolderEvent): Promise<FolderReport> {
-  return await translateFolder(() => native.checkFolder(path, onEvent));
-}
-
-/** Backs up a data folder, also one that is being served, into one that is missing or empty. */
-export async function backupFolder(
-  source: string,
-  target: string,
-  onEvent: OnFolderEvent,
-): Promise<BackupReport> {
-  return await translateFolder(() => native.backupFolder(source, target, onEvent));
-}
-
-/** Verifies a backup and copies it into a data folder that is missing or empty. */
-export async function restoreFolder(
-  source: string,
-  target: string,
-  onEvent: OnFolderEvent,
-): Promise<FolderReport> {
-  return await translateFolder(() => native.restoreFolder(source, target, onEvent));
-}
-
-/** Saves the points of a damaged data folder into one that is missing or empty. */
-export async function repairFolder(
-  source: string,
-  target: string,
-  onEvent: OnFolderEvent,
-): Promise<RepairReport> {
-  return await translateFolder(() => native.repairFolder(source, target, onEvent));
-}
-
-async function translateFolder<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const { code = '', message } = asEngineError(error);
-    throw new FolderError(code, message, { cause: error });
-  }
-}
-
 function toContentType(number: number): ContentTypeNumber {
   return number === ContentType.Text ? ContentType.Text : ContentType.Image;
-}
-
-function translate<T>(call: () => T, describe: DescribeItem = describeSingle): T {
-  try {
-    return call();
-  } catch (error) {
-    throw toVectordError(error, describe);
-  }
-}
-
-async function translateAsync<T>(
-  call: () => Promise<T>,
-  describe: DescribeItem = describeSingle,
-): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    throw toVectordError(error, describe);
-  }
-}
-
-/** The engine's codes that clients hear of; every other one is a fault of the service. */
-const CODES: ReadonlyMap<string, ErrorCode> = new Map([
-  ['INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
-  ['NOT_FINITE', 'INVALID_ARGUMENT'],
-  ['STORAGE_FULL', 'STORAGE_FULL'],
-  ['OVERLOADED', 'OVERLOADED'],
-  ['CLOSED', 'UNAVAILABLE'],
-  ['ABANDONED', 'CANCELLED'],
-]);
-
-function toVectordError(error: unknown, describe: DescribeItem): VectordError {
-  const { code = '', item, message } = asEngineError(error);
-  const where = item === undefined ? '' : describe(item);
-  return new VectordError(CODES.get(code) ?? 'INTERNAL', `${where}${message}`, { cause: error });
-}
-
-/** What the addon says of an error; what is no error of the engine has another code or none. */
-interface EngineError extends Error {
-  readonly code?: string;
-  /** The index of the item of a batch that is to blame. */
-  readonly item?: number;
-}
-
-function asEngineError(error: unknown): EngineError {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,22 +1,15 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
-import type { Handshakes } from '../admission/handshakes.js';
-import type { IsTrusted } from '../admission/trusted-proxies.js';
-import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
+import {
+  ConnectionLimit,
+  type Admission,
+  type LimitedConnection,
+} from '../admission/connection-limit.js';
+import type { Accepted } from '../engine/acceptor.js';
+import type { CloseReason } from '../observe/connection-stats.js';
 import type { CallRecord } from './call-record.js';
+import type { CallKind, OpenCalls } from './open-calls.js';
 import { MAX_HEADER_BYTES } from './transport/server.js';
-
-/**
- * How many calls may be open: on all connections together, each call taking some 10 KiB besides
- * its message, and on any connection, however many the others have. A call to a method that needs
- * a key is closed at once without one; health and reflection are for everyone, and a watch goes on
- * for as long as its client likes.
- */
-const LIMITS = {
-  keyed: { most: 4_096, fair: 16 },
-  open: { most: 1_024, fair: 4 },
-} as const;
 
 /**
  * What a connection without a key may send at once, and in each second, that is neither call nor
@@ -64,24 +57,25 @@ const BROKEN: ReadonlySet<string> = new Set([
 /** Of a connection that is closed for these reasons the client is told to calm down. */
 const ASKS_TOO_MUCH: ReadonlySet<CloseReason> = new Set(['resets', 'idle_frames']);
 
-/** All connections of the gRPC interface, and the calls that are open on them. */
+/** The connections of the gRPC interface on one loop, and the calls that are open on them. */
 export class Connections {
   readonly #limit: ConnectionLimit<Connection>;
-  readonly calls = { keyed: 0, open: 0 };
 
   constructor(
-    maxConnections: number,
-    readonly stats: ConnectionStats,
+    private readonly admission: Admission,
+    readonly calls: OpenCalls,
     serve: (socket: Socket) => void,
-    handshakes: Handshakes | undefined,
-    private readonly isTrusted: IsTrusted,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes, isTrusted);
+    this.#limit = new ConnectionLimit(admission, serve, false);
   }
 
-  /** Takes charge of a new connection, which is not read yet. */
-  take(socket: Socket): void {
-    this.#limit.take(socket);
+  /** Takes charge of a new connection. */
+  take(accepted: Accepted): void {
+    this.#limit.take(accepted);
+  }
+
+  noteClosed(reason: CloseReason, address: string | undefined): void {
+    this.admission.stats.noteClosed(reason, address);
   }
 
   noteKey(): void {
@@ -89,10 +83,15 @@ export class Connections {
   }
 
   add(session: ServerHttp2Session, socket: Socket): Connection {
-    const connection = new Connection(session, socket, this, this.isTrusted(socket));
+    const connection = new Connection(session, socket, this, this.admission.isTrusted(socket));
     this.#limit.add(connection);
     session.once('close', () => this.#limit.remove(connection));
-    session.on('error', (error: NodeJS.ErrnoException) => connection.noteError(error));
+    session.on('error', (error: NodeJS.ErrnoException) => {
+      // Until its stack is read, an error holds the frames of it, and with them, before Node 24, the
+      // session and its memory for ever.
+      void error.stack;
+      connection.noteError(error);
+    });
     return connection;
   }
 
@@ -122,7 +121,7 @@ export class Connection implements LimitedConnection {
   #sentBytes = 0;
   /** Bytes that were neither call nor message, less what each second forgives. */
   #idleBytes = 0;
-  #closedFor: CloseReason | undefined;
+  isClosing = false;
   #isPinged = false;
 
   constructor(
@@ -136,11 +135,10 @@ export class Connection implements LimitedConnection {
     if (isTrusted) this.#noteKey();
   }
 
-  /** Whether there may be one more call; `keyed` is one to a method that needs a key. */
-  mayBegin(kind: 'keyed' | 'open'): boolean {
-    const { most, fair } = LIMITS[kind];
+  /** Whether there may be one more call. */
+  mayBegin(kind: CallKind): boolean {
     const own = kind === 'keyed' ? this.#openKeyed : this.#openCalls.size - this.#openKeyed;
-    return this.all.calls[kind] < most || own < fair;
+    return this.all.calls.mayBegin(kind, own);
   }
 
   begin(call: CallRecord): void {
@@ -149,7 +147,7 @@ export class Connection implements LimitedConnection {
     this.#hasCalled = true;
     if (call.refusal !== undefined) this.#refusals += 1;
     this.#openCalls.add(call);
-    this.all.calls[call.hasKey ? 'keyed' : 'open'] += 1;
+    this.all.calls.begin(call.hasKey ? 'keyed' : 'open');
     if (!call.hasKey) return;
     this.#openKeyed += 1;
     this.#keyedCalls += 1;
@@ -158,7 +156,7 @@ export class Connection implements LimitedConnection {
 
   end(call: CallRecord): void {
     this.#openCalls.delete(call);
-    this.all.calls[call.hasKey ? 'keyed' : 'open'] -= 1;
+    this.all.calls.end(call.hasKey ? 'keyed' : 'open');
     this.#messageBytes += call.bytes;
     if (call.hasKey) this.#openKeyed -= 1;
   }
@@ -175,7 +173,7 @@ export class Connection implements LimitedConnection {
     if (this.session.destroyed) return;
     this.requests += 1;
     this.#resets += 1;
-    if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#closeSoon('resets');
+    if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#close('resets');
   }
 
   /**
@@ -247,17 +245,18 @@ export class Connection implements LimitedConnection {
     }
   }
 
-  /** Outside of nghttp2, which is reading now: to end a session within that goes on for ever. */
-  #closeSoon(reason: CloseReason): void {
-    if (this.#closedFor !== undefined) return;
-    this.#closedFor = reason;
-    setImmediate(() => this.#close(reason));
+  #close(reason: CloseReason): void {
+    if (this.isClosing) return;
+    this.isClosing = true;
+    // At once: newer versions of node may end it before its turn, for the same reason.
+    if (!this.session.destroyed) this.#noteClosed(reason);
+    // Outside of nghttp2, which may be reading: to end a session within that goes on for ever.
+    setImmediate(() => this.#end(reason));
   }
 
-  /** Closes it, of which its client is told. */
-  #close(reason: CloseReason): void {
+  /** Ends it, of which its client is told. */
+  #end(reason: CloseReason): void {
     if (!this.session.destroyed) {
-      this.#noteClosed(reason);
       if (ASKS_TOO_MUCH.has(reason)) {
         // Without an error node tells the client NO_ERROR, whatever the code is.
         this.session.destroy(new Error(reason), constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -268,6 +267,6 @@ export class Connection implements LimitedConnection {
   }
 
   #noteClosed(reason: CloseReason): void {
-    this.all.stats.noteClosed(reason, this.#address);
+    this.all.noteClosed(reason, this.#address);
   }
 }

@@ -19,6 +19,7 @@ export interface GateOptions {
   readonly rules: Rules;
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
+  readonly openBudget: MemoryBudget;
   readonly requests: Requests;
   readonly connections: Connections;
 }
@@ -35,6 +36,9 @@ export class Gate implements Policy {
     const connection = this.options.connections.add(session, socket);
     const onEnd = (call: CallRecord): void => connection.end(call);
     return {
+      get isClosing() {
+        return connection.isClosing;
+      },
       noteReset: () => connection.noteReset(),
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);

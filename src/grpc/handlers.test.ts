@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { Decoder } from '../wire/decoder.js';
+import { DecoderThread } from '../wire/decoder-thread.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
 import { Engine } from '../engine/native.js';
 import { Requests } from '../observe/requests.js';
@@ -50,7 +51,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   const operation = requests.addOperation({ method });
   const called = { access: 'readonly', allowance, operation } as const;
   const record = new CallRecord(called, undefined, requests, () => undefined);
-  const handlers = vectorDbHandlers(service, new Decoder(RULES));
+  const handlers = vectorDbHandlers(service, new Decoder(RULES, new DecoderThread(RULES)));
   const trailer = Metadata();
 
   // What the codec hands over when there is no memory to decode a request into.

@@ -4,7 +4,7 @@ import { formatPointId } from '../core/point-id.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { pointNotFound, type Service } from '../core/service.js';
 import type { Decoder } from '../wire/decoder.js';
-import type { Answer, JobName } from '../wire/parsers.js';
+import type { Answer, ParserName } from '../wire/parsers.js';
 import { toPointId } from '../wire/protobuf/convert.js';
 import { idListsAnswer, idsAnswer } from '../wire/protobuf/large-ids.js';
 import { noteAsked } from './call-notes.js';
@@ -15,7 +15,7 @@ type VectorDb = ServiceImplementation<typeof vectorDbDefinition>;
 
 /** The methods of vectordb.VectorDB: each converts the request and leaves the rest to the service. */
 export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
-  const read = <Name extends JobName>(
+  const read = <Name extends ParserName>(
     name: Name,
     bytes: Uint8Array,
     context: CallContext,

@@ -1,6 +1,6 @@
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
-import { MemoryBudget } from '../admission/memory-budget.js';
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Role } from '../auth/keys.js';
 import type { Operation, Requests } from '../observe/requests.js';
 import type { Rules } from '../core/rules.js';
@@ -15,12 +15,7 @@ const MAX_ID_MESSAGE_BYTES = 1024;
 
 /** Far more than a name in a health or reflection request takes: anyone may send these. */
 const MAX_OPEN_CALL_BYTES = 4 * 1024;
-/**
- * What all such calls together may take, their answers included. It is no part of the budget of
- * those who have a key, which nobody without one may use up. What a look at the health takes is
- * not counted, so that it is answered whatever others do.
- */
-const MAX_OPEN_BYTES = 32 * 1024 * 1024;
+/** So much is not counted, so that a look at the health is answered whatever others do. */
 const FREE_OPEN_CALL_BYTES = 1024;
 
 /** What a call of one kind may take. */
@@ -48,6 +43,8 @@ export interface Method {
 export interface MethodsOptions {
   readonly rules: Rules;
   readonly inflight: MemoryBudget;
+  /** The budget of calls that are open to everyone. */
+  readonly openBudget: MemoryBudget;
   readonly requests: Requests;
 }
 
@@ -55,6 +52,7 @@ export interface MethodsOptions {
 export function grpcMethods({
   rules,
   inflight,
+  openBudget,
   requests,
 }: MethodsOptions): (path: string) => Method {
   const maxBytes = MESSAGE_SLACK_BYTES + rules.dimension * BYTES_PER_VALUE;
@@ -71,7 +69,7 @@ export function grpcMethods({
     maxBytes: MAX_OPEN_CALL_BYTES,
     settings: '',
     freeBytes: FREE_OPEN_CALL_BYTES,
-    inflight: new MemoryBudget(MAX_OPEN_BYTES),
+    inflight: openBudget,
     countsAnswers: true,
   };
   const naming = { maxBytes: MAX_ID_MESSAGE_BYTES, settings: '' };

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
-import { ConnectionLimit, type LimitedConnection } from '../admission/connection-limit.js';
-import type { Handshakes } from '../admission/handshakes.js';
-import type { IsTrusted } from '../admission/trusted-proxies.js';
+import type { CloseReason } from '../observe/connection-stats.js';
+import {
+  ConnectionLimit,
+  type Admission,
+  type LimitedConnection,
+} from '../admission/connection-limit.js';
+import type { Accepted } from '../engine/acceptor.js';
 import { MAX_WAITING, Pipeline } from './pipeline.js';
 import { limitUnreadAnswer } from './time-limits.js';
 
@@ -15,37 +18,39 @@ type Watched = Socket & { [CONNECTION]?: Connection };
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** All connections of the HTTP interface, and who asks on them. */
+/** The connections of the HTTP interface on one loop, and who asks on them. */
 export class Connections {
   readonly #limit: ConnectionLimit<Connection>;
   #isClosing = false;
   #onEmpty: (() => void) | undefined;
 
   constructor(
-    maxConnections: number,
+    private readonly admission: Admission,
     private readonly handle: Handle,
-    readonly stats: ConnectionStats,
     serve: (socket: Socket) => void,
-    handshakes: Handshakes | undefined,
-    private readonly isTrusted: IsTrusted,
   ) {
-    this.#limit = new ConnectionLimit(maxConnections, stats, serve, handshakes, isTrusted);
+    this.#limit = new ConnectionLimit(admission, serve, true);
   }
 
-  /** Takes charge of a new connection, which is not read yet. */
-  take(socket: Socket): void {
-    this.#limit.take(socket);
+  /** Takes charge of a new connection. */
+  take(accepted: Accepted): void {
+    this.#limit.take(accepted);
   }
 
   /** Takes charge of a connection that is served, until it has ended. */
   add(socket: Watched): void {
-    const connection = new Connection(socket, this.handle, this, this.isTrusted(socket));
+    const isTrusted = this.admission.isTrusted(socket);
+    const connection = new Connection(socket, this.handle, this, isTrusted);
     socket[CONNECTION] = connection;
     socket.once('close', () => {
       this.#limit.remove(connection);
-      if (this.stats.open === 0) this.#onEmpty?.();
+      if (this.admission.stats.open === 0) this.#onEmpty?.();
     });
     this.#limit.add(connection);
+  }
+
+  noteClosed(reason: CloseReason, address: string | undefined): void {
+    this.admission.stats.noteClosed(reason, address);
   }
 
   /** Handles a request as soon as its connection has no other under way. */
@@ -69,7 +74,8 @@ export class Connections {
   async end(): Promise<void> {
     this.#isClosing = true;
     this.#limit.close();
-    if (this.stats.open > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    if (this.admission.stats.open > 0)
+      await new Promise<void>((resolve) => (this.#onEmpty = resolve));
   }
 
   /** Closes those on which nothing has come yet, which node takes for a request under way. */
@@ -160,7 +166,7 @@ class Connection implements LimitedConnection {
 
   close(reason: CloseReason): void {
     if (this.socket.destroyed) return;
-    this.all.stats.noteClosed(reason, this.socket.remoteAddress);
+    this.all.noteClosed(reason, this.socket.remoteAddress);
     this.cut();
   }
 }

@@ -68,9 +68,14 @@ function boundDrain(request: IncomingMessage, clock: Clock): void {
     if (chunks === MAX_DRAIN_CHUNKS) closeConnection(request.socket, 'pieces');
   });
   const stopWaiting = clock.after(DRAIN_MS, () => {
-    if (!request.complete) request.destroy();
+    if (!request.complete) cut(request);
   });
   request.once('close', stopWaiting);
+}
+
+function cut(request: IncomingMessage): void {
+  closeConnection(request.socket, 'timeout');
+  request.destroy();
 }
 
 function answer(

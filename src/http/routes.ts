@@ -1,5 +1,5 @@
-import type { Answer, JobName } from '../wire/parsers.js';
-import { formatVector } from '../engine/native.js';
+import type { Answer, ParserName } from '../wire/parsers.js';
+import { formatVector } from '../engine/json.js';
 import { formatPointId, parsePointId, type PointId } from '../core/point-id.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { pointNotFound } from '../core/service.js';
@@ -19,7 +19,7 @@ import { writeIdLists, writeIds, type LargeJson } from '../wire/json/write-ids.j
 export function routes(options: HttpOptions): readonly Route[] {
   const { service, decoder, inflight, metrics, metricsOpen, clock } = options;
   const openapi = openapiDocument(service.rules.dimension);
-  const read = async <Name extends JobName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
+  const read = async <Name extends ParserName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
     const body = await readBody(ctx, service.rules.limits, inflight, clock);
     const bodyBytes = body.length;
     ctx.state.bodyBytes = bodyBytes;
@@ -71,7 +71,7 @@ export function routes(options: HttpOptions): readonly Route[] {
       path: '/metrics',
       access: metricsOpen ? 'open' : 'readonly',
       async handle(ctx) {
-        const text = await metrics.text();
+        const text = await metrics();
         ctx.set('Content-Type', EXPOSITION_TYPE);
         ctx.body = text;
       },

@@ -1,11 +1,11 @@
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { listen } from '../admission/listener.js';
+import type { Accepted } from '../engine/acceptor.js';
 import type { Clock } from '../core/clock.js';
 import { createApp } from './app.js';
 import { Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
-import type { HttpOptions, ListenOptions } from './options.js';
+import type { HttpOptions } from './options.js';
 import { createTimedServer } from './time-limits.js';
 
 /**
@@ -16,75 +16,28 @@ const LAST_ANSWERS_MS = 200;
 /** How often it looks for idle ones then. */
 const CLOSE_INTERVAL_MS = 50;
 
-/** The HTTP interface, which has no port: its connections are handed to it. */
+/** The HTTP interface of one loop, which has no port: its connections are handed to it. */
 export interface Http {
-  /** Serves a new connection, which is not read yet. */
-  take(socket: Socket): void;
+  /** Serves a new connection. */
+  take(accepted: Accepted): void;
   /** Answers what is under way, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
-}
-
-export interface HttpServer {
-  /** The IP address that the server is bound to. */
-  readonly address: string;
-  readonly port: number;
-  /** Takes no new connections, answers what is under way, and cuts what is left after `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
-
-/** Starts the HTTP interface; resolves once it listens, rejects when it cannot. */
-export async function startHttp(options: HttpOptions & ListenOptions): Promise<HttpServer> {
-  const http = createHttp(options);
-  try {
-    const listener = await listen({
-      ...options,
-      allowHalfOpen: true,
-      onConnection: (socket) => http.take(socket),
-      onRefused: (remoteAddress) => options.connectionStats.noteClosed('no_place', remoteAddress),
-    });
-    return {
-      address: listener.address,
-      port: listener.port,
-      async close(graceMs) {
-        listener.close();
-        await http.close(graceMs);
-      },
-    };
-  } catch (error) {
-    await http.close(0);
-    throw error;
-  }
 }
 
 export function createHttp(options: HttpOptions): Http {
   const handle = createApp(options).callback();
   const server = createTimedServer();
-  const { maxConnections, connectionStats, handshakes, isTrusted } = options;
-  const serve = (socket: Socket): void => {
-    server.emit('connection', socket);
-    socket.resume();
-  };
-  const connections = new Connections(
-    maxConnections,
-    handle,
-    connectionStats,
-    serve,
-    handshakes,
-    isTrusted,
-  );
+  const serve = (socket: Socket): void => void server.emit('connection', socket);
+  const connections = new Connections(options.admission, handle, serve);
   server.on('connection', (socket) => connections.add(socket));
   const take: RequestListener = (request, response) => connections.takeRequest(request, response);
   server.on('request', take);
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', take);
   server.on('checkExpectation', take);
-  answerMalformedRequests(
-    server,
-    (socket) => connections.answering(socket),
-    (status) => options.metrics.countMalformed(status),
-  );
+  answerMalformedRequests(server, (socket) => connections.answering(socket), options.onMalformed);
   return {
-    take: (socket) => connections.take(socket),
+    take: (accepted) => connections.take(accepted),
     close: async (graceMs) => await close(server, connections, graceMs, options.clock),
   };
 }

@@ -1,16 +1,17 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { similarityName } from '../core/model.js';
 import type { Engine, EngineMetrics, EngineStatus } from '../engine/native.js';
 import type { Service } from '../core/service.js';
 import { VERSION } from '../config/version.js';
-import type { ConnectionStats } from './connection-stats.js';
 import { Exposition, type Labels } from './exposition.js';
 import { FolderMeasure, type FolderSize } from './folder-size.js';
-import type { Requests } from './requests.js';
+import {
+  mergeStats,
+  type Heap,
+  type InterfaceStats,
+  type Lag,
+  type LoopStats,
+} from './loop-stats.js';
 
-/** How often the delay of the loop is sampled; the samples hold this time as well. */
-const LOOP_SAMPLE_MS = 20;
-const NS_PER_S = 1e9;
 const US_PER_S = 1e6;
 
 /** Everything that is told of. */
@@ -19,59 +20,42 @@ export interface Observed {
   readonly service: Pick<Service, 'faults'>;
   readonly decoder: { readonly waiting: number };
   readonly inflight: { readonly usedBytes: number; readonly maxBytes: number };
-  readonly interfaces: readonly ObservedInterface[];
   readonly maxConnections: number;
   readonly dataPath: string;
-}
-
-/** What is told of an interface. */
-export interface ObservedInterface {
-  readonly requests: Requests;
-  readonly connectionStats: ConnectionStats;
+  /** What each loop tells of itself. */
+  readonly loops: () => Promise<readonly [LoopStats, ...LoopStats[]]>;
 }
 
 /** What the service tells of itself, put together only when somebody asks. */
 export class Metrics {
-  readonly #observed: Observed;
   readonly #folder: FolderMeasure;
-  readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
-  /** Answers that the HTTP server gave to what is no HTTP: they are no requests of any kind. */
-  readonly #malformed = new Map<number, number>();
 
-  constructor(observed: Observed) {
-    this.#observed = observed;
+  constructor(private readonly observed: Observed) {
     this.#folder = new FolderMeasure(observed.dataPath);
-    this.#loopDelay.enable();
-  }
-
-  countMalformed(status: number): void {
-    this.#malformed.set(status, (this.#malformed.get(status) ?? 0) + 1);
-  }
-
-  close(): void {
-    this.#loopDelay.disable();
   }
 
   /** All metrics in the text format of Prometheus. */
   async text(): Promise<string> {
-    const { engine, service, inflight, decoder, interfaces } = this.#observed;
-    const size = await this.#folder.size();
+    const { engine, service, inflight, decoder, maxConnections } = this.observed;
+    const [size, loops] = await Promise.all([this.#folder.size(), this.observed.loops()]);
+    const { interfaces, malformed, lag, heap } = mergeStats(loops);
     const to = new Exposition();
     writeBuild(to);
-    for (const { requests, connectionStats } of interfaces) {
-      writeRequests(to, requests);
-      writeConnections(to, connectionStats);
+    to.gauge('vectord_loops', 'Event loops that answer requests (LOOPS).', loops.length);
+    for (const found of interfaces) {
+      writeRequests(to, found);
+      writeConnections(to, found);
     }
     to.gauge(
       'vectord_connections_limit',
       'How many each interface may have (MAX_CONNECTIONS).',
-      this.#observed.maxConnections,
+      maxConnections,
     );
-    const malformed = Array.from(
-      this.#malformed,
+    const notHttp = Array.from(
+      malformed,
       ([status, count]) => [{ status: String(status) }, count] as const,
     );
-    to.counter('vectord_http_malformed_total', 'Requests that were no HTTP/1.1.', malformed);
+    to.counter('vectord_http_malformed_total', 'Requests that were no HTTP/1.1.', notHttp);
     to.gauge('vectord_inflight_bytes', 'Bytes of requests being answered.', inflight.usedBytes);
     to.gauge(
       'vectord_inflight_limit_bytes',
@@ -84,26 +68,10 @@ export class Metrics {
     writeFaults(to, status, service.faults().length === 0);
     writeEngine(to, engine.metrics());
     writeFolder(to, size);
-    writeProcess(to);
-    this.#writeLoopDelay(to);
+    writeProcess(to, heap);
+    writeLag(to, lag);
     return to.text;
   }
-
-  /** Under the names that prom-client uses. Each scrape tells of the time since the one before. */
-  #writeLoopDelay(to: Exposition): void {
-    const delay = this.#loopDelay;
-    const help = 'How late the event loop came to its work since the last scrape:';
-    const lag = 'nodejs_eventloop_lag';
-    to.gauge(`${lag}_p50_seconds`, `${help} the median.`, lateS(delay.percentile(50)));
-    to.gauge(`${lag}_p99_seconds`, `${help} 99 of 100 times less.`, lateS(delay.percentile(99)));
-    to.gauge(`${lag}_max_seconds`, `${help} the most.`, lateS(delay.max));
-    delay.reset();
-  }
-}
-
-/** A sample of the loop's delay without the time that a sample takes anyway. */
-function lateS(sampleNs: number): number {
-  return Math.max(0, sampleNs / NS_PER_S - LOOP_SAMPLE_MS / 1000);
 }
 
 function writeBuild(to: Exposition): void {
@@ -111,22 +79,21 @@ function writeBuild(to: Exposition): void {
   to.gauge('vectord_build_info', 'What is running; always 1.', [[labels, 1]]);
 }
 
-function writeRequests(to: Exposition, requests: Requests): void {
-  const prefix = `vectord_${requests.protocol}_requests`;
-  const seen = requests.operations.filter(({ statuses }) => statuses.size > 0);
-  const counts = seen.flatMap(({ labels, statuses }) =>
-    Array.from(statuses, ([status, count]) => {
-      return [{ ...labels, status: requests.nameOf(status) }, count] as const;
-    }),
+function writeRequests(to: Exposition, { protocol, operations, underWay }: InterfaceStats): void {
+  const prefix = `vectord_${protocol}_requests`;
+  const counts = operations.flatMap(({ labels, statuses }) =>
+    Array.from(statuses, ([status, count]) => [{ ...labels, status }, count] as const),
   );
   to.counter(`${prefix}_total`, 'Requests that have ended.', counts);
-  const durations = seen.map(({ labels, durations: found }) => [{ ...labels }, found] as const);
-  const name = `vectord_${requests.protocol}_request_duration_seconds`;
+  const durations = operations.map(
+    ({ labels, durations: found }) => [{ ...labels }, found] as const,
+  );
+  const name = `vectord_${protocol}_request_duration_seconds`;
   to.histogram(name, 'From the arrival of a request to its answer.', durations);
-  to.gauge(`${prefix}_under_way`, 'Requests that have not ended.', requests.underWay);
+  to.gauge(`${prefix}_under_way`, 'Requests that have not ended.', underWay);
 }
 
-function writeConnections(to: Exposition, { protocol, open, closed }: ConnectionStats): void {
+function writeConnections(to: Exposition, { protocol, open, closed }: InterfaceStats): void {
   const name = `vectord_${protocol}_connections`;
   to.gauge(name, 'Connections that are open.', open);
   const reasons = Array.from(closed, ([reason, count]) => [{ reason }, count] as const);
@@ -202,8 +169,17 @@ function writeFolder(to: Exposition, size: FolderSize | undefined): void {
   to.gauge('vectord_data_available_bytes', 'Space left on its disk.', size.availableBytes);
 }
 
-function writeProcess(to: Exposition): void {
-  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+/** Under the names that prom-client uses. Each scrape tells of the time since the one before. */
+function writeLag(to: Exposition, { p50, p99, max }: Lag): void {
+  const help = 'How late the latest event loop came to its work since the last scrape:';
+  const name = 'nodejs_eventloop_lag';
+  to.gauge(`${name}_p50_seconds`, `${help} the median.`, p50);
+  to.gauge(`${name}_p99_seconds`, `${help} 99 of 100 times less.`, p99);
+  to.gauge(`${name}_max_seconds`, `${help} the most.`, max);
+}
+
+function writeProcess(to: Exposition, { heapUsed, heapTotal, external }: Heap): void {
+  const { rss } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const startedS = performance.timeOrigin / 1000;
   to.gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedS);

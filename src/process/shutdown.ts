@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
+import { EXIT_SIGNAL } from '../core/start-error.js';
+import { exitNow } from '../engine/exit.js';
 import type { Logger } from '../observe/logger.js';
 import { isUnderNpm } from './npm.js';
-import { EXIT_SIGNAL } from '../core/start-error.js';
 
 /** How long requests that are under way have to finish once the service is told to stop. */
 export const SHUTDOWN_GRACE_MS = 10_000;
@@ -25,7 +26,7 @@ export function nextStopSignal(): Promise<NodeJS.Signals> {
           firstAtMs = performance.now();
           resolve(signal);
         } else if (performance.now() - firstAtMs >= sameSignalMs) {
-          process.exit(EXIT_SIGNAL + constants.signals[signal]);
+          exitNow(EXIT_SIGNAL + constants.signals[signal]);
         }
       });
     }
@@ -34,31 +35,13 @@ export function nextStopSignal(): Promise<NodeJS.Signals> {
 
 /**
  * A defect of our own leaves the process in a state that nobody knows: it is logged, and the
- * process ends. What was acknowledged is on disk, so nothing is lost.
+ * process ends. What was acknowledged is on disk, so nothing is lost. Each thread calls it for itself.
  */
 export function exitOnDefect(logger: Logger): void {
-  const exit = (error: unknown) => {
+  const end = (error: unknown) => {
     logger.fatal({ err: error }, 'defect: the service stops');
-    process.exit(1);
+    exitNow(1);
   };
-  process.on('uncaughtException', exit);
-  process.on('unhandledRejection', exit);
-}
-
-/** Nobody reading the output any more, as after `vectord | head -1`, is no reason to stop. */
-export function ignoreClosedOutput(): void {
-  onOutputError((error) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
-
-/** Nor is, for a service, that its output cannot be written: the log may lie on the disk that is full. */
-export function ignoreLostOutput(): void {
-  onOutputError(() => {});
-}
-
-function onOutputError(listener: (error: NodeJS.ErrnoException) => void): void {
-  for (const output of [process.stdout, process.stderr]) {
-    output.removeAllListeners('error').on('error', listener);
-  }
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
 }

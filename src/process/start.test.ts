@@ -25,7 +25,7 @@ let late: { socket: Socket; calls: Connection; call: OpenCall };
 
 beforeEach(async () => {
   const { environment } = ownFolder();
-  const config = readConfig({ ...environment, HTTP_PORT: '0', GRPC_PORT: '0' });
+  const config = readConfig({ ...environment, HTTP_PORT: '0', GRPC_PORT: '0', LOOPS: '1' });
   clock = new ManualClock();
   service = await start(config, createLogger('silent'), clock);
   late = await beginLate();
@@ -67,8 +67,12 @@ async function beginLate(): Promise<typeof late> {
   const socket = connect(http.port, http.host).setEncoding('latin1');
   socket.on('error', () => {});
   socket.write(
-    `POST /points HTTP/1.1\r\nHost: x\r\napi-key: the-key\r\nContent-Length: ${BODY.length}\r\n\r\n`,
+    'POST /points HTTP/1.1\r\nHost: x\r\napi-key: the-key\r\nExpect: 100-continue\r\n' +
+      `Content-Length: ${BODY.length}\r\n\r\n`,
   );
+  // A connection of which nothing has been read yet is closed as soon as the service stops.
+  const [reading] = await once(socket, 'data');
+  expect(reading).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   socket.write(BODY.slice(0, -1));
   const calls = new Connection(`${grpc.host}:${grpc.port}`);
   const call = calls.open('InsertVectorsBatch', { authorization: 'the-key' });

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Status } from 'nice-grpc';
 import { formatAddress, type Address, type StartSummary } from './banner.js';
 import { REAL_CLOCK, type Clock } from '../core/clock.js';
 import type { Config } from '../config/config.js';
@@ -9,24 +8,25 @@ import {
   fileSystemWarning,
   WHO_NEEDS_WHAT,
 } from '../config/data-folder.js';
-import { Decoder } from '../wire/decoder.js';
+import { DecoderThread } from '../wire/decoder-thread.js';
 import { VectordError } from '../core/errors.js';
 import { GraphLog } from '../observe/graph-log.js';
-import { startGrpc } from '../grpc/server.js';
-import { startHttp } from '../http/server.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
+import { SharedCount } from '../admission/shared-count.js';
+import { OpenCalls } from '../grpc/open-calls.js';
 import { watchKeys } from '../auth/keys-watch.js';
 import { openOwnKeysFile } from '../auth/own-keys-file.js';
-import { Keys } from '../auth/keys.js';
+import { LoadedKeys } from '../auth/loaded-keys.js';
+import { watchTls } from '../auth/tls-watch.js';
 import type { Logger } from '../observe/logger.js';
-import { ConnectionStats } from '../observe/connection-stats.js';
-import { Metrics, type ObservedInterface } from '../observe/metrics.js';
-import { Requests } from '../observe/requests.js';
+import { LogRateLimit } from '../observe/log-rate-limit.js';
+import { Metrics } from '../observe/metrics.js';
+import { Acceptor } from '../engine/acceptor.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
-import { Service } from '../core/service.js';
+import { Loops } from './loops.js';
+import { rulesOf, type LoopParts } from './loop.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
-import { trustedProxies } from '../admission/trusted-proxies.js';
-import { openTls, plainTextWarning, type Tls } from './tls.js';
+import { openTls, plainTextWarning } from './tls.js';
 import { messageOf, StartError } from '../core/start-error.js';
 
 /** The service, open on both interfaces. */
@@ -39,39 +39,66 @@ export interface RunningService {
 }
 
 /**
- * Opens the store, the keys and the ports, in this order: nothing listens before it can answer,
- * and the folder is ours before anything is made in it. Whatever fails, all is closed again.
+ * Opens the store, the keys and the ports, in this order: nothing is accepted before it can be
+ * answered, and the folder is ours before anything is made in it. Whatever fails, all is closed
+ * again.
  */
 export async function start(
   config: Config,
   logger: Logger,
   clock: Clock = REAL_CLOCK,
 ): Promise<RunningService> {
-  const tls = openTls(config, logger, clock);
+  const tls = openTls(config, logger);
   const dataPath = ensureDataFolder(config.dataPath);
   const engine = await openEngine(config, dataPath, logger, clock);
+  let ports: Ports | undefined;
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
     const folderWarnings = [dataFolderWarning(dataPath), fileSystemWarning(dataPath)];
     const warnings = [...folderWarnings, ...keys.warnings];
     for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
-    const rules = { dimension: engine.dimension, limits: config, defaultEf: config.hnswEf };
-    const decoder = new Decoder(rules);
-    const service = new Service(engine, rules);
-    const inflight = new MemoryBudget(config.maxInflightBytes, config.maxRequestBytes);
-    const interfaces = watchInterfaces(config, logger);
-    const { maxConnections } = config;
-    const observed = { engine, service, decoder, inflight, maxConnections, dataPath };
-    const metrics = new Metrics({ ...observed, interfaces: Object.values(interfaces) });
-    const shared = { service, decoder, keys, inflight, logger, clock };
-    const servers = await startServers(config, { ...shared, tls }, interfaces, metrics);
-    const watch = watchKeys(keys, logger, clock);
+    ports = await openPorts(config, logger);
+    if (tls === undefined) warnOfPlainText(ports, logger);
+    const decoder = new DecoderThread(rulesOf(config, engine));
+    const used = new SharedCount();
+    const inflight = new MemoryBudget(config.maxInflightBytes, config.maxRequestBytes, used);
+    const parts: LoopParts = {
+      ...ports,
+      engine,
+      large: decoder,
+      metrics: async () => await metrics.text(),
+      logger,
+      clock,
+    };
+    const settings = {
+      config,
+      keys: keys.list,
+      tlsPair: tls?.pair,
+      inflight: used.memory,
+      openCalls: new OpenCalls().memory,
+    };
+    const loops = await Loops.start(settings, parts);
+    const metrics = new Metrics({
+      engine,
+      service: loops.own.service,
+      decoder,
+      inflight,
+      maxConnections: config.maxConnections,
+      dataPath,
+      loops: async () => await loops.stats(),
+    });
+    accept(ports, loops, logger, clock);
+    const watches = [
+      watchKeys(keys, async (list) => await loops.setKeys(list), logger, clock),
+      ...(tls ? [watchTls(tls, async (pair) => await loops.setTlsPair(pair), logger, clock)] : []),
+    ];
     const graphLog = new GraphLog(engine, config, logger, clock);
+    const { http, grpc } = ports;
     return {
       summary: {
-        http: { host: config.httpHost, port: servers.http.port },
-        grpc: { host: config.grpcHost, port: servers.grpc.port },
+        http: { host: config.httpHost, port: http.port },
+        grpc: { host: config.grpcHost, port: grpc.port },
         hasTls: tls !== undefined,
         dimension: engine.dimension,
         dimensionOrigin: DIMENSION_ORIGINS[engine.dimensionSource],
@@ -81,31 +108,28 @@ export async function start(
         keysOrigin,
       },
       reload() {
-        watch.reload();
-        tls?.reload();
+        for (const watch of watches) void watch.reload();
       },
       async stop() {
-        service.announceStop();
-        watch.close();
-        tls?.close();
+        for (const watch of watches) watch.close();
         graphLog.close();
+        http.close();
+        grpc.close();
         // The largest takes seconds to be read: none is begun that might not end in time.
         const cancelRefusal = clock.after(SHUTDOWN_GRACE_MS / 2, () => decoder.refuseUnread());
         try {
-          await Promise.all([
-            servers.http.close(SHUTDOWN_GRACE_MS),
-            servers.grpc.close(SHUTDOWN_GRACE_MS),
-          ]);
+          await loops.close(SHUTDOWN_GRACE_MS);
         } finally {
           cancelRefusal();
-          metrics.close();
           await decoder.close();
           await engine.close();
+          await loops.end();
         }
       },
     };
   } catch (error) {
-    tls?.close();
+    ports?.http.close();
+    ports?.grpc.close();
     await engine.close();
     throw error;
   }
@@ -160,101 +184,60 @@ async function openEngine(
   }
 }
 
-function openKeys(config: Config, dataPath: string): { keys: Keys; keysOrigin: string } {
+function openKeys(config: Config, dataPath: string): { keys: LoadedKeys; keysOrigin: string } {
   if (config.serviceKeysFile !== undefined) {
-    return { keys: Keys.load(resolve(config.serviceKeysFile)), keysOrigin: 'SERVICE_KEYS_FILE' };
+    const keys = LoadedKeys.load(resolve(config.serviceKeysFile));
+    return { keys, keysOrigin: 'SERVICE_KEYS_FILE' };
   }
   const { path, isNew } = openOwnKeysFile(dataPath);
-  return { keys: Keys.load(path), keysOrigin: isNew ? 'created' : 'created at an earlier start' };
+  const keys = LoadedKeys.load(path);
+  return { keys, keysOrigin: isNew ? 'created' : 'created at an earlier start' };
 }
 
-interface Server {
-  /** The IP address that it is bound to, or that and the port. */
-  readonly address: string;
-  readonly port: number;
-  close(graceMs: number): Promise<void>;
+interface Ports {
+  readonly http: Acceptor;
+  readonly grpc: Acceptor;
 }
 
-/** What both servers need. */
-interface Shared {
-  readonly service: Service;
-  readonly decoder: Decoder;
-  readonly keys: Keys;
-  readonly inflight: MemoryBudget;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly tls: Tls | undefined;
-}
-
-/** Who notes what happens on each interface. */
-interface Interfaces {
-  readonly http: ObservedInterface;
-  readonly grpc: ObservedInterface;
-}
-
-function watchInterfaces({ slowRequestMs }: Config, logger: Logger): Interfaces {
-  const watch = (
-    protocol: 'http' | 'grpc',
-    nameOf: (status: number) => string | number,
-  ): ObservedInterface => ({
-    requests: new Requests({ protocol, nameOf, logger, slowRequestMs }),
-    connectionStats: new ConnectionStats(protocol, logger),
-  });
-  return {
-    http: watch('http', (status) => status),
-    grpc: watch('grpc', (code) => Status[code] ?? code),
-  };
-}
-
-/** Starts both servers or none, and reports the faults of both. */
-async function startServers(
-  config: Config,
-  shared: Shared,
-  interfaces: Interfaces,
-  metrics: Metrics,
-): Promise<{ http: Server; grpc: Server }> {
-  const { logger, tls } = shared;
-  const { metricsOpen, corsOrigins, maxConnections } = config;
-  const isTrusted = trustedProxies(config.trustedProxies);
-  const both = { ...shared, maxConnections, isTrusted };
+/** Opens both ports or none, and reports the faults of both. */
+async function openPorts(config: Config, logger: Logger): Promise<Ports> {
+  const { maxConnections } = config;
   const httpAddress = { host: config.httpHost, port: config.httpPort };
   const grpcAddress = { host: config.grpcHost, port: config.grpcPort };
-  const reflection = config.grpcReflection;
   const [http, grpc] = await Promise.allSettled([
-    startHttp({
-      ...both,
-      ...httpAddress,
-      ...interfaces.http,
-      metrics,
-      metricsOpen,
-      corsOrigins,
-      handshakes: tls?.http,
-    }),
-    startGrpc({
-      ...both,
-      ...grpcAddress,
-      ...interfaces.grpc,
-      reflection,
-      handshakes: tls?.grpc,
-    }),
+    Acceptor.bind({ ...httpAddress, maxConnections }),
+    Acceptor.bind({ ...grpcAddress, maxConnections }),
   ]);
   if (http.status === 'fulfilled' && grpc.status === 'fulfilled') {
-    if (tls === undefined) warnOfPlainText(http.value, grpc.value, logger);
     return { http: http.value, grpc: grpc.value };
   }
   const faults: string[] = [];
-  if (http.status === 'fulfilled') await http.value.close(0);
+  if (http.status === 'fulfilled') http.value.close();
   else faults.push(describeFault('HTTP', httpAddress, http.reason, logger));
-  if (grpc.status === 'fulfilled') await grpc.value.close(0);
+  if (grpc.status === 'fulfilled') grpc.value.close();
   else faults.push(describeFault('GRPC', grpcAddress, grpc.reason, logger));
   throw new StartError(faults.join('\n'));
 }
 
-function warnOfPlainText(http: Server, grpc: Server, logger: Logger): void {
-  const { address: host, port } = http;
+/** Begins to accept connections on both ports. */
+function accept(ports: Ports, { own }: Loops, logger: Logger, clock: Clock): void {
+  const lines = new LogRateLimit(clock);
+  for (const protocol of ['http', 'grpc'] as const) {
+    ports[protocol].start({
+      onRefused: (remoteAddress) => own.noteRefused(protocol, remoteAddress),
+      onFailed(reason) {
+        const leftOut = lines.next();
+        if (leftOut === undefined) return;
+        logger.error({ interface: protocol, reason, ...leftOut }, 'connections cannot be accepted');
+      },
+    });
+  }
+}
+
+function warnOfPlainText({ http, grpc }: Ports, logger: Logger): void {
   const warnings = [
-    plainTextWarning('HTTP', formatAddress({ host, port })),
-    plainTextWarning('GRPC', grpc.address),
+    plainTextWarning('HTTP', formatAddress({ host: http.address, port: http.port })),
+    plainTextWarning('GRPC', formatAddress({ host: grpc.address, port: grpc.port })),
   ];
   for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
 }
@@ -268,8 +251,7 @@ function describeFault(
   // A defect of ours would hide behind the message; this shows where it comes from.
   logger.debug({ err: error }, `${prefix} interface does not start`);
   const where = `${formatAddress(address)} (${prefix}_HOST, ${prefix}_PORT)`;
-  // Of a gRPC port only the text tells.
-  const isTaken = messageOf(error).includes('EADDRINUSE');
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const advice = `; another process listens there: set ${prefix}_PORT to a free port, or to 0 to have one picked`;
   return `cannot listen on ${where}: ${messageOf(error)}${isTaken ? advice : ''}`;
 }

@@ -1,22 +1,12 @@
 import { resolve } from 'node:path';
-import { Handshakes } from '../admission/handshakes.js';
 import { TlsFiles } from '../auth/tls-files.js';
-import { watchTls } from '../auth/tls-watch.js';
 import type { Config } from '../config/config.js';
-import type { Clock } from '../core/clock.js';
 import type { Logger } from '../observe/logger.js';
 
-/** TLS of both interfaces, where it is on. */
-export interface Tls {
-  readonly http: Handshakes;
-  readonly grpc: Handshakes;
-  /** Reads the certificate and its key again. */
-  reload(): void;
-  close(): void;
-}
-
-/** Reads the certificate and its key; throws a StartError where they are not right. */
-export function openTls(config: Config, logger: Logger, clock: Clock): Tls | undefined {
+/**
+ * The certificate and its key, where TLS is on; throws a StartError where they are not right.
+ */
+export function openTls(config: Config, logger: Logger): TlsFiles | undefined {
   const { tlsCert, tlsKey, tlsClientCa } = config;
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   const files = TlsFiles.load({
@@ -25,14 +15,7 @@ export function openTls(config: Config, logger: Logger, clock: Clock): Tls | und
     tlsClientCa: tlsClientCa === undefined ? undefined : resolve(tlsClientCa),
   });
   for (const warning of files.warnings) logger.warn(warning);
-  const http = new Handshakes(files.pair, 'http/1.1');
-  const grpc = new Handshakes(files.pair, 'h2');
-  const take = (pair: typeof files.pair): void => {
-    http.setPair(pair);
-    grpc.setPair(pair);
-  };
-  const watch = watchTls(files, take, logger, clock);
-  return { http, grpc, reload: () => watch.reload(), close: () => watch.close() };
+  return files;
 }
 
 const LOOPBACK = /^(?:127\.|\[::1\]|\[::ffff:127\.)/;

@@ -1,199 +1,56 @@
-import { Worker } from 'node:worker_threads';
-import { VectordError, type ErrorCode } from '../core/errors.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { Rules } from '../core/rules.js';
 import { AT_ONCE_FIELDS, TooManyFields } from './parse-budget.js';
-import { decoderHeapBytes } from './worker-heap.js';
-import { JOBS, type Answer, type JobName } from './parsers.js';
-
-const MIB = 1024 * 1024;
+import { PARSERS, type Answer, type ParserName } from './parsers.js';
 
 /** To look at so much takes a tenth of a millisecond, whatever it is. */
 const LARGE_BYTES = 128 * 1024;
 
-/** How long the thread waits for the next request before its memory is given back. */
-const IDLE_MS = 10_000;
-
-/** Every so many requests the oldest that waits is next, however large it is. */
-const FAIR_TURN = 4;
-
-/** What gRPC puts before a message, in the same memory. */
-const FRAME_BYTES = 5;
-
-/** What the thread is asked. */
+/** What a request holds is to be read by this parser. */
 export interface Task {
-  readonly name: JobName;
+  readonly name: ParserName;
   readonly bytes: Uint8Array;
 }
 
-/** What it answers. */
-export type Outcome =
-  { readonly answer: object } | { readonly code: ErrorCode; readonly message: string };
-
-interface Waiting {
-  readonly task: Task;
-  readonly resolve: (answer: object) => void;
-  readonly reject: (error: Error) => void;
+/** Reads what takes long, where no loop waits for it. */
+export interface LargeReader {
+  /**
+   * What the parser answers. Rejects with a VectordError where the request is not what it should be,
+   * or ends before it is read. The bytes are not to be used afterwards.
+   */
+  read(task: Task, onRequestEnd: OnRequestEnd): Promise<object>;
 }
 
 /**
  * Reads what requests hold: small ones at once, large ones, and small ones that are cut into very
- * many pieces, on a thread of their own, one after the other, because nobody else is served while
- * this thread reads. Of those that wait the smallest is next, so that it does not wait until all
- * that is larger has been read. The thread starts with the first of them, and ends when there has
- * been none for a while.
- * No request is too much for it; should it end nevertheless, that is a defect, which ends the
- * process.
+ * many pieces, elsewhere, because nobody else is served while this thread reads.
  */
 export class Decoder {
-  /** Those that the thread has not been handed yet, in the order in which they came. */
-  readonly #queue = new Set<Waiting>();
-  #running: Waiting | undefined;
-  #turns = 0;
-  #worker: Worker | undefined;
-  #idle: NodeJS.Timeout | undefined;
-  #isStopping = false;
-
   constructor(
     private readonly rules: Rules,
-    private readonly program = new URL('./worker.js', import.meta.url),
-    private readonly idleMs = IDLE_MS,
+    private readonly large: LargeReader,
   ) {}
-
-  /** Large requests that the thread has not come to yet. */
-  get waiting(): number {
-    return this.#queue.size;
-  }
 
   /**
    * What the request in `bytes` holds, at once where that is possible. Throws, or rejects with, a
    * VectordError where it is not what it should be. The bytes are not to be used afterwards.
    */
-  decode<Name extends JobName>(
+  decode<Name extends ParserName>(
     name: Name,
     bytes: Uint8Array,
     onRequestEnd: OnRequestEnd,
   ): Answer<Name> | Promise<Answer<Name>> {
-    const answer = this.#readAtOnce(name, bytes) ?? this.#enqueue({ name, bytes }, onRequestEnd);
+    const answer = this.#readAtOnce(name, bytes) ?? this.large.read({ name, bytes }, onRequestEnd);
     return answer as Answer<Name> | Promise<Answer<Name>>;
   }
 
-  #readAtOnce(name: JobName, bytes: Uint8Array): Answer<JobName> | undefined {
+  #readAtOnce(name: ParserName, bytes: Uint8Array): Answer<ParserName> | undefined {
     if (bytes.length >= LARGE_BYTES) return undefined;
     try {
-      return JOBS[name](bytes, this.rules, AT_ONCE_FIELDS);
+      return PARSERS[name](bytes, this.rules, AT_ONCE_FIELDS);
     } catch (error) {
       if (error instanceof TooManyFields) return undefined;
       throw error;
     }
   }
-
-  /** From now on large requests that the thread has not come to are refused. */
-  refuseUnread(): void {
-    this.#isStopping = true;
-    this.#refuseQueue();
-  }
-
-  /** Ends the thread. What has not been read is refused. */
-  async close(): Promise<void> {
-    this.#refuseQueue();
-    this.#running?.reject(isStopping());
-    this.#running = undefined;
-    clearTimeout(this.#idle);
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
-  }
-
-  #refuseQueue(): void {
-    for (const { reject } of this.#queue) reject(isStopping());
-    this.#queue.clear();
-  }
-
-  #enqueue(task: Task, onRequestEnd: OnRequestEnd): Promise<object> {
-    if (this.#isStopping) return Promise.reject(isStopping());
-    return new Promise((resolve, reject) => {
-      const waiting = { task, resolve, reject };
-      this.#queue.add(waiting);
-      // Its memory no longer counts for the budget of all requests, so it must not be kept.
-      onRequestEnd(() => {
-        if (this.#queue.delete(waiting) || this.#running === waiting) reject(hasGone());
-      });
-      this.#next();
-    });
-  }
-
-  #next(): void {
-    if (this.#running !== undefined) return;
-    clearTimeout(this.#idle);
-    const waiting = this.#takeNext();
-    if (waiting === undefined) {
-      this.#idle = setTimeout(() => this.#rest(), this.idleMs).unref();
-      return;
-    }
-    this.#running = waiting;
-    this.#worker ??= this.#start();
-    const { name, bytes } = waiting.task;
-    // Of memory that others use as well, the thread gets a copy.
-    const rest = bytes.buffer.byteLength - bytes.length;
-    const own = rest <= FRAME_BYTES ? bytes : new Uint8Array(bytes);
-    const task: Task = { name, bytes: own };
-    this.#worker.postMessage(task, [own.buffer as ArrayBuffer]);
-  }
-
-  #takeNext(): Waiting | undefined {
-    let [next] = this.#queue;
-    if (next === undefined) return undefined;
-    this.#turns += 1;
-    if (this.#turns % FAIR_TURN !== 0) {
-      for (const waiting of this.#queue) {
-        if (waiting.task.bytes.length < next.task.bytes.length) next = waiting;
-      }
-    }
-    this.#queue.delete(next);
-    return next;
-  }
-
-  /** What large requests have left in the heap of the thread would stay there until the next. */
-  #rest(): void {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    void worker?.terminate();
-  }
-
-  #start(): Worker {
-    const heapBytes = decoderHeapBytes(this.rules.limits);
-    const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(heapBytes / MIB) };
-    const worker = new Worker(this.program, { workerData: this.rules, resourceLimits });
-    worker.unref();
-    worker.on('message', (outcome: Outcome) => {
-      if (worker !== this.#worker) return;
-      if ('answer' in outcome) this.#running?.resolve(outcome.answer);
-      else this.#running?.reject(new VectordError(outcome.code, outcome.message));
-      this.#running = undefined;
-      this.#next();
-    });
-    let cause: unknown;
-    worker.once('error', (error) => (cause = error));
-    worker.once('messageerror', (error) => {
-      throw hasEnded({ cause: error });
-    });
-    worker.once('exit', () => {
-      // Nobody catches it, see shutdown.ts.
-      if (worker === this.#worker) throw hasEnded({ cause });
-    });
-    return worker;
-  }
-}
-
-function isStopping(): Error {
-  return new VectordError('UNAVAILABLE', 'The service is stopping');
-}
-
-function hasGone(): Error {
-  return new VectordError('CANCELLED', 'Nobody waits for the answer any more');
-}
-
-function hasEnded(options?: ErrorOptions): Error {
-  return new Error('the thread that reads large requests has ended', options);
 }

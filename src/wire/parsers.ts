@@ -2,8 +2,10 @@ import { toNewPoint, toQuery } from './protobuf/convert.js';
 import { readInsert, readInsertBatch } from './protobuf/read-insert.js';
 import { readSearch, readSearchBatch } from './protobuf/read-search.js';
 import { readPoint, readPoints, readQueries, readQuery } from './json/json.js';
+import * as v1 from './json/points.js';
 import type { Query } from '../core/model.js';
 import { listPoints, toPointBatch, type PointBatch } from '../core/point-batch.js';
+import type { UpdateBatch } from '../core/records.js';
 import { listQueries, toQueryBatch, type QueryBatch } from '../core/query-batch.js';
 import {
   checkBatchSize,
@@ -18,7 +20,7 @@ import {
  * thread to another; they throw a VectordError where a request is not what it should be, and a
  * TooManyFields where a message has more of them than are to be read.
  */
-export const JOBS = {
+export const PARSERS = {
   httpPoint(bytes: Uint8Array, rules: Rules): PointBatch {
     return toPointBatch(readPoint(bytes, rules.limits), rules, describeSingle);
   },
@@ -33,6 +35,34 @@ export const JOBS = {
 
   httpQueries(bytes: Uint8Array, rules: Rules): QueryBatch {
     return toQueryBatch(readQueries(bytes, rules.limits), rules, describeQuery);
+  },
+
+  httpUpsert(bytes: Uint8Array, rules: Rules): v1.UpsertBody {
+    return v1.readUpsert(bytes, rules);
+  },
+
+  httpUpdate(bytes: Uint8Array, rules: Rules): UpdateBatch {
+    return v1.readUpdate(bytes, rules);
+  },
+
+  httpSearch(bytes: Uint8Array, rules: Rules): v1.SearchBody {
+    return v1.readSearch(bytes, rules);
+  },
+
+  httpGet(bytes: Uint8Array, { limits }: Rules): v1.GetBody {
+    return v1.readGet(bytes, limits);
+  },
+
+  httpDelete(bytes: Uint8Array, { limits }: Rules): v1.DeleteBody {
+    return v1.readDelete(bytes, limits);
+  },
+
+  httpScroll(bytes: Uint8Array, { limits }: Rules): v1.ScrollBody {
+    return v1.readScroll(bytes, limits);
+  },
+
+  httpNothing(bytes: Uint8Array, { limits }: Rules): object {
+    return v1.readNothing(bytes, limits);
   },
 
   grpcPoint(bytes: Uint8Array, rules: Rules, maxFields: number): PointBatch {
@@ -59,5 +89,5 @@ export const JOBS = {
   },
 };
 
-export type JobName = keyof typeof JOBS;
-export type Answer<Name extends JobName> = ReturnType<(typeof JOBS)[Name]>;
+export type ParserName = keyof typeof PARSERS;
+export type Answer<Name extends ParserName> = ReturnType<(typeof PARSERS)[Name]>;

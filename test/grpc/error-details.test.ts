@@ -6,6 +6,7 @@ import { Status } from '../../src/gen/google/rpc/status.js';
 import { statusDetails } from '../../src/grpc/error-details.js';
 import { untilInflight } from '../support/inflight.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { ON_NICE_GRPC } from '../support/vectord.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
 import { Connection, framed } from './http2-call.js';
@@ -41,14 +42,7 @@ function detailsIn(metadata: Metadata | undefined) {
 const info = (reason: string) => ({ reason, domain: 'vectord', metadata: {} });
 const RETRY = { retryDelay: { seconds: 1n, nanos: 0 } };
 
-test.each([
-  ['a message', 'InsertVector', Buffer.alloc(100_001)],
-  [
-    'a batch',
-    'InsertVectorsBatch',
-    Buffer.concat([wire.delimited(1, INSERT), wire.delimited(1, INSERT)]),
-  ],
-])('%s that is too large is REQUEST_TOO_LARGE', async (_, method, message) => {
+async function expectTooLarge(method: string, message: Buffer): Promise<void> {
   const { code, details, metadata } = await client.call(method, message);
   expect(code).toBe(status.RESOURCE_EXHAUSTED);
   expect(detailsIn(metadata)).toEqual({
@@ -56,9 +50,20 @@ test.each([
     message: details,
     details: [info('REQUEST_TOO_LARGE')],
   });
+}
+
+test('a batch that is too large is REQUEST_TOO_LARGE', async () => {
+  const item = wire.delimited(1, INSERT);
+  await expectTooLarge('InsertVectorsBatch', Buffer.concat([item, item]));
 });
 
-test('an overload is OVERLOADED, and tells when to try again', async () => {
+// grpc-js refuses it by itself, and its status has no details.
+test.skipIf(ON_NICE_GRPC)('a message that is too large is REQUEST_TOO_LARGE', async () => {
+  await expectTooLarge('InsertVector', Buffer.alloc(100_001));
+});
+
+// grpc-js tells of a message once all of it has come: the holder would hold nothing.
+test.skipIf(ON_NICE_GRPC)('an overload is OVERLOADED, and tells when to try again', async () => {
   const holder = new Connection(server.grpc);
   const call = holder.open('InsertVectorsBatch', { authorization: server.keys.readwrite });
   call.stream.write(framed(Buffer.alloc(90_000)).subarray(0, -1));

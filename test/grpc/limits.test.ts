@@ -190,7 +190,8 @@ describe('MAX_CONNECTIONS', () => {
   });
 
   test('the one without a key for longest gives way, whatever else it asks for', async () => {
-    const small = await startServer({ env: { MAX_CONNECTIONS: '3' } });
+    // Each loop chooses among its own.
+    const small = await startServer({ env: { MAX_CONNECTIONS: '3', LOOPS: '1' } });
     const busy = await beginSearch(small);
     const watching = await beginWatch(small);
     const idle = new Connection(small.grpc);
@@ -359,8 +360,8 @@ describe('calls that are reset', () => {
   }
 
   /** The code of the GOAWAY with which a connection ends on which all this comes at once. */
-  async function endOf(frames: Buffer): Promise<number | undefined> {
-    const socket = connectTo(server.grpc);
+  async function endOf(frames: Buffer, of = server): Promise<number | undefined> {
+    const socket = connectTo(of.grpc);
     socket.write(Buffer.concat([BEGIN, frames]));
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk as Buffer);
@@ -422,6 +423,20 @@ describe('calls that are reset', () => {
   test('a connection without a key that resets many at once is closed', async () => {
     const frames = resetCalls(SEARCH, 1, 400);
     expect(await endOf(frames)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  test('calls that were read of a connection by the time it is closed are not looked at', async () => {
+    const own = await startServer();
+    const frames = resetCalls(SEARCH, 1, 400);
+    expect(await endOf(frames, own)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    const response = await fetch(`${own.http}/metrics`, {
+      headers: { 'api-key': own.keys.readonly },
+    });
+    const refused = /SearchPoints",status="UNAUTHENTICATED"\} (\d+)/.exec(await response.text());
+    const count = Number(refused?.[1]);
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThan(100);
+    expect(await own.stop()).toBe(0);
   });
 
   test('one with a key is not taken for one without while the service is busy', async () => {

@@ -123,7 +123,7 @@ describe('when a port is taken, the start is refused', () => {
   test.each(['HTTP', 'GRPC'])('with the variable %s_PORT and the address', async (prefix) => {
     const environment = { DATA_PATH: dataPath, SERVICE_KEYS_FILE: keysPath };
     const vectord = new Vectord({ ...environment, [`${prefix}_PORT`]: taken });
-    await expectRefusal(vectord, 1, `127.0.0.1:${taken}`, 'EADDRINUSE');
+    await expectRefusal(vectord, 1, `127.0.0.1:${taken}`, 'Address already in use');
     expect(vectord.stderr).toContain(
       `another process listens there: set ${prefix}_PORT to a free port, or to 0`,
     );

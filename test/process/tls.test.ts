@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ beforeEach(() => {
 
 function write({ cert, key }: Certificate): void {
   writeFileSync(paths.cert, cert);
-  writeFileSync(paths.key, key);
+  writeFileSync(paths.key, key, { mode: 0o600 });
 }
 
 function portOf(address: string): number {
@@ -161,6 +161,36 @@ test('with TLS_CLIENT_CA a client needs a certificate of it, besides the key', a
   // In TLS 1.3 a client is done before its certificate is looked at.
   const refused = await handshake(port, { ALPNProtocols: ['h2'], cert, key });
   expect(await text(refused)).toBe('');
+  const failures = (name: string): number =>
+    vectord.stderr.split(`"interface":"${name}","reason":"handshake"`).length - 1;
+  await vectord.until(() => failures('http') === 2 && failures('grpc') === 1);
+});
+
+test('a handshake that fails is counted and logged, and not one that the client gives up', async () => {
+  const vectord = await Vectord.start({ ...environment, METRICS_OPEN: 'on' });
+  const http = portOf(vectord.value('HTTP'));
+  const grpc = portOf(vectord.value('gRPC'));
+  const silent = connectPlain(http, '127.0.0.1');
+  onTestFinished(() => void silent.destroy());
+  const gone = connectPlain(http, '127.0.0.1');
+  await once(gone, 'connect');
+  gone.destroy();
+  const plain = connectPlain(http, '127.0.0.1');
+  plain.on('error', () => {});
+  plain.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(plain.resume(), 'close');
+  await once((await handshake(grpc, {})).resume(), 'close');
+  await expect(handshake(grpc, { ALPNProtocols: ['http/1.1'] })).rejects.toThrow(/alert/);
+  // The silent one has ten seconds.
+  await once(silent.resume(), 'close');
+  const script = `fetch('${vectord.value('HTTP')}/metrics').then((r) => r.text()).then(console.log)`;
+  const trust = { NODE_EXTRA_CA_CERTS: paths.cert };
+  const metrics = await run(process.execPath, ['-e', script], trust);
+  for (const name of ['http', 'grpc']) {
+    expect(metrics).toContain(`vectord_${name}_connections_closed_total{reason="handshake"} 2\n`);
+    const line = `"interface":"${name}","reason":"handshake","address":"127.0.0.1"`;
+    expect(vectord.stderr.split(line)).toHaveLength(3);
+  }
 });
 
 describe('a certificate that changes', () => {
@@ -230,6 +260,20 @@ test('an expired certificate is a warning', async () => {
   expect(vectord.stderr).toMatch(/"level":"warn".*has expired/);
 });
 
+test('a key that every user may read is a warning, at the start and when it is read again', async () => {
+  chmodSync(paths.key, 0o604);
+  const vectord = await Vectord.start(environment);
+  const warned = (mode: string): string =>
+    `every user of this machine can read the TLS key ${paths.key} ` +
+    `(mode ${mode}): chmod o-r ${paths.key}`;
+  expect(vectord.stderr).toContain(warned('604'));
+  chmodSync(paths.key, 0o640);
+  await vectord.until(() => vectord.stderr.includes('certificate read again'));
+  chmodSync(paths.key, 0o644);
+  await vectord.until(() => vectord.stderr.includes(warned('644')));
+  expect(vectord.stderr).not.toContain(warned('640'));
+});
+
 test('limits of a connection hold within TLS', async () => {
   const vectord = await Vectord.start(environment);
   const socket = await handshake(portOf(vectord.value('gRPC')), { ALPNProtocols: ['h2'] });
@@ -243,6 +287,12 @@ test('limits of a connection hold within TLS', async () => {
   await once(pipelining.resume(), 'close');
   await vectord.until(() => vectord.stderr.includes('"reason":"pipelining"'));
   expect(await get(vectord)).toBe(200);
+});
+
+test('a hundred clients that connect at once are all answered', async () => {
+  const vectord = await Vectord.start({ ...environment, LOOPS: '1' });
+  const answers = Array.from({ length: 100 }, async () => await get(vectord));
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
 });
 
 test('handshakes that go no further keep nobody out', async () => {

@@ -10,7 +10,7 @@ export class DelayProxy {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
-  private constructor(target: string, oneWayMs: number) {
+  private constructor(target: string, oneWayMs: number, carryUp: Carry) {
     const { hostname, port } = new URL(`tcp://${target}`);
     // The other end closes when its peer does, which takes as long as the bytes before.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
@@ -18,19 +18,19 @@ export class DelayProxy {
       const upstream = connect(options);
       this.connections += 1;
       client.on('data', (chunk: Buffer) => (this.sentBytes += chunk.length));
-      for (const [from, to] of [
-        [client, upstream],
-        [upstream, client],
-      ] as const) {
-        this.#keep(from);
-        carry(from, to, oneWayMs);
-      }
+      this.#keep(client);
+      this.#keep(upstream);
+      carryUp(client, upstream, oneWayMs);
+      carry(upstream, client, oneWayMs);
     });
   }
 
-  /** Delays each direction by `oneWayMs`, so that a round trip takes twice as long. */
-  static async open(target: string, oneWayMs = 0): Promise<DelayProxy> {
-    const proxy = new DelayProxy(target, oneWayMs);
+  /**
+   * Delays each direction by `oneWayMs`, so that a round trip takes twice as long. `carryUp` carries
+   * what clients send.
+   */
+  static async open(target: string, oneWayMs = 0, carryUp: Carry = carry): Promise<DelayProxy> {
+    const proxy = new DelayProxy(target, oneWayMs, carryUp);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -51,6 +51,30 @@ export class DelayProxy {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
+}
+
+/** Carries what comes on one socket to the other. */
+type Carry = (from: Socket, to: Socket, delayMs: number) => void;
+
+/**
+ * Carries in one piece what comes within the delay after its first chunk, so that no answer comes in
+ * between.
+ */
+export function gather(from: Socket, to: Socket, delayMs: number): void {
+  const chunks: Buffer[] = [];
+  const flush = (): void => {
+    if (chunks.length > 0) to.write(Buffer.concat(chunks.splice(0)));
+  };
+  from.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    if (chunks.length === 1) setTimeout(flush, delayMs);
+  });
+  from.once('end', () => {
+    flush();
+    to.end();
+  });
+  from.on('error', () => to.destroy());
+  from.once('close', () => to.end());
 }
 
 /** Carries what comes on one socket to the other, each chunk and the end after the same time. */

@@ -10,3 +10,4 @@ export const VORTEXDB_PYTHON: string;
 export const SCHEMATHESIS_FOLDER: string;
 export const SCHEMATHESIS: string;
 export function findGrpcurl(): string | undefined;
+export function findProgram(name: string, ...others: readonly string[]): string | undefined;

@@ -29,8 +29,13 @@ export const SCHEMATHESIS = join(SCHEMATHESIS_FOLDER, 'bin', 'schemathesis');
 
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {
+  return findProgram('grpcurl', GRPCURL_FOLDER);
+}
+
+/** The path of a program on PATH or in one of these folders; undefined where there is none. */
+export function findProgram(name, ...others) {
   const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return [...onPath, GRPCURL_FOLDER].map((folder) => join(folder, 'grpcurl')).find(isExecutable);
+  return [...onPath, ...others].map((folder) => join(folder, name)).find(isExecutable);
 }
 
 function isExecutable(path) {

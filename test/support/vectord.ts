@@ -10,6 +10,9 @@ import { makeTemporaryFolder, writeKeys } from './folders.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
 
+/** Two loops, whatever the machine has, unless all tests are to run with another number. */
+const LOOPS = process.env['LOOPS'] ?? '2';
+
 /** How long a busy machine may take for what a test waits for. */
 const PATIENCE_MS = 20_000;
 
@@ -28,7 +31,14 @@ export interface Launch {
   readonly detached?: boolean;
 }
 
-const NODE = [process.execPath, MAIN];
+/**
+ * Whether the gRPC services are mounted on nice-grpc's own server. The tests of the contract must
+ * hold there, too; what that server cannot be brought to is skipped, with the reason.
+ */
+export const ON_NICE_GRPC = process.env['VECTORD_NICE_GRPC'] === '1';
+
+const PRELOAD = fileURLToPath(new URL('./nice-grpc/preload.mjs', import.meta.url));
+const NODE = [process.execPath, ...(ON_NICE_GRPC ? ['--import', PRELOAD] : []), MAIN];
 export const NPM_START: Launch = { command: ['npm', 'start'], cwd: ROOT, detached: true };
 
 /** The process `vectord` as an operator sees it: arguments, environment, output and signals. */
@@ -48,7 +58,7 @@ export class Vectord {
     const [program = '', ...rest] = [...wrapper, ...command, ...args];
     this.process = spawn(program, rest, {
       ...options,
-      env: { HTTP_PORT: '0', GRPC_PORT: '0', ...environment },
+      env: { HTTP_PORT: '0', GRPC_PORT: '0', LOOPS, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));

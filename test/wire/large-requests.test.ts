@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Decoder } from '../../src/wire/decoder.js';
-import type { Answer, JobName } from '../../src/wire/parsers.js';
+import { DecoderThread } from '../../src/wire/decoder-thread.js';
+import type { Answer, ParserName } from '../../src/wire/parsers.js';
 import type { OnRequestEnd } from '../../src/core/request-end.js';
 import {
   openClients,
@@ -97,34 +98,34 @@ describe('the thread that reads large requests', () => {
     maxInflightBytes: 1 << 30,
   };
   const rules = { dimension: 2, limits, defaultEf: 100 };
-  const worker = new URL('../../dist/wire/worker.js', import.meta.url);
+  const worker = new URL('../../dist/wire/decoder-worker.js', import.meta.url);
   const never = (): void => {};
   const item = '{"vector":[1,2],"payload":{"content_type":"Text","content":"x"}},';
   const body = (count: number): Buffer =>
     Buffer.from(`{"vectors":[${item.repeat(count).slice(0, -1)}]}`);
 
-  async function decode<Name extends JobName>(
-    decoder: Decoder,
+  async function decode<Name extends ParserName>(
+    thread: DecoderThread,
     name: Name,
     bytes: Uint8Array,
     onRequestEnd: OnRequestEnd,
   ): Promise<Answer<Name>> {
-    return await decoder.decode(name, bytes, onRequestEnd);
+    return await new Decoder(rules, thread).decode(name, bytes, onRequestEnd);
   }
 
   it('leaves this thread to others meanwhile', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const ended = new AbortController();
-    const batch = decode(decoder, 'httpPoints', body(100_000), never).finally(() => ended.abort());
+    const batch = decode(thread, 'httpPoints', body(100_000), never).finally(() => ended.abort());
     let turns = 0;
     for (; !ended.signal.aborted; turns += 1) await setImmediate();
     expect((await batch).vectors).toHaveLength(200_000);
     expect(turns).toBeGreaterThan(10);
-    await decoder.close();
+    await thread.close();
   });
 
   it('takes the memory of a request, framed or not, and copies what is in memory of others', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const bytes = body(10_000);
     for (const [around, left] of [
       [0, 0],
@@ -134,18 +135,18 @@ describe('the thread that reads large requests', () => {
       const memory = new Uint8Array(bytes.length + around);
       const request = memory.subarray(around);
       request.set(bytes);
-      const { vectors } = await decode(decoder, 'httpPoints', request, never);
+      const { vectors } = await decode(thread, 'httpPoints', request, never);
       expect(vectors).toHaveLength(20_000);
       expect(memory).toHaveLength(left);
     }
-    await decoder.close();
+    await thread.close();
   });
 
   it('gives up a request whose client has gone, before its turn or while it is read', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const leave: (() => void)[] = [];
     const answers = [1, 2, 3].map((vectors) =>
-      decode(decoder, 'httpPoints', body(vectors * 10_000), (listener) => leave.push(listener)),
+      decode(thread, 'httpPoints', body(vectors * 10_000), (listener) => leave.push(listener)),
     );
     for (const listener of leave.slice(0, 2)) listener();
     const [first, second, third] = await Promise.allSettled(answers);
@@ -153,59 +154,59 @@ describe('the thread that reads large requests', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CANCELLED' } });
     }
     expect(third).toMatchObject({ status: 'fulfilled' });
-    await decoder.close();
+    await thread.close();
   });
 
   it('reads the smallest that waits next, and every fourth time the oldest', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const order: number[] = [];
     // In thousands of points; each is larger than what is read at once.
     const sizes = [9, 40, 30, 4, 8, 5, 3, 7, 6];
     await Promise.all(
       sizes.map(async (thousands) => {
-        await decode(decoder, 'httpPoints', body(thousands * 1_000), never);
+        await decode(thread, 'httpPoints', body(thousands * 1_000), never);
         order.push(thousands);
       }),
     );
     expect(order).toEqual([9, 3, 4, 40, 5, 6, 7, 30, 8]);
-    await decoder.close();
+    await thread.close();
   });
 
   it('refuses what it has not read when it ends, and another takes its place', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const unread = Promise.allSettled([
-      decode(decoder, 'httpPoints', body(200_000), never),
-      decode(decoder, 'httpPoints', body(200_000), never),
+      decode(thread, 'httpPoints', body(200_000), never),
+      decode(thread, 'httpPoints', body(200_000), never),
     ]);
-    await decoder.close();
+    await thread.close();
     for (const outcome of await unread) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
     }
-    const batch = await decode(decoder, 'httpPoints', body(10_000), never);
+    const batch = await decode(thread, 'httpPoints', body(10_000), never);
     expect(batch.vectors.slice(-2)).toEqual(Float32Array.of(1, 2));
     expect(batch.contentEnds.at(-1)).toBe(10_000);
-    await decoder.close();
+    await thread.close();
   });
 
   it('serves one after the other, and ends when there has been none for a while', async () => {
     const threads: Worker[] = [];
     const note = (thread: Worker): number => threads.push(thread);
     process.on('worker', note);
-    const decoder = new Decoder(rules, worker, 50);
+    const thread = new DecoderThread(rules, worker, 50);
     for (const turn of [1, 2]) {
       for (const count of [10_000, 20_000]) {
-        const { vectors } = await decode(decoder, 'httpPoints', body(count), never);
+        const { vectors } = await decode(thread, 'httpPoints', body(count), never);
         expect(vectors).toHaveLength(2 * count);
       }
       expect(threads).toHaveLength(turn);
       await once(threads.at(-1) as Worker, 'exit');
     }
     process.off('worker', note);
-    await decoder.close();
+    await thread.close();
   });
 
   it('reads what is small, but cut into very many pieces, too', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     const fields = Buffer.alloc(20_000, Buffer.of(0x48, 0));
     const query = Buffer.concat([wire.searchRequest([1, 2], 3), fields]);
     for (const [name, bytes, isOfMany] of [
@@ -213,41 +214,41 @@ describe('the thread that reads large requests', () => {
       ['grpcQuery', query.subarray(0, -16_000), false],
     ] as const) {
       const memory = new Uint8Array(bytes);
-      const { vector, limit } = await decode(decoder, name, memory, never);
+      const { vector, limit } = await decode(thread, name, memory, never);
       expect([vector, Number(limit)]).toEqual([Float32Array.of(1, 2), 3]);
       // The thread keeps what it is handed.
       expect(memory).toHaveLength(isOfMany ? 0 : bytes.length);
     }
-    await decoder.close();
+    await thread.close();
   });
 
   it('reads what it has begun, and nothing else, once the service stops', async () => {
-    const decoder = new Decoder(rules, worker);
-    const [begun, waiting] = [1, 2].map(() => decode(decoder, 'httpPoints', body(20_000), never));
-    decoder.refuseUnread();
-    const late = decode(decoder, 'httpPoints', body(20_000), never);
+    const thread = new DecoderThread(rules, worker);
+    const [begun, waiting] = [1, 2].map(() => decode(thread, 'httpPoints', body(20_000), never));
+    thread.refuseUnread();
+    const late = decode(thread, 'httpPoints', body(20_000), never);
     for (const answer of [waiting, late]) {
       await expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     }
     expect((await begun)?.vectors).toHaveLength(40_000);
-    expect((await decode(decoder, 'httpPoints', body(1), never)).vectors).toHaveLength(2);
-    await decoder.close();
+    expect((await decode(thread, 'httpPoints', body(1), never)).vectors).toHaveLength(2);
+    await thread.close();
   });
 
   it('answers in the same words as a small request is answered', async () => {
-    const decoder = new Decoder(rules, worker);
+    const thread = new DecoderThread(rules, worker);
     for (const [small, large] of [
       ['{"vectors":7}', `{"vectors":7${' '.repeat(200_000)}}`],
       ['{"vectors":[{}]}', `{"vectors":[{}${' '.repeat(200_000)}]}`],
       ['{"vectors":[}', `{"vectors":[}${' '.repeat(200_000)}`],
     ] as const) {
       const answers = await Promise.allSettled(
-        [small, large].map((text) => decode(decoder, 'httpPoints', Buffer.from(text), never)),
+        [small, large].map((text) => decode(thread, 'httpPoints', Buffer.from(text), never)),
       );
       const [first, second] = answers.map((answer) => (answer as PromiseRejectedResult).reason);
       expect(second).toMatchObject({ code: first.code, message: first.message });
       expect(first.code).toBe('INVALID_ARGUMENT');
     }
-    await decoder.close();
+    await thread.close();
   });
 });

@@ -1,9 +1,13 @@
 //! The N-API binding: conversions and error codes, no algorithm. Every export catches panics, so
 //! that none reaches Node.js.
 
+pub mod acceptor;
 mod error;
 pub mod folder;
 pub mod json;
+pub mod process;
+pub mod records;
+mod shared;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -17,12 +21,15 @@ use napi::{
 };
 use napi_derive::napi;
 use vectord_engine::{
-    Batch, Distribution, Done, Engine, Error, Hit, Metric, Options, Params, PointId, Query, Ticket,
+    Batch, Distribution, Engine, Hit, Metric, Options, Params, PointId, Query, Ticket,
 };
 
-use error::{fault, to_js};
+use error::{Failure, fault, to_js};
+use shared::Shared;
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
+
+static ENGINES: Shared<Engine> = Shared::new();
 
 /// The options of an engine.
 #[napi(object)]
@@ -63,13 +70,13 @@ pub struct BatchResults {
     pub counts: Uint32Array,
 }
 
-/// A batch search that has begun.
+/// Work that has begun.
 #[napi(object, object_from_js = false)]
-pub struct BegunSearch<'env> {
-    /// The results, or the error.
-    #[napi(ts_type = "Promise<BatchResults>")]
+pub struct Begun<'env> {
+    /// The answer, or the error.
+    #[napi(ts_type = "Promise<unknown>")]
     pub answer: Object<'env>,
-    /// The number for `abandonSearch`; absent if the search is answered already.
+    /// The number for `abandon`; absent if the work is answered already.
     pub ticket: Option<f64>,
 }
 
@@ -185,7 +192,7 @@ pub struct EngineMetrics {
 /// An opened data folder.
 #[napi]
 pub struct NativeEngine {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
 }
 
 #[napi]
@@ -202,6 +209,20 @@ impl NativeEngine {
                 engine: Arc::new(engine),
             },
         )
+    }
+
+    /// The engine that another loop has shared under this number.
+    #[napi(factory, catch_unwind)]
+    pub fn shared(number: u32) -> Result<NativeEngine> {
+        Ok(NativeEngine {
+            engine: ENGINES.find(number)?,
+        })
+    }
+
+    /// A number for `shared`.
+    #[napi(catch_unwind)]
+    pub fn share(&self) -> u32 {
+        ENGINES.share(&self.engine)
     }
 
     /// Values in a vector.
@@ -241,6 +262,7 @@ impl NativeEngine {
             content_types: content_types.to_vec(),
             contents: contents.to_vec(),
             content_ends: content_ends.iter().map(|&end| end as usize).collect(),
+            ..Batch::default()
         };
         promise(env, |done| self.engine.insert(batch, done), |()| ())
     }
@@ -295,7 +317,10 @@ impl NativeEngine {
 
     /// Answers many searches on the threads of the engine; `vectors` holds one vector after the
     /// other.
-    #[napi(catch_unwind)]
+    #[napi(
+        catch_unwind,
+        ts_return_type = "{ answer: Promise<BatchResults>, ticket?: number }"
+    )]
     pub fn search_batch<'env>(
         &self,
         env: &'env Env,
@@ -303,11 +328,8 @@ impl NativeEngine {
         metrics: &[u8],
         limits: &[u32],
         efs: &[u32],
-    ) -> Result<BegunSearch<'env>> {
-        let queries = metrics.iter().zip(limits).zip(efs);
-        let queries = queries
-            .map(|((&metric, &limit), &ef)| query(metric, limit, ef))
-            .collect::<Result<Vec<_>>>()?;
+    ) -> Result<Begun<'env>> {
+        let queries = queries(metrics, limits, efs)?;
         let mut ticket = None;
         let answer = promise(
             env,
@@ -323,20 +345,17 @@ impl NativeEngine {
                 }
             },
         )?;
-        Ok(BegunSearch {
-            answer,
-            ticket: ticket.map(|ticket| ticket.number() as f64),
-        })
+        Ok(begun(answer, ticket))
     }
 
-    /// Gives up a search that nobody waits for: its promise rejects, and its threads are free for
-    /// others. Does nothing if the search is answered already.
+    /// Gives up searches or reads that nobody waits for: the promise rejects, and the threads are
+    /// free for others. Does nothing if they are answered already.
     #[napi(catch_unwind)]
-    pub fn abandon_search(&self, ticket: f64) {
+    pub fn abandon(&self, ticket: f64) {
         // The numbers count up from 0, so that a double holds them exactly.
         #[allow(clippy::cast_sign_loss)]
         let number = ticket as u64;
-        self.engine.abandon_search(Ticket::of_number(number));
+        self.engine.abandon(Ticket::of_number(number));
     }
 
     /// Points, health and graphs.
@@ -390,19 +409,17 @@ impl NativeEngine {
 }
 
 /// Runs the work on a thread of its own.
-fn on_thread<T, J>(
+fn on_thread<T, E, J>(
     env: &Env,
-    work: impl FnOnce() -> vectord_engine::Result<T> + Send + 'static,
+    work: impl FnOnce() -> std::result::Result<T, E> + Send + 'static,
     convert: fn(T) -> J,
 ) -> Result<Object<'_>>
 where
     T: Send + 'static,
+    E: Failure,
     J: ToNapiValue + Send + 'static,
 {
-    let run = || {
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| Err(Error::Internal("the work panicked".to_owned())))
-    };
+    let run = || catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(E::panicked()));
     promise(
         env,
         |done| drop(thread::spawn(move || done(run()))),
@@ -411,19 +428,20 @@ where
 }
 
 /// A promise that the callback of `start` settles, from any thread, with the converted outcome.
-fn promise<T, J>(
+fn promise<T, E, J>(
     env: &Env,
-    start: impl FnOnce(Done<T>),
+    start: impl FnOnce(Box<dyn FnOnce(std::result::Result<T, E>) + Send>),
     convert: impl FnOnce(T) -> J + Send + 'static,
 ) -> Result<Object<'_>>
 where
     T: Send + 'static,
+    E: Failure,
     J: ToNapiValue + Send + 'static,
 {
     type Settle<J> = Box<dyn FnOnce(Env) -> Result<J> + Send>;
     let (deferred, promise): (JsDeferred<J, Settle<J>>, _) = env.create_deferred()?;
     start(Box::new(move |outcome| {
-        // Converted on the thread of the engine, to spare the loop of Node.js.
+        // Converted on the calling thread, to spare the loop of Node.js.
         let converted = outcome.map(convert);
         deferred.resolve(Box::new(move |env| {
             converted.map_err(|error| to_js(env, &error))
@@ -449,6 +467,13 @@ fn engine_options(options: EngineOptions) -> Result<Options> {
     })
 }
 
+fn begun(answer: Object<'_>, ticket: Option<Ticket>) -> Begun<'_> {
+    Begun {
+        answer,
+        ticket: ticket.map(|ticket| ticket.number() as f64),
+    }
+}
+
 fn point_id(bytes: &[u8]) -> Result<PointId> {
     bytes.try_into().map_err(|_| fault("an id has 16 bytes"))
 }
@@ -463,6 +488,12 @@ fn query(number: u8, limit: u32, ef: u32) -> Result<Query> {
         limit: limit as usize,
         ef: ef as usize,
     })
+}
+
+fn queries(metrics: &[u8], limits: &[u32], efs: &[u32]) -> Result<Vec<Query>> {
+    let queries = metrics.iter().zip(limits).zip(efs);
+    let queries = queries.map(|((&metric, &limit), &ef)| query(metric, limit, ef));
+    queries.collect()
 }
 
 fn ids_of(hits: &[Hit]) -> Vec<u8> {

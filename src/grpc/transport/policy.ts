@@ -12,6 +12,8 @@ export interface Policy {
 }
 
 export interface ConnectionPolicy {
+  /** Whether it is being closed, so that nothing that still comes of it is looked at. */
+  readonly isClosing: boolean;
   /** A call has begun: its headers have come, and nothing else of it. */
   begin(path: string, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): CallPolicy;
   /** A call of this connection was reset by its client. */

@@ -137,7 +137,10 @@ export class TransportServer {
     rawHeaders: readonly string[],
     connection: ConnectionPolicy,
   ): void {
-    if (stream.destroyed) {
+    // What has been read of a connection by the time it is closed can be thousands of calls, which
+    // end with it.
+    if (stream.destroyed || connection.isClosing) {
+      stream.on('error', () => undefined);
       connection.noteReset();
       return;
     }

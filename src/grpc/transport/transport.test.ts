@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session } from 'node:http2';
+import { createServer as createListener, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compressionAlgorithms } from '@grpc/grpc-js';
 import {
@@ -17,7 +18,6 @@ import {
   type ServiceImplementation,
 } from 'nice-grpc';
 import { afterEach, describe, expect, it } from 'vitest';
-import { listen } from '../../admission/listener.js';
 import type { Policy } from './policy.js';
 import { TransportServer } from './server.js';
 
@@ -119,16 +119,11 @@ const SERVERS: Record<string, () => Promise<Running>> = {
     const messageLimit = { maxBytes: MAX_MESSAGE_BYTES, setting: 'MAX_REQUEST_BYTES' };
     const server = new TransportServer({ messageLimit, policy: everythingGoes });
     server.add(EchoDefinition, echo);
-    const { port, close } = await listen({
-      host: '127.0.0.1',
-      port: 0,
-      maxConnections: 100,
-      allowHalfOpen: false,
-      onConnection: (socket) => server.take(socket),
-      onRefused: () => undefined,
-    });
+    const listener = createListener((socket) => server.take(socket)).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const close = () => void listener.close();
     return {
-      port,
+      port: (listener.address() as AddressInfo).port,
       async shutdown() {
         close();
         await server.shutdown();
@@ -144,6 +139,7 @@ const SERVERS: Record<string, () => Promise<Running>> = {
 /** A policy that refuses nothing. */
 const everythingGoes: Policy = {
   connect: () => ({
+    isClosing: false,
     noteReset: () => undefined,
     begin: () => ({
       refusal: undefined,

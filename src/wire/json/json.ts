@@ -4,7 +4,7 @@ import { ContentType, type Query, type Similarity } from '../../core/model.js';
 import type { PointList } from '../../core/point-batch.js';
 import type { QueryList } from '../../core/query-batch.js';
 import { tooManyItems } from '../../core/rules.js';
-import * as native from '../../engine/native.js';
+import * as native from '../../engine/json.js';
 
 /*
  * What the bodies of requests hold. The addon reads them; each of these functions throws a
@@ -36,7 +36,11 @@ export function contentTypeName(value: ContentType): string {
   return value === ContentType.Image ? 'Image' : 'Text';
 }
 
-function accepted<Value extends object>(read: Value | native.JsonRefusal, limits: Limits): Value {
+/** What a body holds; throws a VectordError where it is refused. */
+export function accepted<Value extends object>(
+  read: Value | native.JsonRefusal,
+  limits: Limits,
+): Value {
   if ('refusal' in read) throw refused(read, limits);
   return read;
 }

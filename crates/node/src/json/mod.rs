@@ -1,5 +1,7 @@
 //! JSON bodies read into arrays, and vectors written as JSON.
 
+pub mod v1;
+
 use napi::{
     Env, Result,
     bindgen_prelude::{
@@ -7,7 +9,7 @@ use napi::{
     },
 };
 use napi_derive::napi;
-use vectord_json::{Found, Points, Queries, Refusal, Wrong};
+use vectord_json::{ContentFault, Found, Points, Queries, Refusal, Wrong};
 
 use crate::error::fault;
 
@@ -162,11 +164,15 @@ fn points_of(env: &Env, points: Points) -> Result<JsonPoints<'_>> {
         content_types: Uint8ArraySlice::copy_from(env, points.content_types)?,
         contents: Uint8ArraySlice::copy_from(env, points.contents)?,
         content_ends: Uint32ArraySlice::copy_from(env, points.content_ends)?,
-        content_fault: points.content_fault.map(|fault| JsonContentFault {
-            item: fault.item as u32,
-            bytes: fault.bytes.map(|bytes| bytes as f64),
-        }),
+        content_fault: points.content_fault.map(fault_of),
     })
+}
+
+fn fault_of(fault: ContentFault) -> JsonContentFault {
+    JsonContentFault {
+        item: fault.item as u32,
+        bytes: fault.bytes.map(|bytes| bytes as f64),
+    }
 }
 
 fn queries_of(env: &Env, queries: Queries) -> Result<JsonQueries<'_>> {
@@ -198,6 +204,8 @@ fn wrong_value(wrong: Wrong) -> JsonRefusal {
         Found::Number(number) => (None, Some(number), None),
         Found::Text(text) => (None, None, Some(text)),
         Found::Missing => (Some("missing"), None, None),
+        Found::Unknown => (Some("unknown"), None, None),
+        Found::Twice => (Some("given twice"), None, None),
         Found::Null => (Some("null"), None, None),
         Found::Bool(true) => (Some("true"), None, None),
         Found::Bool(false) => (Some("false"), None, None),

@@ -1,0 +1,160 @@
+import { distinct } from './distinct.js';
+import { invalid } from './errors.js';
+import type { Similarity } from './model.js';
+import { formatPageToken, parsePageToken } from './page-token.js';
+import { filterPointIds, isNilAt, POINT_ID_BYTES, type PointIds } from './point-id.js';
+import type { Points } from './points.js';
+import { clampToUint32 } from './query-batch.js';
+import type {
+  Found,
+  Include,
+  NeighbourQueries,
+  NeighbourQuery,
+  Records,
+  UpdateBatch,
+  UpsertBatch,
+  Upserted,
+} from './records.js';
+import type { OnRequestEnd } from './request-end.js';
+import { describeQuery, describeSingle, type Rules } from './rules.js';
+import { checkSearchWork } from './search-work.js';
+import { describeUpsert } from './upserts.js';
+
+/** Points that were asked for by their ids. */
+export interface Got {
+  readonly records: Records;
+  /** The ids of those that are not there. */
+  readonly missing: PointIds;
+}
+
+/** How many points a write has changed, and the ids of those that are not there. */
+export interface Changed {
+  readonly count: number;
+  readonly missing: PointIds;
+}
+
+/** A page of all points that a client asks for. */
+export interface ScrollRequest {
+  /** A whole number of any size. */
+  readonly limit: number;
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly newestFirst: boolean;
+  readonly include: Include;
+}
+
+export interface ScrollPage {
+  readonly records: Records;
+  /** Names the next page; undefined if this is the last one. */
+  readonly next: string | undefined;
+}
+
+/** The operations of `/v1`, free of any protocol. A refused request changes nothing. */
+export class PointsService {
+  constructor(
+    private readonly points: Points,
+    readonly rules: Rules,
+  ) {}
+
+  /** Stores points, all or none; those that are there are replaced, or kept where `keeps` says so. */
+  async upsert(batch: UpsertBatch, keeps: boolean): Promise<Upserted> {
+    if (batch.ids.length === 0) return { stored: 0, replaced: 0, kept: 0 };
+    return await this.points.upsert(batch, keeps, describeUpsert);
+  }
+
+  /** Changes payloads, all or none. */
+  async update(batch: UpdateBatch): Promise<Changed> {
+    if (batch.ids.length === 0) return { count: 0, missing: batch.ids };
+    return changed(batch.ids, await this.points.update(batch));
+  }
+
+  /** Deletes points, all or none. An id that comes twice counts once. */
+  async delete(ids: PointIds): Promise<Changed> {
+    const once = distinct(ids);
+    if (once.length === 0) return { count: 0, missing: once };
+    return changed(once, await this.points.deleteMany(once));
+  }
+
+  /** Deletes all points, if there are as many as the client says. */
+  async deleteAll(confirm: number): Promise<Changed> {
+    // More than there can be; the engine counts to 2^53.
+    await this.points.deleteAll(Math.min(confirm, Number.MAX_SAFE_INTEGER));
+    return { count: confirm, missing: new Uint8Array() };
+  }
+
+  /** The points with these ids. An id that comes twice counts once. */
+  async get(ids: PointIds, include: Include, onRequestEnd: OnRequestEnd): Promise<Got> {
+    const once = distinct(ids);
+    const { maxRequestBytes } = this.rules.limits;
+    const { records, found } = await this.points.getMany(
+      once,
+      include,
+      maxRequestBytes,
+      onRequestEnd,
+    );
+    return { records, missing: without(once, found) };
+  }
+
+  /** The neighbours of each query, with the parts of their records that any of them includes. */
+  async search(
+    queries: NeighbourQueries,
+    isList: boolean,
+    include: Include,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Found> {
+    const { maxRequestBytes } = this.rules.limits;
+    checkSearchWork(this.points, this.rules, queries);
+    if (!isList) {
+      const atOnce = this.points.find(first(queries), include);
+      if (atOnce !== undefined) return atOnce;
+    }
+    const describe = isList ? describeQuery : describeSingle;
+    return await this.points.findBatch(queries, include, maxRequestBytes, describe, onRequestEnd);
+  }
+
+  /** A part of all points, in the order in which they were written. */
+  async scroll(request: ScrollRequest, onRequestEnd: OnRequestEnd): Promise<ScrollPage> {
+    const { limit, after, newestFirst, include } = request;
+    const { storeId } = this.points;
+    if (limit < 1) throw invalid('limit is 0, expected at least 1');
+    const page = await this.points.scroll(
+      {
+        after: after === undefined ? undefined : parsePageToken(storeId, after),
+        limit: clampToUint32(limit),
+        newestFirst,
+        include,
+        maxBytes: this.rules.limits.maxRequestBytes,
+      },
+      onRequestEnd,
+    );
+    const { records, next } = page;
+    return { records, next: next === undefined ? undefined : formatPageToken(storeId, next) };
+  }
+
+  count(): number {
+    return this.points.status().points;
+  }
+}
+
+/** The first of several queries. */
+function first(queries: NeighbourQueries): NeighbourQuery {
+  const { vectors, similarities, limits, efs, maxDistances, likes } = queries;
+  return {
+    vector: vectors,
+    similarity: (similarities[0] ?? 0) as Similarity,
+    limit: limits[0] ?? 1,
+    ef: efs[0] ?? 1,
+    maxDistance: maxDistances[0] ?? Infinity,
+    like: isNilAt(likes, 0) ? undefined : likes,
+  };
+}
+
+function changed(ids: PointIds, found: Uint8Array): Changed {
+  const missing = without(ids, found);
+  return { count: (ids.length - missing.length) / POINT_ID_BYTES, missing };
+}
+
+/** The ids that were not found. */
+function without(ids: PointIds, found: Uint8Array): PointIds {
+  return filterPointIds(ids, (index) => found[index] !== 1);
+}

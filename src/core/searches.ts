@@ -1,0 +1,37 @@
+import { invalid } from './errors.js';
+import { isNilAt, type PointIds } from './point-id.js';
+import { breadth, clampToUint32, type QueryList } from './query-batch.js';
+import type { NeighbourQueries } from './records.js';
+import { checkDimension, type DescribeItem, type Rules } from './rules.js';
+
+/** Queries for neighbours as a client sent them: not all of them may keep to the rules. */
+export interface SearchList extends QueryList {
+  /** The greatest distance of a result of each; infinite for any. */
+  readonly maxDistances: Float64Array;
+  /**
+   * The point whose neighbours each query wants; zeros for one with a vector. The vectors are those
+   * of the other queries.
+   */
+  readonly likes: PointIds;
+}
+
+/** Throws a VectordError where a query breaks a rule: of two faults the first in the list is told. */
+export function toNeighbourQueries(
+  { vectors, vectorEnds, similarities, limits, efs, maxDistances, likes }: SearchList,
+  { dimension, defaultEf }: Rules,
+  describe: DescribeItem,
+): NeighbourQueries {
+  for (const [index, limit] of limits.entries()) {
+    const length = (vectorEnds[index] ?? 0) - (vectorEnds[index - 1] ?? 0);
+    if (isNilAt(likes, index)) checkDimension(length, dimension, describe(index));
+    if (limit < 1) throw invalid(`${describe(index)}limit is 0, expected at least 1`);
+  }
+  return {
+    vectors,
+    similarities,
+    limits: Uint32Array.from(limits, clampToUint32),
+    efs: Uint32Array.from(efs, (ef) => breadth(ef, defaultEf)),
+    maxDistances,
+    likes,
+  };
+}

@@ -1,0 +1,68 @@
+// The thread of a loop, see loop-thread.ts.
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { REAL_CLOCK } from '../core/clock.js';
+import type { OnRequestEnd } from '../core/request-end.js';
+import { Acceptor } from '../engine/acceptor.js';
+import { Engine } from '../engine/native.js';
+import { createLogger } from '../observe/logger.js';
+import type { LargeReader, Task } from '../wire/decoder.js';
+import { ownBytes } from '../wire/transfer.js';
+import type { LoopOrders, LoopThreadData, MainOrders } from './loop-orders.js';
+import { Loop } from './loop.js';
+import { PortCalls } from './port-calls.js';
+import { exitOnDefect } from './shutdown.js';
+
+/** Has the main thread read what takes long: one thread reads for all loops. */
+class ReaderOfMain implements LargeReader {
+  #last = 0;
+
+  constructor(private readonly main: PortCalls<MainOrders>) {}
+
+  async read({ name, bytes }: Task, onRequestEnd: OnRequestEnd): Promise<object> {
+    this.#last += 1;
+    const number = this.#last;
+    const own = ownBytes(bytes);
+    const task: Task = { name, bytes: own };
+    let isRead = false;
+    onRequestEnd(() => {
+      if (!isRead) void this.main.call('abandon', number);
+    });
+    try {
+      return await this.main.call('read', { number, task }, [own.buffer]);
+    } finally {
+      isRead = true;
+    }
+  }
+}
+
+serve(parentPort as MessagePort, workerData as LoopThreadData);
+
+function serve(port: MessagePort, data: LoopThreadData): void {
+  const { settings } = data;
+  const logger = createLogger(settings.config.logLevel);
+  exitOnDefect(logger);
+  const main = new PortCalls<MainOrders>(
+    port,
+    orders(() => loop),
+  );
+  const loop = new Loop(settings, {
+    engine: Engine.shared(data.engine),
+    http: Acceptor.shared(data.http),
+    grpc: Acceptor.shared(data.grpc),
+    large: new ReaderOfMain(main),
+    metrics: async () => await main.call('metrics', undefined),
+    logger,
+    clock: REAL_CLOCK,
+  });
+}
+
+function orders(loop: () => Loop): LoopOrders {
+  return {
+    // Orders are heard once the loop is made.
+    ready: () => undefined,
+    setKeys: async (keys) => await loop().setKeys(keys),
+    setTlsPair: async (pair) => await loop().setTlsPair(pair),
+    stats: async () => await loop().stats(),
+    close: async (graceMs) => await loop().close(graceMs),
+  };
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../config/config.js';
+import { VectordError } from '../../core/errors.js';
+import type { Rules } from '../../core/rules.js';
+import { includeOf, readDelete, readGet, readNothing, readScroll, readSearch } from './points.js';
+import { readUpdate, readUpsert } from './points.js';
+
+const limits = { ...readConfig({}), maxBatch: 2 };
+const RULES: Rules = { dimension: 2, limits, defaultEf: 77 };
+const ID = '00112233-4455-6677-8899-aabbccddeeff';
+const ID_BYTES = Uint8Array.from({ length: 16 }, (_, at) => at * 0x11);
+
+const bytes = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
+
+/** The message with which a body is refused. */
+function refusal(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof VectordError) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('bodies of /v1', () => {
+  it('upserts are read with what their points have', () => {
+    const points = [
+      { id: ID, vector: [1, 2], content: 'é', content_type: 'Image', metadata: { a: 1 } },
+      { vector: 'AACAPwAAAEA=' },
+    ];
+    const { ids, ...read } = readUpsert(bytes({ points, if_absent: true }), RULES);
+    expect(ids.slice(0, 16)).toEqual(ID_BYTES);
+    expect(ids.slice(16).some((byte) => byte !== 0)).toBe(true);
+    expect(read).toEqual({
+      vectors: Float32Array.of(1, 2, 1, 2),
+      contentTypes: Uint8Array.of(0, 1),
+      contents: new Uint8Array(Buffer.from('é')),
+      contentEnds: Uint32Array.of(2, 2),
+      metadata: new Uint8Array(Buffer.from('{"a":1}')),
+      metadataEnds: Uint32Array.of(7, 7),
+      keeps: true,
+    });
+  });
+
+  it('searches are read, the default breadth and the exact one filled in', () => {
+    const query = { similarity: 'Cosine', limit: 3 };
+    const queries = [
+      { ...query, vector: [1, 2] },
+      { ...query, like: ID, exact: true, max_distance: 0.5, include: ['vector', 'distance'] },
+    ];
+    expect(readSearch(bytes({ queries, vector_format: 'base64' }), RULES)).toEqual({
+      vectors: Float32Array.of(1, 2),
+      similarities: Uint8Array.of(3, 3),
+      limits: Uint32Array.of(3, 3),
+      efs: Uint32Array.of(77, 2 ** 32 - 1),
+      maxDistances: Float64Array.of(Infinity, 0.5),
+      likes: Uint8Array.of(...new Uint8Array(16), ...ID_BYTES),
+      includes: Uint8Array.of(16, 17),
+      isList: true,
+      base64: true,
+    });
+  });
+
+  it('updates, gets, deletes and pages are read', () => {
+    const points = [{ id: ID, metadata: null }];
+    expect(readUpdate(bytes({ points }), RULES)).toMatchObject({
+      ids: ID_BYTES,
+      given: Uint8Array.of(4),
+    });
+    const get = { ids: [ID], include: ['vector'] };
+    expect(readGet(bytes(get), limits)).toEqual({ ids: ID_BYTES, include: 1, base64: false });
+    expect(readDelete(bytes({ ids: [ID] }), limits)).toEqual({ ids: ID_BYTES });
+    const all = { all: true, confirm: 5 };
+    expect(readDelete(bytes(all), limits)).toEqual({ ids: new Uint8Array(), confirm: 5 });
+    const page = { limit: 5, after: 'x', order: 'newest' };
+    expect(readScroll(bytes(page), limits)).toEqual({
+      limit: 5,
+      after: 'x',
+      newestFirst: true,
+      include: 14,
+      base64: false,
+    });
+    expect(includeOf(14)).toEqual({
+      vector: false,
+      contentType: true,
+      content: true,
+      metadata: true,
+    });
+    for (const body of [Buffer.alloc(0), bytes({}), bytes({ collection: 'default' })]) {
+      expect(readNothing(body, limits)).toEqual({});
+    }
+  });
+
+  it('what is wrong is named', () => {
+    const point = { vector: [1, 2] };
+    const search = { vector: [1, 2], similarity: 'Cosine', limit: 1 };
+    for (const [read, body, message] of [
+      [readUpsert, { points: [point, point, point] }, 'TOO_LARGE: points has 3 items, at most 2'],
+      [
+        readUpsert,
+        { points: [point, { ...point, colour: 'red' }] },
+        'INVALID_ARGUMENT: points[1].colour is unknown, expected only id, vector, content, ' +
+          'content_type and metadata',
+      ],
+      [
+        readUpsert,
+        { points: [{ vector: [1] }] },
+        'INVALID_ARGUMENT: points[0]: vector has 1 dimensions, this service stores 2',
+      ],
+      [
+        readUpsert,
+        {
+          points: [
+            { ...point, id: ID },
+            { ...point, id: ID.toUpperCase() },
+          ],
+        },
+        'INVALID_ARGUMENT: points[1]: id is that of points[0], expected each id once',
+      ],
+      [
+        readUpsert,
+        { points: [{ ...point, metadata: { a: { b: 1 } } }] },
+        'INVALID_ARGUMENT: points[0].metadata.a is an object, expected a string, a boolean, a finite',
+      ],
+      [
+        readSearch,
+        { ...search, filter: {} },
+        'INVALID_ARGUMENT: filter is unknown, expected only vector, like, similarity',
+      ],
+      [readSearch, { ...search, limit: 0 }, 'INVALID_ARGUMENT: limit is 0, expected at least 1'],
+      [
+        readSearch,
+        { queries: [search, { ...search, vector: [1] }] },
+        'INVALID_ARGUMENT: queries[1]: vector has 1 dimensions, this service stores 2',
+      ],
+    ] as const) {
+      expect(refusal(() => read(bytes(body), RULES))).toContain(message);
+    }
+    const twice = Buffer.from('{"ids":[],"ids":[]}');
+    expect(refusal(() => readGet(twice, limits))).toBe(
+      'INVALID_ARGUMENT: ids is given twice, expected it once',
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import type { Limits } from '../../core/limits.js';
+import type { PointIds } from '../../core/point-id.js';
+import type { Include, NeighbourQueries, UpdateBatch, UpsertBatch } from '../../core/records.js';
+import { describeQuery, describeSingle, type Rules } from '../../core/rules.js';
+import { toNeighbourQueries } from '../../core/searches.js';
+import { toUpdateBatch, toUpsertBatch } from '../../core/upserts.js';
+import * as native from '../../engine/json.js';
+import { accepted } from './json.js';
+
+/*
+ * What the bodies of `/v1` hold, each in a form that can go from one thread to another.
+ */
+
+/** The bits of what an answer holds besides ids. */
+const VECTOR = 1;
+const CONTENT_TYPE = 2;
+const CONTENT = 4;
+const METADATA = 8;
+export const DISTANCE = 16;
+
+/** How an answer is written. */
+export interface AnswerForm {
+  /** Whether vectors are base64 of their floats, not arrays of numbers. */
+  readonly base64: boolean;
+}
+
+export interface UpsertBody extends UpsertBatch {
+  /** Whether points that are there stay as they are. */
+  readonly keeps: boolean;
+}
+
+export interface SearchBody extends NeighbourQueries, AnswerForm {
+  /** What each query is answered besides ids, in bits. */
+  readonly includes: Uint8Array;
+  /** Whether the answer is a list of lists. */
+  readonly isList: boolean;
+}
+
+export interface GetBody extends AnswerForm {
+  readonly ids: PointIds;
+  /** In bits. */
+  readonly include: number;
+}
+
+export interface DeleteBody {
+  readonly ids: PointIds;
+  /** The number of points, where all are to be deleted. */
+  readonly confirm?: number | undefined;
+}
+
+export interface ScrollBody extends AnswerForm {
+  readonly limit: number;
+  readonly after?: string | undefined;
+  readonly newestFirst: boolean;
+  /** In bits. */
+  readonly include: number;
+}
+
+/** What these bits stand for. */
+export function includeOf(bits: number): Include {
+  return {
+    vector: (bits & VECTOR) !== 0,
+    contentType: (bits & CONTENT_TYPE) !== 0,
+    content: (bits & CONTENT) !== 0,
+    metadata: (bits & METADATA) !== 0,
+  };
+}
+
+export function readUpsert(body: Uint8Array, rules: Rules): UpsertBody {
+  const read = accepted(native.readUpserts(body, rules.limits), rules.limits);
+  return { ...toUpsertBatch(read, rules), keeps: read.ifAbsent };
+}
+
+export function readUpdate(body: Uint8Array, rules: Rules): UpdateBatch {
+  return toUpdateBatch(accepted(native.readUpdates(body, rules.limits), rules.limits), rules);
+}
+
+export function readSearch(body: Uint8Array, rules: Rules): SearchBody {
+  const read = accepted(native.readSearches(body, rules.limits), rules.limits);
+  const { includes, isList, base64 } = read;
+  const describe = isList ? describeQuery : describeSingle;
+  return { ...toNeighbourQueries(read, rules, describe), includes, isList, base64 };
+}
+
+export function readGet(body: Uint8Array, limits: Limits): GetBody {
+  return accepted(native.readGets(body, limits), limits);
+}
+
+export function readDelete(body: Uint8Array, limits: Limits): DeleteBody {
+  return accepted(native.readDeletes(body, limits), limits);
+}
+
+export function readScroll(body: Uint8Array, limits: Limits): ScrollBody {
+  return accepted(native.readScroll(body), limits);
+}
+
+/** Checks a body that asks for nothing in particular; one without bytes does so, too. */
+export function readNothing(body: Uint8Array, limits: Limits): object {
+  return body.length === 0 ? {} : accepted(native.readNothing(body), limits);
+}

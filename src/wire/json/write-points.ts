@@ -1,0 +1,124 @@
+import type { Found, Records } from '../../core/records.js';
+import { formatPointId, POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
+import { ContentType } from '../../core/model.js';
+import { formatVector } from '../../engine/json.js';
+import { contentTypeName } from './json.js';
+import { DISTANCE, includeOf } from './points.js';
+
+/** Long answers are made and written in pieces of about this many characters. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+/** What an answer says of each point besides its id. */
+interface Form {
+  /** In bits, as a body names it. */
+  readonly include: number;
+  readonly base64: boolean;
+  readonly distances?: Float64Array;
+}
+
+/** An answer with points, in pieces. */
+export type JsonPieces = Iterable<Buffer>;
+
+/** `{"results":[...]}`: the neighbours of one query, or a list of those of each. */
+export function writeFound(
+  { counts, distances, records }: Found,
+  { includes, isList, base64 }: { includes: Uint8Array; isList: boolean; base64: boolean },
+): JsonPieces {
+  return inPieces(function* texts() {
+    yield isList ? '{"results":[' : '{"results":';
+    let start = 0;
+    for (const [index, count] of counts.entries()) {
+      if (index > 0) yield ',';
+      const form = { include: includes[index] ?? 0, base64, distances };
+      yield* list(records, start, start + count, form);
+      start += count;
+    }
+    yield isList ? ']}' : '}';
+  });
+}
+
+/** `{"points":[...],"missing":[...]}`. */
+export function writeGot(records: Records, missing: PointIds, form: Form): JsonPieces {
+  return inPieces(function* texts() {
+    yield '{"points":';
+    yield* list(records, 0, countOf(records.ids), form);
+    yield ',"missing":';
+    yield idList(missing);
+    yield '}';
+  });
+}
+
+/** `{"points":[...],"next":"..."}`, where next is null at the end. */
+export function writePage(records: Records, next: string | undefined, form: Form): JsonPieces {
+  return inPieces(function* texts() {
+    yield '{"points":';
+    yield* list(records, 0, countOf(records.ids), form);
+    yield `,"next":${JSON.stringify(next ?? null)}}`;
+  });
+}
+
+/** A JSON array of ids. */
+export function idList(ids: PointIds): string {
+  const texts = Array.from({ length: countOf(ids) }, (_, at) => `"${idAt(ids, at)}"`);
+  return `[${texts.join(',')}]`;
+}
+
+function countOf(ids: PointIds): number {
+  return ids.length / POINT_ID_BYTES;
+}
+
+function idAt(ids: PointIds, at: number): string {
+  return formatPointId(ids.subarray(at * POINT_ID_BYTES, (at + 1) * POINT_ID_BYTES));
+}
+
+/** The points from one place to another, each as an object. */
+function* list(records: Records, start: number, end: number, form: Form): Generator<string> {
+  const { ids, vectors, contentTypes, contents, contentEnds, metadata, metadataEnds } = records;
+  const { include, base64, distances } = form;
+  const wants = includeOf(include);
+  const dimension = vectors.length / countOf(ids);
+  yield '[';
+  for (let at = start; at < end; at += 1) {
+    let text = `${at > start ? ',' : ''}{"id":"${idAt(ids, at)}"`;
+    if ((include & DISTANCE) !== 0) text += `,"distance":${String(distances?.[at])}`;
+    if (wants.vector) {
+      const vector = vectors.subarray(at * dimension, (at + 1) * dimension);
+      text += `,"vector":${base64 ? base64Of(vector) : formatVector(vector)}`;
+    }
+    if (wants.contentType) {
+      const isText = contentTypes[at] === ContentType.Text;
+      const name = contentTypeName(isText ? ContentType.Text : ContentType.Image);
+      text += `,"content_type":"${name}"`;
+    }
+    if (wants.content) text += `,"content":${JSON.stringify(partAt(contents, contentEnds, at))}`;
+    // It is stored as JSON, and none at all as nothing.
+    if (wants.metadata) text += `,"metadata":${partAt(metadata, metadataEnds, at) || 'null'}`;
+    yield `${text}}`;
+  }
+  yield ']';
+}
+
+/** The text of one of several parts that lie one after the other. */
+function partAt(bytes: Uint8Array, ends: Uint32Array, at: number): string {
+  const { buffer, byteOffset, length } = bytes;
+  return Buffer.from(buffer, byteOffset, length).toString('utf8', ends[at - 1] ?? 0, ends[at]);
+}
+
+function base64Of({ buffer, byteOffset, byteLength }: Float32Array): string {
+  return `"${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}"`;
+}
+
+function inPieces(texts: () => Iterable<string>): JsonPieces {
+  return {
+    *[Symbol.iterator]() {
+      let piece = '';
+      for (const text of texts()) {
+        piece += text;
+        if (piece.length < PIECE_CHARACTERS) continue;
+        yield Buffer.from(piece);
+        piece = '';
+      }
+      if (piece !== '') yield Buffer.from(piece);
+    },
+  };
+}

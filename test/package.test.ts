@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openClients, type TestPoint } from './support/clients.js';
+import { makeTemporaryFolder } from './support/folders.js';
+import { findProgram } from './support/tools.mjs';
+import { ownFolder, Vectord } from './support/vectord.js';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const { napi, version } = readManifest(ROOT);
+
+/** What npm installs the packages into. */
+const folder = makeTemporaryFolder();
+const modules = join(folder, 'node_modules');
+const vectordFolder = join(modules, 'vectord');
+const launch = { command: [join(modules, '.bin/vectord')], cwd: folder };
+
+/** The names of those that npm has installed: of all platforms that of this machine. */
+let platformPackages: string[];
+
+/** A PATH without Rust and compilers: what npm and the packages need, and nothing else. */
+const PATH = linkPrograms('node', 'npm', 'sh');
+
+beforeAll(() => {
+  const packages = process.env['VECTORD_PACKAGES'] ?? pack();
+  const tarballs = readdirSync(packages).map((name) => join(packages, name));
+  // Of optional ones npm leaves out those of other platforms.
+  npm('install', '--prefix', '.', '--no-audit', '--no-fund', '--save-optional', ...tarballs);
+  platformPackages = readdirSync(modules).filter((name) => name.startsWith('vectord-'));
+}, 120_000);
+
+test('the packages hold what is needed at run time, and nothing to build', () => {
+  expect(readdirSync(vectordFolder).toSorted()).toEqual(
+    ['LICENSE', 'README.md', 'dist', 'docs', 'native', 'package.json', 'proto'].toSorted(),
+  );
+  const files = readdirSync(vectordFolder, { recursive: true, encoding: 'utf8' });
+  expect(files.filter((file) => /\.(?:map|ts|node)$|\.test\./.test(file))).toEqual([]);
+  expect(platformPackages).toHaveLength(1);
+  const manifest = readManifest(vectordFolder);
+  expect(manifest.scripts).toBeUndefined();
+  expect(manifest.devDependencies).toBeUndefined();
+  const versions = Object.values(manifest.optionalDependencies ?? {});
+  expect(versions).toEqual(napi?.targets.map(() => version));
+});
+
+test('a package of the clone itself has the addon of this machine', () => {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const output = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8' });
+  const [packed] = JSON.parse(output) as [{ readonly files: readonly { readonly path: string }[] }];
+  const paths = packed.files.map(({ path }) => path);
+  expect(paths).toContain(addonPath());
+  expect(paths).toContain('dist/main.js');
+});
+
+test('points are stored and found over both interfaces', async () => {
+  const vectord = await Vectord.start({ ...ownFolder().environment, PATH }, launch);
+  for (const client of openClients(vectord.addresses)) {
+    const [near] = await client.insertBatch([point(1, 0, 0, 0), point(0, 0, 0, 1)]);
+    const query = { vector: [1, 0, 0, 0], similarity: 'Euclidean', limit: 1 } as const;
+    expect(await client.search(query)).toEqual([near]);
+    await client.delete(near ?? '');
+    client.close();
+  }
+  const document = await fetch(`${vectord.value('HTTP')}/docs/openapi.yaml`);
+  expect(document.status).toBe(200);
+  await document.text();
+  expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+});
+
+test('an import of the package starts nothing', () => {
+  const script = `import('vectord').catch(({ code }) => console.log(code))`;
+  expect(node(script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\n');
+  expect(node(`console.log(require('vectord/package.json').version)`)).toBe(`${version}\n`);
+});
+
+describe('without a binary that loads', () => {
+  beforeAll(() => {
+    for (const name of platformPackages) rmSync(join(modules, name), { recursive: true });
+  });
+
+  test.each([[], ['check']])('vectord %s says in three lines what to do', async (...args) => {
+    await expectThreeLines(args, `the package ${platformPackages[0]} with its binary is missing`);
+  });
+
+  test('so it does where the binary is of another platform', async () => {
+    const addon = join(vectordFolder, addonPath());
+    writeFileSync(addon, 'no library');
+    onTestFinished(() => rmSync(addon));
+    await expectThreeLines([], 'its binary cannot be loaded: ');
+  });
+
+  test('the help is there', async () => {
+    const vectord = new Vectord({ PATH }, ['--help'], launch);
+    expect(await vectord.exit).toEqual({ code: 0, signal: null });
+    expect(vectord.stdout).toContain('DATA_PATH');
+  });
+});
+
+async function expectThreeLines(args: readonly string[], reason: string): Promise<void> {
+  const vectord = new Vectord({ ...ownFolder().environment, PATH }, args, launch);
+  expect(await vectord.exit).toEqual({ code: 1, signal: null });
+  const lines = vectord.stderr.trimEnd().split('\n');
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toContain(reason);
+  expect(lines[2]).toContain('npm install --include=optional');
+}
+
+function pack(): string {
+  const target = makeTemporaryFolder();
+  execFileSync(process.execPath, [join(ROOT, 'scripts/pack.mjs'), target], { stdio: 'pipe' });
+  return target;
+}
+
+function npm(...args: readonly string[]): string {
+  return run('npm', args);
+}
+
+/** What a script prints that runs where the package is installed. */
+function node(script: string): string {
+  return run('node', ['--eval', script]);
+}
+
+function run(program: string, args: readonly string[]): string {
+  const env = { ...process.env, PATH };
+  return execFileSync(join(PATH, program), args, { cwd: folder, env, encoding: 'utf8' });
+}
+
+/** A folder with links to programs that are on PATH, and nothing else. */
+function linkPrograms(...names: readonly string[]): string {
+  const links = join(folder, 'bin');
+  mkdirSync(links);
+  for (const name of names) symlinkSync(find(name), join(links, name));
+  return links;
+}
+
+function find(name: string): string {
+  const found = findProgram(name);
+  if (found === undefined) throw new Error(`${name} is not on PATH`);
+  return found;
+}
+
+/** Where a clone has the addon of this machine, and where the package looks for it first. */
+function addonPath(): string {
+  const [name = ''] = platformPackages;
+  return `native/${name.replace('-', '.')}.node`;
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly scripts?: unknown;
+  readonly devDependencies?: unknown;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly napi?: { readonly targets: readonly string[] };
+}
+
+function readManifest(path: string): Manifest {
+  return JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Manifest;
+}
+
+function point(...vector: readonly number[]): TestPoint {
+  return { vector, contentType: 'Text', content: 'x' };
+}
