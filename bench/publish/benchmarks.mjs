@@ -3,11 +3,11 @@ export const BENCHMARKS = {
   scan: { title: 'The exact scan beside a plain read of memory', flags: [] },
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
+  loops: { title: 'A second event loop', flags: [] },
   memory: { title: 'Where the bytes of a point are', flags: [] },
   requests: { title: 'What a request costs the server', flags: [] },
   restart: { title: 'From the start to the first answer', flags: [] },
   durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
   servers: { title: 'vectord beside other servers', flags: [] },
-  workers: { title: 'A second loop', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
 };

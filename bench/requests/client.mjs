@@ -3,11 +3,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:http2';
-import { SearchRequest, Similarity } from '../../dist/gen/vectordb/vectordb.js';
-
-const LIMIT = 10;
-/** What gRPC puts before a message: a byte that says it is not compressed, and its length. */
-const FRAME_BYTES = 5;
+import { framed, LIMIT, SEARCH_PATH, searchMessage } from './search-message.mjs';
 
 /** The ways to ask each server, one for each connection, by its name. */
 const connectionsOf = new Map();
@@ -41,16 +37,7 @@ async function ask(connections, durationMs) {
 }
 
 function grpcBody(values, ef) {
-  const message = SearchRequest.encode({
-    queryVector: { values },
-    similarity: Similarity.Euclidean,
-    limit: BigInt(LIMIT),
-    ef: BigInt(ef),
-  }).finish();
-  const frame = Buffer.alloc(FRAME_BYTES + message.length);
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, FRAME_BYTES);
-  return frame;
+  return framed(searchMessage(values, ef));
 }
 
 /** Plain HTTP/2, which costs the client less than a gRPC library. */
@@ -59,7 +46,7 @@ async function openGrpc(port, key) {
   await once(session, 'connect');
   const headers = {
     ':method': 'POST',
-    ':path': '/vectordb.VectorDB/SearchPoints',
+    ':path': SEARCH_PATH,
     'content-type': 'application/grpc',
     te: 'trailers',
     authorization: key,

@@ -16,6 +16,7 @@ import { KEY } from './fixed.mjs';
 import { processorUs } from './processor.mjs';
 
 const CONNECTIONS = 8;
+const RECALL = 0.98;
 const SLICE_MS = 400;
 const RESULTS = fileURLToPath(new URL('../results/', import.meta.url));
 
@@ -57,7 +58,7 @@ const service = await startServer({
   env: { WARM_METRICS: 'euclidean', LOG_LEVEL: 'error' },
 });
 try {
-  const breadth = await fill(service, data);
+  const breadth = await fill(service, data, RECALL);
   const port = Number(service.grpc.split(':').at(-1));
   const { key, pid } = service;
   servers.push({

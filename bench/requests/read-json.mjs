@@ -1,7 +1,7 @@
 // What it takes to read a body of JSON into the arrays that the engine takes, beside JSON.parse
 // alone, and beside another checkout of vectord, built, whose folder is the argument.
 import { readConfig } from '../../dist/config/config.js';
-import { JOBS } from '../../dist/wire/parsers.js';
+import { PARSERS } from '../../dist/wire/parsers.js';
 
 const ROUNDS = 25;
 const DIFFERENT_BODIES = 200;
@@ -28,22 +28,22 @@ const CASES = [
 ];
 
 const [other] = process.argv.slice(2);
-const readers = { vectord: JOBS };
+const readers = { vectord: PARSERS };
 if (other !== undefined) {
   const url = new URL(`file://${other}/dist/wire/parsers.js`);
-  readers.other = (await import(url)).JOBS;
+  readers.other = (await import(url)).PARSERS;
 }
 const limits = readConfig({});
 /** What another state of this repository takes as well. */
 const any = { fields: 2 ** 30 - 1, parts: 2 ** 30 - 1 };
 console.table(CASES.map((one) => measure(...one)));
 
-function measure(name, job, dimension, make, count = DIFFERENT_BODIES) {
+function measure(name, parser, dimension, make, count = DIFFERENT_BODIES) {
   const bodies = Array.from({ length: count }, () => Buffer.from(JSON.stringify(make())));
   const rules = { dimension, limits, defaultEf: 100 };
   const ways = { 'JSON.parse': (body) => JSON.parse(body.toString()) };
-  for (const [reader, jobs] of Object.entries(readers)) {
-    ways[reader] = (body) => jobs[job](body, rules, any);
+  for (const [reader, parsers] of Object.entries(readers)) {
+    ways[reader] = (body) => parsers[parser](body, rules, any);
   }
   const best = Object.fromEntries(Object.keys(ways).map((way) => [way, Infinity]));
   for (let round = 0; round < ROUNDS; round += 1) {

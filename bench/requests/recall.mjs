@@ -1,7 +1,6 @@
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { SearchRequest, SearchResponse, Similarity } from '../../dist/gen/vectordb/vectordb.js';
+import { openSearches } from './search-client.mjs';
+import { LIMIT, searchMessage } from './search-message.mjs';
 
-const LIMIT = 10;
 /** Each about a twentieth more than the one before. */
 const LADDER = Array.from({ length: 76 }, (_, step) => Math.round(20 * 1.05 ** step));
 
@@ -11,25 +10,12 @@ const LADDER = Array.from({ length: 76 }, (_, step) => Math.round(20 * 1.05 ** s
  * @param {number} least @param {{ grpc: string, key: string }} server
  * @param {Float32Array[]} queries @param {number} points
  */
-export async function breadthFor(least, { grpc, key }, queries, points) {
-  const client = new Client(grpc, credentials.createInsecure());
-  const metadata = new Metadata();
-  metadata.set('authorization', key);
-  const search = (request) =>
-    new Promise((resolve, reject) => {
-      const path = '/vectordb.VectorDB/SearchPoints';
-      const settle = (error, answer) => (error ? reject(error) : resolve(answer));
-      client.makeUnaryRequest(path, encode, SearchResponse.decode, request, metadata, settle);
-    });
+export async function breadthFor(least, server, queries, points) {
+  const { search, close } = openSearches(server);
   const idsAt = async (ef) => {
     const found = [];
     for (const values of queries) {
-      const { resultPointIds } = await search({
-        queryVector: { values },
-        similarity: Similarity.Euclidean,
-        limit: BigInt(LIMIT),
-        ef: BigInt(ef),
-      });
+      const { resultPointIds } = await search(searchMessage(values, ef));
       found.push(resultPointIds.map(({ id }) => id.value));
     }
     return found;
@@ -44,10 +30,6 @@ export async function breadthFor(least, { grpc, key }, queries, points) {
     }
     throw new Error(`no breadth up to ${LADDER.at(-1)} reaches a recall of ${least}`);
   } finally {
-    client.close();
+    close();
   }
-}
-
-function encode(message) {
-  return Buffer.from(SearchRequest.encode(message).finish());
 }

@@ -2,8 +2,8 @@
 // the same ids; they differ in what they do with a request, and none of these has an engine.
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { createServer as createListener } from 'node:net';
 import { VectorDBDefinition } from '../../dist/gen/vectordb/vectordb.js';
-import { collectRarely } from '../../dist/process/heap.js';
 import { ANSWER, ANSWER_IDS, LOCALHOST } from './fixed.mjs';
 
 /** Each loads its own libraries alone: vectord opens doors in those that it is made with. */
@@ -23,22 +23,15 @@ const RIVALS = {
       requestType: asItIs,
       responseType: asItIs,
     };
-    const { listen } = await import('../../dist/admission/listener.js');
     const messageLimit = { maxBytes: 1 << 20, setting: 'none' };
     const server = new TransportServer({ messageLimit, policy: everythingGoes });
     server.add(
       { fullName: VectorDBDefinition.fullName, methods: { searchPoints: method } },
       { searchPoints: async () => ANSWER },
     );
-    const { port } = await listen({
-      host: LOCALHOST,
-      port: 0,
-      maxConnections: 100,
-      allowHalfOpen: false,
-      onConnection: (socket) => server.take(socket),
-      onRefused: () => undefined,
-    });
-    return port;
+    const listener = createListener((socket) => server.take(socket)).listen(0, LOCALHOST);
+    await once(listener, 'listening');
+    return listener.address().port;
   },
 
   /** node:http2 alone, which answers whatever it is asked. */
@@ -132,7 +125,6 @@ async function serveNiceGrpc(requestType, responseType, searchPoints) {
   return await server.listen(`${LOCALHOST}:0`);
 }
 
-collectRarely();
 const [name, dimension] = process.argv.slice(2);
 process.on('disconnect', () => process.exit());
 process.send({ port: await RIVALS[name](Number(dimension)) });

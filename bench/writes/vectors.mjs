@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readBase, readQueries } from '../../examples/demo/embeddings.mjs';
 import { readNpy } from '../../examples/demo/npy.mjs';
 
 export const DIMENSION = 128;
@@ -21,6 +22,14 @@ export function readVectors(folder, count) {
     base: readRows(path('base'), count),
     queries: readRows(path('query'), QUERIES),
   };
+}
+
+/** Sentence embeddings of 384 values, as many of these as there are. */
+export function readEmbeddings(folder, count) {
+  const [base, queries] = [readBase(folder), readQueries(folder)].map(({ texts, vector }) =>
+    Array.from(texts.slice(0, count), (_, row) => Float32Array.from(vector(row))),
+  );
+  return { name: 'minilm', base, queries: queries.slice(0, QUERIES) };
 }
 
 function readRows(path, count) {
