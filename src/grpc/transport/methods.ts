@@ -46,7 +46,7 @@ export interface Method {
 /** The methods of a service whose handlers are written for nice-grpc. */
 export function methodsOf(definition: ServiceDefinition, implementation: object): Method[] {
   const handlerOf = (name: string): Method['handle'] => {
-    const handler: unknown = Reflect.get(implementation, name);
+    const handler = (implementation as Record<string, unknown>)[name];
     if (typeof handler !== 'function') throw new TypeError(`there is no handler for ${name}`);
     return handler.bind(implementation) as Method['handle'];
   };

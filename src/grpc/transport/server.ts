@@ -35,6 +35,9 @@ const MAX_SESSION_MEMORY_MIB = 16;
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 
+/** gRPC with messages of protobuf; parameters may follow. */
+const GRPC_TYPE = /^application\/grpc(\+proto)?[ \t]*(;|$)/i;
+
 /**
  * Calls that a client may reset in a second before nghttp2 ends its connection (CVE-2023-44487).
  * Versions of Node.js without these options have nghttp2's own limit.
@@ -144,8 +147,7 @@ export class TransportServer {
       connection.noteReset();
       return;
     }
-    const contentType = headers['content-type'];
-    if (headers[':method'] !== 'POST' || contentType?.startsWith('application/grpc') !== true) {
+    if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
       stream.on('error', () => undefined);
       stream.respond({ ':status': 415 }, { endStream: true });
       closeSoon(stream);

@@ -305,15 +305,20 @@ describe.each(Object.entries(SERVERS))('%s', (_, start) => {
     expect(answer).toMatchObject({ status: 200, grpcStatus: String(Status.UNIMPLEMENTED) });
   });
 
-  it('answers 415 to what is no gRPC', async () => {
+  it.each(['application/json', ''])('answers 415 to the content type %j', async (type) => {
     const session = await sessionOf(await started());
-    const answer = await rawCall(
-      session,
-      { 'content-type': 'application/json' },
-      Buffer.from('{}'),
-    );
+    const answer = await rawCall(session, { 'content-type': type }, framed('x'));
     expect(answer.status).toBe(415);
   });
+
+  it.each(['application/grpc', 'application/grpc+proto', 'application/grpc; charset=utf-8'])(
+    'takes the content type %j',
+    async (type) => {
+      const session = await sessionOf(await started());
+      const answer = await rawCall(session, { 'content-type': type }, framed('x'));
+      expect(answer).toMatchObject({ status: 200, grpcStatus: String(Status.OK) });
+    },
+  );
 
   it('ends a call at its deadline and tells the handler', async () => {
     const session = await sessionOf(await started());
@@ -454,7 +459,7 @@ describe.each(Object.entries(SERVERS))('%s', (_, start) => {
   });
 });
 
-describe('our transport, where nice-grpc blames itself', () => {
+describe("our transport, where nice-grpc's server is wrong", () => {
   async function started(): Promise<ClientHttp2Session> {
     const server = await SERVERS['our transport']?.();
     if (server === undefined) throw new Error('there is no such server');
@@ -485,7 +490,22 @@ describe('our transport, where nice-grpc blames itself', () => {
     expect(answer.grpcStatus).toBe(String(Status.UNIMPLEMENTED));
   });
 
-  it('reads messages in pieces of any size', async () => {
+  it.each(['application/grpc+json', 'application/grpc-web+proto', 'application/grpcfoo'])(
+    'answers 415 to the content type %j, where nice-grpc takes it for protobuf',
+    async (type) => {
+      const session = await started();
+      const answer = await rawCall(session, { 'content-type': type }, framed('x'));
+      expect(answer.status).toBe(415);
+    },
+  );
+
+  it('takes a content type in capitals, which nice-grpc refuses', async () => {
+    const session = await started();
+    const answer = await rawCall(session, { 'content-type': 'Application/gRPC' }, framed('x'));
+    expect(answer).toMatchObject({ status: 200, grpcStatus: String(Status.OK) });
+  });
+
+  it('reads messages in chunks of any size', async () => {
     const session = await started();
     const stream = session.request({
       ':method': 'POST',
