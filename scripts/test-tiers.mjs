@@ -23,7 +23,7 @@ export const LONG_RUST_TESTS = [
 
 /** Files of vitest. */
 export const LONG_FILES = [
-  'test/attacks/{http1,http2,keys,messages,strangers,turns}.test.ts',
+  'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
   'test/grpc/{clients/idle,h2spec}.test.ts',
   'test/wire/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',

@@ -111,7 +111,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'answers of gRPC calls take nothing of MAX_INFLIGHT_BYTES',
-    'src/grpc/call-record.ts',
+    'src/grpc/call-lifecycle.ts',
     'if (this.#allowance.countsAnswers) this.#reserve(bytes);',
     'if (this.#allowance.countsAnswers) this.#reserve(bytes * 0);',
     GRPC_LIMITS,
@@ -176,9 +176,9 @@ export const SERVER_MUTANTS = [
   // Time.
   mutant(
     'a gRPC message that stops arriving is never refused',
-    'src/grpc/call-record.ts',
-    'this.#receivedBytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK',
-    'this.#receivedBytes - this.#bytesAtLook < 0',
+    'src/grpc/call-lifecycle.ts',
+    'this.#receivedBytes - this.#bytesAtCheck < LEAST_BYTES_PER_CHECK',
+    'this.#receivedBytes - this.#bytesAtCheck < 0',
     TIME_LIMITS,
   ),
   mutant(
@@ -212,15 +212,15 @@ export const SERVER_MUTANTS = [
   mutant(
     'a body that stops arriving is waited for',
     'src/http/body.ts',
-    '() => fail(stalled()),',
+    '() => fail(tooSlow()),',
     '() => {},',
     ['src/http/body.test.ts'],
   ),
   mutant(
     'what arrives too slowly is never refused',
     'src/admission/min-data-rate.ts',
-    'if (bytes - bytesAtLook < LEAST_BYTES_PER_LOOK) fail();',
-    'if (bytes < bytesAtLook) fail();',
+    'if (bytes - bytesAtCheck < LEAST_BYTES_PER_CHECK) fail();',
+    'if (bytes < bytesAtCheck) fail();',
     ['src/admission/min-data-rate.test.ts'],
   ),
   mutant(
@@ -651,7 +651,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'of two keys the first counts',
-    'src/grpc/gate.ts',
+    'src/grpc/access-control.ts',
     'if (authorizations.length > 1) {',
     'if (authorizations.length > 2) {',
     GRPC_AUTH,
@@ -831,8 +831,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a large request waits for ever behind smaller ones',
     'src/wire/decoder-thread.ts',
-    'if (this.#turns % FAIR_TURN !== 0) {',
-    'if (this.#turns > 0) {',
+    'if (this.#dispatched % OLDEST_EVERY !== 0) {',
+    'if (this.#dispatched > 0) {',
     DECODE_TESTS,
   ),
   mutant(

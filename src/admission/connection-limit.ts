@@ -31,7 +31,7 @@ const MAX_WAIT_MS = 5_000;
 /** When others wait for its place, a connection that was without a keyed request for so long is evicted. */
 const EVICTABLE_AFTER_MS = 1_000;
 /** How often all connections are looked at. */
-export const LOOK_INTERVAL_MS = 250;
+export const CHECK_INTERVAL_MS = 250;
 
 /** A connection that takes one of the places of its interface. */
 export interface LimitedConnection {
@@ -43,8 +43,8 @@ export interface LimitedConnection {
   unkeyedMs(nowMs: number): number;
   /** Closes it, so that another can have its place. */
   evict(): void;
-  /** Is called at each look. */
-  look?(nowMs: number, secondsSinceLast: number): void;
+  /** Is called at each check. */
+  check?(nowMs: number, secondsSinceLast: number): void;
 }
 
 /** How the connections of one interface come in. */
@@ -69,13 +69,13 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   /** Not read yet, in the order in which they came, with the time of that. */
   readonly #waiting = new Map<Accepted, number>();
   readonly #maxNewcomers: number;
-  #lookedAtMs = performance.now();
+  #checkedAtMs = performance.now();
   #restsUntilMs = 0;
   /** Ends the rest, where somebody waits for its end. */
   #restEnd: NodeJS.Timeout | undefined;
   #isClosed = false;
   /** Looks after the events of a turn of the loop, so that requests that have arrived count. */
-  readonly #timer = setInterval(() => setImmediate(() => this.#look()), LOOK_INTERVAL_MS).unref();
+  readonly #timer = setInterval(() => setImmediate(() => this.#check()), CHECK_INTERVAL_MS).unref();
 
   constructor(
     private readonly admission: Admission,
@@ -192,11 +192,11 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.admission.stats.open = this.#connections.size;
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = performance.now();
-    const seconds = (nowMs - this.#lookedAtMs) / 1000;
-    this.#lookedAtMs = nowMs;
-    for (const connection of this) connection.look?.(nowMs, seconds);
+    const seconds = (nowMs - this.#checkedAtMs) / 1000;
+    this.#checkedAtMs = nowMs;
+    for (const connection of this) connection.check?.(nowMs, seconds);
     this.#dropLate(nowMs);
     for (let wanted = this.#waiting.size; wanted > 0; wanted -= 1) {
       if (!this.#evictIdlest(({ hasKey }) => !hasKey)) break;
@@ -209,7 +209,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   #dropLate(nowMs: number): void {
     for (const [accepted, sinceMs] of this.#waiting) {
       if (nowMs - sinceMs < MAX_WAIT_MS) return;
-      this.admission.stats.noteClosed('no_place', accepted.remoteAddress);
+      this.admission.stats.noteClosed('accept_timeout', accepted.remoteAddress);
       accepted.close();
       this.#waiting.delete(accepted);
     }
@@ -220,7 +220,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     let idlest: Connection | Handshake | undefined;
     let mostMs = EVICTABLE_AFTER_MS;
     for (const connection of this.#connections) {
-      const ms = connection.unkeyedMs(this.#lookedAtMs);
+      const ms = connection.unkeyedMs(this.#checkedAtMs);
       if (ms <= mostMs || !mayBe(connection)) continue;
       idlest = connection;
       mostMs = ms;
@@ -251,7 +251,7 @@ class Handshake implements LimitedConnection {
   }
 
   evict(): void {
-    this.stats.noteClosed('gave_way', this.socket.remoteAddress);
+    this.stats.noteClosed('evicted', this.socket.remoteAddress);
     this.socket.destroy();
   }
 }

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { LOOK_INTERVAL_MS, type FileWatch } from '../config/file-watch.js';
+import { CHECK_INTERVAL_MS, type FileWatch } from '../config/file-watch.js';
 import type { Key } from './keys-file.js';
 import { watchKeys } from './keys-watch.js';
 import { LoadedKeys } from './loaded-keys.js';
@@ -173,7 +173,7 @@ describe('a watched file', () => {
     // It differs at each look, and is good only at the last.
     for (const half of ['{', '{"keys":[', '{"keys":[{"name":"k"']) {
       writeFileSync(path, half);
-      await clock.advance(LOOK_INTERVAL_MS);
+      await clock.advance(CHECK_INTERVAL_MS);
     }
     writeKeys(path, 'new');
     await expectTakeover('new');
@@ -239,7 +239,7 @@ describe('a watched file', () => {
   }
 
   async function look(times: number): Promise<void> {
-    await clock.advance(times * LOOK_INTERVAL_MS);
+    await clock.advance(times * CHECK_INTERVAL_MS);
   }
 });
 

@@ -2,8 +2,8 @@ import type { BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { REAL_CLOCK, type Clock } from '../core/clock.js';
 
-/** Two looks at this distance have to agree before a change is taken over. */
-export const LOOK_INTERVAL_MS = 250;
+/** Two checks at this distance have to agree before a change is taken over. */
+export const CHECK_INTERVAL_MS = 250;
 
 /** Files that are read again when they change, all of them at once. */
 export interface WatchedFiles {
@@ -33,11 +33,11 @@ export function versionOf(fingerprints: readonly string[]): string {
  * Keeps what was read what its files say. It looks at the files instead of subscribing to events,
  * which sees every way of changing them: written in place, renamed over, a link turned to another
  * target, on any file system. Files that are still being written, or replaced one after the other,
- * differ from look to look.
+ * differ from check to check.
  */
 export class FileWatch {
-  readonly #endLooking: () => void;
-  #isLooking = false;
+  readonly #stopChecking: () => void;
+  #isChecking = false;
   #seenVersion: string;
   /** The version that was last taken over or refused: neither is done twice. */
   #handledVersion: string;
@@ -48,7 +48,7 @@ export class FileWatch {
   ) {
     this.#seenVersion = files.version;
     this.#handledVersion = files.version;
-    this.#endLooking = clock.every(LOOK_INTERVAL_MS, async () => await this.#look());
+    this.#stopChecking = clock.every(CHECK_INTERVAL_MS, async () => await this.#check());
   }
 
   /** Reads the files now; bad ones are reported and change nothing. */
@@ -65,18 +65,18 @@ export class FileWatch {
   }
 
   close(): void {
-    this.#endLooking();
+    this.#stopChecking();
   }
 
-  /** One look at a time: a file system that does not answer would keep a thread for each. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const looks = this.files.paths.map(async (path) =>
+  /** One check at a time: a file system that does not answer would keep a thread for each. */
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const fingerprints = this.files.paths.map(async (path) =>
       stat(path, { bigint: true }).then(fingerprint, () => 'missing'),
     );
-    const version = versionOf(await Promise.all(looks));
-    this.#isLooking = false;
+    const version = versionOf(await Promise.all(fingerprints));
+    this.#isChecking = false;
     const settled = version === this.#seenVersion;
     this.#seenVersion = version;
     if (!settled || version === this.#handledVersion) return;

@@ -5,7 +5,7 @@ import type { KeyHolder, Keys } from '../auth/keys.js';
 import { VectordError } from '../core/errors.js';
 import type { Rules } from '../core/rules.js';
 import type { Requests } from '../observe/requests.js';
-import { CallRecord } from './call-record.js';
+import { CallLifecycle } from './call-lifecycle.js';
 import type { Connection, Connections } from './connections.js';
 import { grpcMethods, type Method } from './methods.js';
 import type { ConnectionPolicy, Policy } from './transport/policy.js';
@@ -15,7 +15,7 @@ const AUTHORIZATION = 'authorization';
 /** `Bearer <key>`, which clients with a generic token setting send. */
 const BEARER = /^bearer +(.*)$/i;
 
-export interface GateOptions {
+export interface AccessControlOptions {
   readonly rules: Rules;
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
@@ -25,16 +25,16 @@ export interface GateOptions {
 }
 
 /** Stands before every call: method, key and role are checked before a byte of the message is read. */
-export class Gate implements Policy {
+export class AccessControl implements Policy {
   readonly #methodOf: (path: string) => Method;
 
-  constructor(private readonly options: GateOptions) {
+  constructor(private readonly options: AccessControlOptions) {
     this.#methodOf = grpcMethods(options);
   }
 
   connect(session: ServerHttp2Session, socket: Socket): ConnectionPolicy {
     const connection = this.options.connections.add(session, socket);
-    const onEnd = (call: CallRecord): void => connection.end(call);
+    const onEnd = (call: CallLifecycle): void => connection.end(call);
     return {
       get isClosing() {
         return connection.isClosing;
@@ -43,7 +43,7 @@ export class Gate implements Policy {
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);
         const refusal = this.#refusalOf(connection, method, path, headers, rawHeaders);
-        const call = new CallRecord(method, refusal, this.options.requests, onEnd);
+        const call = new CallLifecycle(method, refusal, this.options.requests, onEnd);
         connection.begin(call);
         return call;
       },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { Status, type ServerError } from 'nice-grpc';
 import { Reservation } from '../admission/memory-budget.js';
-import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
+import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { askedOf } from './call-notes.js';
@@ -26,7 +26,7 @@ const SERVICE_FAULTS: ReadonlySet<Status> = new Set([
 ]);
 
 /** One call from its headers to its status: what it takes, how long it may take, how it ends. */
-export class CallRecord implements CallPolicy, EndedRequest {
+export class CallLifecycle implements CallPolicy, EndedRequest {
   readonly operation: Operation;
   readonly startedAtMs: number;
   readonly refusal: ServerError | undefined;
@@ -43,21 +43,21 @@ export class CallRecord implements CallPolicy, EndedRequest {
   /** When the request has come whole, or its answer was sent. */
   #isReceived = false;
   #answeredAtMs: number | undefined;
-  #lookedAtMs: number;
-  #bytesAtLook = 0;
+  #checkedAtMs: number;
+  #bytesAtCheck = 0;
 
   constructor(
     private readonly method: Method,
     refusal: VectordError | undefined,
     private readonly requests: Requests,
-    private readonly onEnd: (record: CallRecord) => void,
+    private readonly onEnd: (record: CallLifecycle) => void,
   ) {
     this.operation = method.operation;
     this.#allowance = method.allowance;
     this.#reservation = new Reservation(this.#allowance.inflight);
     this.#freeBytes = this.#allowance.freeBytes;
     this.startedAtMs = requests.begin();
-    this.#lookedAtMs = this.startedAtMs;
+    this.#checkedAtMs = this.startedAtMs;
     if (refusal !== undefined) this.refusal = this.#toServerError(refusal);
   }
 
@@ -135,7 +135,7 @@ export class CallRecord implements CallPolicy, EndedRequest {
   }
 
   /** Ends the call when its request stops arriving, or its answer is not read. */
-  look(nowMs: number): void {
+  check(nowMs: number): void {
     const call = this.#call;
     if (call === undefined) return;
     if (this.#answeredAtMs !== undefined) {
@@ -150,10 +150,10 @@ export class CallRecord implements CallPolicy, EndedRequest {
   #isSlow(nowMs: number): boolean {
     if (nowMs - this.startedAtMs > TRANSFER_MS) return true;
     // The requests of a stream come when its client likes.
-    if (this.method.access === 'anyone' || nowMs - this.#lookedAtMs < LOOK_MS) return false;
-    const isSlow = this.#receivedBytes - this.#bytesAtLook < LEAST_BYTES_PER_LOOK;
-    this.#lookedAtMs = nowMs;
-    this.#bytesAtLook = this.#receivedBytes;
+    if (this.method.access === 'anyone' || nowMs - this.#checkedAtMs < CHECK_MS) return false;
+    const isSlow = this.#receivedBytes - this.#bytesAtCheck < LEAST_BYTES_PER_CHECK;
+    this.#checkedAtMs = nowMs;
+    this.#bytesAtCheck = this.#receivedBytes;
     return isSlow;
   }
 

@@ -7,7 +7,7 @@ import {
 } from '../admission/connection-limit.js';
 import type { Accepted } from '../engine/acceptor.js';
 import type { CloseReason } from '../observe/connection-stats.js';
-import type { CallRecord } from './call-record.js';
+import type { CallLifecycle } from './call-lifecycle.js';
 import type { CallKind, OpenCalls } from './open-calls.js';
 import { MAX_HEADER_BYTES } from './transport/server.js';
 
@@ -23,7 +23,7 @@ const OVERHEAD = 1 / 8;
 /** What a client may have sent of a message by the time it hears that its call is refused. */
 const FIRST_WINDOW_BYTES = 65_535;
 
-/** Calls that a connection without a key may reset between two looks (CVE-2023-44487). */
+/** Calls that a connection without a key may reset between two checks (CVE-2023-44487). */
 const MAX_RESETS_WITHOUT_KEY = 32;
 
 /**
@@ -100,11 +100,11 @@ export class Connections {
   }
 }
 
-/** One connection of a client, and what it has cost since the last look. */
+/** One connection of a client, and what it has cost since the last check. */
 export class Connection implements LimitedConnection {
   /** A socket that has ended tells no address. */
   readonly #address: string | undefined;
-  readonly #openCalls = new Set<CallRecord>();
+  readonly #openCalls = new Set<CallLifecycle>();
   #openKeyed = 0;
   hasKey = false;
   requests = 0;
@@ -141,7 +141,7 @@ export class Connection implements LimitedConnection {
     return this.all.calls.mayBegin(kind, own);
   }
 
-  begin(call: CallRecord): void {
+  begin(call: CallLifecycle): void {
     this.requests += 1;
     this.#calls += 1;
     this.#hasCalled = true;
@@ -154,7 +154,7 @@ export class Connection implements LimitedConnection {
     if (!this.hasKey) this.#noteKey();
   }
 
-  end(call: CallRecord): void {
+  end(call: CallLifecycle): void {
     this.#openCalls.delete(call);
     this.all.calls.end(call.hasKey ? 'keyed' : 'open');
     this.#messageBytes += call.bytes;
@@ -189,14 +189,14 @@ export class Connection implements LimitedConnection {
   }
 
   evict(): void {
-    this.#close('gave_way');
+    this.#close('evicted');
   }
 
   /** Closes the connection when it costs without bringing a call on, or its client is gone. */
-  look(nowMs: number, seconds: number): void {
+  check(nowMs: number, seconds: number): void {
     const { session, socket } = this;
     if (session.destroyed) return;
-    for (const call of this.#openCalls) call.look(nowMs);
+    for (const call of this.#openCalls) call.check(nowMs);
     if (this.#calls + this.#openCalls.size > 0) this.#calledAtMs = nowMs;
     if (this.#keyedCalls + this.#openKeyed > 0) this.#keyedAtMs = nowMs;
     const { bytesRead, bytesWritten } = socket;

@@ -69,7 +69,7 @@ function writing<Message>(encode: (message: Message) => { finish(): Uint8Array }
   return { encode: (message: Message) => encode(message), decode: unused };
 }
 
-/** The same where the transport sends very long answers in pieces. */
+/** The same where the transport sends very long answers in chunks. */
 function writingLarge<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
   return writing((message: Message | LargeIds) =>
     message instanceof LargeIds ? message : encode(message),

@@ -9,7 +9,7 @@ import { MemoryBudget } from '../admission/memory-budget.js';
 import { Engine } from '../engine/native.js';
 import { Requests } from '../observe/requests.js';
 import { Service } from '../core/service.js';
-import { CallRecord } from './call-record.js';
+import { CallLifecycle } from './call-lifecycle.js';
 import { vectorDbHandlers } from './handlers.js';
 import { REQUEST_ID } from './server-error.js';
 
@@ -50,7 +50,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   const allowance = { maxBytes: 1_000, settings: '', freeBytes: 0, inflight, countsAnswers: true };
   const operation = requests.addOperation({ method });
   const called = { access: 'readonly', allowance, operation } as const;
-  const record = new CallRecord(called, undefined, requests, () => undefined);
+  const record = new CallLifecycle(called, undefined, requests, () => undefined);
   const handlers = vectorDbHandlers(service, new Decoder(RULES, new DecoderThread(RULES)));
   const trailer = Metadata();
 

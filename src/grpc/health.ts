@@ -46,7 +46,7 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
     // Not AbortSignal.any: a signal that lives on keeps each that was made of it.
     const sources = [signal, this.#closing.signal];
     for (const source of sources) source.addEventListener('abort', look);
-    const endLooking = this.clock.every(WATCH_INTERVAL_MS, look);
+    const stopChecking = this.clock.every(WATCH_INTERVAL_MS, look);
     try {
       let told: ServingStatus | undefined;
       while (!signal.aborted) {
@@ -60,7 +60,7 @@ export class Health implements ServiceImplementation<typeof HealthDefinition> {
         await new Promise<void>((resolve) => (lookAgain = resolve));
       }
     } finally {
-      endLooking();
+      stopChecking();
       for (const source of sources) source.removeEventListener('abort', look);
     }
   }

@@ -10,7 +10,7 @@ import type { Requests } from '../observe/requests.js';
 import type { Decoder } from '../wire/decoder.js';
 import { Connections } from './connections.js';
 import { vectorDbDefinition } from './definition.js';
-import { Gate } from './gate.js';
+import { AccessControl } from './access-control.js';
 import { vectorDbHandlers } from './handlers.js';
 import { Health } from './health.js';
 import type { OpenCalls } from './open-calls.js';
@@ -46,7 +46,7 @@ export function createGrpc(options: GrpcOptions): Grpc {
   const connections = new Connections(admission, openCalls, serve);
   const server: TransportServer = new TransportServer({
     messageLimit: { maxBytes: rules.limits.maxRequestBytes, setting: 'MAX_REQUEST_BYTES' },
-    policy: new Gate({ ...options, rules, openBudget: openCalls.budget, connections }),
+    policy: new AccessControl({ ...options, rules, openBudget: openCalls.budget, connections }),
   });
   const health = new Health(service, clock);
   server.add(vectorDbDefinition, vectorDbHandlers(service, options.decoder));

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { MemoryBudget } from '../admission/memory-budget.js';
 import { Requests } from '../observe/requests.js';
-import { LEAST_BYTES_PER_LOOK, LOOK_MS } from '../admission/min-data-rate.js';
+import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { answerAndNote } from './answer-and-note.js';
 import { readBody } from './body.js';
 import type { Context, RequestState } from './context.js';
@@ -238,7 +238,7 @@ describe('a body that stops arriving', () => {
     const pending = begin(1000, start, headers);
     const answered = once(pending, 'response');
     await vi.waitFor(() => expect(reading).toBe(1), PATIENCE);
-    await clock.advance(LOOK_MS);
+    await clock.advance(CHECK_MS);
     const [response] = (await answered) as [IncomingMessage];
     expect(response.statusCode).toBe(408);
     expect(response.headers['content-type']).toBe('text/plain; charset=utf-8');
@@ -246,15 +246,15 @@ describe('a body that stops arriving', () => {
     pending.destroy();
   });
 
-  it('is not one that brings enough between two looks', async () => {
-    const body = '"'.padEnd(5 * LEAST_BYTES_PER_LOOK, 'x') + '"';
+  it('is not one that brings enough between two checks', async () => {
+    const body = '"'.padEnd(5 * LEAST_BYTES_PER_CHECK, 'x') + '"';
     const pending = begin(body.length, '');
     const answered = once(pending, 'response');
-    for (let sent = 0; sent < body.length - 1; sent += LEAST_BYTES_PER_LOOK) {
-      pending.write(body.slice(sent, sent + LEAST_BYTES_PER_LOOK));
-      const arrived = sent + LEAST_BYTES_PER_LOOK;
+    for (let sent = 0; sent < body.length - 1; sent += LEAST_BYTES_PER_CHECK) {
+      pending.write(body.slice(sent, sent + LEAST_BYTES_PER_CHECK));
+      const arrived = sent + LEAST_BYTES_PER_CHECK;
       await vi.waitFor(() => expect(inflight.usedBytes).toBe(arrived), PATIENCE);
-      await clock.advance(LOOK_MS);
+      await clock.advance(CHECK_MS);
     }
     pending.end('"');
     const [response] = (await answered) as [IncomingMessage];

@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.js';
 import { VectordError, invalid } from '../core/errors.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Limits } from '../core/limits.js';
-import { whenStalled } from '../admission/min-data-rate.js';
+import { failWhenSlow } from '../admission/min-data-rate.js';
 import { BodyBytes } from './body-bytes.js';
 import type { Context } from './context.js';
 import { onRequestEnd } from './request-end.js';
@@ -81,7 +81,7 @@ function decoderFor(header: string | undefined): (() => Transform) | undefined {
   );
 }
 
-function stalled(): VectordError {
+function tooSlow(): VectordError {
   return new VectordError('TIMEOUT', 'The body did not arrive in time');
 }
 
@@ -101,7 +101,7 @@ function collect(
     let isOver = false;
     const end = (): void => {
       isOver = true;
-      endLooking();
+      stopChecking();
       source.off('data', add);
       if (decoder !== undefined) {
         request.unpipe(decoder);
@@ -116,9 +116,9 @@ function collect(
       end();
       reject(error);
     };
-    const endLooking = whenStalled(
+    const stopChecking = failWhenSlow(
       () => body.length,
-      () => fail(stalled()),
+      () => fail(tooSlow()),
       clock,
     );
     const add = (chunk: Buffer): void => {

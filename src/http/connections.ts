@@ -157,7 +157,7 @@ class Connection implements LimitedConnection {
   }
 
   evict(): void {
-    this.close('gave_way');
+    this.close('evicted');
   }
 
   cut(): void {

@@ -30,14 +30,14 @@ export function answerIds(ctx: Context, status: number, json: Buffer | LargeJson
     answerJson(ctx, status, json);
     return;
   }
-  answer(ctx, status, JSON_TYPE, Readable.from(unhurried(json.pieces)));
+  answer(ctx, status, JSON_TYPE, Readable.from(unhurried(json.chunks)));
   ctx.length = json.length;
 }
 
-/** Lets other requests have their turn before each piece. */
-async function* unhurried(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  for (const piece of pieces) {
-    yield piece;
+/** Lets other requests have their turn before each chunk. */
+async function* unhurried(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const chunk of chunks) {
+    yield chunk;
     // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
     await setImmediate();
   }
@@ -65,7 +65,7 @@ function boundDrain(request: IncomingMessage, clock: Clock): void {
   let chunks = 0;
   request.on('data', () => {
     chunks += 1;
-    if (chunks === MAX_DRAIN_CHUNKS) closeConnection(request.socket, 'pieces');
+    if (chunks === MAX_DRAIN_CHUNKS) closeConnection(request.socket, 'tiny_chunks');
   });
   const stopWaiting = clock.after(DRAIN_MS, () => {
     if (!request.complete) cut(request);

@@ -44,7 +44,7 @@ interface Connected {
 
 async function received({ client }: Connected): Promise<string> {
   let answer = '';
-  for await (const piece of client) answer += piece;
+  for await (const chunk of client) answer += chunk;
   return answer;
 }
 

@@ -14,18 +14,18 @@ test('of connections that are closed ten lines a second say so, and all are coun
   stats.noteClosed('resets', '192.0.2.1');
   expect(lines).toHaveLength(10);
   await clock.advance(1);
-  stats.noteClosed('pieces', '192.0.2.2');
+  stats.noteClosed('tiny_chunks', '192.0.2.2');
   expect(lines).toHaveLength(11);
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
     interface: 'grpc',
-    reason: 'pieces',
+    reason: 'tiny_chunks',
     address: '192.0.2.2',
     leftOut: 991,
   });
-  stats.noteClosed('pieces', '192.0.2.2');
+  stats.noteClosed('tiny_chunks', '192.0.2.2');
   expect(JSON.parse(lines.at(-1) ?? '')).not.toHaveProperty('leftOut');
   expect([...stats.closed]).toEqual([
     ['resets', 1_001],
-    ['pieces', 2],
+    ['tiny_chunks', 2],
   ]);
 });

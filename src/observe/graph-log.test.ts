@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { GraphLog, LOOK_INTERVAL_MS, PROGRESS_INTERVAL_MS } from './graph-log.js';
+import { GraphLog, CHECK_INTERVAL_MS, PROGRESS_INTERVAL_MS } from './graph-log.js';
 import { Similarity } from '../core/model.js';
 import type { EngineDamage, EngineStatus } from '../engine/native.js';
 
@@ -40,12 +40,12 @@ function messages(): unknown[] {
 
 test('a fault is told once, and again when it is another', async () => {
   status = { ...status, damage: damaged('one record') };
-  await clock.advance(5 * LOOK_INTERVAL_MS);
+  await clock.advance(5 * CHECK_INTERVAL_MS);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatchObject({ level: 50, fault: 'one record' });
   const damage = damaged('one record', 'two records');
   status = { ...status, damage, failure: 'no sync', upkeepFailure: 'no room' };
-  await clock.advance(5 * LOOK_INTERVAL_MS);
+  await clock.advance(5 * CHECK_INTERVAL_MS);
   expect(lines.map(({ fault }) => fault)).toEqual([
     'one record',
     'no sync',
@@ -56,10 +56,10 @@ test('a fault is told once, and again when it is another', async () => {
 
 test('a graph is told of when it is begun, now and then, and when it is built', async () => {
   status = { ...status, graphs: [{ ...graph, slots: 0, linked: 0 }] };
-  await clock.advance(LOOK_INTERVAL_MS);
+  await clock.advance(CHECK_INTERVAL_MS);
   expect(lines).toEqual([]);
   status = { ...status, graphs: [graph] };
-  await clock.advance(LOOK_INTERVAL_MS + 2 * PROGRESS_INTERVAL_MS);
+  await clock.advance(CHECK_INTERVAL_MS + 2 * PROGRESS_INTERVAL_MS);
   expect(lines).toMatchObject([
     { msg: 'building a graph', graph: 'Cosine', points: 9_000, hnswM: 16 },
     { msg: 'building a graph', graph: 'Cosine', points: 9_000, linked: 100 },
@@ -73,11 +73,11 @@ test('a graph is told of when it is begun, now and then, and when it is built', 
 test('a graph that is given up is told of once each time, and so is the one built after it', async () => {
   const built = { ...graph, linked: 9_000, caughtUp: true };
   const failed = { ...graph, exists: false, failures: 1, failure: 'no memory' };
-  // The last one was given up and built anew between two looks.
+  // The last one was given up and built anew between two checks.
   const again = { ...built, failures: 2, failure: 'a panic' };
   for (const state of [built, failed, { ...built, failures: 1 }, again]) {
     status = { ...status, graphs: [state] };
-    await clock.advance(5 * LOOK_INTERVAL_MS);
+    await clock.advance(5 * CHECK_INTERVAL_MS);
   }
   const begun = 'building a graph';
   const done = 'the graph is built';
@@ -93,6 +93,6 @@ test('a graph that is given up is told of once each time, and so is the one buil
 test('nothing is told once it is closed', async () => {
   log.close();
   status = { ...status, damage: damaged('one record'), graphs: [graph] };
-  await clock.advance(5 * LOOK_INTERVAL_MS);
+  await clock.advance(5 * CHECK_INTERVAL_MS);
   expect(lines).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { Logger } from './logger.js';
 import { similarityName } from '../core/model.js';
 import type { Engine, EngineStatus } from '../engine/native.js';
 
-export const LOOK_INTERVAL_MS = 1_000;
+export const CHECK_INTERVAL_MS = 1_000;
 /** A long build says this often how far it is. */
 export const PROGRESS_INTERVAL_MS = 10_000;
 
@@ -24,11 +24,11 @@ export class GraphLog {
   readonly #parameters: Parameters;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #endLooking: () => void;
+  readonly #stopChecking: () => void;
   /** When each graph that is being built was last written about. */
   readonly #toldAtMs = new Map<number, number>();
   readonly #built = new Set<number>();
-  /** How often each graph that has failed had done so at the last look. */
+  /** How often each graph that has failed had done so at the last check. */
   readonly #failures = new Map<number, number>();
   readonly #faults = new Map<string, string | undefined>();
   readonly #toldDamage = new Set<string>();
@@ -43,14 +43,14 @@ export class GraphLog {
     this.#parameters = parameters;
     this.#logger = logger;
     this.#clock = clock;
-    this.#endLooking = clock.every(LOOK_INTERVAL_MS, () => this.#look());
+    this.#stopChecking = clock.every(CHECK_INTERVAL_MS, () => this.#check());
   }
 
   close(): void {
-    this.#endLooking();
+    this.#stopChecking();
   }
 
-  #look(): void {
+  #check(): void {
     const { graphs, failure, damage, upkeepFailure } = this.#engine.status();
     this.#tellFault('writes are refused until a restart', failure);
     for (const place of damage?.places ?? []) this.#tellDamage(place);

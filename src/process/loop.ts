@@ -115,7 +115,7 @@ export class Loop implements LoopControl {
 
   /** Notes that no loop got a connection. */
   noteRefused(protocol: 'http' | 'grpc', remoteAddress: string): void {
-    this.#stats[protocol].noteClosed('no_place', remoteAddress);
+    this.#stats[protocol].noteClosed('accept_timeout', remoteAddress);
   }
 
   async setKeys(keys: readonly Key[]): Promise<void> {

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const IDLE_MS = 10_000;
 
 /** Every so many requests the oldest that waits is next, however large it is. */
-const FAIR_TURN = 4;
+const OLDEST_EVERY = 4;
 
 /** What the thread answers. */
 export type Outcome =
@@ -35,7 +35,7 @@ export class DecoderThread implements LargeReader {
   /** Those that the thread has not been handed yet, in the order in which they came. */
   readonly #queue = new Set<Waiting>();
   #running: Waiting | undefined;
-  #turns = 0;
+  #dispatched = 0;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -104,8 +104,8 @@ export class DecoderThread implements LargeReader {
   #takeNext(): Waiting | undefined {
     let [next] = this.#queue;
     if (next === undefined) return undefined;
-    this.#turns += 1;
-    if (this.#turns % FAIR_TURN !== 0) {
+    this.#dispatched += 1;
+    if (this.#dispatched % OLDEST_EVERY !== 0) {
       for (const waiting of this.#queue) {
         if (waiting.task.bytes.length < next.task.bytes.length) next = waiting;
       }

@@ -332,10 +332,10 @@ describe('connections', () => {
     await vi.waitFor(async () => {
       const found = await scrape(client);
       const grpc = 'vectord_grpc_connections_closed_total';
-      expect(found.value(grpc, { reason: 'no_place' })).toBeGreaterThanOrEqual(1);
-      expect(found.value(grpc, { reason: 'gave_way' })).toBeGreaterThanOrEqual(1);
+      expect(found.value(grpc, { reason: 'accept_timeout' })).toBeGreaterThanOrEqual(1);
+      expect(found.value(grpc, { reason: 'evicted' })).toBeGreaterThanOrEqual(1);
       const http = 'vectord_http_connections_closed_total';
-      expect(found.value(http, { reason: 'gave_way' })).toBeGreaterThanOrEqual(1);
+      expect(found.value(http, { reason: 'evicted' })).toBeGreaterThanOrEqual(1);
     }, PATIENCE);
     for (const socket of silent) socket.destroy();
   });

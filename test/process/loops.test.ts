@@ -198,8 +198,8 @@ describe('limits of the service are those of all loops together', () => {
     const refused = await uploading(vectord, 10);
     // It may end with a reset.
     await new Promise((resolve) => refused.resume().once('close', resolve));
-    await vectord.until(() => vectord.stderr.includes('"reason":"no_place"'));
-    expect(vectord.stderr.split('"reason":"no_place"')).toHaveLength(2);
+    await vectord.until(() => vectord.stderr.includes('"reason":"accept_timeout"'));
+    expect(vectord.stderr.split('"reason":"accept_timeout"')).toHaveLength(2);
   });
 
   test('calls to the health service, which need no key', async () => {

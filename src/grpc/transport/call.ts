@@ -14,9 +14,9 @@ import { Deadline } from './deadline.js';
 import {
   frame,
   framePrefix,
-  isInPieces,
+  isChunked,
   MessageReader,
-  type MessageInPieces,
+  type ChunkedMessage,
   type MessageLimit,
   type RawMessage,
 } from './messages.js';
@@ -156,7 +156,7 @@ export class Call implements OpenCall {
   async #sendOne({ encode }: Method, response: unknown): Promise<void> {
     if (this.#isAnswered) return;
     const message = encode(response);
-    if (isInPieces(message) && this.#answerEncoding === undefined) {
+    if (isChunked(message) && this.#answerEncoding === undefined) {
       await this.#sendPieces(message);
       return;
     }
@@ -179,14 +179,14 @@ export class Call implements OpenCall {
     this.#end(Status.OK, '');
   }
 
-  /** Makes each piece when the client has read the ones before, and lets others have their turn. */
-  async #sendPieces(message: MessageInPieces): Promise<void> {
+  /** Makes each chunk when the client has read the ones before, and lets others have their turn. */
+  async #sendPieces(message: ChunkedMessage): Promise<void> {
     this.policy.sending(message.byteLength);
     this.#sendHeaders();
     this.stream.write(framePrefix(message.byteLength));
-    for (const piece of message.pieces()) {
+    for (const chunk of message.chunks()) {
       // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-      await (this.stream.write(piece) ? nextTurn() : this.#drained());
+      await (this.stream.write(chunk) ? nextTurn() : this.#drained());
       if (this.#isAnswered) return;
     }
     this.#end(Status.OK, '');

@@ -22,7 +22,7 @@ export function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(ENCODINGS, name);
 }
 
-/** The message in `bytes`; `take` hears of the bytes of each piece of it, and may throw. */
+/** The message in `bytes`; `take` hears of the bytes of each chunk of it, and may throw. */
 export async function decompress(
   bytes: Buffer,
   encoding: string | undefined,
@@ -33,21 +33,21 @@ export async function decompress(
     const text = `a compressed message without a known grpc-encoding (${ACCEPTED_ENCODINGS})`;
     throw new ServerError(Status.INVALID_ARGUMENT, text);
   }
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   try {
     const decoder = ENCODINGS[encoding].decoder().end(bytes) as AsyncIterable<Buffer>;
-    for await (const piece of decoder) {
-      length += piece.length;
+    for await (const chunk of decoder) {
+      length += chunk.length;
       if (length > limit.maxBytes) throw unpacksTooLarge(limit);
-      take(piece.length);
-      pieces.push(piece);
+      take(chunk.length);
+      chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof ServerError) throw error;
     throw new ServerError(Status.INVALID_ARGUMENT, `the message is not valid ${encoding}`);
   }
-  return Buffer.concat(pieces, length);
+  return Buffer.concat(chunks, length);
 }
 
 /** A message with its prefix, compressed where that pays. */

@@ -106,13 +106,13 @@ export function tooLarge(found: number, { maxBytes, setting }: MessageLimit): Se
 }
 
 /** A message that is too large to be made at once. */
-export interface MessageInPieces {
+export interface ChunkedMessage {
   readonly byteLength: number;
-  pieces(): Iterable<Uint8Array>;
+  chunks(): Iterable<Uint8Array>;
 }
 
-export function isInPieces(message: object): message is MessageInPieces {
-  return 'pieces' in message;
+export function isChunked(message: object): message is ChunkedMessage {
+  return 'chunks' in message;
 }
 
 /** A message with its prefix. */

@@ -27,7 +27,7 @@ test.each([[[]], [[0]], [[1, 0, 3]]])(
   },
 );
 
-test('more than 64 Ki ids are written in pieces of some 600 KB, whose length is known', () => {
+test('more than 64 Ki ids are written in chunks of some 600 KB, whose length is known', () => {
   const ids = assignPointIds(65_537);
   const text = piecesOf(writeIds('results', ids));
   expect(text === JSON.stringify({ results: texts(ids) })).toBe(true);
@@ -45,10 +45,10 @@ test.each([
 
 function piecesOf(json: Buffer | LargeJson): string {
   if (Buffer.isBuffer(json)) throw new Error('written at once');
-  const pieces = [...json.pieces];
-  expect(pieces.length).toBeGreaterThan(4);
-  for (const piece of pieces) expect(piece.length).toBeLessThan(700_000);
-  const whole = Buffer.concat(pieces);
+  const chunks = [...json.chunks];
+  expect(chunks.length).toBeGreaterThan(4);
+  for (const chunk of chunks) expect(chunk.length).toBeLessThan(700_000);
+  const whole = Buffer.concat(chunks);
   expect(whole.length).toBe(json.length);
   return whole.toString();
 }

@@ -7,7 +7,7 @@ import {
 
 /** Up to this many ids are written at once, which takes a few milliseconds. */
 const MAX_IDS_AT_ONCE = 64 * 1024;
-const IDS_PER_PIECE = 16 * 1024;
+const IDS_PER_CHUNK = 16 * 1024;
 
 /** An id's text, its two quotes and a comma. */
 const ID_TEXT_BYTES = POINT_ID_LENGTH + 3;
@@ -24,8 +24,8 @@ export interface LargeJson {
   readonly length: number;
   /** The bytes that it is written from. */
   readonly sourceBytes: number;
-  /** The text, each piece written when it is asked for. */
-  readonly pieces: Iterable<Buffer>;
+  /** The text, each chunk written when it is asked for. */
+  readonly chunks: Iterable<Buffer>;
 }
 
 /** An object with one field, a list of ids. */
@@ -44,11 +44,11 @@ function write(start: string, lists: readonly PointIds[], end: string): Buffer |
   const length = lists.reduce((sum, ids) => sum + listLength(ids), brackets + commas);
   const sourceBytes = lists.reduce((sum, ids) => sum + ids.length, 0);
   if (length <= MAX_IDS_AT_ONCE * ID_TEXT_BYTES) {
-    const [whole = Buffer.alloc(0)] = writePieces(start, lists, end, length + SLACK_BYTES);
+    const [whole = Buffer.alloc(0)] = writeChunks(start, lists, end, length + SLACK_BYTES);
     return whole;
   }
-  const pieceBytes = IDS_PER_PIECE * ID_TEXT_BYTES;
-  return { length, sourceBytes, pieces: writePieces(start, lists, end, pieceBytes) };
+  const chunkBytes = IDS_PER_CHUNK * ID_TEXT_BYTES;
+  return { length, sourceBytes, chunks: writeChunks(start, lists, end, chunkBytes) };
 }
 
 /** Two brackets, and for each id its text, two quotes and, but for one, a comma. */
@@ -57,37 +57,37 @@ function listLength(ids: PointIds): number {
   return 2 + count * (POINT_ID_LENGTH + 2) + Math.max(0, count - 1);
 }
 
-function* writePieces(
+function* writeChunks(
   start: string,
   lists: readonly PointIds[],
   end: string,
-  pieceBytes: number,
+  chunkBytes: number,
 ): Generator<Buffer> {
-  let piece = Buffer.allocUnsafe(pieceBytes);
-  let length = piece.write(start, 'latin1');
+  let chunk = Buffer.allocUnsafe(chunkBytes);
+  let length = chunk.write(start, 'latin1');
   for (const [index, ids] of lists.entries()) {
-    if (index > 0) piece[length++] = COMMA;
-    piece[length++] = OPEN;
+    if (index > 0) chunk[length++] = COMMA;
+    chunk[length++] = OPEN;
     let from = 0;
     while (from < ids.length) {
-      const room = Math.max(0, Math.floor((pieceBytes - SLACK_BYTES - length) / ID_TEXT_BYTES));
+      const room = Math.max(0, Math.floor((chunkBytes - SLACK_BYTES - length) / ID_TEXT_BYTES));
       const to = Math.min(ids.length, from + room * POINT_ID_BYTES);
-      length = writeSome(piece, length, ids, from, to);
+      length = writeSome(chunk, length, ids, from, to);
       from = to;
       if (from === ids.length) break;
-      yield piece.subarray(0, length);
-      piece = Buffer.allocUnsafe(pieceBytes);
+      yield chunk.subarray(0, length);
+      chunk = Buffer.allocUnsafe(chunkBytes);
       length = 0;
     }
-    piece[length++] = CLOSE;
-    if (pieceBytes - length < SLACK_BYTES) {
-      yield piece.subarray(0, length);
-      piece = Buffer.allocUnsafe(pieceBytes);
+    chunk[length++] = CLOSE;
+    if (chunkBytes - length < SLACK_BYTES) {
+      yield chunk.subarray(0, length);
+      chunk = Buffer.allocUnsafe(chunkBytes);
       length = 0;
     }
   }
-  length += piece.write(end, length, 'latin1');
-  yield piece.subarray(0, length);
+  length += chunk.write(end, length, 'latin1');
+  yield chunk.subarray(0, length);
 }
 
 /** The ids of a list from one offset up to another. */

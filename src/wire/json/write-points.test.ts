@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Records } from '../../core/records.js';
-import { idList, writeFound, writeGot, writePage, type JsonPieces } from './write-points.js';
+import { idList, writeFound, writeGot, writePage, type JsonChunks } from './write-points.js';
 
 const ID = '00000000-0000-0000-0000-00000000000';
 const EVERYTHING = 31;
@@ -22,8 +22,8 @@ const RECORDS: Records = {
   metadataEnds: Uint32Array.of(14, 14),
 };
 
-const read = (pieces: JsonPieces): unknown => JSON.parse(textOf(pieces));
-const textOf = (pieces: JsonPieces): string => Buffer.concat([...pieces]).toString();
+const read = (chunks: JsonChunks): unknown => JSON.parse(textOf(chunks));
+const textOf = (chunks: JsonChunks): string => Buffer.concat([...chunks]).toString();
 
 describe('answers of /v1', () => {
   it('hold of each point what is included, bit for bit and byte for byte', () => {
@@ -84,7 +84,7 @@ describe('answers of /v1', () => {
     });
   });
 
-  it('come in pieces where they are long', () => {
+  it('come in chunks where they are long', () => {
     const count = 5_000;
     const contents = new Uint8Array(100 * count).fill(0x61);
     const records: Records = {
@@ -93,10 +93,10 @@ describe('answers of /v1', () => {
       contents,
       contentEnds: Uint32Array.from({ length: count }, (_, at) => 100 * (at + 1)),
     };
-    const pieces = [...writePage(records, undefined, { include: 4, base64: false })];
-    expect(pieces.length).toBeGreaterThan(5);
-    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(70_000);
-    const { points } = JSON.parse(Buffer.concat(pieces).toString()) as { points: object[] };
+    const chunks = [...writePage(records, undefined, { include: 4, base64: false })];
+    expect(chunks.length).toBeGreaterThan(5);
+    expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(70_000);
+    const { points } = JSON.parse(Buffer.concat(chunks).toString()) as { points: object[] };
     expect(points).toHaveLength(count);
   });
 });

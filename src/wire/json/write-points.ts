@@ -5,8 +5,8 @@ import { formatVector } from '../../engine/json.js';
 import { contentTypeName } from './json.js';
 import { DISTANCE, includeOf } from './points.js';
 
-/** Long answers are made and written in pieces of about this many characters. */
-const PIECE_CHARACTERS = 64 * 1024;
+/** Long answers are made and written in chunks of about this many characters. */
+const CHUNK_CHARACTERS = 64 * 1024;
 
 /** What an answer says of each point besides its id. */
 interface Form {
@@ -16,15 +16,15 @@ interface Form {
   readonly distances?: Float64Array;
 }
 
-/** An answer with points, in pieces. */
-export type JsonPieces = Iterable<Buffer>;
+/** An answer with points, in chunks. */
+export type JsonChunks = Iterable<Buffer>;
 
 /** `{"results":[...]}`: the neighbours of one query, or a list of those of each. */
 export function writeFound(
   { counts, distances, records }: Found,
   { includes, isList, base64 }: { includes: Uint8Array; isList: boolean; base64: boolean },
-): JsonPieces {
-  return inPieces(function* texts() {
+): JsonChunks {
+  return inChunks(function* texts() {
     yield isList ? '{"results":[' : '{"results":';
     let start = 0;
     for (const [index, count] of counts.entries()) {
@@ -38,8 +38,8 @@ export function writeFound(
 }
 
 /** `{"points":[...],"missing":[...]}`. */
-export function writeGot(records: Records, missing: PointIds, form: Form): JsonPieces {
-  return inPieces(function* texts() {
+export function writeGot(records: Records, missing: PointIds, form: Form): JsonChunks {
+  return inChunks(function* texts() {
     yield '{"points":';
     yield* list(records, 0, countOf(records.ids), form);
     yield ',"missing":';
@@ -49,8 +49,8 @@ export function writeGot(records: Records, missing: PointIds, form: Form): JsonP
 }
 
 /** `{"points":[...],"next":"..."}`, where next is null at the end. */
-export function writePage(records: Records, next: string | undefined, form: Form): JsonPieces {
-  return inPieces(function* texts() {
+export function writePage(records: Records, next: string | undefined, form: Form): JsonChunks {
+  return inChunks(function* texts() {
     yield '{"points":';
     yield* list(records, 0, countOf(records.ids), form);
     yield `,"next":${JSON.stringify(next ?? null)}}`;
@@ -108,17 +108,17 @@ function base64Of({ buffer, byteOffset, byteLength }: Float32Array): string {
   return `"${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}"`;
 }
 
-function inPieces(texts: () => Iterable<string>): JsonPieces {
+function inChunks(texts: () => Iterable<string>): JsonChunks {
   return {
     *[Symbol.iterator]() {
-      let piece = '';
+      let chunk = '';
       for (const text of texts()) {
-        piece += text;
-        if (piece.length < PIECE_CHARACTERS) continue;
-        yield Buffer.from(piece);
-        piece = '';
+        chunk += text;
+        if (chunk.length < CHUNK_CHARACTERS) continue;
+        yield Buffer.from(chunk);
+        chunk = '';
       }
-      if (piece !== '') yield Buffer.from(piece);
+      if (chunk !== '') yield Buffer.from(chunk);
     },
   };
 }

@@ -5,9 +5,9 @@ import { idListsAnswer, idsAnswer, LargeIds } from './large-ids.js';
 
 function encoded(answer: unknown): Uint8Array {
   if (!(answer instanceof LargeIds)) throw new Error('left to the codec');
-  const pieces = [...answer.pieces()];
-  expect(pieces.length).toBeGreaterThanOrEqual(2);
-  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(2 ** 20);
+  const chunks = [...answer.chunks()];
+  expect(chunks.length).toBeGreaterThanOrEqual(2);
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(2 ** 20);
   const bytes = answer.finish();
   expect(bytes.length).toBe(answer.byteLength);
   return bytes;
@@ -20,7 +20,7 @@ test('up to 64 Ki ids are left to the codec', () => {
   expect(idListsAnswer(lists)).toBe(lists);
 });
 
-test('more are encoded as the codec does it, in pieces of 16 Ki', () => {
+test('more are encoded as the codec does it, in chunks of 16 Ki', () => {
   const ids = assignPointIds(65_537);
   const bytes = encoded(idsAnswer(ids));
   expect(Buffer.compare(bytes, writeIds(ids).finish())).toBe(0);

@@ -4,7 +4,7 @@ import { encodedLength, listPrefix, writeSomeIds } from './write-ids.js';
 /** Up to this many ids are encoded at once, which takes a few milliseconds. */
 const MAX_IDS_AT_ONCE = 64 * 1024;
 const ENCODED_ID_BYTES = encodedLength(new Uint8Array(POINT_ID_BYTES));
-const PIECE_BYTES = 16 * 1024 * ENCODED_ID_BYTES;
+const CHUNK_BYTES = 16 * 1024 * ENCODED_ID_BYTES;
 
 /** Ids that take too long to be encoded at once; the rest is left to their codec. */
 export function idsAnswer(ids: PointIds): PointIds | LargeIds {
@@ -21,7 +21,7 @@ function isLarge(bytes: number): boolean {
   return bytes > MAX_IDS_AT_ONCE * POINT_ID_BYTES;
 }
 
-/** A message of very many ids, of which each piece is encoded when it can be sent. */
+/** A message of very many ids, of which each chunk is encoded when it can be sent. */
 export class LargeIds {
   readonly byteLength: number;
 
@@ -33,33 +33,33 @@ export class LargeIds {
     this.byteLength = lists.reduce((sum, ids) => sum + encodedLength(ids), prefixBytes);
   }
 
-  *pieces(): Generator<Uint8Array> {
-    let piece = Buffer.allocUnsafe(PIECE_BYTES);
+  *chunks(): Generator<Uint8Array> {
+    let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     let length = 0;
     for (const [index, ids] of this.lists.entries()) {
       const prefix = this.prefixes[index] ?? new Uint8Array();
       for (let from = 0; from < ids.length || from === 0;) {
-        const isFull = PIECE_BYTES - length < prefix.length + ENCODED_ID_BYTES;
+        const isFull = CHUNK_BYTES - length < prefix.length + ENCODED_ID_BYTES;
         if (isFull) {
-          yield piece.subarray(0, length);
-          piece = Buffer.allocUnsafe(PIECE_BYTES);
+          yield chunk.subarray(0, length);
+          chunk = Buffer.allocUnsafe(CHUNK_BYTES);
           length = 0;
         }
         if (from === 0) {
-          piece.set(prefix, length);
+          chunk.set(prefix, length);
           length += prefix.length;
         }
-        const most = Math.floor((PIECE_BYTES - length) / ENCODED_ID_BYTES) * POINT_ID_BYTES;
+        const most = Math.floor((CHUNK_BYTES - length) / ENCODED_ID_BYTES) * POINT_ID_BYTES;
         const some = ids.subarray(from, from + most);
-        length = writeSomeIds(piece, length, some);
+        length = writeSomeIds(chunk, length, some);
         from += most;
       }
     }
-    yield piece.subarray(0, length);
+    yield chunk.subarray(0, length);
   }
 
   /** The whole message, in the shape in which a codec gives it. */
   finish(): Uint8Array {
-    return Buffer.concat([...this.pieces()], this.byteLength);
+    return Buffer.concat([...this.chunks()], this.byteLength);
   }
 }

@@ -3,10 +3,10 @@
 // limits of connections, of open calls, and of what has not come whole.
 import { connect } from 'node:net';
 import { createServer, ServerError, Status } from 'nice-grpc';
-import { CallRecord } from '../../../dist/grpc/call-record.js';
+import { CallLifecycle } from '../../../dist/grpc/call-lifecycle.js';
 import { vectorDbDefinition } from '../../../dist/grpc/definition.js';
 import { STATUS_DETAILS } from '../../../dist/grpc/error-details.js';
-import { checkAccess } from '../../../dist/grpc/gate.js';
+import { checkAccess } from '../../../dist/grpc/access-control.js';
 import { vectorDbHandlers } from '../../../dist/grpc/handlers.js';
 import { Health } from '../../../dist/grpc/health.js';
 import { grpcMethods } from '../../../dist/grpc/methods.js';
@@ -18,7 +18,7 @@ export function createGrpc(options) {
   const { service, decoder, clock } = options;
   const server = createServer({
     'grpc.max_receive_message_length': service.rules.limits.maxRequestBytes,
-  }).use(gate(options));
+  }).use(accessControl(options));
   const health = new Health(service, clock);
   server.add(vectorDbDefinition, vectorDbHandlers(service, decoder));
   server.add(HealthDefinition, health);
@@ -42,11 +42,11 @@ export function createGrpc(options) {
 }
 
 /** Key and role before each call, and a record of its end. */
-function gate({ service: { rules }, keys, inflight, openCalls, requests }) {
+function accessControl({ service: { rules }, keys, inflight, openCalls, requests }) {
   const methodOf = grpcMethods({ rules, inflight, openBudget: openCalls.budget, requests });
   return async function* admit(call, context) {
     const method = methodOf(call.method.path);
-    const record = new CallRecord(method, refusalOf(method, context, keys), requests, () => {});
+    const record = new CallLifecycle(method, refusalOf(method, context, keys), requests, () => {});
     try {
       if (record.refusal !== undefined) throw record.refusal;
       // Messages that hold vectors come as they were sent.
