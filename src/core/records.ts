@@ -29,6 +29,14 @@ export interface Records {
   readonly metadataEnds: Uint32Array;
 }
 
+/** The bytes that arrays take, which are the fields of an object. */
+export function bytesOf(arrays: object): number {
+  return Object.values(arrays).reduce<number>(
+    (sum, part: unknown) => sum + (ArrayBuffer.isView(part) ? part.byteLength : 0),
+    0,
+  );
+}
+
 /** Points that were asked for by their ids. */
 export interface Gathered {
   /** Those that are there, in the order of the ids. */

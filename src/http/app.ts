@@ -5,9 +5,10 @@ import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
 import { cors } from './cors.js';
 import type { Context, RequestState } from './context.js';
-import { isBelowPoints, isPlain, pathOf } from './path.js';
+import { needsKey, isPlain, pathOf } from './path.js';
 import { createRouter, notFound } from './router.js';
 import { routes } from './routes.js';
+import { v1Routes } from './v1-routes.js';
 import type { HttpOptions } from './options.js';
 
 /**
@@ -16,7 +17,7 @@ import type { HttpOptions } from './options.js';
  */
 export function createApp(options: HttpOptions): Koa<RequestState> {
   const { keys, logger, clock, corsOrigins } = options;
-  const table = routes(options);
+  const table = [...routes(options), ...v1Routes(options)];
   const app = new Koa<RequestState>({ proxy: false });
   // Errors of a request are answered below: what arrives here is a connection that broke.
   app.on('error', (error: unknown) => {
@@ -27,7 +28,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, table));
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');
-    if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);
+    if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);
     if (!isPlain(path)) throw notFound();
     // From here on there is no other path to look at, and no query string.
     ctx.url = path;

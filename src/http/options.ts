@@ -4,7 +4,9 @@ import type { Admission } from '../admission/connection-limit.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
 import type { Logger } from '../observe/logger.js';
+import type { Info } from '../observe/info.js';
 import type { Requests } from '../observe/requests.js';
+import type { PointsService } from '../core/points-service.js';
 import type { Service } from '../core/service.js';
 
 /** What the HTTP interface of one loop is made of. */
@@ -12,6 +14,8 @@ export interface HttpOptions {
   readonly admission: Admission;
   readonly requests: Requests;
   readonly service: Service;
+  readonly points: PointsService;
+  readonly info: () => Promise<Info>;
   readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: MemoryBudget;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isBelowPoints, isPlain, pathOf } from './path.js';
+import { needsKey, isPlain, pathOf } from './path.js';
 
 describe('pathOf', () => {
   it.each([
@@ -16,16 +16,22 @@ describe('pathOf', () => {
   });
 });
 
-describe('isBelowPoints', () => {
-  it.each(['/points', '/points/', '/points/x', '/points/../health', '/points//'])(
+describe('needsKey', () => {
+  it.each(['/points', '/points/', '/points/x', '/points/../health', '/points//', '/v1', '/v1/x'])(
     'demands a key at %s',
-    (path) => expect(isBelowPoints(path)).toBe(true),
+    (path) => expect(needsKey(path)).toBe(true),
   );
 
-  it.each(['/', '/POINTS', '/pointsx', '//points', '/health/../points', '/%70oints'])(
-    'demands none at %s',
-    (path) => expect(isBelowPoints(path)).toBe(false),
-  );
+  it.each([
+    '/',
+    '/POINTS',
+    '/pointsx',
+    '/v1x',
+    '/V1',
+    '//points',
+    '/health/../points',
+    '/%70oints',
+  ])('demands none at %s', (path) => expect(needsKey(path)).toBe(false));
 });
 
 describe('isPlain', () => {

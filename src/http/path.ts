@@ -10,9 +10,13 @@ export function pathOf(target: string): string {
   return query === -1 ? afterAuthority : afterAuthority.slice(0, query);
 }
 
-/** Whether a path is at or below /points, where every request needs a key. */
-export function isBelowPoints(path: string): boolean {
-  return path === '/points' || path.startsWith('/points/');
+/** Whether a path is at or below /points or /v1, where every request needs a key. */
+export function needsKey(path: string): boolean {
+  return path === '/points' || path.startsWith('/points/') || isBelowV1(path);
+}
+
+export function isBelowV1(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/');
 }
 
 /** Whether a path is free of what could be read as another path: escapes and dot segments. */

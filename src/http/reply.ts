@@ -1,14 +1,16 @@
-import type { IncomingMessage } from 'node:http';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../core/clock.js';
 import { VectordError } from '../core/errors.js';
 import { closeConnection } from './connections.js';
 import type { Context } from './context.js';
+import { isBelowV1, pathOf } from './path.js';
 import type { LargeJson } from '../wire/json/write-ids.js';
 
 const TEXT = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
+const PROBLEM_TYPE = 'application/problem+json';
 
 /** How long the rest of a body is read and dropped after its request has been refused. */
 export const DRAIN_MS = 5_000;
@@ -34,24 +36,44 @@ export function answerIds(ctx: Context, status: number, json: Buffer | LargeJson
   ctx.length = json.length;
 }
 
+/** Answers 200 with a text: one of several chunks is written as fast as the client reads it. */
+export function answerChunks(ctx: Context, chunks: Iterable<Buffer>): void {
+  const iterator = chunks[Symbol.iterator]();
+  const [first, second] = [iterator.next(), iterator.next()];
+  if (first.done === true || second.done === true) {
+    answerJson(ctx, 200, first.value ?? '');
+    return;
+  }
+  const rest = { [Symbol.iterator]: () => iterator };
+  answer(ctx, 200, JSON_TYPE, Readable.from(unhurried([first.value, second.value], rest)));
+}
+
 /** Lets other requests have their turn before each chunk. */
-async function* unhurried(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  for (const chunk of chunks) {
-    yield chunk;
-    // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-    await setImmediate();
+async function* unhurried(...parts: Iterable<Buffer>[]): AsyncGenerator<Buffer> {
+  for (const chunks of parts) {
+    for (const chunk of chunks) {
+      yield chunk;
+      // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
+      await setImmediate();
+    }
   }
 }
 
-/** Answers a failure as text; one that is not meant for the client only by the request's id. */
+/**
+ * Answers a failure, below `/v1` as a problem (RFC 9457), elsewhere as text; one that is not meant
+ * for the client only by the request's id.
+ */
 export function answerError(ctx: Context, error: unknown, clock: Clock): void {
   const known = error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined;
   if (known?.retryAfterS !== undefined) ctx.set('Retry-After', String(known.retryAfterS));
-  answerText(
-    ctx,
-    known?.httpStatus ?? 500,
-    known?.message ?? `Internal server error (request ${ctx.state.requestId})`,
-  );
+  const status = known?.httpStatus ?? 500;
+  const detail = known?.message ?? `Internal server error (request ${ctx.state.requestId})`;
+  if (isBelowV1(pathOf(ctx.req.url ?? ''))) {
+    const { code } = known ?? { code: 'INTERNAL' };
+    const title = STATUS_CODES[status];
+    const problem = JSON.stringify({ type: 'about:blank', title, status, detail, code });
+    answer(ctx, status, PROBLEM_TYPE, problem);
+  } else answerText(ctx, status, detail);
   boundDrain(ctx.req, clock);
 }
 

@@ -1,4 +1,5 @@
 import { Reservation, type MemoryBudget } from '../admission/memory-budget.js';
+import { bytesOf } from '../core/records.js';
 import type { Context } from './context.js';
 import { onRequestEnd } from './request-end.js';
 
@@ -13,9 +14,6 @@ export function reservationOf({ state, res }: Context, inflight: MemoryBudget): 
 
 /** Has the arrays that a body was read into count, as far as they are larger than it. */
 export function reserveArrays(reservation: Reservation, arrays: object, bodyBytes: number): void {
-  const bytes = Object.values(arrays).reduce<number>(
-    (sum, field: unknown) => sum + (ArrayBuffer.isView(field) ? field.byteLength : 0),
-    0,
-  );
+  const bytes = bytesOf(arrays);
   if (bytes > bodyBytes) reservation.take(bytes - bodyBytes);
 }

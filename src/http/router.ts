@@ -20,7 +20,7 @@ export function createRouter(table: readonly Route[], keys: Keys): Router<Reques
     for (const { method, access, handle } of routesOfPath) {
       router.register(path, [method], async (ctx: Context) => {
         ctx.state.route = path;
-        // Below /points the key has been checked before the route was looked for.
+        // Below /points and /v1 the key has been checked before the route was looked for.
         if (access !== 'open') ctx.state.role ??= authenticateScraper(ctx.req, keys);
         authorize(ctx.state.role, access);
         await handle(ctx);

@@ -1,33 +1,22 @@
-import type { Answer, ParserName } from '../wire/parsers.js';
 import { formatVector } from '../engine/json.js';
 import { formatPointId, parsePointId, type PointId } from '../core/point-id.js';
-import type { OnRequestEnd } from '../core/request-end.js';
 import { pointNotFound } from '../core/service.js';
-import { readBody } from './body.js';
 import type { Context } from './context.js';
 import { contentTypeName } from '../wire/json/json.js';
 import { openapiDocument } from './openapi.js';
 import { answerIds, answerJson, answerText } from './reply.js';
-import { onRequestEnd } from './request-end.js';
-import { reservationOf, reserveArrays } from './reservation.js';
+import { endOf, requestReader } from './read-request.js';
+import { reservationOf } from './reservation.js';
 import type { Route } from './router.js';
 import { EXPOSITION_TYPE } from '../observe/exposition.js';
 import type { HttpOptions } from './options.js';
 import { writeIdLists, writeIds, type LargeJson } from '../wire/json/write-ids.js';
 
-/** Every route of the HTTP interface; paths with fixed segments come before those with an id. */
+/** The routes of the contract and of the service; paths with fixed segments come before those with an id. */
 export function routes(options: HttpOptions): readonly Route[] {
-  const { service, decoder, inflight, metrics, metricsOpen, clock } = options;
+  const { service, inflight, metrics, metricsOpen } = options;
   const openapi = openapiDocument(service.rules.dimension);
-  const read = async <Name extends ParserName>(ctx: Context, name: Name): Promise<Answer<Name>> => {
-    const body = await readBody(ctx, service.rules.limits, inflight, clock);
-    const bodyBytes = body.length;
-    ctx.state.bodyBytes = bodyBytes;
-    const asked = await decoder.decode(name, body, endOf(ctx));
-    ctx.state.asked = asked;
-    reserveArrays(reservationOf(ctx, inflight), asked, bodyBytes);
-    return asked;
-  };
+  const read = requestReader(options);
   /** Answers may be far larger than what asks for them: as long as they are kept, they count. */
   const answerResults = (ctx: Context, json: Buffer | LargeJson): void => {
     reservationOf(ctx, inflight).take(Buffer.isBuffer(json) ? json.length : json.sourceBytes);
@@ -137,10 +126,6 @@ export function routes(options: HttpOptions): readonly Route[] {
       },
     },
   ];
-}
-
-function endOf(ctx: Context): OnRequestEnd {
-  return (listener) => onRequestEnd(ctx.res, listener);
 }
 
 function pointIdOf(ctx: Context): PointId {

@@ -1,4 +1,5 @@
 import { similarityName } from '../core/model.js';
+import { POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
 
 /** What decides how much work a request is: numbers and names, nothing of what its client stores. */
 export type RequestParameters = Readonly<Record<string, number | string | readonly string[]>>;
@@ -7,7 +8,7 @@ export type RequestParameters = Readonly<Record<string, number | string | readon
 export function parametersOf(asked: unknown): RequestParameters {
   // Of bytes that nobody has read yet there is nothing to tell.
   if (typeof asked !== 'object' || asked === null || ArrayBuffer.isView(asked)) return {};
-  const { similarities, similarity, contentEnds, ...query } = asked as Asked;
+  const { similarities, similarity, contentEnds, ids, ...query } = asked as Asked;
   if (similarities !== undefined) {
     const { limits = [], efs = [] } = query;
     return {
@@ -27,7 +28,8 @@ export function parametersOf(asked: unknown): RequestParameters {
       ...breadth,
     };
   }
-  return contentEnds === undefined ? {} : { items: contentEnds.length };
+  if (contentEnds !== undefined) return { items: contentEnds.length };
+  return ids === undefined ? {} : { items: ids.length / POINT_ID_BYTES };
 }
 
 /** The fields by which the forms of a request are told apart: each is in one of them alone. */
@@ -39,6 +41,7 @@ interface Asked {
   readonly limit?: number | bigint;
   readonly ef?: number | bigint | undefined;
   readonly contentEnds?: Uint32Array;
+  readonly ids?: PointIds;
 }
 
 /** Of as many as a batch may hold: too many to be arguments of Math.max. */

@@ -10,6 +10,7 @@ import type { TlsPair } from '../auth/tls-files.js';
 import type { Config } from '../config/config.js';
 import type { Clock } from '../core/clock.js';
 import type { Rules } from '../core/rules.js';
+import { PointsService } from '../core/points-service.js';
 import { Service } from '../core/service.js';
 import type { Acceptor } from '../engine/acceptor.js';
 import type { Engine } from '../engine/native.js';
@@ -17,6 +18,7 @@ import { OpenCalls, type OpenCallsMemory } from '../grpc/open-calls.js';
 import { createGrpc, type Grpc } from '../grpc/server.js';
 import { createHttp, type Http } from '../http/server.js';
 import { ConnectionStats } from '../observe/connection-stats.js';
+import { InfoReader, type Info } from '../observe/info.js';
 import type { Logger } from '../observe/logger.js';
 import { LoopMeter, type LoopStats, type ObservedInterface } from '../observe/loop-stats.js';
 import { Requests } from '../observe/requests.js';
@@ -91,7 +93,10 @@ export class Loop implements LoopControl {
     });
     const { service } = this;
     const decoder = new Decoder(rules, parts.large);
-    const both = { service, decoder, keys: this.#keys, inflight, clock };
+    const points = new PointsService(engine, rules);
+    const infoReader = new InfoReader(engine, rules, config.dataPath);
+    const info = async (): Promise<Info> => await infoReader.read();
+    const both = { service, points, info, decoder, keys: this.#keys, inflight, clock };
     this.#http = createHttp({
       ...both,
       admission: admission('http'),

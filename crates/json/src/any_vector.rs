@@ -9,7 +9,7 @@ use serde::de::{MapAccess, SeqAccess};
 
 use crate::{
     append::append,
-    named::Named,
+    named::{Named, twice},
     refusal::{Found, Wrong},
     value::{Container, Next, Way},
     vector::Vector,
@@ -67,7 +67,7 @@ pub fn read_vector<'de, A: MapAccess<'de>, const N: usize>(
     way: Way,
 ) -> Result<(), A::Error> {
     if vector.is_some() {
-        named.refuse(Wrong::new("vector", Found::Twice, "it once"));
+        named.refuse(twice("vector"));
     }
     let mut container = AnyVector::new(values, way);
     let next = Next {

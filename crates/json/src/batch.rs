@@ -70,6 +70,9 @@ impl<'de, L: List<'de>, F: Fields<'de>> Container<'de> for Batch<L, L::Limits, F
     fn object<A: MapAccess<'de>>(&mut self, mut members: A) -> Result<(), A::Error> {
         while let Some(name) = next_name(&mut members)? {
             if *name == *L::FIELD.as_bytes() {
+                if self.has_items() {
+                    self.fields.list_again(L::FIELD);
+                }
                 let way = self.way;
                 members.next_value_seed(Next {
                     container: &mut Items(self),

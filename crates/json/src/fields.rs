@@ -3,7 +3,7 @@
 use serde::de::{IgnoredAny, MapAccess};
 
 use crate::{
-    named::{Named, check_collection},
+    named::{Named, check_collection, twice},
     refusal::Wrong,
     value::Way,
 };
@@ -20,6 +20,9 @@ pub trait Fields<'de>: Default {
         members: &mut A,
         way: Way,
     ) -> Result<(), A::Error>;
+
+    /// Hears that the list of this name is given once more.
+    fn list_again(&mut self, name: &str);
 
     /// What the fields say, or what is wrong with them.
     fn check(self) -> Result<Self::Checked, Wrong>;
@@ -40,6 +43,9 @@ impl<'de> Fields<'de> for Ignored {
     ) -> Result<(), A::Error> {
         members.next_value::<IgnoredAny>().map(drop)
     }
+
+    /// The last one counts.
+    fn list_again(&mut self, _name: &str) {}
 
     fn check(self) -> Result<(), Wrong> {
         Ok(())
@@ -65,6 +71,10 @@ impl<'de> Fields<'de> for CollectionAlone<'de> {
         _way: Way,
     ) -> Result<(), A::Error> {
         self.0.take(name, members)
+    }
+
+    fn list_again(&mut self, name: &str) {
+        self.0.refuse(twice(name));
     }
 
     fn check(self) -> Result<(), Wrong> {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::{
     append::append,
     include::{ALL_PARTS, PAYLOAD, include},
-    named::{Named, check_collection, flag},
+    named::{Named, check_collection, flag, twice},
     point_id::point_id,
     queries::count,
     read,
@@ -198,8 +198,7 @@ impl<'de, const N: usize> Container<'de> for Object<'de, N> {
                 continue;
             };
             if self.ids.is_some() {
-                self.named
-                    .refuse(Wrong::new("ids", Found::Twice, "it once"));
+                self.named.refuse(twice("ids"));
             }
             let ids = self.ids.insert(Ids {
                 bytes: Vec::new(),

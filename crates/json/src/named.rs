@@ -37,7 +37,7 @@ impl<'de, const N: usize> Named<'de, N> {
             return members.next_value::<IgnoredAny>().map(drop);
         };
         if self.values[at].replace(members.next_value()?).is_some() {
-            self.refuse(Wrong::new(self.names[at], Found::Twice, "it once"));
+            self.refuse(twice(self.names[at]));
         }
         Ok(())
     }
@@ -68,6 +68,11 @@ impl<'de, const N: usize> Named<'de, N> {
                 .map(|value| value.filter(|raw| raw.get() != "null"))),
         }
     }
+}
+
+/// What is wrong with a field that is given once more.
+pub fn twice(name: &str) -> Wrong {
+    Wrong::new(name, Found::Twice, "it once")
 }
 
 /// The boolean that a field holds; false where there is none.

@@ -12,7 +12,7 @@ use crate::{
     fields::Fields,
     include::{ALL_PARTS, DISTANCE, include},
     list::List,
-    named::{Named, check_collection, flag},
+    named::{Named, check_collection, flag, twice},
     point_id::point_id,
     points::named,
     queries::{count, similarity},
@@ -120,6 +120,10 @@ impl<'de> Fields<'de> for SearchFields<'de> {
         }
         let (values, vector) = (&mut self.values, &mut self.vector);
         read_vector(values, vector, &mut self.named, members, way)
+    }
+
+    fn list_again(&mut self, name: &str) {
+        self.named.refuse(twice(name));
     }
 
     fn check(self) -> Result<(), Wrong> {

@@ -9,7 +9,7 @@ use crate::{
     fields::Fields,
     list::List,
     metadata::metadata,
-    named::{Named, check_collection, flag},
+    named::{Named, check_collection, flag, twice},
     point_id::point_id,
     points::{Points, TEXT, content, content_type},
     read,
@@ -59,6 +59,10 @@ impl<'de> Fields<'de> for UpsertFields<'de> {
         _way: Way,
     ) -> Result<(), A::Error> {
         self.0.take(name, members)
+    }
+
+    fn list_again(&mut self, name: &str) {
+        self.0.refuse(twice(name));
     }
 
     fn check(self) -> Result<bool, Wrong> {

@@ -183,6 +183,12 @@ fn fields_that_are_not_as_they_should_be_are_named() {
         ),
         (with(r#","vector":[1]"#), "vector", Found::Twice, "it once"),
         (
+            r#"{"queries":[],"queries":[]}"#.to_owned(),
+            "queries",
+            Found::Twice,
+            "it once",
+        ),
+        (
             format!(r#"{{"queries":[{}]}}"#, with(r#","collection":"default""#)),
             "queries[0].collection",
             Found::Unknown,

@@ -83,6 +83,7 @@ fn what_is_unknown_or_given_twice_is_named() {
             r#"{"if_absent":true,"if_absent":true,"points":[]}"#.to_owned(),
             twice("if_absent"),
         ),
+        (r#"{"points":[],"points":[]}"#.to_owned(), twice("points")),
         (point(r#","vector":[1]"#), twice("points[0].vector")),
         (
             point(r#","content":"","content":"""#),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Records } from '../../core/records.js';
-import { idList, writeFound, writeGot, writePage, type JsonChunks } from './write-points.js';
+import { writeChanged, writeFound, writeGot, writePage, type JsonChunks } from './write-points.js';
 
 const ID = '00000000-0000-0000-0000-00000000000';
 const EVERYTHING = 31;
@@ -59,7 +59,10 @@ describe('answers of /v1', () => {
     });
     const got = read(writeGot(RECORDS, none, { include: 0, base64: false }));
     expect(got).toEqual({ points: [{ id: `${ID}1` }, { id: `${ID}2` }], missing: [] });
-    expect(idList(idsOf(1, 2))).toBe(`["${ID}1","${ID}2"]`);
+    const changed = { count: 3, missing: idsOf(1, 2) };
+    expect(textOf(writeChanged('updated', changed))).toBe(
+      `{"updated":3,"missing":["${ID}1","${ID}2"]}`,
+    );
   });
 
   it('of one query are a list, of several a list of lists, each with its own parts', () => {

@@ -1,4 +1,4 @@
-import type { Found, Records } from '../../core/records.js';
+import type { Found, Records, Upserted } from '../../core/records.js';
 import { formatPointId, POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
 import { ContentType } from '../../core/model.js';
 import { formatVector } from '../../engine/json.js';
@@ -43,7 +43,7 @@ export function writeGot(records: Records, missing: PointIds, form: Form): JsonC
     yield '{"points":';
     yield* list(records, 0, countOf(records.ids), form);
     yield ',"missing":';
-    yield idList(missing);
+    yield* idList(missing);
     yield '}';
   });
 }
@@ -57,10 +57,32 @@ export function writePage(records: Records, next: string | undefined, form: Form
   });
 }
 
+/** `{"ids":[...],"stored":1,"replaced":0,"kept":0}`. */
+export function writeUpserted(ids: PointIds, { stored, replaced, kept }: Upserted): JsonChunks {
+  return inChunks(function* texts() {
+    yield '{"ids":';
+    yield* idList(ids);
+    yield `,"stored":${stored},"replaced":${replaced},"kept":${kept}}`;
+  });
+}
+
+/** `{"updated":1,"missing":[...]}`, or deleted. */
+export function writeChanged(
+  change: 'updated' | 'deleted',
+  { count, missing }: { count: number; missing: PointIds },
+): JsonChunks {
+  return inChunks(function* texts() {
+    yield `{"${change}":${count},"missing":`;
+    yield* idList(missing);
+    yield '}';
+  });
+}
+
 /** A JSON array of ids. */
-export function idList(ids: PointIds): string {
-  const texts = Array.from({ length: countOf(ids) }, (_, at) => `"${idAt(ids, at)}"`);
-  return `[${texts.join(',')}]`;
+function* idList(ids: PointIds): Generator<string> {
+  yield '[';
+  for (let at = 0; at < countOf(ids); at += 1) yield `${at > 0 ? ',' : ''}"${idAt(ids, at)}"`;
+  yield ']';
 }
 
 function countOf(ids: PointIds): number {

@@ -1,0 +1,61 @@
+import { VERSION } from '../config/version.js';
+import type { Limits } from '../core/limits.js';
+import type { Similarity } from '../core/model.js';
+import type { Rules } from '../core/rules.js';
+import type { Engine } from '../engine/native.js';
+import { FolderMeasure } from './folder-size.js';
+
+/** How far the graph of a similarity is; searches scan what it does not hold. */
+export type GraphState = 'building' | 'ready' | 'failed';
+
+export interface GraphInfo {
+  readonly similarity: Similarity;
+  readonly state: GraphState;
+  /** Points that it is to hold, deleted ones included until their slots are free. */
+  readonly slots: number;
+  /** Those that it holds so far. */
+  readonly linked: number;
+}
+
+/** What the service tells those who have a key. */
+export interface Info {
+  readonly version: string;
+  /** Values of each vector. */
+  readonly dimension: number;
+  readonly points: number;
+  /** Space that the data folder takes on its disk; undefined where the system does not tell. */
+  readonly bytes: number | undefined;
+  readonly graphs: readonly GraphInfo[];
+  readonly limits: Limits;
+}
+
+export class InfoReader {
+  readonly #folder: FolderMeasure;
+
+  constructor(
+    private readonly engine: Pick<Engine, 'status'>,
+    private readonly rules: Rules,
+    dataPath: string,
+  ) {
+    this.#folder = new FolderMeasure(dataPath);
+  }
+
+  async read(): Promise<Info> {
+    const size = await this.#folder.size();
+    const { points, graphs } = this.engine.status();
+    const { dimension, limits } = this.rules;
+    return {
+      version: VERSION,
+      dimension,
+      points,
+      bytes: size?.usedBytes,
+      graphs: graphs.map(({ metric, exists, caughtUp, slots, linked }) => ({
+        similarity: metric as Similarity,
+        state: exists ? (caughtUp ? 'ready' : 'building') : 'failed',
+        slots,
+        linked,
+      })),
+      limits,
+    };
+  }
+}
