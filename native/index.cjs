@@ -844,6 +844,7 @@ module.exports.exitNow = nativeBinding.exitNow
 module.exports.formatVector = nativeBinding.formatVector
 module.exports.readDeletes = nativeBinding.readDeletes
 module.exports.readGets = nativeBinding.readGets
+module.exports.readMetadata = nativeBinding.readMetadata
 module.exports.readNothing = nativeBinding.readNothing
 module.exports.readPoint = nativeBinding.readPoint
 module.exports.readPoints = nativeBinding.readPoints

@@ -345,6 +345,14 @@ export interface JsonGets {
   base64: boolean
 }
 
+/** Metadata of many points, those of one behind those of the other. */
+export interface JsonMetadata {
+  /** Without spaces between their parts; nothing of points that have none. */
+  metadata: Uint8Array
+  /** Where the metadata of each point end in `metadata`. */
+  metadataEnds: Uint32Array
+}
+
 /** A body that asks for nothing in particular. */
 export interface JsonNothing {
 
@@ -585,6 +593,9 @@ export declare function readDeletes(body: Uint8Array, maxItems: number): JsonDel
 
 /** Reads the body that reads points by their ids. */
 export declare function readGets(body: Uint8Array, maxItems: number): JsonGets | JsonRefusal
+
+/** Reads metadata that came as texts of their own, in UTF-8, of which `ends` says where each ends. */
+export declare function readMetadata(texts: Uint8Array, ends: Uint32Array): JsonMetadata | JsonRefusal
 
 /** Reads the body that has nothing but a collection. */
 export declare function readNothing(body: Uint8Array): JsonNothing | JsonRefusal

@@ -86,6 +86,13 @@ export class Reservation {
     this.#bytes += bytes;
   }
 
+  /** Gives a part of it back. */
+  give(bytes: number): void {
+    if (this.#hasEnded) return;
+    this.inflight.release(bytes);
+    this.#bytes -= bytes;
+  }
+
   /** Gives everything back. */
   end(): void {
     this.inflight.release(this.#bytes);

@@ -33,6 +33,20 @@ export interface Changed {
   readonly missing: PointIds;
 }
 
+/** Points that a client asks for. */
+export interface GetRequest {
+  readonly ids: PointIds;
+  /** In bits. */
+  readonly include: number;
+}
+
+/** Points that a client wants deleted. */
+export interface DeleteRequest {
+  readonly ids: PointIds;
+  /** The number of points, where all are to be deleted. */
+  readonly confirm?: number | undefined;
+}
+
 /** A page of all points that a client asks for. */
 export interface ScrollRequest {
   /** A whole number of any size. */
@@ -41,6 +55,8 @@ export interface ScrollRequest {
   readonly after?: string | undefined;
   readonly newestFirst: boolean;
   readonly include: Include;
+  /** The page ends before its records take more, but has a point; MAX_REQUEST_BYTES without it. */
+  readonly maxBytes?: number;
 }
 
 export interface ScrollPage {
@@ -114,7 +130,8 @@ export class PointsService {
 
   /** A part of all points, in the order in which they were written. */
   async scroll(request: ScrollRequest, onRequestEnd: OnRequestEnd): Promise<ScrollPage> {
-    const { limit, after, newestFirst, include } = request;
+    const { maxRequestBytes } = this.rules.limits;
+    const { limit, after, newestFirst, include, maxBytes = maxRequestBytes } = request;
     const { storeId } = this.points;
     if (limit < 1) throw invalid('limit is 0, expected at least 1');
     const page = await this.points.scroll(
@@ -123,7 +140,7 @@ export class PointsService {
         limit: clampToUint32(limit),
         newestFirst,
         include,
-        maxBytes: this.rules.limits.maxRequestBytes,
+        maxBytes: Math.min(maxBytes, maxRequestBytes),
       },
       onRequestEnd,
     );

@@ -4,6 +4,12 @@ import { breadth, clampToUint32, type QueryList } from './query-batch.js';
 import type { NeighbourQueries } from './records.js';
 import { checkDimension, type DescribeItem, type Rules } from './rules.js';
 
+/** Queries for neighbours that a client asks. */
+export interface SearchRequest extends NeighbourQueries {
+  /** What each query is answered besides ids, in bits. */
+  readonly includes: Uint8Array;
+}
+
 /** Queries for neighbours as a client sent them: not all of them may keep to the rules. */
 export interface SearchList extends QueryList {
   /** The greatest distance of a result of each; infinite for any. */

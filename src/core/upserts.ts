@@ -11,6 +11,12 @@ const CONTENT = 'content';
 
 type Metadata = Pick<Records, 'metadata' | 'metadataEnds'>;
 
+/** Points that a client wants stored. */
+export interface UpsertRequest extends UpsertBatch {
+  /** Whether points that are there stay as they are. */
+  readonly keeps: boolean;
+}
+
 /** Points as a client sent them to be stored: not all of them may keep to the rules. */
 export interface UpsertList extends PointList, Metadata {
   /** Zeros for a point that is to get an id. */

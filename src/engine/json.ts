@@ -42,6 +42,7 @@ export type JsonSearches = native.JsonSearches;
 export type JsonGets = native.JsonGets;
 export type JsonDeletes = native.JsonDeletes;
 export type JsonScroll = native.JsonScroll;
+export type JsonMetadata = native.JsonMetadata;
 type Refused<Value> = Value | JsonRefusal;
 
 /** Reads the body that upserts points. */
@@ -77,4 +78,12 @@ export function readScroll(body: Uint8Array): Refused<JsonScroll> {
 /** Reads the body that asks for nothing in particular. */
 export function readNothing(body: Uint8Array): Refused<object> {
   return native.readNothing(body);
+}
+
+/**
+ * Reads metadata that came as texts of their own, of which `ends` says where each ends; an empty
+ * one is none.
+ */
+export function readMetadata(texts: Uint8Array, ends: Uint32Array): Refused<JsonMetadata> {
+  return native.readMetadata(texts, ends);
 }

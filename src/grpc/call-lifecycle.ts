@@ -45,6 +45,8 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   #answeredAtMs: number | undefined;
   #checkedAtMs: number;
   #bytesAtCheck = 0;
+  /** Since when a message goes out that has not been sent. */
+  #sendingSinceMs: number | undefined;
 
   constructor(
     private readonly method: Method,
@@ -110,7 +112,19 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   }
 
   sending(bytes: number): void {
-    if (this.#allowance.countsAnswers) this.#reserve(bytes);
+    if (!this.#allowance.countsAnswers) return;
+    this.#sendingSinceMs ??= performance.now();
+    this.#reserve(bytes);
+  }
+
+  handled(bytes: number): void {
+    this.#release(bytes);
+  }
+
+  sent(bytes: number): void {
+    if (!this.#allowance.countsAnswers) return;
+    this.#sendingSinceMs = undefined;
+    this.#release(bytes);
   }
 
   /** Names the call in what is logged or tells of a failure, and says why it failed. */
@@ -138,8 +152,9 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   check(nowMs: number): void {
     const call = this.#call;
     if (call === undefined) return;
-    if (this.#answeredAtMs !== undefined) {
-      if (nowMs - this.#answeredAtMs > TRANSFER_MS) call.cut();
+    const sendingSinceMs = this.#answeredAtMs ?? this.#sendingSinceMs;
+    if (sendingSinceMs !== undefined) {
+      if (nowMs - sendingSinceMs > TRANSFER_MS) call.cut();
     } else if (!this.#isReceived && this.#isSlow(nowMs)) {
       call.fail(
         this.#toServerError(new VectordError('TIMEOUT', 'The request did not arrive in time')),
@@ -148,9 +163,11 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   }
 
   #isSlow(nowMs: number): boolean {
+    const { access, operation } = this.method;
+    // The messages of a stream come when its client likes, without a key for a while.
+    if (access !== 'anyone' && operation.isEndless) return false;
     if (nowMs - this.startedAtMs > TRANSFER_MS) return true;
-    // The requests of a stream come when its client likes.
-    if (this.method.access === 'anyone' || nowMs - this.#checkedAtMs < CHECK_MS) return false;
+    if (access === 'anyone' || nowMs - this.#checkedAtMs < CHECK_MS) return false;
     const isSlow = this.#receivedBytes - this.#bytesAtCheck < LEAST_BYTES_PER_CHECK;
     this.#checkedAtMs = nowMs;
     this.#bytesAtCheck = this.#receivedBytes;
@@ -166,6 +183,11 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
     } catch (error) {
       throw this.#toServerError(error);
     }
+  }
+
+  /** What was free of charge is not given back. */
+  #release(bytes: number): void {
+    this.#reservation.give(Math.min(bytes, this.#reservation.bytes));
   }
 
   #toServerError(error: unknown): ServerError {

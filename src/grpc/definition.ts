@@ -3,10 +3,7 @@ import { PointID, VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import { readPointId } from '../wire/protobuf/read-point-id.js';
 import { writeIdLists, writeIds } from '../wire/protobuf/write-ids.js';
 import { writePoint } from '../wire/protobuf/write-point.js';
-import { LargeIds } from '../wire/protobuf/large-ids.js';
-
-/** The request side of what is read later. */
-const AS_IT_CAME = reading((bytes) => bytes);
+import { AS_IT_CAME, reading, writing, writingLarge } from './codec.js';
 
 /**
  * The generated service definition with our own codec in it: answers are encoded from what the
@@ -49,34 +46,3 @@ export const vectorDbDefinition = {
     },
   },
 } as const;
-
-/** The request side of a codec, in the shape of ts-proto. */
-function reading<Message>(read: (bytes: Uint8Array) => Message) {
-  return {
-    encode: unused,
-    decode(bytes: Uint8Array): Message | Error {
-      try {
-        return read(bytes);
-      } catch (error) {
-        return error instanceof Error ? error : new Error(String(error));
-      }
-    },
-  };
-}
-
-/** The response side of a codec, in the shape of ts-proto. */
-function writing<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
-  return { encode: (message: Message) => encode(message), decode: unused };
-}
-
-/** The same where the transport sends very long answers in chunks. */
-function writingLarge<Message>(encode: (message: Message) => { finish(): Uint8Array }) {
-  return writing((message: Message | LargeIds) =>
-    message instanceof LargeIds ? message : encode(message),
-  );
-}
-
-/** A server reads requests and writes responses; the other direction is the client's. */
-function unused(): never {
-  throw new Error('a server does not encode requests or decode responses');
-}

@@ -1,4 +1,5 @@
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import { PointsServiceDefinition } from '../gen/vectord/v1/points.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Role } from '../auth/keys.js';
@@ -95,6 +96,17 @@ export function grpcMethods({
   add(store, its.getPoint.name, 'readonly', { ...reading, ...naming });
   add(store, its.searchPoints.name, 'readonly', reading);
   add(store, its.searchPointsBatch.name, 'readonly', readingBatch);
+  const { fullName: points, methods: ours } = PointsServiceDefinition;
+  add(points, ours.upsert.name, 'readwrite', writingBatch);
+  add(points, ours.upsertStream.name, 'readwrite', writingBatch, true);
+  add(points, ours.update.name, 'readwrite', writingBatch);
+  add(points, ours.delete.name, 'readwrite', writingBatch);
+  add(points, ours.get.name, 'readonly', readingBatch);
+  add(points, ours.search.name, 'readonly', readingBatch);
+  add(points, ours.scroll.name, 'readonly', { ...reading, ...naming });
+  add(points, ours.scrollStream.name, 'readonly', { ...reading, ...naming }, true);
+  add(points, ours.count.name, 'readonly', { ...reading, ...naming });
+  add(points, ours.info.name, 'readonly', { ...reading, ...naming });
   const { check, watch } = HealthDefinition.methods;
   add(HealthDefinition.fullName, check.name, 'anyone', open);
   // These last as long as their clients like.

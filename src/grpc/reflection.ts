@@ -2,6 +2,7 @@ import type { ServiceImplementation } from 'nice-grpc';
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import { PointsServiceDefinition } from '../gen/vectord/v1/points.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
 import { rewriteReflectionRequest } from '../wire/protobuf/rewrite-reflection.js';
 
@@ -29,5 +30,5 @@ export const reflectionDefinitions = [ServerReflectionV1, ServerReflectionV1Alph
 /** Tells tools such as grpcurl which services and messages there are. */
 export const reflection: ServiceImplementation<typeof ServerReflectionV1> = ServerReflection(
   descriptorSet,
-  [VectorDBDefinition.fullName, HealthDefinition.fullName],
+  [VectorDBDefinition.fullName, PointsServiceDefinition.fullName, HealthDefinition.fullName],
 );

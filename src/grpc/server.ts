@@ -3,9 +3,11 @@ import type { Admission } from '../admission/connection-limit.js';
 import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Keys } from '../auth/keys.js';
 import type { Clock } from '../core/clock.js';
+import type { PointsService } from '../core/points-service.js';
 import type { Service } from '../core/service.js';
 import type { Accepted } from '../engine/acceptor.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
+import type { Info } from '../observe/info.js';
 import type { Requests } from '../observe/requests.js';
 import type { Decoder } from '../wire/decoder.js';
 import { Connections } from './connections.js';
@@ -15,6 +17,8 @@ import { vectorDbHandlers } from './handlers.js';
 import { Health } from './health.js';
 import type { OpenCalls } from './open-calls.js';
 import { reflection, reflectionDefinitions } from './reflection.js';
+import { pointsServiceDefinition } from './v1-definition.js';
+import { pointsServiceHandlers } from './v1-handlers.js';
 import { TransportServer } from './transport/server.js';
 
 /** What the gRPC interface of one loop is made of. */
@@ -22,6 +26,8 @@ export interface GrpcOptions {
   readonly admission: Admission;
   readonly requests: Requests;
   readonly service: Service;
+  readonly points: PointsService;
+  readonly info: () => Promise<Info>;
   readonly decoder: Decoder;
   readonly keys: Keys;
   readonly inflight: MemoryBudget;
@@ -40,7 +46,7 @@ export interface Grpc {
 }
 
 export function createGrpc(options: GrpcOptions): Grpc {
-  const { service, admission, openCalls, clock } = options;
+  const { service, points, decoder, admission, openCalls, clock } = options;
   const { rules } = service;
   const serve = (socket: Socket): void => server.take(socket, admission.isTrusted(socket));
   const connections = new Connections(admission, openCalls, serve);
@@ -49,7 +55,8 @@ export function createGrpc(options: GrpcOptions): Grpc {
     policy: new AccessControl({ ...options, rules, openBudget: openCalls.budget, connections }),
   });
   const health = new Health(service, clock);
-  server.add(vectorDbDefinition, vectorDbHandlers(service, options.decoder));
+  server.add(vectorDbDefinition, vectorDbHandlers(service, decoder));
+  server.add(pointsServiceDefinition, pointsServiceHandlers(points, decoder, options.info));
   server.add(HealthDefinition, health);
   if (options.reflection) {
     for (const definition of reflectionDefinitions) server.add(definition, reflection);

@@ -1,5 +1,5 @@
+import { includeOf, unionOf } from '../core/include.js';
 import { bytesOf } from '../core/records.js';
-import { includeOf } from '../wire/json/points.js';
 import { writeInfo } from '../wire/json/write-info.js';
 import {
   writeChanged,
@@ -52,8 +52,7 @@ export function v1Routes(options: HttpOptions): readonly Route[] {
       const asked = await read(ctx, 'httpSearch');
       const { includes, isList } = asked;
       // What one query wants is read for all; each is answered what it asks for.
-      const include = includes.reduce((all, bits) => all | bits, 0);
-      const found = await points.search(asked, isList, includeOf(include), endOf(ctx));
+      const found = await points.search(asked, isList, unionOf(includes), endOf(ctx));
       reserve(ctx, found.records);
       answerChunks(ctx, writeFound(found, asked));
     }),

@@ -1,11 +1,18 @@
 import { toNewPoint, toQuery } from './protobuf/convert.js';
 import { readInsert, readInsertBatch } from './protobuf/read-insert.js';
+import * as requests from './protobuf/v1/read-requests.js';
+import { readSearch as readSearchMessage } from './protobuf/v1/read-search.js';
+import { readUpdate as readUpdateMessage } from './protobuf/v1/read-update.js';
+import { readUpsert as readUpsertMessage } from './protobuf/v1/read-upsert.js';
 import { readSearch, readSearchBatch } from './protobuf/read-search.js';
 import { readPoint, readPoints, readQueries, readQuery } from './json/json.js';
 import * as v1 from './json/points.js';
 import type { Query } from '../core/model.js';
 import { listPoints, toPointBatch, type PointBatch } from '../core/point-batch.js';
+import type { DeleteRequest, GetRequest } from '../core/points-service.js';
 import type { UpdateBatch } from '../core/records.js';
+import type { SearchRequest } from '../core/searches.js';
+import type { UpsertRequest } from '../core/upserts.js';
 import { listQueries, toQueryBatch, type QueryBatch } from '../core/query-batch.js';
 import {
   checkBatchSize,
@@ -37,7 +44,7 @@ export const PARSERS = {
     return toQueryBatch(readQueries(bytes, rules.limits), rules, describeQuery);
   },
 
-  httpUpsert(bytes: Uint8Array, rules: Rules): v1.UpsertBody {
+  httpUpsert(bytes: Uint8Array, rules: Rules): UpsertRequest {
     return v1.readUpsert(bytes, rules);
   },
 
@@ -53,7 +60,7 @@ export const PARSERS = {
     return v1.readGet(bytes, limits);
   },
 
-  httpDelete(bytes: Uint8Array, { limits }: Rules): v1.DeleteBody {
+  httpDelete(bytes: Uint8Array, { limits }: Rules): DeleteRequest {
     return v1.readDelete(bytes, limits);
   },
 
@@ -86,6 +93,42 @@ export const PARSERS = {
     const items = readSearchBatch(bytes, check, maxFields);
     const queries = items.map((item, index) => toQuery(item, describeQuery(index)));
     return toQueryBatch(listQueries(queries), rules, describeQuery);
+  },
+
+  grpcUpsert(bytes: Uint8Array, rules: Rules, maxFields: number): UpsertRequest {
+    return readUpsertMessage(bytes, rules, maxFields);
+  },
+
+  grpcUpdate(bytes: Uint8Array, rules: Rules, maxFields: number): UpdateBatch {
+    return readUpdateMessage(bytes, rules, maxFields);
+  },
+
+  grpcSearch(bytes: Uint8Array, rules: Rules, maxFields: number): SearchRequest {
+    return readSearchMessage(bytes, rules, maxFields);
+  },
+
+  grpcGet(bytes: Uint8Array, { limits }: Rules, maxFields: number): GetRequest {
+    return requests.readGet(bytes, limits, maxFields);
+  },
+
+  grpcDelete(bytes: Uint8Array, { limits }: Rules, maxFields: number): DeleteRequest {
+    return requests.readDelete(bytes, limits, maxFields);
+  },
+
+  grpcScroll(bytes: Uint8Array): requests.ScrollMessage {
+    return requests.readScroll(bytes);
+  },
+
+  grpcScrollStream(bytes: Uint8Array): requests.ScrollMessage {
+    return requests.readScrollStream(bytes);
+  },
+
+  grpcCount(bytes: Uint8Array): object {
+    return requests.readCount(bytes);
+  },
+
+  grpcInfo(bytes: Uint8Array): object {
+    return requests.readInfo(bytes);
   },
 };
 

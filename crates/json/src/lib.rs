@@ -9,6 +9,7 @@ mod include;
 mod item;
 mod list;
 mod metadata;
+mod metadata_texts;
 mod named;
 mod point_id;
 mod points;
@@ -24,6 +25,7 @@ mod vector;
 mod write;
 
 pub use ids::{Deletes, Gets, Scroll, deletes, gets, nothing, scroll};
+pub use metadata_texts::{MetadataList, metadata_texts};
 pub use points::{ContentFault, Points, point, points};
 pub use queries::{Queries, queries, query};
 pub use refusal::{Found, Refusal, Wrong};

@@ -16,6 +16,7 @@ import {
   framePrefix,
   isChunked,
   MessageReader,
+  PREFIX_BYTES,
   type ChunkedMessage,
   type MessageLimit,
   type RawMessage,
@@ -59,7 +60,9 @@ export class Call implements OpenCall {
     }
     this.policy.watch(this);
     if (method.requestStream) {
-      this.#requests = new Requests(this.stream);
+      this.#requests = new Requests(this.stream, ({ receivedBytes }) =>
+        this.policy.handled(receivedBytes()),
+      );
       void this.#run(method, this.#requests);
     }
     const reader = new MessageReader(limit, (message) => this.#take(method, message, limit));
@@ -98,8 +101,12 @@ export class Call implements OpenCall {
   }
 
   #take(method: Method, message: RawMessage, limit: MessageLimit): void {
-    if (this.#requests !== undefined) this.#requests.push(this.#decode(method, message, limit));
-    else if (this.#first === undefined) this.#first = message;
+    if (this.#requests !== undefined) {
+      const length = PREFIX_BYTES + message.bytes.length;
+      let received = length;
+      const decoded = this.#decode(method, message, limit, (bytes) => (received += bytes));
+      this.#requests.push({ message: decoded, length, receivedBytes: () => received });
+    } else if (this.#first === undefined) this.#first = message;
     else throw unexpected('the call has a second message');
   }
 
@@ -122,7 +129,13 @@ export class Call implements OpenCall {
     }
   }
 
-  #decode({ decode }: Method, { bytes, isCompressed }: RawMessage, limit: MessageLimit): unknown {
+  /** The message, or a promise of one that is compressed; `onBytes` hears of what it becomes. */
+  #decode(
+    { decode }: Method,
+    { bytes, isCompressed }: RawMessage,
+    limit: MessageLimit,
+    onBytes: (bytes: number) => void = ignore,
+  ): unknown {
     const decodeBytes = (plain: Buffer): unknown => {
       try {
         const message = decode(plain);
@@ -136,6 +149,7 @@ export class Call implements OpenCall {
     return decompress(bytes, this.#encoding, limit, (length) => {
       if (this.#isAnswered) throw invalid('the call has ended');
       this.policy.received(length);
+      onBytes(length);
     }).then(decodeBytes);
   }
 
@@ -169,10 +183,12 @@ export class Call implements OpenCall {
 
   async #sendAll({ encode }: Method, responses: AsyncIterable<unknown>): Promise<void> {
     for await (const response of responses) {
-      const bytes = await this.#frame(encode(response).finish());
+      const message = encode(response).finish();
+      const bytes = await this.#frame(message);
       if (this.#isAnswered) return;
       this.#sendHeaders();
       if (!this.stream.write(bytes)) await this.#drained();
+      this.policy.sent(message.length);
     }
     if (this.#isAnswered) return;
     this.#sendHeaders();

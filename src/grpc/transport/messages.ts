@@ -1,7 +1,7 @@
 import { ServerError, Status } from 'nice-grpc';
 
 /** Bytes before each message: whether it is compressed, and its length. */
-const PREFIX_BYTES = 5;
+export const PREFIX_BYTES = 5;
 
 /** What a message gets at first that comes in several chunks; it grows as they come. */
 const FIRST_BYTES = 64 * 1024;

@@ -34,6 +34,10 @@ export interface CallPolicy {
   requestEnded(): void;
   /** A message of this size is to be sent. */
   sending(bytes: number): void;
+  /** The handler of a stream is done with a message, for which so many bytes were received. */
+  handled(bytes: number): void;
+  /** A message of a stream has been sent. */
+  sent(bytes: number): void;
   /** The status of the call is decided; it may get further trailers. */
   answered(code: Status, trailers: OutgoingHttpHeaders, failure: unknown): void;
   /** The call is over, whether it was answered or not. */

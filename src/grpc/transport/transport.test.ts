@@ -148,6 +148,8 @@ const everythingGoes: Policy = {
       decoded: () => undefined,
       requestEnded: () => undefined,
       sending: () => undefined,
+      handled: () => undefined,
+      sent: () => undefined,
       answered: () => undefined,
       ended: () => undefined,
     }),

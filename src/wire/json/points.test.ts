@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../config/config.js';
 import { VectordError } from '../../core/errors.js';
 import type { Rules } from '../../core/rules.js';
-import { includeOf, readDelete, readGet, readNothing, readScroll, readSearch } from './points.js';
+import { includeOf } from '../../core/include.js';
+import { readDelete, readGet, readNothing, readScroll, readSearch } from './points.js';
 import { readUpdate, readUpsert } from './points.js';
 
 const limits = { ...readConfig({}), maxBatch: 2 };

@@ -1,9 +1,9 @@
 import type { Limits } from '../../core/limits.js';
-import type { PointIds } from '../../core/point-id.js';
-import type { Include, NeighbourQueries, UpdateBatch, UpsertBatch } from '../../core/records.js';
+import type { DeleteRequest, GetRequest } from '../../core/points-service.js';
+import type { UpdateBatch } from '../../core/records.js';
 import { describeQuery, describeSingle, type Rules } from '../../core/rules.js';
-import { toNeighbourQueries } from '../../core/searches.js';
-import { toUpdateBatch, toUpsertBatch } from '../../core/upserts.js';
+import { toNeighbourQueries, type SearchRequest } from '../../core/searches.js';
+import { toUpdateBatch, toUpsertBatch, type UpsertRequest } from '../../core/upserts.js';
 import * as native from '../../engine/json.js';
 import { accepted } from './json.js';
 
@@ -11,42 +11,18 @@ import { accepted } from './json.js';
  * What the bodies of `/v1` hold, each in a form that can go from one thread to another.
  */
 
-/** The bits of what an answer holds besides ids. */
-const VECTOR = 1;
-const CONTENT_TYPE = 2;
-const CONTENT = 4;
-const METADATA = 8;
-export const DISTANCE = 16;
-
 /** How an answer is written. */
 export interface AnswerForm {
   /** Whether vectors are base64 of their floats, not arrays of numbers. */
   readonly base64: boolean;
 }
 
-export interface UpsertBody extends UpsertBatch {
-  /** Whether points that are there stay as they are. */
-  readonly keeps: boolean;
-}
-
-export interface SearchBody extends NeighbourQueries, AnswerForm {
-  /** What each query is answered besides ids, in bits. */
-  readonly includes: Uint8Array;
+export interface SearchBody extends SearchRequest, AnswerForm {
   /** Whether the answer is a list of lists. */
   readonly isList: boolean;
 }
 
-export interface GetBody extends AnswerForm {
-  readonly ids: PointIds;
-  /** In bits. */
-  readonly include: number;
-}
-
-export interface DeleteBody {
-  readonly ids: PointIds;
-  /** The number of points, where all are to be deleted. */
-  readonly confirm?: number | undefined;
-}
+export interface GetBody extends GetRequest, AnswerForm {}
 
 export interface ScrollBody extends AnswerForm {
   readonly limit: number;
@@ -56,17 +32,7 @@ export interface ScrollBody extends AnswerForm {
   readonly include: number;
 }
 
-/** What these bits stand for. */
-export function includeOf(bits: number): Include {
-  return {
-    vector: (bits & VECTOR) !== 0,
-    contentType: (bits & CONTENT_TYPE) !== 0,
-    content: (bits & CONTENT) !== 0,
-    metadata: (bits & METADATA) !== 0,
-  };
-}
-
-export function readUpsert(body: Uint8Array, rules: Rules): UpsertBody {
+export function readUpsert(body: Uint8Array, rules: Rules): UpsertRequest {
   const read = accepted(native.readUpserts(body, rules.limits), rules.limits);
   return { ...toUpsertBatch(read, rules), keeps: read.ifAbsent };
 }
@@ -86,7 +52,7 @@ export function readGet(body: Uint8Array, limits: Limits): GetBody {
   return accepted(native.readGets(body, limits), limits);
 }
 
-export function readDelete(body: Uint8Array, limits: Limits): DeleteBody {
+export function readDelete(body: Uint8Array, limits: Limits): DeleteRequest {
   return accepted(native.readDeletes(body, limits), limits);
 }
 

@@ -1,9 +1,9 @@
 import type { Found, Records, Upserted } from '../../core/records.js';
 import { formatPointId, POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
+import { DISTANCE, includeOf } from '../../core/include.js';
 import { ContentType } from '../../core/model.js';
 import { formatVector } from '../../engine/json.js';
 import { contentTypeName } from './json.js';
-import { DISTANCE, includeOf } from './points.js';
 
 /** Long answers are made and written in chunks of about this many characters. */
 const CHUNK_CHARACTERS = 64 * 1024;

@@ -1,4 +1,4 @@
-import { FloatArena } from './float-arena.js';
+import { ByteArena } from './byte-arena.js';
 import { readItems, type CheckCount } from './read-items.js';
 import { readVector } from './read-vector.js';
 import { WireReader, WireType, tagOf } from './wire-reader.js';
@@ -20,7 +20,7 @@ const CONTENT_TYPE = tagOf(1, WireType.Varint);
 const CONTENT = tagOf(2, WireType.LengthDelimited);
 
 export function readInsert(bytes: Uint8Array, maxFields?: number): InsertRequest {
-  return readInsertFields(new WireReader(bytes, maxFields), new FloatArena(bytes.length));
+  return readInsertFields(new WireReader(bytes, maxFields), new ByteArena(bytes.length));
 }
 
 /** The items of an InsertVectorsBatchRequest. */
@@ -32,7 +32,7 @@ export function readInsertBatch(
   return readItems(bytes, checkCount, readInsertFields, maxFields);
 }
 
-function readInsertFields(reader: WireReader, values: FloatArena): InsertRequest {
+function readInsertFields(reader: WireReader, values: ByteArena): InsertRequest {
   const start = values.length;
   let hasVector = false;
   let payload: ReceivedPayload | undefined;
@@ -47,7 +47,7 @@ function readInsertFields(reader: WireReader, values: FloatArena): InsertRequest
       reader.skipField(tag);
     }
   }
-  return { vector: hasVector ? values.valuesFrom(start) : undefined, payload };
+  return { vector: hasVector ? values.floatsFrom(start) : undefined, payload };
 }
 
 /** The Payload that follows; fields that it leaves out keep what an earlier occurrence gave them. */

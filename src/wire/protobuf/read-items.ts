@@ -1,4 +1,4 @@
-import { FloatArena } from './float-arena.js';
+import { ByteArena } from './byte-arena.js';
 import { WireReader, WireType, tagOf } from './wire-reader.js';
 
 const ITEMS = tagOf(1, WireType.LengthDelimited);
@@ -13,13 +13,13 @@ export type CheckCount = (count: number) => void;
 export function readItems<Item>(
   bytes: Uint8Array,
   checkCount: CheckCount,
-  readItem: (reader: WireReader, values: FloatArena) => Item,
+  readItem: (reader: WireReader, values: ByteArena) => Item,
   maxFields?: number,
 ): Item[] {
   checkCount(countItems(bytes, maxFields));
   const items: Item[] = [];
   const reader = new WireReader(bytes, maxFields);
-  const values = new FloatArena(bytes.length);
+  const values = new ByteArena(bytes.length);
   while (reader.hasMore()) {
     const tag = reader.tag();
     if (tag === ITEMS) {
@@ -33,7 +33,8 @@ export function readItems<Item>(
   return items;
 }
 
-function countItems(bytes: Uint8Array, maxFields?: number): number {
+/** How often a message has its field 1, if that is a message or a text. */
+export function countItems(bytes: Uint8Array, maxFields?: number): number {
   const reader = new WireReader(bytes, maxFields);
   let count = 0;
   while (reader.hasMore()) {

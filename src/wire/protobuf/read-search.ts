@@ -1,4 +1,4 @@
-import { FloatArena } from './float-arena.js';
+import { ByteArena } from './byte-arena.js';
 import { readItems, type CheckCount } from './read-items.js';
 import { readVector } from './read-vector.js';
 import { WireReader, WireType, tagOf } from './wire-reader.js';
@@ -17,7 +17,7 @@ const LIMIT = tagOf(3, WireType.Varint);
 const EF = tagOf(4, WireType.Varint);
 
 export function readSearch(bytes: Uint8Array, maxFields?: number): SearchRequest {
-  return readSearchFields(new WireReader(bytes, maxFields), new FloatArena(bytes.length));
+  return readSearchFields(new WireReader(bytes, maxFields), new ByteArena(bytes.length));
 }
 
 /** The items of a SearchPointsBatchRequest. */
@@ -29,7 +29,7 @@ export function readSearchBatch(
   return readItems(bytes, checkCount, readSearchFields, maxFields);
 }
 
-function readSearchFields(reader: WireReader, values: FloatArena): SearchRequest {
+function readSearchFields(reader: WireReader, values: ByteArena): SearchRequest {
   const start = values.length;
   let hasVector = false;
   let similarity = 0;
@@ -45,5 +45,5 @@ function readSearchFields(reader: WireReader, values: FloatArena): SearchRequest
     else if (tag === EF) ef = reader.uint64();
     else reader.skipField(tag);
   }
-  return { vector: hasVector ? values.valuesFrom(start) : undefined, similarity, limit, ef };
+  return { vector: hasVector ? values.floatsFrom(start) : undefined, similarity, limit, ef };
 }

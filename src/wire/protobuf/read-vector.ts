@@ -1,5 +1,5 @@
 import { invalid } from '../../core/errors.js';
-import type { FloatArena } from './float-arena.js';
+import type { ByteArena } from './byte-arena.js';
 import { WireType, tagOf, type WireReader } from './wire-reader.js';
 
 const PACKED_VALUES = tagOf(1, WireType.LengthDelimited);
@@ -7,21 +7,23 @@ const SINGLE_VALUE = tagOf(1, WireType.Fixed32);
 const FLOAT_BYTES = 4;
 
 /** Appends the values of the DenseVector that follows. */
-export function readVector(reader: WireReader, values: FloatArena): void {
+export function readVector(reader: WireReader, values: ByteArena): void {
   const outerEnd = reader.enter();
   while (reader.hasMore()) {
     const tag = reader.tag();
-    if (tag === PACKED_VALUES) {
-      const byteLength = reader.length();
-      if (byteLength % FLOAT_BYTES !== 0) {
-        throw invalid(`the message is not valid protobuf: ${byteLength} bytes of packed floats`);
-      }
-      values.append(reader.bytes, reader.skipBytes(byteLength), byteLength);
-    } else if (tag === SINGLE_VALUE) {
-      values.append(reader.bytes, reader.skipBytes(FLOAT_BYTES), FLOAT_BYTES);
-    } else {
-      reader.skipField(tag);
-    }
+    if (tag === PACKED_VALUES || tag === SINGLE_VALUE) readFloats(reader, tag, values);
+    else reader.skipField(tag);
   }
   reader.leave(outerEnd);
+}
+
+/** Appends the values of a repeated float whose tag has been read: one, or a packed run of them. */
+export function readFloats(reader: WireReader, tag: number, values: ByteArena): void {
+  const isPacked = (tag & 7) === WireType.LengthDelimited;
+  const byteLength = isPacked ? reader.length() : FLOAT_BYTES;
+  if (byteLength % FLOAT_BYTES !== 0) {
+    throw invalid(`the message is not valid protobuf: ${byteLength} bytes of packed floats`);
+  }
+  const start = reader.skipBytes(byteLength);
+  values.append(reader.bytes.subarray(start, start + byteLength));
 }

@@ -86,10 +86,22 @@ export class WireReader {
   }
 
   string(): string {
+    const { buffer, byteOffset, length } = this.text();
+    return Buffer.from(buffer, byteOffset, length).toString();
+  }
+
+  /** The bytes of a string, in the memory of the message. */
+  text(): Uint8Array {
     const start = this.skipBytes(this.length());
     const bytes = this.bytes.subarray(start, this.#position);
     if (!isUtf8(bytes)) throw malformed('a string is not UTF-8', start);
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+    return bytes;
+  }
+
+  double(): number {
+    const start = this.skipBytes(8);
+    const { buffer, byteOffset } = this.bytes;
+    return new DataView(buffer, byteOffset + start, 8).getFloat64(0, true);
   }
 
   /** The length of what follows, which lies within the open message. */

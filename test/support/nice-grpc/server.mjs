@@ -12,15 +12,18 @@ import { Health } from '../../../dist/grpc/health.js';
 import { grpcMethods } from '../../../dist/grpc/methods.js';
 import { reflection, reflectionDefinitions } from '../../../dist/grpc/reflection.js';
 import { REQUEST_ID } from '../../../dist/grpc/server-error.js';
+import { pointsServiceDefinition } from '../../../dist/grpc/v1-definition.js';
+import { pointsServiceHandlers } from '../../../dist/grpc/v1-handlers.js';
 import { HealthDefinition } from '../../../dist/gen/grpc/health/v1/health.js';
 
 export function createGrpc(options) {
-  const { service, decoder, clock } = options;
+  const { service, points, decoder, clock } = options;
   const server = createServer({
     'grpc.max_receive_message_length': service.rules.limits.maxRequestBytes,
   }).use(accessControl(options));
   const health = new Health(service, clock);
   server.add(vectorDbDefinition, vectorDbHandlers(service, decoder));
+  server.add(pointsServiceDefinition, pointsServiceHandlers(points, decoder, options.info));
   server.add(HealthDefinition, health);
   if (options.reflection) {
     for (const definition of reflectionDefinitions) server.add(definition, reflection);

@@ -7,7 +7,9 @@ use napi::{
     },
 };
 use napi_derive::napi;
-use vectord_json::{Deletes, Gets, Refusal, Scroll, Searches, Updates, Upserts};
+use vectord_json::{
+    Deletes, Gets, MetadataList, Refusal, Scroll, Searches, Updates, Upserts, metadata_texts,
+};
 
 use super::{JsonContentFault, JsonRefusal, fault_of, refusal_of};
 
@@ -123,6 +125,32 @@ pub struct JsonScroll {
 /// A body that asks for nothing in particular.
 #[napi(object, object_from_js = false)]
 pub struct JsonNothing {}
+
+/// Metadata of many points, those of one behind those of the other.
+#[napi(object, object_from_js = false)]
+pub struct JsonMetadata<'env> {
+    /// Without spaces between their parts; nothing of points that have none.
+    pub metadata: Uint8ArraySlice<'env>,
+    /// Where the metadata of each point end in `metadata`.
+    pub metadata_ends: Uint32ArraySlice<'env>,
+}
+
+/// Reads metadata that came as texts of their own, in UTF-8, of which `ends` says where each ends.
+#[napi(catch_unwind)]
+pub fn read_metadata<'env>(
+    env: &'env Env,
+    texts: &[u8],
+    ends: &[u32],
+) -> Result<Either<JsonMetadata<'env>, JsonRefusal>> {
+    let read = str::from_utf8(texts).map_err(|_| Refusal::NotUtf8);
+    let read = read.and_then(|texts| metadata_texts(texts, ends).map_err(Refusal::Wrong));
+    accepted(read, |MetadataList { metadata, ends }| {
+        Ok(JsonMetadata {
+            metadata: Uint8ArraySlice::copy_from(env, metadata)?,
+            metadata_ends: Uint32ArraySlice::copy_from(env, ends)?,
+        })
+    })
+}
 
 /// Reads the body that upserts points.
 #[napi(catch_unwind)]

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { CallContext } from 'nice-grpc';
+import type { OnRequestEnd } from '../core/request-end.js';
+import type { Decoder } from '../wire/decoder.js';
+import type { Answer, ParserName } from '../wire/parsers.js';
+import { noteAsked } from './call-notes.js';
+import { REQUEST_ID, toServerError } from './server-error.js';
+
+/** Reads what a message holds, by the parser of this name, and notes it for the log. */
+export type ReadMessage = <Name extends ParserName>(
+  name: Name,
+  bytes: Uint8Array,
+  context: CallContext,
+) => Answer<Name> | Promise<Answer<Name>>;
+
+export function messageReader(decoder: Decoder): ReadMessage {
+  return (name, bytes, context) => {
+    const note = (asked: Answer<typeof name>): Answer<typeof name> => {
+      noteAsked(bytes, asked);
+      return asked;
+    };
+    const asked = decoder.decode(name, bytes, callEnd(context));
+    return asked instanceof Promise ? asked.then(note) : note(asked);
+  };
+}
+
+/** A method that answers failures; a plain function, because a middleware costs 9 % of a call. */
+export function answering<Request extends object, Response>(
+  answer: (request: Request, context: CallContext) => Promise<Response>,
+) {
+  return async (request: Request | Error, context: CallContext): Promise<Response> => {
+    try {
+      if (request instanceof Error) throw request;
+      return await answer(request, context);
+    } catch (error) {
+      throw failure(error, context);
+    }
+  };
+}
+
+/** The same of a method that answers any number of messages. */
+export function answeringAll<Request extends object, Response>(
+  answer: (request: Request, context: CallContext) => AsyncIterable<Response>,
+) {
+  return async function* answerAll(
+    request: Request,
+    context: CallContext,
+  ): AsyncGenerator<Response> {
+    try {
+      yield* answer(request, context);
+    } catch (error) {
+      throw failure(error, context);
+    }
+  };
+}
+
+/** What a client is told of a failure, by a name that the log has, too. */
+function failure(error: unknown, context: CallContext): Error {
+  const requestId = randomUUID();
+  context.trailer.set(REQUEST_ID, requestId);
+  return toServerError(error, requestId);
+}
+
+export function callEnd(context: CallContext): OnRequestEnd {
+  return (listener) => {
+    const { signal } = context;
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener, { once: true });
+  };
+}

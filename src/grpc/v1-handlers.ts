@@ -1,0 +1,74 @@
+import type { ServiceImplementation } from 'nice-grpc';
+import { includeOf, unionOf } from '../core/include.js';
+import type { PointsService } from '../core/points-service.js';
+import type { Info } from '../observe/info.js';
+import type { Decoder } from '../wire/decoder.js';
+import { answering, answeringAll, callEnd, messageReader } from './answering.js';
+import type { pointsServiceDefinition } from './v1-definition.js';
+
+type Handlers = ServiceImplementation<typeof pointsServiceDefinition>;
+
+/** What a message of a ScrollStream holds at most, unless one point has more. */
+const STREAM_POINTS = 1_024;
+const STREAM_BYTES = 1024 * 1024;
+
+/** The methods of vectord.v1.PointsService: each converts and leaves the rest to the service. */
+export function pointsServiceHandlers(
+  points: PointsService,
+  decoder: Decoder,
+  info: () => Promise<Info>,
+): Handlers {
+  const read = messageReader(decoder);
+  const upsert: Handlers['upsert'] = async (bytes, context) => {
+    const batch = await read('grpcUpsert', bytes, context);
+    return { ids: batch.ids, ...(await points.upsert(batch, batch.keeps)) };
+  };
+  return {
+    upsert: answering(upsert),
+    upsertStream: answeringAll(async function* upsertStream(messages, context) {
+      for await (const message of messages) yield await upsert(message, context);
+    }),
+    update: answering(async (bytes, context) =>
+      points.update(await read('grpcUpdate', bytes, context)),
+    ),
+    delete: answering(async (bytes, context) => {
+      const { ids, confirm } = await read('grpcDelete', bytes, context);
+      return await (confirm === undefined ? points.delete(ids) : points.deleteAll(confirm));
+    }),
+    get: answering(async (bytes, context) => {
+      const { ids, include } = await read('grpcGet', bytes, context);
+      return { ...(await points.get(ids, includeOf(include), callEnd(context))), include };
+    }),
+    search: answering(async (bytes, context) => {
+      const asked = await read('grpcSearch', bytes, context);
+      const { includes } = asked;
+      const found = await points.search(asked, true, unionOf(includes), callEnd(context));
+      return { found, includes };
+    }),
+    scroll: answering(async (bytes, context) => {
+      const { include, ...asked } = await read('grpcScroll', bytes, context);
+      const request = { ...asked, include: includeOf(include) };
+      return { ...(await points.scroll(request, callEnd(context))), include };
+    }),
+    scrollStream: answeringAll(async function* scrollStream(bytes, context) {
+      const { include, ...asked } = await read('grpcScrollStream', bytes, context);
+      const request = { ...asked, limit: STREAM_POINTS, include: includeOf(include) };
+      let { after } = request;
+      do {
+        const page = { ...request, after, maxBytes: STREAM_BYTES };
+        // oxlint-disable-next-line no-await-in-loop -- each page begins where the last one ends
+        const { records, next } = await points.scroll(page, callEnd(context));
+        yield { records, next, include };
+        after = next;
+      } while (after !== undefined);
+    }),
+    count: answering(async (bytes, context) => {
+      await read('grpcCount', bytes, context);
+      return { count: BigInt(points.count()) };
+    }),
+    info: answering(async (bytes, context) => {
+      await read('grpcInfo', bytes, context);
+      return await info();
+    }),
+  };
+}

@@ -1,0 +1,19 @@
+import { invalid } from '../../../core/errors.js';
+import { isNilAt, parsePointId, POINT_ID_BYTES, type PointId } from '../../../core/point-id.js';
+import type { ByteArena } from '../byte-arena.js';
+import type { WireReader } from '../wire-reader.js';
+import { quote } from './strict.js';
+
+/** The id that a text field holds, whose name is `field`. */
+export function readId(reader: WireReader, field: string): PointId {
+  const text = reader.string();
+  const id = parsePointId(text);
+  if (id !== undefined && !isNilAt(id, 0)) return id;
+  const expected = 'a UUID (8-4-4-4-12 hexadecimal digits) that is not nil';
+  throw invalid(`${field} is ${quote(text)}, expected ${expected}`);
+}
+
+/** Appends the next of several ids. */
+export function readIdItem(reader: WireReader, ids: ByteArena): void {
+  ids.append(readId(reader, `ids[${ids.length / POINT_ID_BYTES}]`));
+}
