@@ -46,15 +46,13 @@ test.skipIf(!existsSync(H2SPEC))(
   'h2spec finds no fault but those of node:http2',
   async () => {
     const server = await startServer();
-    // It writes a request and then a frame that must not follow. A refusal in between would let
-    // nghttp2 forget the stream and ignore the frame.
-    const line = await DelayProxy.open(server.grpc, GATHER_MS, gather);
-    const cases = await runH2spec(line.address);
-    line.close();
+    const cases = await runH2spec(server.grpc, GATHER_MS, SECTIONS);
     expect(cases.length).toBeGreaterThan(100);
-    const failed = cases.filter(({ hasFailed }) => hasFailed).map(({ name }) => name);
-    const expected = new Set([...OF_NODE, ...OF_ANSWERS_WITHOUT_BODY]);
-    expect(failed.filter((name) => !expected.has(name))).toEqual([]);
+    const suspects = faultsOf(cases);
+    // On a busy machine two frames may come too far apart to be gathered: once more, with patience.
+    const sections = suspects.map((name) => name.replace(/:.*$/, ''));
+    const again = sections.length > 0 ? await runH2spec(server.grpc, 20 * GATHER_MS, sections) : [];
+    expect(suspects.filter((name) => faultsOf(again).includes(name))).toEqual([]);
     expect(server.log()).not.toMatch(/"level":"(error|fatal)"/);
     expect(await server.stop()).toBe(0);
   },
@@ -67,12 +65,26 @@ interface Case {
   readonly hasFailed: boolean;
 }
 
-async function runH2spec(address: string): Promise<Case[]> {
-  const { hostname, port } = new URL(`tcp://${address}`);
+/** The cases that fail and are not known to. */
+function faultsOf(cases: readonly Case[]): string[] {
+  const known = new Set([...OF_NODE, ...OF_ANSWERS_WITHOUT_BODY]);
+  const failed = cases.filter(({ hasFailed }) => hasFailed).map(({ name }) => name);
+  return failed.filter((name) => !known.has(name));
+}
+
+/**
+ * Runs sections of h2spec. It writes a request and then a frame that must not follow. A refusal in
+ * between would let nghttp2 forget the stream and ignore the frame: what comes within `gatherMs` is
+ * handed on together.
+ */
+async function runH2spec(grpc: string, gatherMs: number, sections: string[]): Promise<Case[]> {
+  const line = await DelayProxy.open(grpc, gatherMs, gather);
+  const { hostname, port } = new URL(`tcp://${line.address}`);
   const report = join(makeTemporaryFolder(), 'report.xml');
   const options = ['--host', hostname, '--port', port, '--path', PATH, '--junit-report', report];
   // It ends with 1 where a case fails, which the report tells.
-  await new Promise((resolve) => execFile(H2SPEC, [...options, ...SECTIONS], resolve));
+  await new Promise((resolve) => execFile(H2SPEC, [...options, ...sections], resolve));
+  line.close();
   const cases = readFileSync(report, 'utf8').split('<testcase ').slice(1);
   return cases.map((text) => {
     const [, section, sent] = /^package="(.*?)" classname="(.*?)"/.exec(text) ?? [];
