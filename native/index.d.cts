@@ -79,7 +79,7 @@ export declare class NativeEngine {
    * those of the vector or, where `like` is given, those of the vector of that point, except for
    * itself. Null if that is too heavy for the calling thread: then call `findBatch`.
    */
-  find(vector: Float32Array, metric: number, limit: number, ef: number, maxDistance: number, like: Uint8Array | undefined | null, include: NativeInclude): NativeFound | null
+  find(vector: Float32Array, metric: number, limit: number, ef: number, maxDistance: number, like: Uint8Array | undefined | null, include: NativeInclude, maxBytes: number): NativeFound | null
   /**
    * Answers many searches on the threads of the engine, as `find` does each; `likes` holds an id for
    * each query, of zeros where it has a vector, and `vectors` the vectors one after the other. What is wanted of all points takes at most `max_bytes`.

@@ -16,16 +16,17 @@ const TIMED = 'TIMEFORMAT="%3U %3S"; time "$@"';
  * @param {number} load.seconds
  * @param {number} [load.rate] requests a second on each connection, whether answers come or not;
  *   without it, each answer is followed by the next request
+ * @param {string} [load.path] of the method; that of the contract's search without it
  * @param {string} load.log a file for the times of the requests
  * @returns {{ answers: number, cpuUs: number, latenciesUs: number[] }}
  */
 export function askByH2load({ grpc, key }, load) {
-  const { body, answerBytes, connections, seconds, rate, log } = load;
+  const { body, answerBytes, connections, seconds, rate, log, path = SEARCH_PATH } = load;
   const args = ['--data', body, '--clients', connections, '--max-concurrent-streams', 1];
   args.push('--duration', seconds, '--header', `authorization: ${key}`);
   args.push('--header', 'content-type: application/grpc', '--header', 'te: trailers');
   if (rate !== undefined) args.push('--rps', rate, '--log-file', log);
-  args.push(`http://${grpc}${SEARCH_PATH}`);
+  args.push(`http://${grpc}${path}`);
   const command = ['-c', TIMED, 'bash', 'h2load', ...args.map(String)];
   const { status, stdout, stderr, error } = spawnSync('bash', command, { encoding: 'utf8' });
   if (status !== 0) throw error ?? new Error(`h2load: ${stderr}`);

@@ -310,7 +310,7 @@ export const SEARCH_MUTANTS = [
   mutant(
     'records of any size are copied on the calling thread',
     'crates/engine/src/engine/mod.rs',
-    'if want.bytes(&view, &found) > MAX_BYTES_AT_ONCE {',
+    'if want.bytes(&view, &found) > max_bytes.min(MAX_BYTES_AT_ONCE) {',
     'if false {',
     RECORDS_TESTS,
   ),

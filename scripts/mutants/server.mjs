@@ -112,8 +112,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'answers of gRPC calls take nothing of MAX_INFLIGHT_BYTES',
     'src/grpc/call-lifecycle.ts',
-    'if (this.#allowance.countsAnswers) this.#reserve(bytes);',
-    'if (this.#allowance.countsAnswers) this.#reserve(bytes * 0);',
+    'this.#sendingSinceMs ??= performance.now();\n    this.#reserve(bytes);',
+    'this.#sendingSinceMs ??= performance.now();\n    this.#reserve(bytes * 0);',
     GRPC_LIMITS,
   ),
   mutant(
@@ -154,8 +154,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'what a request takes after its end is never given back',
     'src/admission/memory-budget.ts',
-    'if (this.#hasEnded) return;',
-    '',
+    'if (this.#hasEnded) return;\n    this.inflight.reserve(bytes, this.#bytes);',
+    'this.inflight.reserve(bytes, this.#bytes);',
     ['src/admission/memory-budget.test.ts'],
   ),
   mutant(
@@ -239,14 +239,14 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'searches of HTTP clients that have left go on',
-    'src/http/routes.ts',
+    'src/http/read-request.ts',
     'return (listener) => onRequestEnd(ctx.res, listener);',
     'return () => void ctx;',
     ABANDONED_TESTS,
   ),
   mutant(
     'searches of gRPC clients that have left go on',
-    'src/grpc/handlers.ts',
+    'src/grpc/answering.ts',
     "else signal.addEventListener('abort', listener, { once: true });",
     '',
     ABANDONED_TESTS,
@@ -631,8 +631,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a path is looked for before the key is',
     'src/http/app.ts',
-    'if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);\n    if (!isPlain(path)) throw notFound();',
-    'if (!isPlain(path)) throw notFound();\n    if (isBelowPoints(path)) ctx.state.role = authenticate(ctx.req, keys);',
+    'if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);\n    if (!isPlain(path)) throw notFound();',
+    'if (!isPlain(path)) throw notFound();\n    if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);',
     HTTP_AUTH,
   ),
   mutant(

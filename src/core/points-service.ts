@@ -120,11 +120,11 @@ export class PointsService {
   ): Promise<Found> {
     const { maxRequestBytes } = this.rules.limits;
     checkSearchWork(this.points, this.rules, queries);
-    if (!isList) {
-      const atOnce = this.points.find(first(queries), include);
+    const describe = isList ? describeQuery : describeSingle;
+    if (queries.limits.length === 1) {
+      const atOnce = this.points.find(first(queries), include, maxRequestBytes, describe);
       if (atOnce !== undefined) return atOnce;
     }
-    const describe = isList ? describeQuery : describeSingle;
     return await this.points.findBatch(queries, include, maxRequestBytes, describe, onRequestEnd);
   }
 

@@ -73,8 +73,16 @@ export interface Points {
   /** A page of all points, in the order in which they were written. */
   scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page>;
 
-  /** The neighbours found; undefined where the search is too heavy for the calling thread. */
-  find(query: NeighbourQuery, include: Include): Found | undefined;
+  /**
+   * The neighbours found; undefined where the search is too heavy for the calling thread, or their
+   * records take more than `maxBytes`.
+   */
+  find(
+    query: NeighbourQuery,
+    include: Include,
+    maxBytes: number,
+    describe: DescribeItem,
+  ): Found | undefined;
 
   /** The neighbours found for all queries, whose records take at most `maxBytes`. */
   findBatch(

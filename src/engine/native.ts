@@ -186,10 +186,16 @@ export class Engine implements Points {
     );
   }
 
-  find(query: NeighbourQuery, include: Include): Found | undefined {
+  find(
+    query: NeighbourQuery,
+    include: Include,
+    maxBytes: number,
+    describe: DescribeItem,
+  ): Found | undefined {
     const { vector, similarity, limit, ef, maxDistance, like } = query;
-    const found = translate(() =>
-      this.#engine.find(vector, similarity, limit, ef, maxDistance, like, include),
+    const found = translate(
+      () => this.#engine.find(vector, similarity, limit, ef, maxDistance, like, include, maxBytes),
+      describe,
     );
     return found ?? undefined;
   }

@@ -177,7 +177,7 @@ test('a search answers distances and records of the neighbours that are near eno
     limit: 3,
     ef: 9,
   };
-  const found = engine.find({ ...query, maxDistance: 2 }, ALL);
+  const found = engine.find({ ...query, maxDistance: 2 }, ALL, MAX_BYTES, describeQuery);
   expect(found).toEqual({
     counts: Uint32Array.of(2),
     distances: Float64Array.of(1, 2),
@@ -211,9 +211,11 @@ test('the neighbours of a point are found without itself, and those of no point 
     maxDistance: Infinity,
     like: idsOf(number),
   });
-  expect(engine.find(like(3), NOTHING)?.records.ids).toEqual(idsOf(2));
-  const missing = { code: 'NOT_FOUND', message: 'like is the id of no point' };
-  expect(() => engine.find(like(9), NOTHING)).toThrow(expect.objectContaining(missing));
+  expect(engine.find(like(3), NOTHING, MAX_BYTES, describeQuery)?.records.ids).toEqual(idsOf(2));
+  const missing = { code: 'NOT_FOUND', message: 'queries[0]: like is the id of no point' };
+  expect(() => engine.find(like(9), NOTHING, MAX_BYTES, describeQuery)).toThrow(
+    expect.objectContaining(missing),
+  );
   const batch = {
     vectors: Float32Array.of(0, 0),
     similarities: Uint8Array.of(0, 0),

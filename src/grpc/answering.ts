@@ -10,16 +10,16 @@ import { REQUEST_ID, toServerError } from './server-error.js';
 export type ReadMessage = <Name extends ParserName>(
   name: Name,
   bytes: Uint8Array,
-  context: CallContext,
+  onRequestEnd: OnRequestEnd,
 ) => Answer<Name> | Promise<Answer<Name>>;
 
 export function messageReader(decoder: Decoder): ReadMessage {
-  return (name, bytes, context) => {
+  return (name, bytes, onRequestEnd) => {
     const note = (asked: Answer<typeof name>): Answer<typeof name> => {
       noteAsked(bytes, asked);
       return asked;
     };
-    const asked = decoder.decode(name, bytes, callEnd(context));
+    const asked = decoder.decode(name, bytes, onRequestEnd);
     return asked instanceof Promise ? asked.then(note) : note(asked);
   };
 }
@@ -61,10 +61,31 @@ function failure(error: unknown, context: CallContext): Error {
   return toServerError(error, requestId);
 }
 
-export function callEnd(context: CallContext): OnRequestEnd {
+export function callEnd({ signal }: CallContext): OnRequestEnd {
   return (listener) => {
-    const { signal } = context;
     if (signal.aborted) listener();
     else signal.addEventListener('abort', listener, { once: true });
   };
+}
+
+/**
+ * The end of a call for what is done for one message of it after the other: the work for a message
+ * hears nothing any more once that for the next one begins.
+ */
+export class StreamEnd {
+  #listeners: (() => void)[] = [];
+
+  constructor(private readonly signal: AbortSignal) {
+    signal.addEventListener('abort', () => this.#listeners.forEach((listener) => listener()));
+  }
+
+  /** The end for the next message. */
+  next(): OnRequestEnd {
+    const listeners: (() => void)[] = [];
+    this.#listeners = listeners;
+    return (listener) => {
+      if (this.signal.aborted) listener();
+      else listeners.push(listener);
+    };
+  }
 }

@@ -14,11 +14,11 @@ export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
   const read = messageReader(decoder);
   return {
     insertVector: answering(async (bytes, context) => {
-      const id = await service.insert(await read('grpcPoint', bytes, context));
+      const id = await service.insert(await read('grpcPoint', bytes, callEnd(context)));
       return { id: { value: formatPointId(id) } };
     }),
     insertVectorsBatch: answering(async (bytes, context) => {
-      return await service.insertBatch(await read('grpcPoints', bytes, context));
+      return await service.insertBatch(await read('grpcPoints', bytes, callEnd(context)));
     }),
     deletePoint: answering(async (request) => {
       if (!(await service.delete(toPointId(request)))) throw pointNotFound();
@@ -26,11 +26,11 @@ export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
     }),
     getPoint: answering(async (request) => service.get(toPointId(request))),
     searchPoints: answering(async (bytes, context) => {
-      const query = await read('grpcQuery', bytes, context);
+      const query = await read('grpcQuery', bytes, callEnd(context));
       return idsAnswer(await service.search(query, callEnd(context)));
     }),
     searchPointsBatch: answering(async (bytes, context) => {
-      const queries = await read('grpcQueries', bytes, context);
+      const queries = await read('grpcQueries', bytes, callEnd(context));
       return idListsAnswer(await service.searchBatch(queries, callEnd(context)));
     }),
   };

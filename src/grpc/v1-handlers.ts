@@ -1,10 +1,16 @@
 import type { ServiceImplementation } from 'nice-grpc';
 import { includeOf, unionOf } from '../core/include.js';
+import type { PointIds } from '../core/point-id.js';
 import type { PointsService } from '../core/points-service.js';
+import type { Upserted } from '../core/records.js';
+import type { OnRequestEnd } from '../core/request-end.js';
 import type { Info } from '../observe/info.js';
 import type { Decoder } from '../wire/decoder.js';
-import { answering, answeringAll, callEnd, messageReader } from './answering.js';
+import { answering, answeringAll, callEnd, messageReader, StreamEnd } from './answering.js';
 import type { pointsServiceDefinition } from './v1-definition.js';
+
+/** The ids of all points of an upsert, and what became of them. */
+type UpsertAnswer = Upserted & { readonly ids: PointIds };
 
 type Handlers = ServiceImplementation<typeof pointsServiceDefinition>;
 
@@ -19,55 +25,57 @@ export function pointsServiceHandlers(
   info: () => Promise<Info>,
 ): Handlers {
   const read = messageReader(decoder);
-  const upsert: Handlers['upsert'] = async (bytes, context) => {
-    const batch = await read('grpcUpsert', bytes, context);
+  const upsert = async (bytes: Uint8Array, onRequestEnd: OnRequestEnd): Promise<UpsertAnswer> => {
+    const batch = await read('grpcUpsert', bytes, onRequestEnd);
     return { ids: batch.ids, ...(await points.upsert(batch, batch.keeps)) };
   };
   return {
-    upsert: answering(upsert),
+    upsert: answering(async (bytes, context) => await upsert(bytes, callEnd(context))),
     upsertStream: answeringAll(async function* upsertStream(messages, context) {
-      for await (const message of messages) yield await upsert(message, context);
+      const end = new StreamEnd(context.signal);
+      for await (const message of messages) yield await upsert(message, end.next());
     }),
     update: answering(async (bytes, context) =>
-      points.update(await read('grpcUpdate', bytes, context)),
+      points.update(await read('grpcUpdate', bytes, callEnd(context))),
     ),
     delete: answering(async (bytes, context) => {
-      const { ids, confirm } = await read('grpcDelete', bytes, context);
+      const { ids, confirm } = await read('grpcDelete', bytes, callEnd(context));
       return await (confirm === undefined ? points.delete(ids) : points.deleteAll(confirm));
     }),
     get: answering(async (bytes, context) => {
-      const { ids, include } = await read('grpcGet', bytes, context);
+      const { ids, include } = await read('grpcGet', bytes, callEnd(context));
       return { ...(await points.get(ids, includeOf(include), callEnd(context))), include };
     }),
     search: answering(async (bytes, context) => {
-      const asked = await read('grpcSearch', bytes, context);
+      const asked = await read('grpcSearch', bytes, callEnd(context));
       const { includes } = asked;
       const found = await points.search(asked, true, unionOf(includes), callEnd(context));
       return { found, includes };
     }),
     scroll: answering(async (bytes, context) => {
-      const { include, ...asked } = await read('grpcScroll', bytes, context);
+      const { include, ...asked } = await read('grpcScroll', bytes, callEnd(context));
       const request = { ...asked, include: includeOf(include) };
       return { ...(await points.scroll(request, callEnd(context))), include };
     }),
     scrollStream: answeringAll(async function* scrollStream(bytes, context) {
-      const { include, ...asked } = await read('grpcScrollStream', bytes, context);
+      const { include, ...asked } = await read('grpcScrollStream', bytes, callEnd(context));
       const request = { ...asked, limit: STREAM_POINTS, include: includeOf(include) };
+      const end = new StreamEnd(context.signal);
       let { after } = request;
       do {
         const page = { ...request, after, maxBytes: STREAM_BYTES };
         // oxlint-disable-next-line no-await-in-loop -- each page begins where the last one ends
-        const { records, next } = await points.scroll(page, callEnd(context));
+        const { records, next } = await points.scroll(page, end.next());
         yield { records, next, include };
         after = next;
       } while (after !== undefined);
     }),
     count: answering(async (bytes, context) => {
-      await read('grpcCount', bytes, context);
+      await read('grpcCount', bytes, callEnd(context));
       return { count: BigInt(points.count()) };
     }),
     info: answering(async (bytes, context) => {
-      await read('grpcInfo', bytes, context);
+      await read('grpcInfo', bytes, callEnd(context));
       return await info();
     }),
   };

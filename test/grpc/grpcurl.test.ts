@@ -51,7 +51,9 @@ describe.skipIf(grpcurl === undefined)('grpcurl', () => {
   }
 
   test('lists the services by reflection, without a key', async () => {
-    expect(await run([], 'list')).toBe('grpc.health.v1.Health\nvectordb.VectorDB\n');
+    expect(await run([], 'list')).toBe(
+      'grpc.health.v1.Health\nvectord.v1.PointsService\nvectordb.VectorDB\n',
+    );
   });
 
   test('describes every method of the contract by reflection', async () => {

@@ -192,13 +192,19 @@ fn searches_answer_the_parts_that_are_wanted_of_the_points_that_are_near_enough(
             include,
             ..Want::default()
         };
-        let at_once = engine.find(&[0.0, 0.0], &query(3), &all).unwrap().unwrap();
+        let at_once = engine
+            .find(&[0.0, 0.0], &query(3), &all, usize::MAX)
+            .unwrap()
+            .unwrap();
         check(&at_once, &[1, 2, 3], include);
         let near = Want {
             max_distance: 2.0,
             ..all
         };
-        let at_once = engine.find(&[0.0, 0.0], &query(3), &near).unwrap().unwrap();
+        let at_once = engine
+            .find(&[0.0, 0.0], &query(3), &near, usize::MAX)
+            .unwrap()
+            .unwrap();
         check(&at_once, &[1, 2], include);
         let none = Want {
             max_distance: 0.5,
@@ -237,7 +243,11 @@ fn a_search_that_copies_much_is_left_to_other_threads() {
         include: Include::ALL,
         ..Want::default()
     };
-    let at_once = |limit| engine.find(&[0.0, 0.0], &query(limit), &want).unwrap();
+    let at_once = |limit| {
+        engine
+            .find(&[0.0, 0.0], &query(limit), &want, usize::MAX)
+            .unwrap()
+    };
     assert_eq!(at_once(1).unwrap().records.contents, content);
     assert_eq!(at_once(2), None);
     let elsewhere = asked(&query(2), vec![want], usize::MAX);
@@ -300,7 +310,10 @@ fn a_point_is_not_among_its_own_neighbours() {
         ..Want::default()
     };
     let ids = |found: &Found| -> Vec<PointId> { found.hits.iter().map(|hit| hit.id).collect() };
-    let at_once = engine.find(&[], &query(2), &like(1)).unwrap().unwrap();
+    let at_once = engine
+        .find(&[], &query(2), &like(1), usize::MAX)
+        .unwrap()
+        .unwrap();
     assert_eq!(ids(&at_once), [id(2), id(3)]);
     let near = Want {
         max_distance: 1.0,
@@ -311,7 +324,9 @@ fn a_point_is_not_among_its_own_neighbours() {
     assert_eq!(ids(&found[0]), [id(9), id(11)]);
     assert_eq!(ids(&found[1]), [id(1), id(2)]);
     assert_eq!(ids(&found[2]), [id(19)]);
-    let all = engine.find(&[], &query(usize::MAX), &like(1)).unwrap();
+    let all = engine
+        .find(&[], &query(usize::MAX), &like(1), usize::MAX)
+        .unwrap();
     assert_eq!(all.unwrap().hits.len(), usize::from(POINTS) - 1);
 }
 
@@ -323,7 +338,9 @@ fn the_neighbours_of_no_point_are_refused_and_the_query_is_named() {
         like: Some(id(number)),
         ..Want::default()
     };
-    let alone = engine.find(&[], &query(1), &like(99)).unwrap_err();
+    let alone = engine
+        .find(&[], &query(1), &like(99), usize::MAX)
+        .unwrap_err();
     assert!(matches!(alone, Error::NoSuchPoint { item: 0 }));
     let asked = asked(
         &query(1),

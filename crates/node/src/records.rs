@@ -283,6 +283,7 @@ impl NativeEngine {
         max_distance: f64,
         like: Option<&[u8]>,
         include: NativeInclude,
+        max_bytes: u32,
     ) -> Result<Option<NativeFound>> {
         let query = query(metric, limit, ef)?;
         let want = Want {
@@ -290,7 +291,7 @@ impl NativeEngine {
             max_distance,
             like: like.map(point_id).transpose()?,
         };
-        let found = self.engine.find(vector, &query, &want);
+        let found = self.engine.find(vector, &query, &want, max_bytes as usize);
         let found = found.map_err(|error| to_js(*env, &error))?;
         Ok(found.map(|found| found_of(vec![found], &[query.metric])))
     }

@@ -8,6 +8,7 @@ import {
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServerError, Status } from 'nice-grpc';
 import { messageOf } from '../../core/start-error.js';
+import type { ChunkPool } from './chunk-pool.js';
 import { ACCEPTED_ENCODINGS, compress, decompress, isEncoding } from './compression.js';
 import { Context } from './context.js';
 import { Deadline } from './deadline.js';
@@ -41,6 +42,7 @@ export class Call implements OpenCall {
     private readonly stream: ServerHttp2Stream,
     private readonly headers: IncomingHttpHeaders,
     private readonly policy: CallPolicy,
+    private readonly pool: ChunkPool,
   ) {
     this.#context = new Context(headers, stream, () => this.#sendHeaders());
     const encoding = headers['grpc-encoding'];
@@ -171,7 +173,8 @@ export class Call implements OpenCall {
     if (this.#isAnswered) return;
     const message = encode(response);
     if (isChunked(message) && this.#answerEncoding === undefined) {
-      await this.#sendPieces(message);
+      await this.#sendChunks(message);
+      if (!this.#isAnswered) this.#end(Status.OK, '');
       return;
     }
     const framed = this.#frame(message.finish());
@@ -183,12 +186,19 @@ export class Call implements OpenCall {
 
   async #sendAll({ encode }: Method, responses: AsyncIterable<unknown>): Promise<void> {
     for await (const response of responses) {
-      const message = encode(response).finish();
-      const bytes = await this.#frame(message);
+      const message = encode(response);
+      if (isChunked(message) && this.#answerEncoding === undefined) {
+        await this.#sendChunks(message);
+        if (this.#isAnswered) return;
+        this.policy.sent(message.byteLength);
+        continue;
+      }
+      const bytes = message.finish();
+      const framed = await this.#frame(bytes);
       if (this.#isAnswered) return;
       this.#sendHeaders();
-      if (!this.stream.write(bytes)) await this.#drained();
-      this.policy.sent(message.length);
+      if (!this.stream.write(framed)) await this.#drained();
+      this.policy.sent(bytes.length);
     }
     if (this.#isAnswered) return;
     this.#sendHeaders();
@@ -196,16 +206,20 @@ export class Call implements OpenCall {
   }
 
   /** Makes each chunk when the client has read the ones before, and lets others have their turn. */
-  async #sendPieces(message: ChunkedMessage): Promise<void> {
+  async #sendChunks(message: ChunkedMessage): Promise<void> {
+    const { pool } = this;
     this.policy.sending(message.byteLength);
     this.#sendHeaders();
-    this.stream.write(framePrefix(message.byteLength));
-    for (const chunk of message.chunks()) {
+    const head = framePrefix(message.byteLength);
+    for (const chunk of message.chunks(head, (bytes) => pool.take(bytes))) {
+      // What failed to be written may still be on its way.
+      const isReady = this.stream.write(chunk, (error) => {
+        if (error === null || error === undefined) pool.give(chunk);
+      });
       // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
-      await (this.stream.write(chunk) ? nextTurn() : this.#drained());
+      await (isReady ? nextTurn() : this.#drained());
       if (this.#isAnswered) return;
     }
-    this.#end(Status.OK, '');
   }
 
   async #drained(): Promise<void> {

@@ -108,7 +108,8 @@ export function tooLarge(found: number, { maxBytes, setting }: MessageLimit): Se
 /** A message that is too large to be made at once. */
 export interface ChunkedMessage {
   readonly byteLength: number;
-  chunks(): Iterable<Uint8Array>;
+  /** The message behind `head`, written into memory that `take` gives for so many bytes. */
+  chunks(head: Uint8Array, take: (bytes: number) => Buffer): Iterable<Uint8Array>;
 }
 
 export function isChunked(message: object): message is ChunkedMessage {

@@ -10,6 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import { ServerError, Status } from 'nice-grpc';
 import { Call, closeSoon } from './call.js';
+import { ChunkPool } from './chunk-pool.js';
 import type { MessageLimit } from './messages.js';
 import { methodsOf, type Method, type ServiceDefinition } from './methods.js';
 import type { ConnectionPolicy, Policy } from './policy.js';
@@ -72,6 +73,7 @@ const SHARED_OPTIONS = {
  */
 export class TransportServer {
   readonly #methods = new Map<string, Method>();
+  readonly #pool = new ChunkPool();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #server: Http2Server;
   readonly #sharedServer: Http2Server;
@@ -155,7 +157,7 @@ export class TransportServer {
     }
     const path = headers[':path'] ?? '';
     const method = this.#methods.get(path);
-    const call = new Call(stream, headers, connection.begin(path, headers, rawHeaders));
+    const call = new Call(stream, headers, connection.begin(path, headers, rawHeaders), this.#pool);
     stream.once('close', () => {
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) connection.noteReset();
     });

@@ -33,23 +33,24 @@ export class LargeIds {
     this.byteLength = lists.reduce((sum, ids) => sum + encodedLength(ids), prefixBytes);
   }
 
-  *chunks(): Generator<Uint8Array> {
-    let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    let length = 0;
+  *chunks(head: Uint8Array, take: (bytes: number) => Buffer): Generator<Uint8Array> {
+    let chunk = take(CHUNK_BYTES);
+    chunk.set(head);
+    let { length } = head;
     for (const [index, ids] of this.lists.entries()) {
       const prefix = this.prefixes[index] ?? new Uint8Array();
       for (let from = 0; from < ids.length || from === 0;) {
-        const isFull = CHUNK_BYTES - length < prefix.length + ENCODED_ID_BYTES;
+        const isFull = chunk.length - length < prefix.length + ENCODED_ID_BYTES;
         if (isFull) {
           yield chunk.subarray(0, length);
-          chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+          chunk = take(CHUNK_BYTES);
           length = 0;
         }
         if (from === 0) {
           chunk.set(prefix, length);
           length += prefix.length;
         }
-        const most = Math.floor((CHUNK_BYTES - length) / ENCODED_ID_BYTES) * POINT_ID_BYTES;
+        const most = Math.floor((chunk.length - length) / ENCODED_ID_BYTES) * POINT_ID_BYTES;
         const some = ids.subarray(from, from + most);
         length = writeSomeIds(chunk, length, some);
         from += most;
@@ -60,6 +61,7 @@ export class LargeIds {
 
   /** The whole message, in the shape in which a codec gives it. */
   finish(): Uint8Array {
-    return Buffer.concat([...this.chunks()], this.byteLength);
+    const chunks = this.chunks(new Uint8Array(), (bytes) => Buffer.allocUnsafe(bytes));
+    return Buffer.concat([...chunks], this.byteLength);
   }
 }

@@ -213,7 +213,7 @@ async def ask_for_health(client):
 
 
 async def list_services(client):
-    equal(await client.list_services(), [SERVICE, "grpc.health.v1.Health"])
+    equal(await client.list_services(), [SERVICE, "vectord.v1.PointsService", "grpc.health.v1.Health"])
 
 
 async def call_in_parallel(client):

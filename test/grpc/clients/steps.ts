@@ -170,7 +170,11 @@ async function askForHealth(client: StepClient): Promise<void> {
 }
 
 async function listServices(client: StepClient): Promise<void> {
-  expect(await client.listServices()).toEqual(['vectordb.VectorDB', 'grpc.health.v1.Health']);
+  expect(await client.listServices()).toEqual([
+    'vectordb.VectorDB',
+    'vectord.v1.PointsService',
+    'grpc.health.v1.Health',
+  ]);
 }
 
 async function callInParallel(client: StepClient): Promise<void> {

@@ -4,6 +4,7 @@ use crate::{
     Result,
     engine::query::Query,
     index::{Include, Neighbour, PointId, Records, View},
+    store::ReadAhead,
 };
 
 /// One neighbour of a query.
@@ -73,7 +74,8 @@ impl Want {
         if self.include.is_empty() {
             return 0;
         }
-        let bytes = |near: &Neighbour| view.bytes_in_answer(near.slot, self.include);
+        let mut ahead = ReadAhead::default();
+        let bytes = |near: &Neighbour| view.bytes_in_answer(near.slot, self.include, &mut ahead);
         neighbours.iter().map(bytes).sum()
     }
 

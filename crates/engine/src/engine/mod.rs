@@ -313,21 +313,33 @@ impl Engine {
     /// Answers a search on the calling thread. `None` if that would take too long, or turns out to
     /// take too long: then the caller uses [`Engine::search_batch`].
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
-        let found = self.find(vector, query, &Want::default())?;
+        let found = self.find(vector, query, &Want::default(), usize::MAX)?;
         Ok(found.map(|found| found.hits))
     }
 
     /// As [`Engine::search`], with what the query wants besides ids. `None` also if that is more than
     /// some hundred KiB: then the caller uses [`Engine::find_batch`].
-    pub fn find(&self, vector: &[f32], query: &Query, want: &Want) -> Result<Option<Found>> {
+    pub fn find(
+        &self,
+        vector: &[f32],
+        query: &Query,
+        want: &Want,
+        max_bytes: usize,
+    ) -> Result<Option<Found>> {
         if want.like.is_some() {
             let vector = self.vectors_of(vector, slice::from_ref(want))?;
-            return self.find_by(&vector, query, want);
+            return self.find_by(&vector, query, want, max_bytes);
         }
-        self.find_by(vector, query, want)
+        self.find_by(vector, query, want, max_bytes)
     }
 
-    fn find_by(&self, vector: &[f32], query: &Query, want: &Want) -> Result<Option<Found>> {
+    fn find_by(
+        &self,
+        vector: &[f32],
+        query: &Query,
+        want: &Want,
+        max_bytes: usize,
+    ) -> Result<Option<Found>> {
         self.check_queries(vector, slice::from_ref(query))?;
         thread_local! {
             static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::impatient());
@@ -344,7 +356,7 @@ impl Engine {
                 return Ok(None);
             };
             want.cut(query, &mut found);
-            if want.bytes(&view, &found) > MAX_BYTES_AT_ONCE {
+            if want.bytes(&view, &found) > max_bytes.min(MAX_BYTES_AT_ONCE) {
                 return Ok(None);
             }
             want.read(&view, &found).map(Some)

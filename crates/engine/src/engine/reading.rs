@@ -11,6 +11,7 @@ use crate::{
     },
     hnsw::Scratch,
     index::{Direction, Include, Index, PointId, Records, View},
+    store::ReadAhead,
     sync::lock,
 };
 
@@ -64,9 +65,10 @@ impl View<'_> {
         let slots = self.slots_of(ids);
         let found = slots.iter().map(Option::is_some).collect();
         let slots: Vec<u32> = slots.into_iter().flatten().collect();
+        let mut ahead = ReadAhead::default();
         let bytes = slots
             .iter()
-            .map(|&slot| self.bytes_in_answer(slot, include));
+            .map(|&slot| self.bytes_in_answer(slot, include, &mut ahead));
         let bytes = bytes.sum();
         if bytes > max_bytes {
             return Err(Error::AnswerTooLarge { max_bytes });
@@ -89,8 +91,9 @@ impl View<'_> {
         let limit = limit.max(1);
         let points = self.page(request.after, limit.saturating_add(1), request.direction);
         let (mut slots, mut bytes, mut last) = (Vec::new(), 0, None);
+        let mut ahead = ReadAhead::default();
         for &(sequence, slot) in points.iter().take(limit) {
-            let more = self.bytes_in_answer(slot, include);
+            let more = self.bytes_in_answer(slot, include, &mut ahead);
             if !slots.is_empty() && bytes + more > request.max_bytes {
                 break;
             }

@@ -3,7 +3,7 @@
 use super::{Direction, PointId, view::View};
 use crate::{
     Result,
-    store::{Location, StoredPoint},
+    store::{Location, ReadAhead, StoredPoint},
     vectors::points::Points,
 };
 
@@ -144,24 +144,25 @@ impl View<'_> {
             records.ids = slots.iter().map(|&slot| arena.id(slot)).collect();
             return Ok(records);
         }
+        let mut ahead = ReadAhead::default();
         for &slot in slots {
             let take = |stored: StoredPoint| records.push(&stored, include);
+            let location = self.location(slot);
             self.index
-                .read(&arena.id(slot), self.location(slot), take)?;
+                .read_by(&arena.id(slot), location, &mut ahead, take)?;
         }
         Ok(records)
     }
 
-    /// The bytes of the wanted parts of the point in a slot, its id included.
-    #[must_use]
-    pub fn bytes_in_answer(&self, slot: u32, include: Include) -> usize {
+    /// The bytes of the wanted parts of the point in a slot, its id included, for a reader of many.
+    pub fn bytes_in_answer(&self, slot: u32, include: Include, ahead: &mut ReadAhead) -> usize {
         let mut bytes = size_of::<PointId>() + usize::from(include.content_type);
         if include.vector {
             bytes += self.index.dimension * size_of::<f32>();
         }
         if include.content || include.metadata {
             let segments = self.index.arena.segments();
-            let (content, metadata) = segments.payload_lengths(self.location(slot));
+            let (content, metadata) = segments.payload_lengths_by(self.location(slot), ahead);
             bytes += if include.content { content } else { 0 };
             bytes += if include.metadata { metadata } else { 0 };
         }

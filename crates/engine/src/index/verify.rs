@@ -7,7 +7,7 @@
 use super::{Index, PointId};
 use crate::{
     Error, Result,
-    store::{HeaderPlace, Location, StoredPoint},
+    store::{HeaderPlace, Location, ReadAhead, StoredPoint},
 };
 
 /// The number of records whose headers and contents are evicted from memory together. The records
@@ -137,7 +137,18 @@ impl Index {
         location: Location,
         take: impl FnOnce(StoredPoint) -> T,
     ) -> Result<T> {
-        let read = self.arena.segments().read(location).map(take);
+        self.read_by(id, location, &mut ReadAhead::default(), take)
+    }
+
+    /// The same of a reader that reads many points.
+    pub fn read_by<T>(
+        &self,
+        id: &PointId,
+        location: Location,
+        ahead: &mut ReadAhead,
+        take: impl FnOnce(StoredPoint) -> T,
+    ) -> Result<T> {
+        let read = self.arena.segments().read_by(location, ahead).map(take);
         read.map_err(|error| self.name(*id, location, error))
     }
 

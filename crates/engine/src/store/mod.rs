@@ -27,6 +27,7 @@ use lock::Lock;
 pub use log::{
     format::BLOCK,
     headers::HeaderPlace,
+    read_ahead::ReadAhead,
     reader::{Segments, StoredPoint},
     records::{LivePoint, Location, Stored, Write},
     segment::number as segment_number,

@@ -1,10 +1,17 @@
 import type { PointList } from './write-points.js';
 
-/** A chunk is full with so many bytes: to write it takes a tenth of a millisecond. */
-const CHUNK_BYTES = 256 * 1024;
+/** Up to so much is written at once, which takes a tenth of a millisecond. */
+const SHORT_BYTES = 256 * 1024;
 
 /** What a message holds: bytes that are there, and points that are still to be written. */
 export type MessagePart = Uint8Array | PointList;
+
+/** Something that is written at once. */
+interface Item {
+  readonly bytes: number;
+  /** Writes it; returns the offset behind it. */
+  write(target: Buffer, offset: number): number;
+}
 
 /** A message of points, of which each chunk is written when it can be sent. */
 export class PointsMessage {
@@ -16,48 +23,58 @@ export class PointsMessage {
 
   /** Whether it takes so long to be written that others are served in between. */
   get isLong(): boolean {
-    return this.byteLength > CHUNK_BYTES;
+    return this.byteLength > SHORT_BYTES;
   }
 
-  *chunks(): Generator<Uint8Array> {
-    let chunk = Buffer.allocUnsafe(Math.min(this.byteLength, CHUNK_BYTES));
+  /** The message behind `head`, in chunks as large as the memory that `take` gives. */
+  *chunks(head: Uint8Array, take: (bytes: number) => Buffer): Generator<Uint8Array> {
+    let left = head.length + this.byteLength;
+    let chunk: Buffer | undefined;
     let length = 0;
-    let left = this.byteLength;
-    for (const [bytes, write] of this.#items()) {
-      if (chunk.length - length < bytes) {
-        if (length > 0) yield chunk.subarray(0, length);
-        chunk = Buffer.allocUnsafe(Math.max(bytes, Math.min(left, CHUNK_BYTES)));
+    for (const item of itemsOf([head, ...this.parts])) {
+      if (chunk !== undefined && chunk.length - length < item.bytes) {
+        yield chunk.subarray(0, length);
+        chunk = undefined;
+      }
+      if (chunk === undefined) {
+        chunk = take(Math.max(item.bytes, Math.min(left, SHORT_BYTES)));
         length = 0;
       }
-      length = write(chunk, length);
-      left -= bytes;
+      length = item.write(chunk, length);
+      left -= item.bytes;
     }
-    yield chunk.subarray(0, length);
+    if (chunk !== undefined && length > 0) yield chunk.subarray(0, length);
   }
 
   /** The whole message, in the shape in which a codec gives it. */
   finish(): Uint8Array {
-    const chunks = [...this.chunks()];
-    const [first] = chunks;
-    return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
+    const whole = Buffer.allocUnsafe(this.byteLength);
+    let length = 0;
+    for (const item of itemsOf(this.parts)) length = item.write(whole, length);
+    return whole;
   }
+}
 
-  /** What is written at once: how many bytes, and how. */
-  *#items(): Generator<readonly [number, (target: Buffer, offset: number) => number]> {
-    for (const one of this.parts) {
-      if (one instanceof Uint8Array) {
-        yield [
-          one.length,
-          (target, offset) => {
-            target.set(one, offset);
-            return offset + one.length;
-          },
-        ];
-        continue;
-      }
-      for (let at = one.start; at < one.end; at += 1) {
-        yield [one.itemLength(at), (target, offset) => one.write(target, offset, at)];
-      }
-    }
+function* itemsOf(parts: readonly MessagePart[]): Generator<Item> {
+  for (const one of parts) {
+    if (one instanceof Uint8Array) yield bytesItem(one);
+    else for (let at = one.start; at < one.end; at += 1) yield pointItem(one, at);
   }
+}
+
+function bytesItem(bytes: Uint8Array): Item {
+  return {
+    bytes: bytes.length,
+    write(target, offset) {
+      target.set(bytes, offset);
+      return offset + bytes.length;
+    },
+  };
+}
+
+function pointItem(list: PointList, at: number): Item {
+  return {
+    bytes: list.itemLength(at),
+    write: (target, offset) => list.write(target, offset, at),
+  };
 }

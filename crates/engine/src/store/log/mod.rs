@@ -5,6 +5,7 @@ pub mod format;
 pub mod group;
 pub mod headers;
 pub mod manifest;
+pub mod read_ahead;
 pub mod reader;
 pub mod records;
 pub mod segment;

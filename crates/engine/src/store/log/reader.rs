@@ -18,6 +18,7 @@ use std::{
 
 use super::{
     format::{BLOCK, Flaw, Op, PAGE, RecordHeader, SegmentHeader},
+    read_ahead::{Part as ReadPart, ReadAhead},
     segment::Segment,
     usage::record_bytes,
 };
@@ -219,9 +220,15 @@ impl Segments {
     /// The lengths of a record's content and metadata, by its header; 0 if that cannot be read.
     #[must_use]
     pub fn payload_lengths(&self, location: Location) -> (usize, usize) {
+        self.payload_lengths_by(location, &mut ReadAhead::default())
+    }
+
+    /// The same of a reader that reads many points.
+    pub fn payload_lengths_by(&self, location: Location, ahead: &mut ReadAhead) -> (usize, usize) {
+        ahead.turn_to(location.segment);
         let header = self
             .get(location.segment)
-            .and_then(|segment| segment.record(location).ok());
+            .and_then(|segment| segment.record_by(location, ahead).ok());
         let record = header.and_then(|header| RecordHeader::decode(header, location.offset()).ok());
         record.map_or((0, 0), |record| {
             let lengths = (record.content_length, record.metadata_length);
@@ -231,9 +238,15 @@ impl Segments {
 
     /// Reads a point and verifies every byte of it against its checksum.
     pub fn read(&self, location: Location) -> Result<StoredPoint<'_>> {
+        self.read_by(location, &mut ReadAhead::default())
+    }
+
+    /// The same of a reader that reads many points.
+    pub fn read_by(&self, location: Location, ahead: &mut ReadAhead) -> Result<StoredPoint<'_>> {
         let segment = self.mapped(location.segment)?;
+        ahead.turn_to(location.segment);
         segment
-            .read(location, self.dimension)
+            .read(location, self.dimension, ahead)
             .map_err(|flaw| flaw.refuse(&segment.path))
     }
 
@@ -309,16 +322,30 @@ impl Mapped {
     }
 
     fn record(&self, location: Location) -> Result<&[u8; BLOCK], Flaw> {
-        let bytes = self.bytes(location.offset(), BLOCK as u64)?;
+        self.record_by(location, &mut ReadAhead::default())
+    }
+
+    /// The header of a record.
+    fn record_by(&self, location: Location, ahead: &mut ReadAhead) -> Result<&[u8; BLOCK], Flaw> {
+        let offset = location.offset();
+        let bytes = ahead.bytes(&self.mapping, ReadPart::Header, offset, BLOCK as u64)?;
         Ok(bytes.first_chunk().expect("a block was asked for"))
     }
 
-    fn read(&self, location: Location, dimension: u32) -> Result<StoredPoint<'_>, Flaw> {
+    fn read(
+        &self,
+        location: Location,
+        dimension: u32,
+        ahead: &mut ReadAhead,
+    ) -> Result<StoredPoint<'_>, Flaw> {
         let offset = location.offset();
-        let header = self.record(location)?;
+        let header = self.record_by(location, ahead)?;
         let record = RecordHeader::decode(header, offset)?;
-        let vector = self.bytes(record.vector_offset, u64::from(dimension) * 4)?;
-        let payload = self.bytes(record.payload_offset, record.payload_length())?;
+        let mut bytes = |part, offset, length| ahead.bytes(&self.mapping, part, offset, length);
+        let vector_bytes = u64::from(dimension) * 4;
+        let vector = bytes(ReadPart::Vector, record.vector_offset, vector_bytes)?;
+        let payload_bytes = record.payload_length();
+        let payload = bytes(ReadPart::Payload, record.payload_offset, payload_bytes)?;
         if record.op != Op::Insert
             || record.location(location.segment, offset) != location
             || !RecordHeader::verify(header, self.header.salt, [vector, payload])
