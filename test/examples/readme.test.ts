@@ -53,6 +53,7 @@ test.each([
   'README.md',
   'docs/ARCHITECTURE.md',
   'docs/BACKUP.md',
+  'docs/V1.md',
   'docs/decisions/README.md',
   'examples/demo/data/README.md',
 ])('the files that %s links to are there', (page) => {

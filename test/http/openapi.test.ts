@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { HttpOptions } from '../../src/http/options.js';
+import { routes } from '../../src/http/routes.js';
+import { v1Routes } from '../../src/http/v1-routes.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { Client, text, type Answer } from './client.js';
 
@@ -14,6 +17,7 @@ interface Document {
 }
 
 interface Operation {
+  readonly requestBody?: unknown;
   readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly security?: readonly unknown[];
 }
@@ -21,7 +25,7 @@ interface Operation {
 interface ResponseObject {
   readonly $ref?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { readonly example?: unknown }>>;
 }
 
 const ID = '9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
@@ -29,6 +33,8 @@ const METHODS = new Set(['get', 'post', 'delete', 'put', 'patch', 'options']);
 const VECTOR = [1, 2, 3, 4, 5];
 const POINT = { vector: VECTOR, payload: text('') };
 const QUERY = { vector: VECTOR, similarity: 'Cosine', limit: 1 };
+const LIKE_NOBODY = { like: ID.replace(/^9/, '8'), similarity: 'Cosine', limit: 1 };
+const PROBLEM = 'application/problem+json';
 
 /** What only a broken or full disk, or a defect, can bring about. */
 const NOT_PROVOKED = new Set(['500', '507']);
@@ -38,6 +44,13 @@ const GOOD_BODIES: Readonly<Record<string, unknown>> = {
   '/points/batch': { vectors: [POINT] },
   '/points/search': QUERY,
   '/points/search/batch': { queries: [QUERY] },
+  '/v1/points/upsert': { points: [{ id: ID, vector: VECTOR }] },
+  '/v1/points/get': { ids: [ID] },
+  '/v1/points/search': QUERY,
+  '/v1/points/scroll': { limit: 1 },
+  '/v1/points/count': {},
+  '/v1/points/delete': { ids: [ID] },
+  '/v1/points/update': { points: [{ id: ID }] },
 };
 
 let server: TestServer;
@@ -60,13 +73,17 @@ async function provoke(status: string, method: string, path: string): Promise<An
   const body = GOOD_BODIES[path];
   switch (status) {
     case '400':
-      return await writer.send(method, target, {});
+      return await writer.send(method, target, { unknown: 1 });
     case '401':
       return await new Client(server, undefined).send(method, target, body);
     case '403':
       return await new Client(server, server.keys.readonly).send(method, target, body);
+    case '404':
+      return await writer.send(method, target, body === QUERY ? LIKE_NOBODY : body);
     case '405':
       return await writer.send('PUT', target);
+    case '409':
+      return await writer.send(method, target, { all: true, confirm: 1_000_000 });
     case '413':
       return await writer.send(method, target, 'x'.repeat(501));
     case '415':
@@ -84,6 +101,22 @@ function operations(): { path: string; method: string; operation: Operation }[] 
       .filter(([method]) => METHODS.has(method))
       .map(([method, operation]) => ({ path, method, operation })),
   );
+}
+
+/** Every method and path of the source, whatever the options are that its handlers use. */
+function tableOfRoutes(): string[] {
+  const options = { service: { rules: { dimension: VECTOR.length } } };
+  const table = [...routes(options as HttpOptions), ...v1Routes(options as HttpOptions)];
+  return table.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}')}`);
+}
+
+/** All schemas of objects that a part of the document leads to. */
+function objectsIn(part: unknown): Readonly<Record<string, unknown>>[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const fields: Readonly<Record<string, unknown>> = { ...part };
+  const name = String(fields['$ref']).split('/').at(-1) ?? '';
+  const inner = [document.components.schemas[name], ...Object.values(fields)].flatMap(objectsIn);
+  return fields['type'] === 'object' ? [fields, ...inner] : inner;
 }
 
 function resolve(response: ResponseObject): ResponseObject {
@@ -109,6 +142,7 @@ describe('the OpenAPI document', () => {
     }
     const documented = operations().map(({ path, method }) => `${method} ${path}`);
     expect(documented.toSorted()).toEqual(served.toSorted());
+    expect(documented.toSorted()).toEqual(tableOfRoutes().toSorted());
     expect(documented.toSorted()).toEqual(
       [
         'get /',
@@ -122,6 +156,14 @@ describe('the OpenAPI document', () => {
         'post /points/search/batch',
         'get /points/{id}',
         'delete /points/{id}',
+        'post /v1/points/upsert',
+        'post /v1/points/get',
+        'post /v1/points/search',
+        'post /v1/points/scroll',
+        'post /v1/points/count',
+        'post /v1/points/delete',
+        'post /v1/points/update',
+        'get /v1/info',
       ].toSorted(),
     );
   });
@@ -145,6 +187,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has an example of each problem, with the code that the server answers', async () => {
+    let problems = 0;
+    for (const { path, method, operation } of operations()) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const example = resolve(response).content?.[PROBLEM]?.example;
+        expect(example !== undefined, `${method} ${path} ${status}`).toBe(
+          path.startsWith('/v1/') && status !== '200',
+        );
+        if (example === undefined || NOT_PROVOKED.has(status)) continue;
+        const { json } = await provoke(status, method.toUpperCase(), path);
+        expect(json).toEqual({ ...example, detail: expect.any(String) });
+        problems += 1;
+      }
+    }
+    expect(problems).toBeGreaterThan(40);
+  });
+
   it('demands a key exactly where the server does', async () => {
     for (const { path, method, operation } of operations()) {
       const target = path.replace('{id}', ID);
@@ -157,6 +216,20 @@ describe('the OpenAPI document', () => {
   it('bounds a vector by the dimension of the service that serves it', () => {
     const { type, minItems, maxItems } = document.components.schemas['Vector'] ?? {};
     expect({ type, minItems, maxItems }).toEqual({ type: 'array', minItems: 5, maxItems: 5 });
+    // 20 bytes are 27 characters of base64, and one of padding.
+    const { minLength, maxLength } = document.components.schemas['Base64Vector'] ?? {};
+    expect({ minLength, maxLength }).toEqual({ minLength: 27, maxLength: 28 });
+  });
+
+  it('allows no other fields where the server refuses them', async () => {
+    const objects = operations()
+      .filter(({ path }) => path.startsWith('/v1/'))
+      .flatMap(({ operation }) => objectsIn(operation.requestBody));
+    expect(objects.length).toBeGreaterThan(10);
+    for (const { additionalProperties, propertyNames } of objects) {
+      // Metadata alone may have fields of any name, or nearly so.
+      expect(additionalProperties === false || propertyNames !== undefined).toBe(true);
+    }
   });
 
   it('names each limit with its default', async () => {

@@ -10,6 +10,9 @@ import { SCHEMATHESIS } from '../support/tools.mjs';
 
 const CONFIG = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
 
+/** Changes bodies that break a rule that no schema can express. */
+const HOOKS = fileURLToPath(new URL('schemathesis_hooks.py', import.meta.url));
+
 /** Set by `npm run test:schema`: many requests made up for each operation, and others each time. */
 const LONG_EXAMPLES = process.env['VECTORD_SCHEMA_EXAMPLES'];
 const isLong = LONG_EXAMPLES !== undefined;
@@ -33,7 +36,12 @@ function runSchemathesis(server: TestServer, document: string): Promise<Run> {
   writeFileSync(path, document);
   const bounds = ['--max-examples', EXAMPLES, '--seed', SEED, '--generation-database', 'none'];
   const args = ['--no-color', '--config-file', CONFIG, 'run', path, '--url', server.http];
-  const env = { ...process.env, VECTORD_KEY: server.keys.readwrite, NO_PROXY: '*' };
+  const variables = {
+    VECTORD_KEY: server.keys.readwrite,
+    SCHEMATHESIS_HOOKS: HOOKS,
+    NO_PROXY: '*',
+  };
+  const env = { ...process.env, ...variables };
   const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {
     execFile(SCHEMATHESIS, [...args, ...bounds], options, (error, stdout, stderr) => {

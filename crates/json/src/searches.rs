@@ -201,16 +201,13 @@ impl Query {
             (Some(Err(wrong)), _) => return Err(wrong),
             (None, None) => return Err(any_vector::missing()),
         };
-        let ef = match (flag("exact", exact)?, ef) {
-            (true, _) => f64::INFINITY,
-            (false, None) => 0.0,
-            (false, given) => count("ef", given)?,
-        };
+        let ef = ef.map_or(Ok(0.0), |given| count("ef", Some(given)))?;
+        let is_exact = flag("exact", exact)?;
         Ok(Query {
             like,
             similarity: similarity(metric)?,
             limit: count("limit", limit)?,
-            ef,
+            ef: if is_exact { f64::INFINITY } else { ef },
             max_distance: distance(max_distance)?,
             include: include(parts, DISTANCE, ALL_PARTS)?,
         })

@@ -145,6 +145,12 @@ fn fields_that_are_not_as_they_should_be_are_named() {
     for (body, path, found, expected) in [
         (with(r#","ef":-1"#), "ef", Found::Number(-1.0), WHOLE),
         (
+            with(r#","exact":true,"ef":-1"#),
+            "ef",
+            Found::Number(-1.0),
+            WHOLE,
+        ),
+        (
             with(r#","exact":1"#),
             "exact",
             Found::Number(1.0),
