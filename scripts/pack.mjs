@@ -69,8 +69,10 @@ function makePlatforms(parent) {
 function makeRoot(own, platforms) {
   mkdirSync(join(own, 'native'), { recursive: true });
   // Compiled anew: dist/ may hold modules whose source is gone. Maps lead to sources that stay here.
-  const options = ['--project', 'tsconfig.build.json', '--outDir', join(own, 'dist')];
-  run('node_modules/.bin/tsc', [...options, '--sourceMap', 'false']);
+  for (const project of ['tsconfig.build.json', 'tsconfig.types.json']) {
+    const options = ['--project', project, '--outDir', join(own, 'dist'), '--sourceMap', 'false'];
+    run('node_modules/.bin/tsc', options);
+  }
   for (const path of ['native/index.cjs', 'proto', 'docs/openapi.yaml', 'README.md', 'LICENSE']) {
     cpSync(path, join(own, path), { recursive: true });
   }

@@ -1,5 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -20,6 +28,21 @@ const launch = { command: [join(modules, '.bin/vectord')], cwd: folder };
 /** The names of those that npm has installed: of all platforms that of this machine. */
 let platformPackages: string[];
 
+/** A program that is only compiled. */
+const CONSUMER = `
+import { connect, VectordError, type Client, type Point } from 'vectord';
+const client: Client = connect('http://127.0.0.1:3000', { key: 'x', deadlineMs: 1 });
+export const found: readonly Point[] = await client.search(
+  { vector: Float32Array.of(1), similarity: 'Cosine', limit: 1, include: ['distance'] },
+);
+export const vector: Float32Array | undefined = found[0]?.vector;
+for await (const { id } of client.scroll({ order: 'newest' })) id.toLowerCase();
+// @ts-expect-error -- no similarity has this name
+await client.search({ like: '', similarity: 'cosine', limit: 1 }).catch((error: unknown) => {
+  if (error instanceof VectordError && error.code === 'NOT_FOUND') return;
+});
+`;
+
 /** A PATH without Rust and compilers: what npm and the packages need, and nothing else. */
 const PATH = linkPrograms('node', 'npm', 'sh');
 
@@ -36,7 +59,9 @@ test('the packages hold what is needed at run time, and nothing to build', () =>
     ['LICENSE', 'README.md', 'dist', 'docs', 'native', 'package.json', 'proto'].toSorted(),
   );
   const files = readdirSync(vectordFolder, { recursive: true, encoding: 'utf8' });
-  expect(files.filter((file) => /\.(?:map|ts|node)$|\.test\./.test(file))).toEqual([]);
+  expect(files.filter((file) => /\.(?:map|node)$|\.test\./.test(file))).toEqual([]);
+  const sources = files.filter((file) => file.endsWith('.ts'));
+  expect(sources.filter((file) => !/^dist\/(?:client|gen)\/.*\.d\.ts$/.test(file))).toEqual([]);
   expect(platformPackages).toHaveLength(1);
   const manifest = readManifest(vectordFolder);
   expect(manifest.scripts).toBeUndefined();
@@ -69,10 +94,41 @@ test('points are stored and found over both interfaces', async () => {
   expect(await vectord.stop()).toEqual({ code: 0, signal: null });
 });
 
-test('an import of the package starts nothing', () => {
-  const script = `import('vectord').catch(({ code }) => console.log(code))`;
-  expect(node(script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\n');
-  expect(node(`console.log(require('vectord/package.json').version)`)).toBe(`${version}\n`);
+describe('an import of the package', () => {
+  const CONNECT = `
+    const [root, client] = await Promise.all([import('vectord'), import('vectord/client')]);
+    console.log(root.connect === client.connect, root.idFor('x') === client.idFor('x'));`;
+
+  test('is the client, and starts nothing', () => {
+    expect(node(CONNECT)).toBe('true true\n');
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+    expect(node(`console.log(require('vectord/package.json').version)`)).toBe(`${version}\n`);
+  });
+
+  test('is its half over HTTP for browsers', () => {
+    const script = `
+      const { connect } = await import('vectord');
+      try { connect('grpc://127.0.0.1'); } catch ({ message }) { console.log(message); }`;
+    const args = ['--conditions=browser', '--input-type=module', '--eval', script];
+    expect(run('node', args)).toContain('the half of the client for browsers');
+  });
+
+  const BUNDLER = ['--module', 'esnext', '--moduleResolution', 'bundler'];
+  const BROWSER = ['--customConditions', 'browser', '--types', '', '--lib', 'es2022,dom'];
+
+  test.each([
+    ['Node.js', ['--module', 'nodenext', '--skipLibCheck']],
+    ['a bundler', [...BUNDLER, '--skipLibCheck']],
+    ['a bundler for browsers', [...BUNDLER, ...BROWSER]],
+  ])('has types for %s', (_, options) => {
+    const file = join(folder, 'consumer.mts');
+    writeFileSync(file, CONSUMER);
+    const tsc = join(ROOT, 'node_modules/.bin/tsc');
+    const args = ['--strict', '--noEmit', '--target', 'es2022', ...options, file];
+    const { status, stdout } = spawnSync(tsc, args, { cwd: folder, encoding: 'utf8' });
+    expect(stdout).toBe('');
+    expect(status).toBe(0);
+  });
 });
 
 describe('without a binary that loads', () => {

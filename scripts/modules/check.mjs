@@ -26,7 +26,7 @@ const SERVER_LAYERS = [
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
   ['observe'],
-  ['config', 'engine'],
+  ['config', 'engine', 'client'],
   ['core'],
   ['gen'],
 ];

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { idFor } from '../../src/client/node.js';
 import { findGrpcurl } from '../support/tools.mjs';
 import { ownFolder, Vectord } from '../support/vectord.js';
 import { idsIn, ROOT, run } from './run.js';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const blocks = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
+const examples = Array.from(readme.matchAll(/^```js\n(.*?)^```$/gms), ([, code = '']) => code);
 const isNpm = (block: string): boolean => /^(?:[A-Z_]+=\S+ )?npm /m.test(block);
 
 test.skipIf(findGrpcurl() === undefined)(
@@ -29,6 +31,22 @@ test.skipIf(findGrpcurl() === undefined)(
     expect(stdout).toMatch(/^restored .*:\n1 segments, \d+ records, 2 points, /m);
   },
 );
+
+test('the example of the client stores points, finds the nearest and lists all', async () => {
+  expect(examples).toHaveLength(1);
+  const [example = ''] = examples;
+  const { environment } = ownFolder();
+  const vectord = await Vectord.start(environment);
+  const script = example.replace('127.0.0.1:50051', vectord.value('gRPC'));
+  const args = ['--input-type=module', '--eval', script];
+  // Here `vectord` is the package of this folder.
+  const options = { cwd: ROOT, env: { VECTORD_KEY: 'the-key' } };
+  const { code, stdout, stderr } = await run(process.execPath, args, options);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^a cat { legs: 4 }\n/);
+  const [cat, bird] = [idFor('cat'), idFor('bird')];
+  expect(stdout).toMatch(new RegExp(`\n${cat} a cat\n${bird} a bird\n$`));
+});
 
 /** A folder with the command `vectord`, as `npm link` puts it on the PATH. */
 function makeCommand(folder: string): string {

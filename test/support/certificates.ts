@@ -45,7 +45,7 @@ export function makeCertificate(
   const bits = der(0x03, Buffer.concat([Buffer.from([0]), signature]));
   const cert = sequence(body, ECDSA_WITH_SHA256, bits).toString('base64');
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${cert.replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
+    cert: `-----BEGIN CERTIFICATE-----\n${cert.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     name,
     privateKey,

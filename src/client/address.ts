@@ -1,0 +1,42 @@
+import { wrong } from './checks.js';
+
+const EXPECTED = 'an address such as http://127.0.0.1:3000 or grpc://127.0.0.1:50051';
+
+/** The port of gRPC where an address names none. */
+const GRPC_PORT = '50051';
+
+/** Where a service is. */
+export interface Address {
+  readonly protocol: 'http' | 'grpc';
+  readonly isSecure: boolean;
+  /** Over HTTP where `/v1` begins, without a slash at the end; over gRPC `host:port`. */
+  readonly target: string;
+}
+
+/** Throws an InvalidArgumentError for what is no address of a service. */
+export function parseAddress(address: string): Address {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || url.host === '' || hasMore(url))
+    throw wrong('address', address, EXPECTED);
+  const { protocol, host, pathname } = url;
+  switch (protocol) {
+    case 'http:':
+    case 'https:': {
+      const target = `${protocol}//${host}${pathname.replace(/\/+$/, '')}`;
+      return { protocol: 'http', isSecure: protocol === 'https:', target };
+    }
+    case 'grpc:':
+    case 'grpcs:': {
+      if (pathname.length > 1) throw wrong('address', address, `${EXPECTED}, without a path`);
+      const target = url.port === '' ? `${host}:${GRPC_PORT}` : host;
+      return { protocol: 'grpc', isSecure: protocol === 'grpcs:', target };
+    }
+    default:
+      throw wrong('address', address, EXPECTED);
+  }
+}
+
+/** Whether an address has what would be dropped; a key in it would be easy to log. */
+function hasMore({ username, password, search, hash }: URL): boolean {
+  return `${username}${password}${search}${hash}` !== '';
+}

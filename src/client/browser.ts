@@ -1,0 +1,71 @@
+import { parseAddress } from './address.js';
+import { InvalidArgumentError } from './errors.js';
+import { connectHttp, type HttpConnectOptions } from './http/connect.js';
+import type { Client } from './interface.js';
+
+export type ConnectOptions = HttpConnectOptions;
+
+/**
+ * A client of the service at `address`, over HTTP: what browsers speak. The service lets pages in that
+ * CORS_ORIGINS names. Throws an InvalidArgumentError if the address or an option cannot be used.
+ */
+export function connect(address: string, options: ConnectOptions = {}): Client {
+  const parsed = parseAddress(address);
+  if (parsed.protocol === 'http') return connectHttp(parsed, options);
+  throw new InvalidArgumentError(
+    `address is ${address}, expected http:// or https://: this is the half of the client for browsers`,
+  );
+}
+
+export {
+  CancelledError,
+  ConflictError,
+  ConnectionLostError,
+  InternalError,
+  InvalidArgumentError,
+  NotFoundError,
+  OverloadedError,
+  PermissionDeniedError,
+  StorageFullError,
+  TimeoutError,
+  TooLargeError,
+  UnauthenticatedError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  VectordError,
+  type ErrorCode,
+} from './errors.js';
+export type { Fetch, FetchInit, FetchResponse } from './http/caller.js';
+export { ID_NAMESPACE, idFor } from './id-for.js';
+export type {
+  BulkOptions,
+  CallOptions,
+  Client,
+  GetOptions,
+  Retries,
+  ScrollOptions,
+  ScrollPageOptions,
+  UpsertOptions,
+} from './interface.js';
+export type {
+  BulkProgress,
+  ContentType,
+  Deleted,
+  Got,
+  Graph,
+  Info,
+  Limits,
+  Metadata,
+  MetadataValue,
+  NewPoint,
+  Order,
+  Page,
+  Part,
+  Point,
+  PointUpdate,
+  Query,
+  SearchPart,
+  Similarity,
+  Updated,
+  Upserted,
+} from './model.js';

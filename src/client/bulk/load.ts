@@ -1,0 +1,122 @@
+import { always, type Calls } from '../calls.js';
+import { milliseconds, whole } from '../checks.js';
+import type { BulkOptions } from '../interface.js';
+import type { BulkProgress, NewPoint, Upserted } from '../model.js';
+import { onAbort } from '../on-abort.js';
+import { repeat, type RepeatRules } from '../repeat.js';
+import { within } from '../time-limit.js';
+import type { Attempt, Transport } from '../transport.js';
+import type { Batch, BatchLimits } from './batch.js';
+import { batchesOf } from './batches.js';
+
+const DEFAULT_BATCH_BYTES = 1024 * 1024;
+const DEFAULT_WINDOW = 4;
+const DEFAULT_PATIENCE_MS = 60_000;
+
+/** What a request takes beside its points, at most. */
+const FRAME_BYTES = 64;
+
+/** Stores any number of points; see `Client.bulk`. */
+export async function load(
+  transport: Transport,
+  calls: Calls,
+  points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+  options: BulkOptions,
+): Promise<BulkProgress> {
+  const bulk = new Load(transport, calls, options);
+  const ends = { deadlineMs: Infinity, signal: options.signal, closing: calls.closing };
+  return await within(ends, (ended) => bulk.run(points, ended));
+}
+
+class Load {
+  readonly #window: number;
+  readonly #batchBytes: number;
+  readonly #deadlineMs: number;
+  readonly #rules: RepeatRules;
+  /** Aborted with what ends the load before its end. */
+  readonly #failing = new AbortController();
+  readonly #total = { stored: 0, replaced: 0, kept: 0, points: 0, bytes: 0 };
+
+  constructor(
+    private readonly transport: Transport,
+    calls: Calls,
+    private readonly options: BulkOptions,
+  ) {
+    const { window = DEFAULT_WINDOW, batchBytes = DEFAULT_BATCH_BYTES } = options;
+    const { deadlineMs = calls.deadlineMs, patienceMs = DEFAULT_PATIENCE_MS } = options;
+    this.#window = whole('window', window, 1);
+    this.#batchBytes = whole('batchBytes', batchBytes, 1);
+    this.#deadlineMs = milliseconds('deadlineMs', deadlineMs);
+    milliseconds('patienceMs', patienceMs);
+    this.#rules = {
+      ...calls.retries,
+      attempts: Infinity,
+      mayRepeat: always,
+      endsAtMs: (failedAtMs) => failedAtMs + patienceMs,
+    };
+  }
+
+  async run(
+    points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    ended: AbortSignal,
+  ): Promise<BulkProgress> {
+    onAbort(ended, () => this.#failing.abort(ended.reason));
+    const batches = batchesOf(points, await this.#limits(), this.transport);
+    const workers = Array.from({ length: this.#window }, () => this.#work(batches));
+    try {
+      // A worker may wait for the next point of the source, for as long as that likes.
+      await Promise.race([Promise.all(workers), rejectionOf(this.#failing.signal)]);
+    } catch (error) {
+      this.#failing.abort(error);
+      void batches.return().catch(() => {});
+      throw error;
+    }
+    return this.#total;
+  }
+
+  /** Stores one batch after the other. */
+  async #work(batches: AsyncGenerator<Batch, void, undefined>): Promise<void> {
+    const { ifAbsent = false, onProgress } = this.options;
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- a batch is read when the last one is stored
+      const { done, value: batch } = await batches.next();
+      if (done === true) return;
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- the window is the number of workers
+        const stored = await this.#make(this.transport.upsert(batch.points, ifAbsent));
+        this.#count(batch, stored);
+      } finally {
+        batch.settle();
+      }
+      onProgress?.({ ...this.#total });
+    }
+  }
+
+  async #limits(): Promise<BatchLimits> {
+    const { maxBatch, maxRequestBytes } = (await this.#make(this.transport.info())).limits;
+    const maxBytes = Math.min(this.#batchBytes, maxRequestBytes - FRAME_BYTES);
+    return { maxBytes, maxPoints: maxBatch };
+  }
+
+  async #make<Answer>(attempt: Attempt<Answer>): Promise<Answer> {
+    const deadlineMs = this.#deadlineMs;
+    const limited: Attempt<Answer> = (closing) => within({ deadlineMs, closing }, attempt);
+    return await repeat(limited, this.#rules, this.#failing.signal);
+  }
+
+  #count(batch: Batch, { stored, replaced, kept }: Upserted): void {
+    const total = this.#total;
+    total.stored += stored;
+    total.replaced += replaced;
+    total.kept += kept;
+    total.points += batch.points.length;
+    total.bytes += batch.bytes;
+  }
+}
+
+/** Rejects with the reason of the signal once that is aborted. */
+async function rejectionOf(signal: AbortSignal): Promise<never> {
+  return await new Promise((_, reject) => {
+    onAbort(signal, () => reject(signal.reason as Error));
+  });
+}

@@ -1,0 +1,63 @@
+import { milliseconds, whole } from './checks.js';
+import { CancelledError, type VectordError } from './errors.js';
+import type { CallOptions, Retries } from './interface.js';
+import { repeat } from './repeat.js';
+import { within } from './time-limit.js';
+import type { Attempt } from './transport.js';
+
+export const DEFAULT_DEADLINE_MS = 30_000;
+export const DEFAULT_RETRIES: Retries = { attempts: 5, baseMs: 100, maxMs: 2_000 };
+
+/** A day. */
+const LONGEST_DELAY_MS = 86_400_000;
+
+/** For a call that has the same effect however often it is made. */
+export function always({ retryable }: VectordError): boolean {
+  return retryable;
+}
+
+/** For a call that must not be made twice: only if the service has not begun it. */
+export function ifRefused({ code }: VectordError): boolean {
+  return code === 'OVERLOADED' || code === 'UNAVAILABLE';
+}
+
+/** Makes the calls of a client: each with its deadline, repeated where that helps. */
+export class Calls {
+  readonly #closing = new AbortController();
+  readonly deadlineMs: number;
+  readonly retries: Retries;
+
+  constructor({ deadlineMs = DEFAULT_DEADLINE_MS, retries }: Omit<CallOptions, 'signal'>) {
+    this.deadlineMs = milliseconds('deadlineMs', deadlineMs);
+    this.retries = merged(DEFAULT_RETRIES, retries);
+  }
+
+  /** Aborted once the client is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  async make<Answer>(
+    attempt: Attempt<Answer>,
+    { deadlineMs = this.deadlineMs, signal, retries }: CallOptions = {},
+    mayRepeat = always,
+  ): Promise<Answer> {
+    const endMs = performance.now() + milliseconds('deadlineMs', deadlineMs);
+    const rules = { ...merged(this.retries, retries), mayRepeat, endsAtMs: () => endMs };
+    const ends = { deadlineMs, signal, closing: this.closing };
+    return await within(ends, (ended) => repeat(attempt, rules, ended));
+  }
+
+  close(): void {
+    this.#closing.abort(new CancelledError('the client is closed'));
+  }
+}
+
+function merged(defaults: Retries, given: Partial<Retries> = {}): Retries {
+  const { attempts = defaults.attempts, baseMs = defaults.baseMs, maxMs = defaults.maxMs } = given;
+  return {
+    attempts: attempts === Infinity ? attempts : whole('retries.attempts', attempts, 1),
+    baseMs: milliseconds('retries.baseMs', baseMs, LONGEST_DELAY_MS),
+    maxMs: milliseconds('retries.maxMs', maxMs, LONGEST_DELAY_MS),
+  };
+}

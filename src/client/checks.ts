@@ -1,0 +1,53 @@
+import { InvalidArgumentError } from './errors.js';
+
+/** What was found in the place of a field, on one line and of bounded length. */
+function describe(value: unknown): string {
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}...` : value);
+}
+
+export function wrong(field: string, found: unknown, expected: string): InvalidArgumentError {
+  return new InvalidArgumentError(`${field} is ${describe(found)}, expected ${expected}`);
+}
+
+/** A whole number from `least` to 2^53 - 1. */
+export function whole(field: string, value: number, least = 0): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw wrong(field, value, `a whole number of at least ${least}`);
+}
+
+/** A time, which may be endless unless `most` says otherwise. */
+export function milliseconds(field: string, value: number, most = Infinity): number {
+  if (value >= 0 && value <= most) return value;
+  throw wrong(field, value, `a number of milliseconds from 0 to ${most}`);
+}
+
+export function finite(field: string, value: number): number {
+  if (Number.isFinite(value)) return value;
+  throw wrong(field, value, 'a finite number');
+}
+
+/** One of a few names. */
+export function oneOf<Name extends string>(
+  field: string,
+  value: Name,
+  names: readonly Name[],
+): Name {
+  if (names.includes(value)) return value;
+  throw wrong(field, value, `one of ${names.join(', ')}`);
+}
+
+/** Unicode that can be written in UTF-8: without a half of a surrogate pair. */
+export function text(field: string, value: string): string {
+  if (typeof value !== 'string') throw wrong(field, value, 'a string');
+  if (value.isWellFormed()) return value;
+  throw new InvalidArgumentError(
+    `${field} has a half of a surrogate pair, expected well-formed Unicode`,
+  );
+}
+
+/** What a header may hold. The message does not say what was found: it is a secret. */
+export function printable(field: string, value: string): string {
+  if (/^[\x20-\x7e]+$/.test(value)) return value;
+  throw new InvalidArgumentError(`${field} cannot be sent, expected visible characters of ASCII`);
+}

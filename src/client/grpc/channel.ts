@@ -1,0 +1,40 @@
+import { ChannelCredentials, createChannel, type Channel } from 'nice-grpc';
+
+/** What a connection by TLS trusts and shows; each in PEM. */
+export interface Tls {
+  /** The certificates that are trusted in place of those that Node.js trusts. */
+  readonly ca?: string | Uint8Array | undefined;
+  /** The certificate of the client, for a service with TLS_CLIENT_CA; needs its key. */
+  readonly cert?: string | Uint8Array | undefined;
+  readonly key?: string | Uint8Array | undefined;
+}
+
+const OPTIONS = {
+  // The service bounds its answers itself, by MAX_REQUEST_BYTES.
+  'grpc.max_receive_message_length': -1,
+  // Calls are repeated by the client, which knows which of them may be.
+  'grpc.enable_retries': 0,
+  // Soon after the service is back, so is the connection.
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A machine that is gone without a word is noticed.
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  // Names are looked up for addresses alone.
+  'grpc.service_config_disable_resolution': 1,
+  // More than 64 KiB on their way at a time: a long line carries a page without a pause.
+  'grpc-node.flow_control_window': 4 * 1024 * 1024,
+};
+
+/** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
+export function openChannel(target: string, tls: Tls | undefined): Channel {
+  const credentials =
+    tls === undefined
+      ? ChannelCredentials.createInsecure()
+      : ChannelCredentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert));
+  return createChannel(target, credentials, OPTIONS);
+}
+
+function pem(text: string | Uint8Array | undefined): Buffer | null {
+  return text === undefined ? null : Buffer.from(text);
+}

@@ -1,0 +1,72 @@
+import { ClientError, Status as Code, type Metadata } from 'nice-grpc';
+import { ErrorInfo, RetryInfo } from '../../gen/google/rpc/error_details.js';
+import { Status } from '../../gen/google/rpc/status.js';
+import { ConnectionLostError, errorOf, VectordError, type ErrorCode } from '../errors.js';
+
+/** The codes that a status tells by itself, whoever has answered it. */
+const CODES: ReadonlyMap<Code, ErrorCode> = new Map([
+  [Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT'],
+  [Code.UNAUTHENTICATED, 'UNAUTHENTICATED'],
+  [Code.PERMISSION_DENIED, 'PERMISSION_DENIED'],
+  [Code.NOT_FOUND, 'NOT_FOUND'],
+  [Code.FAILED_PRECONDITION, 'CONFLICT'],
+  [Code.DEADLINE_EXCEEDED, 'TIMEOUT'],
+]);
+
+/** Statuses that the library gives a call whose connection breaks, or is never made. */
+const OF_CONNECTION: ReadonlySet<Code> = new Set([
+  Code.UNAVAILABLE,
+  Code.INTERNAL,
+  Code.UNKNOWN,
+  Code.CANCELLED,
+  Code.RESOURCE_EXHAUSTED,
+]);
+
+/** Other names than the codes have. */
+const REASONS: ReadonlyMap<string, ErrorCode> = new Map([['REQUEST_TOO_LARGE', 'TOO_LARGE']]);
+
+const DOMAIN = 'vectord';
+
+/** The failure of a call with this trailing metadata, if any has come. */
+export function failureOf(error: unknown, trailer: Metadata | undefined): unknown {
+  if (error instanceof VectordError) return error;
+  if (!(error instanceof ClientError))
+    return new ConnectionLostError(String(error), { cause: error });
+  const { code: status, details: message } = error;
+  const requestId = trailer?.get('x-request-id');
+  const { reason, retryAfterMs } = detailsIn(trailer);
+  const details = { cause: error, requestId, retryAfterMs };
+  if (reason !== undefined) return errorOf(REASONS.get(reason) ?? reason, message, details);
+  const code = CODES.get(status);
+  if (code !== undefined) return errorOf(code, message, details);
+  if (requestId !== undefined && status === Code.INTERNAL) {
+    return errorOf('INTERNAL', message, details);
+  }
+  if (OF_CONNECTION.has(status)) {
+    const text = `no answer came from the service: ${message}`;
+    return new ConnectionLostError(text, details);
+  }
+  const text = `the answer is ${Code[status]} and none of vectord.v1: ${message}`;
+  return errorOf('UNEXPECTED_ANSWER', text, details);
+}
+
+/** What the service tells of a failure besides its status. */
+function detailsIn(trailer: Metadata | undefined): {
+  readonly reason?: string;
+  readonly retryAfterMs?: number;
+} {
+  const bytes = trailer?.get('grpc-status-details-bin');
+  if (bytes === undefined || bytes.length === 0) return {};
+  const found: { reason?: string; retryAfterMs?: number } = {};
+  for (const { typeUrl, value } of Status.decode(bytes).details) {
+    if (typeUrl.endsWith('/google.rpc.ErrorInfo')) {
+      const { domain, reason } = ErrorInfo.decode(value);
+      if (domain === DOMAIN) found.reason = reason;
+    } else if (typeUrl.endsWith('/google.rpc.RetryInfo')) {
+      const { retryDelay } = RetryInfo.decode(value);
+      if (retryDelay === undefined) continue;
+      found.retryAfterMs = Number(retryDelay.seconds) * 1_000 + retryDelay.nanos / 1_000_000;
+    }
+  }
+  return found;
+}

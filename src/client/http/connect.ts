@@ -1,0 +1,26 @@
+import type { Address } from '../address.js';
+import { printable } from '../checks.js';
+import type { CallOptions, Client } from '../interface.js';
+import { PointsClient } from '../points-client.js';
+import type { Fetch } from './caller.js';
+import { httpTransport } from './transport.js';
+
+/** How a client speaks to a service; the deadline and the retries are those of calls without. */
+export interface HttpConnectOptions extends Omit<CallOptions, 'signal'> {
+  /** The API key. */
+  readonly key?: string | undefined;
+  /** What sends requests over HTTP; `fetch` of the platform unless told otherwise. */
+  readonly fetch?: Fetch | undefined;
+}
+
+/** A client over HTTP. */
+export function connectHttp(
+  { target }: Address,
+  { key, fetch = platformFetch, ...options }: HttpConnectOptions,
+): Client {
+  if (key !== undefined) printable('key', key);
+  return new PointsClient(httpTransport({ base: target, key, fetch }), options);
+}
+
+/** Taken when it is called: what stands in its place later is used, too. */
+const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init);

@@ -1,0 +1,137 @@
+import type {
+  BulkProgress,
+  Deleted,
+  Got,
+  Info,
+  NewPoint,
+  Order,
+  Page,
+  Part,
+  Point,
+  PointUpdate,
+  Query,
+  Updated,
+  Upserted,
+} from './model.js';
+
+/** When and how often a call that failed is repeated. */
+export interface Retries {
+  /** The most tries of a call, the first one included: 5 unless told otherwise. */
+  readonly attempts: number;
+  /** The greatest delay before the second try, in ms; it doubles with each: 100 unless told otherwise. */
+  readonly baseMs: number;
+  /** The greatest delay of all, in ms, unless the service asks for more: 2,000 unless told otherwise. */
+  readonly maxMs: number;
+}
+
+export interface CallOptions {
+  /** The most time that the call takes, repeats included, in ms; Infinity for any. */
+  readonly deadlineMs?: number | undefined;
+  /** Gives the call up, which then fails with a CancelledError. */
+  readonly signal?: AbortSignal | undefined;
+  readonly retries?: Partial<Retries> | undefined;
+}
+
+export interface UpsertOptions extends CallOptions {
+  /** Stores only points whose ids are not there. */
+  readonly ifAbsent?: boolean | undefined;
+}
+
+export interface GetOptions extends CallOptions {
+  /** Content, content type and metadata unless told otherwise; `[]` for ids alone. */
+  readonly include?: readonly Part[] | undefined;
+}
+
+/** The deadline is that of each page. */
+export interface ScrollOptions extends GetOptions {
+  /** The `next` of an earlier page. */
+  readonly after?: string | undefined;
+  /** oldest unless told otherwise. */
+  readonly order?: Order | undefined;
+}
+
+export interface ScrollPageOptions extends ScrollOptions {
+  /** The greatest number of points, at least 1. */
+  readonly limit: number;
+}
+
+export interface BulkOptions {
+  /** About how much one request holds: 1 MiB unless told otherwise. */
+  readonly batchBytes?: number | undefined;
+  /** Requests that are under way at one time, at least 1: 4 unless told otherwise. */
+  readonly window?: number | undefined;
+  /** Stores only points whose ids are not there. */
+  readonly ifAbsent?: boolean | undefined;
+  /** Hears of each batch that is acknowledged. */
+  readonly onProgress?: ((progress: BulkProgress) => void) | undefined;
+  /** For how long a batch that fails is repeated, in ms: 60,000 unless told otherwise. */
+  readonly patienceMs?: number | undefined;
+  /** The most time that one try of a batch takes, in ms. */
+  readonly deadlineMs?: number | undefined;
+  /** Gives the load up, which then fails with a CancelledError. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The operations of vectord, over gRPC or HTTP. Each fails with a VectordError.
+ *
+ * A call that failed with an error that is `retryable` is repeated after a while: reads, upserts and
+ * updates always, deletes only if the service itself has refused them (OVERLOADED, UNAVAILABLE), since
+ * a point may have come back meanwhile. The counts of a call that was repeated are those of its last
+ * try: what an earlier one had stored without an answer counts as replaced, or as kept.
+ */
+export interface Client {
+  /** Stores points, all or none; one whose id exists is replaced whole. Needs a readwrite key. */
+  upsert(points: readonly NewPoint[], options?: UpsertOptions): Promise<Upserted>;
+
+  /** Reads points by their ids. */
+  get(ids: readonly string[], options?: GetOptions): Promise<Got>;
+
+  /** The nearest points, closest first. Fails with NOT_FOUND if `like` names a missing point. */
+  search(query: Query, options?: CallOptions): Promise<readonly Point[]>;
+
+  /** The nearest points of each query, in the order of the queries. */
+  searchAll(
+    queries: readonly Query[],
+    options?: CallOptions,
+  ): Promise<readonly (readonly Point[])[]>;
+
+  /**
+   * All points, page after page, no more of them in memory than a few pages. Oldest first, a point that
+   * lives throughout comes at least once, and again if it is replaced meanwhile.
+   */
+  scroll(options?: ScrollOptions): AsyncIterable<Point>;
+
+  /** One page of all points; fewer than `limit` where they would be beyond MAX_REQUEST_BYTES. */
+  scrollPage(options: ScrollPageOptions): Promise<Page>;
+
+  /** The number of points. */
+  count(options?: CallOptions): Promise<number>;
+
+  /** Deletes points, all or none. Needs a readwrite key. */
+  delete(ids: readonly string[], options?: CallOptions): Promise<Deleted>;
+
+  /** Deletes all points if there are `confirm` of them, else fails with CONFLICT. */
+  deleteAll(confirm: number, options?: CallOptions): Promise<Deleted>;
+
+  /** Changes payloads, all or none. Needs a readwrite key. */
+  update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated>;
+
+  /** What the service is, holds and bounds. */
+  info(options?: CallOptions): Promise<Info>;
+
+  /**
+   * Stores any number of points in batches, a few of them under way at one time, and reads no further
+   * ahead of them. A batch that fails is repeated for `patienceMs`, in which the service may restart.
+   * The first failure that cannot be mended so ends the load with its error: batches under way are
+   * given up, and what was acknowledged stays. A load of points with ids of their own can be repeated.
+   * Of points with the same id the last one is stored; with `ifAbsent` the first one.
+   */
+  bulk(
+    points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    options?: BulkOptions,
+  ): Promise<BulkProgress>;
+
+  /** Ends the connections. Calls under way, and later ones, fail with CANCELLED. */
+  close(): void;
+}

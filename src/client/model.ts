@@ -1,0 +1,156 @@
+/** How closeness is measured: L2, the sum of absolute differences, differing positions, 1 - cos. */
+export type Similarity = 'Euclidean' | 'Manhattan' | 'Hamming' | 'Cosine';
+
+export type ContentType = 'Text' | 'Image';
+
+export type MetadataValue =
+  string | number | boolean | null | readonly string[] | readonly number[] | readonly boolean[];
+
+/**
+ * A flat object; at most 64 KiB of compact JSON. Whole numbers lie within 2^53, no key begins with
+ * `$`. A value that is null is kept as it is; one that is undefined is left out.
+ */
+export type Metadata = Readonly<Record<string, MetadataValue | undefined>>;
+
+/** The parts of a point that an answer may hold besides its id. */
+export type Part = 'vector' | 'content' | 'contentType' | 'metadata';
+
+/** The same of what a search finds. */
+export type SearchPart = Part | 'distance';
+
+/** A point that is to be stored. */
+export interface NewPoint {
+  /** A UUID in the form 8-4-4-4-12, not nil; the client draws one if there is none. */
+  readonly id?: string | undefined;
+  /** As many finite values of single precision as the service has dimensions. */
+  readonly vector: Float32Array | readonly number[];
+  /** Any well-formed Unicode; empty unless told otherwise. */
+  readonly content?: string | undefined;
+  /** Text unless told otherwise. */
+  readonly contentType?: ContentType | undefined;
+  readonly metadata?: Metadata | null | undefined;
+}
+
+/** A point as it is answered: its id, and the parts that were asked for. */
+export interface Point {
+  /** A UUID in lower case. */
+  readonly id: string;
+  /** To the query, in the unit of its similarity. */
+  readonly distance?: number;
+  /** Bit for bit as it was stored. */
+  readonly vector?: Float32Array;
+  readonly content?: string;
+  readonly contentType?: ContentType;
+  /** null for a point that has none. */
+  readonly metadata?: Metadata | null;
+}
+
+/** A new payload: a part that is given replaces the old one whole, one that is absent stays. */
+export interface PointUpdate {
+  readonly id: string;
+  readonly content?: string | undefined;
+  readonly contentType?: ContentType | undefined;
+  /** null clears it. */
+  readonly metadata?: Metadata | null | undefined;
+}
+
+/** A question for the nearest points of a vector, or of a point that is stored. */
+export interface Query {
+  /** Either it or `like`. */
+  readonly vector?: Float32Array | readonly number[] | undefined;
+  /** The id of a point whose vector is taken; the point itself is left out. */
+  readonly like?: string | undefined;
+  readonly similarity: Similarity;
+  /** The greatest number of points, at least 1. */
+  readonly limit: number;
+  /** The search breadth; 0 or nothing for the default of the service. */
+  readonly ef?: number | undefined;
+  /** Compares all points. */
+  readonly exact?: boolean | undefined;
+  /** Leaves out what is farther away, in the unit of the similarity; a finite number from 0 on. */
+  readonly maxDistance?: number | undefined;
+  /** The distance unless told otherwise; `[]` for ids alone. */
+  readonly include?: readonly SearchPart[] | undefined;
+}
+
+/** The order in which points were written; a replaced or updated one counts as written then. */
+export type Order = 'oldest' | 'newest';
+
+export interface Upserted {
+  /** The ids of all points, in their order. */
+  readonly ids: readonly string[];
+  readonly stored: number;
+  readonly replaced: number;
+  /** Points that were not stored, since their ids were there. */
+  readonly kept: number;
+}
+
+export interface Got {
+  /** Those that are there, in the order of their ids in the question, each once. */
+  readonly points: readonly Point[];
+  /** The ids of those that are not. */
+  readonly missing: readonly string[];
+}
+
+export interface Deleted {
+  readonly deleted: number;
+  /** The ids of points that are not there. */
+  readonly missing: readonly string[];
+}
+
+export interface Updated {
+  readonly updated: number;
+  /** The ids of points that are not there. */
+  readonly missing: readonly string[];
+}
+
+export interface Page {
+  readonly points: readonly Point[];
+  /** What the next page comes after; null at the end. It stays valid when the service restarts. */
+  readonly next: string | null;
+}
+
+/** How far the graph of a similarity is; searches scan what it does not hold. */
+export interface Graph {
+  readonly similarity: Similarity;
+  /** One that failed is begun anew by itself. */
+  readonly state: 'building' | 'ready' | 'failed';
+  /** Points that it is to hold, deleted ones included until their slots are free. */
+  readonly slots: number;
+  /** Those that it holds so far. */
+  readonly linked: number;
+}
+
+/** The settings that bound requests. */
+export interface Limits {
+  readonly maxRequestBytes: number;
+  /** Items of one batch. */
+  readonly maxBatch: number;
+  /** UTF-8 bytes of one content. */
+  readonly maxContentBytes: number;
+  readonly maxSearchWork: number;
+  readonly maxInflightBytes: number;
+}
+
+/** What the service is, holds and bounds. */
+export interface Info {
+  readonly version: string;
+  /** Values of each vector. */
+  readonly dimension: number;
+  readonly points: number;
+  /** Space that the data folder takes on its disk; null where the system does not tell. */
+  readonly bytes: number | null;
+  readonly graphs: readonly Graph[];
+  readonly limits: Limits;
+}
+
+/** How far a bulk load is. */
+export interface BulkProgress {
+  readonly stored: number;
+  readonly replaced: number;
+  readonly kept: number;
+  /** All that are acknowledged: stored, replaced and kept. */
+  readonly points: number;
+  /** What they took in the requests. */
+  readonly bytes: number;
+}

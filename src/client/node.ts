@@ -1,0 +1,95 @@
+import { parseAddress } from './address.js';
+import { printable } from './checks.js';
+import { InvalidArgumentError } from './errors.js';
+import { grpcTransport } from './grpc/transport.js';
+import type { Tls } from './grpc/channel.js';
+import { connectHttp, type HttpConnectOptions } from './http/connect.js';
+import type { Client } from './interface.js';
+import { PointsClient } from './points-client.js';
+
+export interface ConnectOptions extends HttpConnectOptions {
+  /**
+   * What `grpcs://` trusts and shows. Over `https://` it is refused: `fetch` of Node.js takes no
+   * certificates. There the variable NODE_EXTRA_CA_CERTS names a file of those that all of the process
+   * trusts, or the option `fetch` is one that takes them, such as that of the package undici.
+   */
+  readonly tls?: Tls | undefined;
+}
+
+/**
+ * A client of the service at `address`: over HTTP at `http://` and `https://`, over gRPC at `grpc://`
+ * and `grpcs://`. The one with an s is by TLS. It connects with the first call, and again whenever the
+ * connection is lost. Throws an InvalidArgumentError if the address or an option cannot be used.
+ */
+export function connect(address: string, options: ConnectOptions = {}): Client {
+  const { tls, ...rest } = options;
+  const parsed = parseAddress(address);
+  const { protocol, isSecure, target } = parsed;
+  if (tls !== undefined && address.startsWith('https:')) {
+    const expected =
+      'certificates in the file that NODE_EXTRA_CA_CERTS names, or a `fetch` with them';
+    throw new InvalidArgumentError(`tls is given for ${address}, expected ${expected}`);
+  }
+  if (tls !== undefined && !isSecure) {
+    throw new InvalidArgumentError(`tls is given for ${address}, expected an address by TLS`);
+  }
+  if (protocol === 'http') return connectHttp(parsed, rest);
+  const { key, ...calls } = rest;
+  if (key !== undefined) printable('key', key);
+  const secured = isSecure ? (tls ?? {}) : undefined;
+  return new PointsClient(grpcTransport({ target, key, tls: secured }), calls);
+}
+
+export {
+  CancelledError,
+  ConflictError,
+  ConnectionLostError,
+  InternalError,
+  InvalidArgumentError,
+  NotFoundError,
+  OverloadedError,
+  PermissionDeniedError,
+  StorageFullError,
+  TimeoutError,
+  TooLargeError,
+  UnauthenticatedError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  VectordError,
+  type ErrorCode,
+} from './errors.js';
+export type { Tls } from './grpc/channel.js';
+export type { Fetch, FetchInit, FetchResponse } from './http/caller.js';
+export { ID_NAMESPACE, idFor } from './id-for.js';
+export type {
+  BulkOptions,
+  CallOptions,
+  Client,
+  GetOptions,
+  Retries,
+  ScrollOptions,
+  ScrollPageOptions,
+  UpsertOptions,
+} from './interface.js';
+export type {
+  BulkProgress,
+  ContentType,
+  Deleted,
+  Got,
+  Graph,
+  Info,
+  Limits,
+  Metadata,
+  MetadataValue,
+  NewPoint,
+  Order,
+  Page,
+  Part,
+  Point,
+  PointUpdate,
+  Query,
+  SearchPart,
+  Similarity,
+  Updated,
+  Upserted,
+} from './model.js';

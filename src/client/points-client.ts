@@ -1,0 +1,120 @@
+import { load } from './bulk/load.js';
+import { Calls, ifRefused } from './calls.js';
+import { whole } from './checks.js';
+import type {
+  BulkOptions,
+  CallOptions,
+  Client,
+  GetOptions,
+  ScrollOptions,
+  ScrollPageOptions,
+  UpsertOptions,
+} from './interface.js';
+import type {
+  BulkProgress,
+  Deleted,
+  Got,
+  Info,
+  NewPoint,
+  Page,
+  Point,
+  PointUpdate,
+  Query,
+  Updated,
+  Upserted,
+} from './model.js';
+import { fullPoint, fullQuery, fullScroll, fullUpdate, ids, payloadParts } from './requests.js';
+import type { Transport } from './transport.js';
+
+/** The operations over whatever transport: checks, ids, deadlines and repeats are the same. */
+export class PointsClient implements Client {
+  readonly #transport: Transport;
+  readonly #calls: Calls;
+
+  constructor(transport: Transport, options: Omit<CallOptions, 'signal'>) {
+    this.#transport = transport;
+    this.#calls = new Calls(options);
+  }
+
+  async upsert(
+    points: readonly NewPoint[],
+    { ifAbsent = false, ...options }: UpsertOptions = {},
+  ): Promise<Upserted> {
+    const encoded = points.map((point, at) =>
+      this.#transport.encode(fullPoint(point, `points[${at}]`)),
+    );
+    return await this.#calls.make(this.#transport.upsert(encoded, ifAbsent), options);
+  }
+
+  async get(list: readonly string[], { include, ...options }: GetOptions = {}): Promise<Got> {
+    const attempt = this.#transport.get(ids(list), payloadParts(include));
+    return await this.#calls.make(attempt, options);
+  }
+
+  async search(query: Query, options?: CallOptions): Promise<readonly Point[]> {
+    return await this.#calls.make(this.#transport.search(fullQuery(query)), options);
+  }
+
+  async searchAll(
+    queries: readonly Query[],
+    options?: CallOptions,
+  ): Promise<readonly (readonly Point[])[]> {
+    const full = queries.map((query, at) => fullQuery(query, `queries[${at}].`));
+    return await this.#calls.make(this.#transport.searchAll(full), options);
+  }
+
+  async *scroll(options: ScrollOptions = {}): AsyncGenerator<Point, void, undefined> {
+    const scroll = fullScroll(options);
+    const pages = this.#transport.pages(scroll);
+    let { after } = scroll;
+    try {
+      do {
+        // oxlint-disable-next-line no-await-in-loop -- each page begins where the last one ends
+        const { points, next } = await this.#calls.make(pages.next(after), options);
+        yield* points;
+        after = next ?? undefined;
+      } while (after !== undefined);
+    } finally {
+      pages.close();
+    }
+  }
+
+  async scrollPage({ limit, ...options }: ScrollPageOptions): Promise<Page> {
+    const attempt = this.#transport.scroll(fullScroll(options), whole('limit', limit, 1));
+    return await this.#calls.make(attempt, options);
+  }
+
+  async count(options?: CallOptions): Promise<number> {
+    return await this.#calls.make(this.#transport.count(), options);
+  }
+
+  async delete(list: readonly string[], options?: CallOptions): Promise<Deleted> {
+    return await this.#calls.make(this.#transport.delete(ids(list)), options, ifRefused);
+  }
+
+  async deleteAll(confirm: number, options?: CallOptions): Promise<Deleted> {
+    const attempt = this.#transport.deleteAll(whole('confirm', confirm));
+    return await this.#calls.make(attempt, options, ifRefused);
+  }
+
+  async update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated> {
+    const full = updates.map((update, at) => fullUpdate(update, `points[${at}]`));
+    return await this.#calls.make(this.#transport.update(full), options);
+  }
+
+  async info(options?: CallOptions): Promise<Info> {
+    return await this.#calls.make(this.#transport.info(), options);
+  }
+
+  async bulk(
+    points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    options: BulkOptions = {},
+  ): Promise<BulkProgress> {
+    return await load(this.#transport, this.#calls, points, options);
+  }
+
+  close(): void {
+    this.#calls.close();
+    this.#transport.close();
+  }
+}

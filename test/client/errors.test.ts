@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createGrpcServer } from 'nice-grpc';
+import { beforeAll, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import {
+  connect,
+  ConflictError,
+  NotFoundError,
+  TooLargeError,
+  UnauthenticatedError,
+  VectordError,
+  type ErrorCode,
+} from '../../src/client/node.js';
+import type { ErrorCode as ServiceCode } from '../../src/core/errors.js';
+import { HealthDefinition } from '../../src/gen/grpc/health/v1/health.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { expectFailure, failureOf, id, open, PROTOCOLS, UNKNOWN } from './open.js';
+
+const POINT = { vector: [1, 2, 3, 4] };
+const ONCE = { retries: { attempts: 1 } };
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({ env: { MAX_BATCH: '3', MAX_REQUEST_BYTES: '20000' } });
+});
+
+test('each code of the service is one of the client, except what the client never provokes', () => {
+  type Never = 'METHOD_NOT_ALLOWED' | 'UNSUPPORTED_MEDIA_TYPE';
+  expectTypeOf<Exclude<ServiceCode, Never | ErrorCode>>().toBeNever();
+});
+
+describe.each(PROTOCOLS)('over %s', (protocol) => {
+  test('failures are of a class for each code, and tell how the log names the call', async () => {
+    const client = open(server, protocol);
+    const like = { like: UNKNOWN, similarity: 'Cosine', limit: 1 } as const;
+    const missing = await failureOf(client.search(like));
+    expect(missing).toBeInstanceOf(NotFoundError);
+    expect(missing).toMatchObject({ name: 'NotFoundError', code: 'NOT_FOUND', retryable: false });
+    expect(missing.requestId).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(await failureOf(client.deleteAll(99))).toBeInstanceOf(ConflictError);
+  });
+
+  test.each([undefined, 'no such key'])('the key %s is refused', async (key) => {
+    const failure = await failureOf(open(server, protocol, { key }).count());
+    expect(failure).toBeInstanceOf(UnauthenticatedError);
+    expect(failure.code).toBe('UNAUTHENTICATED');
+  });
+
+  test('a key that no header holds is refused at once, and not shown', () => {
+    const make = (): unknown => open(server, protocol, { key: 'clé' });
+    expect(make).toThrow(/^key cannot be sent/);
+    expect(make).not.toThrow('clé');
+  });
+
+  test('too many points, and too many bytes, are too large', async () => {
+    const client = open(server, protocol);
+    const points = Array.from({ length: 4 }, () => POINT);
+    await expectFailure(client.upsert(points), 'TOO_LARGE', /3/);
+    const long = { ...POINT, content: 'x'.repeat(20_000) };
+    expect(await failureOf(client.upsert([long]))).toBeInstanceOf(TooLargeError);
+  });
+
+  test('an address where nobody listens is a lost connection', async () => {
+    const address = `${protocol}://127.0.0.1:4`;
+    const client = connect(address, ONCE);
+    onTestFinished(() => client.close());
+    await expectFailure(client.count(), 'CONNECTION_LOST', /ECONNREFUSED/);
+  });
+});
+
+describe('what answers as vectord does not', () => {
+  async function serve(listener: RequestListener): Promise<string> {
+    const http = createServer(listener).listen(0, '127.0.0.1');
+    onTestFinished(() => void http.close());
+    await once(http, 'listening');
+    return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  }
+
+  test.each([
+    [200, 'UNEXPECTED_ANSWER', /HTTP 200 and no JSON: "<p>hello/],
+    [302, 'UNEXPECTED_ANSWER', /HTTP 302/],
+    [404, 'UNEXPECTED_ANSWER', /HTTP 404/],
+    [502, 'CONNECTION_LOST', /HTTP 502/],
+  ] as const)('over HTTP, with %i, is %s', async (status, code, message) => {
+    const headers = { 'content-type': 'text/html', location: '/elsewhere' };
+    const address = await serve((_, response) => {
+      response.writeHead(status, headers).end(`<p>hello${' '.repeat(999)}`);
+    });
+    const failure = await failureOf(connect(address, ONCE).count());
+    expect(failure.message).toMatch(message);
+    expect(failure.message.length).toBeLessThan(300);
+    expect(failure.code).toBe(code);
+  });
+
+  test('over HTTP may tell when to try again by a date, as proxies do', async () => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const address = await serve((_, response) => {
+      response.writeHead(503, { 'retry-after': date }).end();
+    });
+    const { retryAfterMs } = await failureOf(connect(address, ONCE).count());
+    expect(retryAfterMs).toBeGreaterThan(0);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test('over HTTP, with an answer that breaks off, is a lost connection', async () => {
+    const address = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"count":');
+      response.destroy();
+    });
+    await expectFailure(connect(address, ONCE).count(), 'CONNECTION_LOST', /no answer/);
+  });
+
+  test('over gRPC, without the service, is unexpected', async () => {
+    const other = createGrpcServer();
+    other.add(HealthDefinition, {
+      check: async () => await Promise.reject(new Error('not asked for')),
+      async *watch() {},
+    });
+    const port = await other.listen('127.0.0.1:0');
+    onTestFinished(async () => await other.shutdown());
+    const client = connect(`grpc://127.0.0.1:${port}`, ONCE);
+    onTestFinished(() => client.close());
+    await expectFailure(client.count(), 'UNEXPECTED_ANSWER', /UNIMPLEMENTED/);
+  });
+});
+
+describe('connect', () => {
+  test.each([
+    '',
+    '127.0.0.1:3000',
+    'localhost:3000',
+    'ftp://127.0.0.1',
+    'http://',
+    'http://key@127.0.0.1',
+    'http://127.0.0.1?a=1',
+    'grpc://127.0.0.1:50051/v1',
+  ])('refuses the address %j', (address) => {
+    expect(() => connect(address)).toThrow(/^address is .*, expected an address such as http:/);
+  });
+
+  test.each([
+    [{ deadlineMs: -1 }, 'deadlineMs is -1'],
+    [{ deadlineMs: NaN }, 'deadlineMs is NaN'],
+    [{ retries: { attempts: 0 } }, 'retries.attempts is 0'],
+    [{ retries: { maxMs: -1 } }, 'retries.maxMs is -1'],
+    [{ retries: { baseMs: Infinity } }, 'retries.baseMs is Infinity'],
+  ])('refuses the options %j', (options, message) => {
+    expect(() => connect('http://127.0.0.1', options)).toThrow(message);
+    expect(() => connect('grpc://127.0.0.1', options)).toThrow(VectordError);
+  });
+
+  test('takes a path in front of /v1, as where a proxy has one', async () => {
+    const paths: string[] = [];
+    const { http, keys } = server;
+    const client = connect('http://example.org/vectors/', {
+      key: keys.readonly,
+      fetch: async (url, init) => {
+        paths.push(url);
+        return await fetch(`${http}${new URL(url).pathname.replace('/vectors', '')}`, init);
+      },
+    });
+    expect(await client.get([id(1)])).toEqual({ points: [], missing: [id(1)] });
+    expect(paths).toEqual(['http://example.org/vectors/v1/points/get']);
+  });
+});

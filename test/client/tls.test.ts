@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { connect, type Client, type Tls } from '../../src/client/node.js';
+import { ROOT, run } from '../examples/run.js';
+import { makeCertificate } from '../support/certificates.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
+import { expectFailure } from './open.js';
+
+const SERVER = makeCertificate('localhost');
+const CA = makeCertificate('clients');
+const KNOWN = makeCertificate('a client', { issuer: CA });
+
+const KEY = 'the-key';
+const ONCE = { retries: { attempts: 1 } };
+
+/** A service by TLS; answers where its interfaces are. */
+async function start(clientCa?: string): Promise<{ grpc: string; http: string; caPath: string }> {
+  const { folder, environment } = ownFolder();
+  const path = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const caPath = path('cert.pem', SERVER.cert);
+  const vectord = await Vectord.start({
+    ...environment,
+    TLS_CERT: caPath,
+    TLS_KEY: path('key.pem', SERVER.key),
+    ...(clientCa === undefined ? {} : { TLS_CLIENT_CA: path('ca.pem', clientCa) }),
+  });
+  const port = (label: string): string => /:(\d+)/.exec(vectord.value(label).slice(6))?.[1] ?? '';
+  // A certificate is for names; Node.js 26 refuses an address as the name of a server.
+  const http = `https://localhost:${port('HTTP')}`;
+  return { grpc: `grpcs://localhost:${port('gRPC')}`, http, caPath };
+}
+
+function open(address: string, tls?: Tls): Client {
+  const client = connect(address, { key: KEY, tls, ...ONCE });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test('gRPC trusts the certificate that it is told to, as a text or as bytes', async () => {
+  const { grpc } = await start();
+  for (const ca of [SERVER.cert, Buffer.from(SERVER.cert)]) {
+    const client = open(grpc, { ca });
+    const { ids } = await client.upsert([{ vector: [1, 2, 3, 4] }]);
+    expect((await client.delete(ids)).deleted).toBe(1);
+  }
+  await expectFailure(open(grpc).count(), 'CONNECTION_LOST', /certificate/i);
+  const plain = open(grpc.replace('grpcs:', 'grpc:'));
+  await expectFailure(plain.count(), 'CONNECTION_LOST', /no answer/);
+});
+
+test('gRPC shows a certificate to a service that asks for one', async () => {
+  const { grpc } = await start(CA.cert);
+  const ca = SERVER.cert;
+  expect(await open(grpc, { ca, cert: KNOWN.cert, key: KNOWN.key }).count()).toBe(0);
+  await expectFailure(open(grpc, { ca }).count(), 'CONNECTION_LOST', /no answer/);
+});
+
+test('HTTP trusts what the process does', async () => {
+  const { http, caPath } = await start();
+  await expectFailure(open(http).count(), 'CONNECTION_LOST', /certificate/i);
+  const script = `
+    import { connect } from 'vectord';
+    console.log(await connect('${http}', { key: '${KEY}' }).count());`;
+  const args = ['--input-type=module', '--eval', script];
+  const trust = { NODE_EXTRA_CA_CERTS: caPath };
+  const { stdout, stderr } = await run(process.execPath, args, { cwd: ROOT, env: trust });
+  expect(stdout, stderr).toBe('0\n');
+});
+
+test('certificates are refused where they would not be used', () => {
+  const tls = { ca: SERVER.cert };
+  const http = (): Client => connect('https://localhost', { tls });
+  expect(http).toThrow('expected certificates in the file that NODE_EXTRA_CA_CERTS names');
+  for (const address of ['http://localhost', 'grpc://localhost']) {
+    expect(() => connect(address, { tls })).toThrow('expected an address by TLS');
+  }
+});
