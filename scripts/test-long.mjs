@@ -12,7 +12,7 @@ const NODES = [20, 26];
 const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
 
 const PROOFS = [
-  ...['model', 'miri', 'tsan', 'asan', 'kill', 'power', 'fuzz', 'schema', 'mutants'].map(
+  ...['model', 'miri', 'tsan', 'asan', 'kill', 'power', 'load', 'fuzz', 'schema', 'mutants'].map(
     (name) => ({
       name,
       command: ['npm', 'run', `test:${name}`],

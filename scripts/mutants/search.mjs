@@ -370,8 +370,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'exact is a breadth like any other',
     'crates/json/src/searches.rs',
-    '(true, _) => f64::INFINITY,',
-    '(true, _) => 0.0,',
+    'ef: if is_exact { f64::INFINITY } else { ef },',
+    'ef,',
     SEARCHES_TESTS,
   ),
   mutant(

@@ -907,6 +907,48 @@ export const SERVER_MUTANTS = [
     'return socket;',
     TLS_TESTS,
   ),
+  mutant(
+    'what is below /v1 needs no key',
+    'src/http/path.ts',
+    " || path.startsWith('/points/') || isBelowV1(path);",
+    " || path.startsWith('/points/');",
+    ['test/v1/http.test.ts'],
+  ),
+  mutant(
+    'a problem is an answer like any other',
+    'src/http/reply.ts',
+    'answer(ctx, status, PROBLEM_TYPE, problem);',
+    'answer(ctx, status, JSON_TYPE, problem);',
+    ['test/v1/http.test.ts'],
+  ),
+  mutant(
+    'an unknown field of vectord.v1 is passed over',
+    'src/wire/protobuf/v1/strict.ts',
+    'if (!readField(tag)) throw unknownField(tag, where);',
+    'if (!readField(tag)) reader.skipField(tag);',
+    ['test/v1/grpc.test.ts'],
+  ),
+  mutant(
+    'messages of a stream take memory until its end',
+    'src/grpc/transport/requests.ts',
+    '        this.onHandled(next);\n',
+    '',
+    ['test/v1/grpc.test.ts'],
+  ),
+  mutant(
+    'messages that were sent take memory until the end of the stream',
+    'src/grpc/call-lifecycle.ts',
+    'this.#sendingSinceMs = undefined;\n    this.#release(bytes);',
+    'this.#sendingSinceMs = undefined;',
+    ['test/v1/grpc.test.ts'],
+  ),
+  mutant(
+    'a stream of all points begins anew at each message',
+    'src/grpc/v1-handlers.ts',
+    'after = next;',
+    'after = next === undefined ? undefined : request.after;',
+    ['test/v1/grpc.test.ts'],
+  ),
 ];
 
 function mutant(name, file, from, to, tests) {
