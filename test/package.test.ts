@@ -95,6 +95,24 @@ test('points are stored and found over both interfaces', async () => {
 });
 
 describe('an import of the package', () => {
+  test('stores and finds points over both interfaces', async () => {
+    const vectord = await Vectord.start({ ...ownFolder().environment, PATH }, launch);
+    const addresses = [vectord.value('HTTP'), `grpc://${vectord.value('gRPC')}`];
+    const script = `
+      const { connect } = await import('vectord');
+      for (const address of ${JSON.stringify(addresses)}) {
+        const client = connect(address, { key: 'the-key' });
+        const { ids } = await client.upsert([{ vector: [1, 0, 0, 0], content: address }]);
+        const query = { vector: [1, 0, 0, 0], similarity: 'Cosine', limit: 1, include: ['content'] };
+        const [found] = await client.search(query);
+        console.log(found.id === ids[0] && found.content === address);
+        await client.delete(ids);
+      }`;
+    // It comes to its end by itself: connections that nobody uses keep no process.
+    expect(run('node', ['--input-type=module', '--eval', script])).toBe('true\ntrue\n');
+    expect(await vectord.stop()).toEqual({ code: 0, signal: null });
+  });
+
   const CONNECT = `
     const [root, client] = await Promise.all([import('vectord'), import('vectord/client')]);
     console.log(root.connect === client.connect, root.idFor('x') === client.idFor('x'));`;

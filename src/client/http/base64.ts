@@ -20,12 +20,12 @@ export function toBase64(bytes: Uint8Array): string {
   const codes = new Uint8Array(Math.ceil(length / 3) * 4).fill(PADDING);
   let end = 0;
   for (let at = 0; at < length; at += 3) {
-    const [first = 0, second = 0, third = 0] = [bytes[at], bytes[at + 1], bytes[at + 2]];
+    const bits = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
     const left = length - at;
-    codes[end] = CODES[first >>> 2] ?? 0;
-    codes[end + 1] = CODES[((first & 3) << 4) | (second >>> 4)] ?? 0;
-    if (left > 1) codes[end + 2] = CODES[((second & 15) << 2) | (third >>> 6)] ?? 0;
-    if (left > 2) codes[end + 3] = CODES[third & 63] ?? 0;
+    codes[end] = CODES[bits >>> 18] ?? 0;
+    codes[end + 1] = CODES[(bits >>> 12) & 63] ?? 0;
+    if (left > 1) codes[end + 2] = CODES[(bits >>> 6) & 63] ?? 0;
+    if (left > 2) codes[end + 3] = CODES[bits & 63] ?? 0;
     end += 4;
   }
   return ascii.decode(codes);
