@@ -205,7 +205,7 @@ func (c client) listServices(ctx context.Context) error {
 	for _, listed := range answer.GetListServicesResponse().GetService() {
 		names = append(names, listed.Name)
 	}
-	if !slices.Equal(names, []string{service, "grpc.health.v1.Health"}) {
+	if !slices.Equal(names, []string{service, "vectord.v1.PointsService", "grpc.health.v1.Health"}) {
 		return fmt.Errorf("services: %v", names)
 	}
 	if err := asking.CloseSend(); err != nil {
