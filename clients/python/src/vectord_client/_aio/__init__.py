@@ -1,0 +1,1 @@
+"""Private: how the asyncio client makes calls."""

@@ -1,0 +1,39 @@
+"""Reads all points, one message after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import grpc
+
+from .._core.operations import Scroll
+from .._core.retries import Resumption
+from ..errors import error_of
+from ..models import Point
+from .connection import Connection
+
+
+async def scroll(
+    connection: Connection, asked: Scroll, after: str | None, timeout: float
+) -> AsyncIterator[Point]:
+    """The points; a stream that breaks is gone on with behind the last message that came."""
+    attempts = Resumption(connection.settings.retries, timeout)
+    while True:
+        stream = connection.stream(asked.METHOD, asked.request(after), attempts.timeout())
+        try:
+            async for message in stream:
+                page = asked.read(message)
+                attempts.message_came()
+                after = page.next
+                for point in page.points:
+                    yield point
+            return
+        except grpc.RpcError as failure:
+            error = error_of(failure)
+            delay = attempts.delay_after(error)
+            if delay is None:
+                raise error from failure
+        finally:
+            stream.cancel()
+        await asyncio.sleep(delay)

@@ -1,0 +1,1 @@
+"""Private: what both clients have in common, free of how calls are made."""

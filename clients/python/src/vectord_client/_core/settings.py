@@ -1,0 +1,101 @@
+"""How a client reaches the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+
+SERVICE = "/vectord.v1.PointsService/"
+
+DEFAULT_TIMEOUT = 30.0
+DEFAULT_RETRIES = 5
+
+CHANNEL_OPTIONS = [
+    # The service bounds its answers (MAX_REQUEST_BYTES); gRPC would refuse those beyond 4 MiB.
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # A service that is back is found soon: gRPC would wait for up to two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # A call on a connection that is dead without a sign of it ends after 40 seconds.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Each client has a connection of its own; gRPC would share one between those of equal options.
+    ("grpc.use_local_subchannel_pool", 1),
+    # The client repeats calls itself, and knows which may be repeated.
+    ("grpc.enable_retries", 0),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """TLS, and whom the client trusts. All parts are PEM."""
+
+    root_certificates: bytes | None = None
+    """Who may sign the certificate of the service; None for whom gRPC trusts."""
+    client_certificate: bytes | None = None
+    """The certificate of the client and its chain, where the service asks for one
+    (TLS_CLIENT_CA)."""
+    client_key: bytes | None = field(default=None, repr=False)
+    """The key of that certificate."""
+
+    def __post_init__(self) -> None:
+        if (self.client_certificate is None) != (self.client_key is None):
+            raise ValueError("client_certificate and client_key are given together or not at all")
+
+    @staticmethod
+    def from_files(
+        root_certificates: str | Path | None = None,
+        *,
+        client_certificate: str | Path | None = None,
+        client_key: str | Path | None = None,
+    ) -> Tls:
+        """The same, read from files.
+
+        Raises:
+            OSError: A file cannot be read.
+        """
+        return Tls(_read(root_certificates), _read(client_certificate), _read(client_key))
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        """The same, as gRPC takes it."""
+        return grpc.ssl_channel_credentials(
+            self.root_certificates, self.client_key, self.client_certificate
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What both clients are made from."""
+
+    address: str
+    """Host and port of the gRPC interface, such as 127.0.0.1:50051."""
+    key: str = field(repr=False)
+    tls: Tls | None
+    timeout: float
+    retries: int
+
+    def __post_init__(self) -> None:
+        if "://" in self.address:
+            raise ValueError(f'address is "{self.address}", expected host:port without a scheme')
+        if self.retries < 0:
+            raise ValueError(f"retries is {self.retries}, expected 0 or more")
+        self.timeout_of(self.timeout)
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """The metadata of every call."""
+        return (("authorization", self.key),)
+
+    def timeout_of(self, given: float | None) -> float:
+        """The seconds that a call may take."""
+        timeout = self.timeout if given is None else given
+        if not timeout > 0:
+            raise ValueError(f"timeout is {timeout}, expected more than 0 seconds")
+        return timeout
+
+
+def _read(path: str | Path | None) -> bytes | None:
+    return None if path is None else Path(path).read_bytes()

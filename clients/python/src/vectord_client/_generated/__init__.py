@@ -1,0 +1,1 @@
+"""Private: the messages of the service; see generate.sh."""

@@ -1,0 +1,1 @@
+"""Private: how the synchronous client makes calls."""

@@ -1,0 +1,79 @@
+"""Makes a load: several batches under way, and broken ones sent again."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable
+
+import grpc
+
+from .._core import operations
+from .._core.bulk import Batch, LoadSettings, Tally, batches
+from .._core.retries import Patience
+from ..errors import error_of
+from ..models import BulkProgress, NewPoint
+from .connection import Connection, PendingAnswer
+
+
+class Load:
+    """One load."""
+
+    def __init__(self, connection: Connection, settings: LoadSettings, timeout: float) -> None:
+        """
+        Args:
+            connection: Where the points go.
+            settings: How they go there.
+            timeout: Seconds for one attempt of one batch.
+        """
+        self._connection = connection
+        self._settings = settings
+        self._timeout = timeout
+        self._tally = Tally()
+        # In the order of the load, in which they are waited for.
+        self._under_way: deque[tuple[Batch, PendingAnswer]] = deque()
+
+    def run(self, points: Iterable[NewPoint]) -> BulkProgress:
+        """Stores all points. Raises a VectordError; batches before the one that it names are
+        stored."""
+        info = operations.info()
+        pending = self._start(info.method, info.request)
+        answer = self._result(pending, info.method, info.request, "the start of the load")
+        batcher = self._settings.batcher(info.read(answer).limits)
+        try:
+            for batch in batches(points, batcher):
+                if len(self._under_way) == self._settings.window:
+                    self._finish_first()
+                self._under_way.append((batch, self._start(operations.UPSERT, batch.request)))
+            while self._under_way:
+                self._finish_first()
+        finally:
+            for _, pending in self._under_way:
+                pending.cancel()
+        return self._tally.progress()
+
+    def _finish_first(self) -> None:
+        batch, pending = self._under_way[0]
+        answer = self._result(pending, operations.UPSERT, batch.request, batch.name)
+        self._under_way.popleft()
+        progress = self._tally.add(batch, operations.read_upserted(answer))
+        if self._settings.on_progress is not None:
+            self._settings.on_progress(progress)
+
+    def _result(self, pending: PendingAnswer, method: str, request: bytes, name: str) -> bytes:
+        """The answer to a request that has been sent, which is sent again where it breaks."""
+        patience = Patience(self._settings.patience)
+        while True:
+            try:
+                return pending.result()
+            except grpc.RpcError as failure:
+                error = error_of(failure)
+                delay = patience.delay_after(error)
+                if delay is None:
+                    raise error.within(name) from failure
+            self._tally.repeats += 1
+            time.sleep(delay)
+            pending = self._start(method, request)
+
+    def _start(self, method: str, request: bytes) -> PendingAnswer:
+        return self._connection.start(method, request, self._timeout)

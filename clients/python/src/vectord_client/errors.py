@@ -1,0 +1,173 @@
+"""The errors of the service, and of the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+# Whose reasons they are.
+_DOMAIN = "vectord"
+
+
+class VectordError(Exception):
+    """A request that failed. Each code has a class of its own below; a code that has none is that
+    of gRPC, such as UNIMPLEMENTED."""
+
+    code: str
+    """What went wrong, for programs."""
+    message: str
+    """What went wrong, for people: the field, what was found and what was expected."""
+    retryable: bool
+    """Whether the same request may succeed soon."""
+    retry_after: float | None
+    """Seconds after which the service expects to be able to; None where it does not say."""
+    is_refusal: bool
+    """Whether it is certain that the service did nothing of the request. Otherwise a write may have
+    happened."""
+    request_id: str | None
+    """What the log of the service calls the request; None where no service answered."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        is_refusal: bool = False,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.is_refusal = is_refusal
+        self.request_id = request_id
+
+    def within(self, what: str) -> VectordError:
+        """The same error, of a part of what was asked for, which the message then begins with."""
+        return type(self)(
+            self.code,
+            f"{what}: {self.message}",
+            retryable=self.retryable,
+            retry_after=self.retry_after,
+            is_refusal=self.is_refusal,
+            request_id=self.request_id,
+        )
+
+
+class InvalidArgumentError(VectordError):
+    """INVALID_ARGUMENT: the request breaks a rule; the message names the field."""
+
+
+class UnauthenticatedError(VectordError):
+    """UNAUTHENTICATED: the key is missing or unknown."""
+
+
+class PermissionDeniedError(VectordError):
+    """PERMISSION_DENIED: the key may only read."""
+
+
+class NotFoundError(VectordError):
+    """NOT_FOUND: the point of a query's `like` is not there."""
+
+
+class ConflictError(VectordError):
+    """CONFLICT: `confirm` is not the number of points; the message says how many there are."""
+
+
+class TimedOutError(VectordError):
+    """TIMEOUT: the time given has passed. A write may have happened."""
+
+
+class TooLargeError(VectordError):
+    """TOO_LARGE: the request or its answer is beyond a limit of the service."""
+
+
+class OverloadedError(VectordError):
+    """OVERLOADED: too many requests are in flight."""
+
+
+class UnavailableError(VectordError):
+    """UNAVAILABLE: the service is stopping or cannot be reached. A write may have happened."""
+
+
+class StorageFullError(VectordError):
+    """STORAGE_FULL: the disk of the service is full; reads go on."""
+
+
+class InternalError(VectordError):
+    """INTERNAL: a fault of the service; its log has the reason under the request id."""
+
+
+_CLASSES: dict[str, type[VectordError]] = {
+    "INVALID_ARGUMENT": InvalidArgumentError,
+    "UNAUTHENTICATED": UnauthenticatedError,
+    "PERMISSION_DENIED": PermissionDeniedError,
+    "NOT_FOUND": NotFoundError,
+    "CONFLICT": ConflictError,
+    "TIMEOUT": TimedOutError,
+    "TOO_LARGE": TooLargeError,
+    "OVERLOADED": OverloadedError,
+    "UNAVAILABLE": UnavailableError,
+    "STORAGE_FULL": StorageFullError,
+    "INTERNAL": InternalError,
+}
+
+_RETRYABLE = frozenset({"OVERLOADED", "UNAVAILABLE"})
+
+# Where the service gives a reason, or one of these statuses, it has done nothing.
+_REFUSALS = frozenset(
+    {"INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND", "FAILED_PRECONDITION"}
+)
+
+# Statuses and reasons that have another name as a code; the codes are those of the HTTP interface.
+_CODES = {
+    "DEADLINE_EXCEEDED": "TIMEOUT",
+    "FAILED_PRECONDITION": "CONFLICT",
+    "REQUEST_TOO_LARGE": "TOO_LARGE",
+}
+
+
+def error_of(failure: grpc.RpcError) -> VectordError:
+    """The error that a failed call stands for."""
+    return error_from(
+        failure.code().name, failure.details() or "", failure.trailing_metadata() or ()
+    )
+
+
+def error_from(
+    status: str, message: str, trailers: Iterable[tuple[str, str | bytes]]
+) -> VectordError:
+    """The error that a status of gRPC stands for, with what the trailing metadata say about it."""
+    found = {key: value for key, value in trailers}
+    reason, retry_after = _details(found.get("grpc-status-details-bin"))
+    name = reason or status
+    code = _CODES.get(name, name)
+    request_id = found.get("x-request-id")
+    return _CLASSES.get(code, VectordError)(
+        code,
+        message,
+        retryable=code in _RETRYABLE,
+        retry_after=retry_after,
+        is_refusal=reason is not None or status in _REFUSALS,
+        request_id=request_id if isinstance(request_id, str) else None,
+    )
+
+
+def _details(packed: str | bytes | None) -> tuple[str | None, float | None]:
+    """The reason that the service gives, and the seconds after which to try again."""
+    reason: str | None = None
+    retry_after: float | None = None
+    if not isinstance(packed, bytes):
+        return reason, retry_after
+    for detail in status_pb2.Status.FromString(packed).details:
+        info, delay = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+        if detail.Unpack(info) and info.domain == _DOMAIN:
+            reason = info.reason
+        elif detail.Unpack(delay):
+            retry_after = delay.retry_delay.ToTimedelta().total_seconds()
+    return reason, retry_after

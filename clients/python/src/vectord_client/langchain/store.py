@@ -1,0 +1,329 @@
+"""The vector store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import run_in_executor
+from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
+
+from ..async_client import AsyncClient
+from ..client import Client
+from ..models import NewPoint, Part, Point, Similarity
+from .documents import point_id_of, to_document, to_point
+
+_DOCUMENT: tuple[Part, ...] = ("distance", "content", "metadata")
+_WITH_VECTOR: tuple[Part, ...] = (*_DOCUMENT, "vector")
+
+_OPTIONS = ("ef", "exact", "max_distance", "timeout")
+
+
+class VectordVectorStore(VectorStore):
+    """Documents in a vectord service. The service has one collection: every point in it is a
+    document of this store, those of other clients, too, under the ids of their points.
+
+    A document may have any id, and any metadata that JSON has; `vectord_client.langchain.documents`
+    says how they are kept.
+
+    Searches take `ef`, `exact`, `max_distance` and `timeout`, as those of `Client` do. The service
+    has no filters yet: a search with a `filter` is refused with a NotImplementedError.
+
+    Scores are distances, of which the smallest is the best. Relevance scores are 1 - distance under
+    Cosine, and otherwise 1 / (1 + distance).
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings,
+        client: Client,
+        *,
+        async_client: AsyncClient | None = None,
+        similarity: Similarity = Similarity.COSINE,
+    ) -> None:
+        """
+        Args:
+            embedding: What makes vectors of texts, as many values each as the service has
+                dimensions.
+            client: Where the documents are. The store does not close it.
+            async_client: The same service for the methods that begin with `a`; without it they
+                use `client` on a thread. The store does not close it.
+            similarity: How searches measure distances.
+        """
+        self._embedding = embedding
+        self._client = client
+        self._async_client = async_client
+        self._similarity = similarity
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes vectors of texts."""
+        return self._embedding
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> VectordVectorStore:
+        """A store that has these texts, too. `client` and what else the constructor takes are given
+        by their names."""
+        store = cls(embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> VectordVectorStore:
+        """See `from_texts`."""
+        store = cls(embedding, **kwargs)
+        await store.aadd_texts(texts, metadatas, ids=ids)
+        return store
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Stores texts, in batches; one whose id exists is replaced whole.
+
+        Args:
+            texts: What is embedded and kept.
+            metadatas: One for each text.
+            ids: One for each text, each once; None for one that is to be made.
+            **kwargs: None is known.
+
+        Returns:
+            The ids of all texts, in their order.
+
+        Raises:
+            ValueError: A list has another length than the texts, or metadata holds what JSON does
+                not have.
+            VectordError: The service refuses or cannot be reached. Some texts may be stored.
+        """
+        _refuse_unknown(kwargs, ())
+        contents = list(texts)
+        vectors = self._embedding.embed_documents(contents)
+        ids_, points = _points(contents, vectors, metadatas, ids)
+        self._client.bulk(points)
+        return ids_
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """See `add_texts`."""
+        if self._async_client is None:
+            return await super().aadd_texts(texts, metadatas, ids=ids, **kwargs)
+        _refuse_unknown(kwargs, ())
+        contents = list(texts)
+        vectors = await self._embedding.aembed_documents(contents)
+        ids_, points = _points(contents, vectors, metadatas, ids)
+        await self._async_client.bulk(points)
+        return ids_
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Deletes documents; one that is not there is no error. Without `ids`, deletes all points
+        of the service."""
+        _refuse_unknown(kwargs, ())
+        if ids is None:
+            self._client.delete_all(self._client.count())
+        else:
+            self._client.delete(map(point_id_of, ids))
+        return True
+
+    async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """See `delete`."""
+        client = self._async_client
+        if client is None:
+            return bool(await super().adelete(ids, **kwargs))
+        _refuse_unknown(kwargs, ())
+        if ids is None:
+            await client.delete_all(await client.count())
+        else:
+            await client.delete(map(point_id_of, ids))
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """The documents with these ids that are there, in the order of the ids."""
+        got = self._client.get(map(point_id_of, ids), include=("content", "metadata"))
+        return [to_document(point) for point in got.points]
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """See `get_by_ids`."""
+        if self._async_client is None:
+            return await super().aget_by_ids(ids)
+        got = await self._async_client.get(map(point_id_of, ids), include=("content", "metadata"))
+        return [to_document(point) for point in got.points]
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """The `k` documents nearest to a text, closest first."""
+        return _documents(self._near(self._embedding.embed_query(query), k, _DOCUMENT, kwargs))
+
+    async def asimilarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """See `similarity_search`."""
+        vector = await self._embedding.aembed_query(query)
+        return _documents(await self._anear(vector, k, _DOCUMENT, kwargs))
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[Document]:
+        """The `k` documents nearest to a vector of shape (dimension,), closest first."""
+        return _documents(self._near(embedding, k, _DOCUMENT, kwargs))
+
+    async def asimilarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[Document]:
+        """See `similarity_search_by_vector`."""
+        return _documents(await self._anear(embedding, k, _DOCUMENT, kwargs))
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """The `k` documents nearest to a text with their distances, closest first."""
+        return _scored(self._near(self._embedding.embed_query(query), k, _DOCUMENT, kwargs))
+
+    async def asimilarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """See `similarity_search_with_score`."""
+        vector = await self._embedding.aembed_query(query)
+        return _scored(await self._anear(vector, k, _DOCUMENT, kwargs))
+
+    def max_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+    ) -> list[Document]:
+        """The `k` documents of the `fetch_k` nearest to a text that are near it and far from each
+        other; `lambda_mult` is 1 for the nearest and 0 for the farthest from each other."""
+        vector = self._embedding.embed_query(query)
+        return self.max_marginal_relevance_search_by_vector(
+            vector, k, fetch_k, lambda_mult, **kwargs
+        )
+
+    async def amax_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+    ) -> list[Document]:
+        """See `max_marginal_relevance_search`."""
+        vector = await self._embedding.aembed_query(query)
+        return await self.amax_marginal_relevance_search_by_vector(
+            vector, k, fetch_k, lambda_mult, **kwargs
+        )
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As `max_marginal_relevance_search`, for a vector of shape (dimension,)."""
+        return _spread(
+            embedding, self._near(embedding, fetch_k, _WITH_VECTOR, kwargs), k, lambda_mult
+        )
+
+    async def amax_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """See `max_marginal_relevance_search_by_vector`."""
+        found = await self._anear(embedding, fetch_k, _WITH_VECTOR, kwargs)
+        return _spread(embedding, found, k, lambda_mult)
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        if self._similarity is Similarity.COSINE:
+            return lambda distance: 1.0 - distance
+        return lambda distance: 1.0 / (1.0 + distance)
+
+    def _near(
+        self, vector: list[float], k: int, include: tuple[Part, ...], options: dict[str, Any]
+    ) -> list[Point]:
+        _refuse_unknown(options, _OPTIONS)
+        return self._client.search(
+            vector, similarity=self._similarity, limit=k, include=include, **_given(options)
+        )
+
+    async def _anear(
+        self, vector: list[float], k: int, include: tuple[Part, ...], options: dict[str, Any]
+    ) -> list[Point]:
+        client = self._async_client
+        if client is None:
+            return await run_in_executor(None, self._near, vector, k, include, options)
+        _refuse_unknown(options, _OPTIONS)
+        return await client.search(
+            vector, similarity=self._similarity, limit=k, include=include, **_given(options)
+        )
+
+
+def _points(
+    texts: list[str],
+    vectors: list[list[float]],
+    metadatas: list[dict[str, Any]] | None,
+    ids: Sequence[str | None] | None,
+) -> tuple[list[str], list[NewPoint]]:
+    """The ids of all texts, and their points."""
+    for name, given in (("metadatas", metadatas), ("ids", ids)):
+        if given is not None and len(given) != len(texts):
+            raise ValueError(
+                f"{name} has {len(given)} items, expected {len(texts)}, as many as texts"
+            )
+    document_ids = [it or str(uuid4()) for it in ids or [None] * len(texts)]
+    all_metadata = metadatas or [{}] * len(texts)
+    rows = zip(document_ids, texts, all_metadata, vectors, strict=True)
+    return document_ids, [to_point(*row) for row in rows]
+
+
+def _documents(points: list[Point]) -> list[Document]:
+    return [to_document(point) for point in points]
+
+
+def _scored(points: list[Point]) -> list[tuple[Document, float]]:
+    return [(to_document(point), point.distance or 0.0) for point in points]
+
+
+def _spread(vector: list[float], found: list[Point], k: int, lambda_mult: float) -> list[Document]:
+    vectors: list[Any] = [point.vector for point in found]
+    query = np.asarray(vector, dtype=np.float32)
+    chosen = maximal_marginal_relevance(query, vectors, lambda_mult=lambda_mult, k=k)
+    return [to_document(found[at]) for at in chosen]
+
+
+def _refuse_unknown(options: dict[str, Any], known: tuple[str, ...]) -> None:
+    if options.get("filter") is not None:
+        raise NotImplementedError(
+            "filter is given, but vectord has no filters yet: search without it"
+        )
+    for name in options:
+        if name not in known and name != "filter":
+            raise TypeError(f"{name} is not known, expected {' or '.join(known) or 'nothing more'}")
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "filter"}

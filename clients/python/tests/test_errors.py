@@ -1,0 +1,71 @@
+"""The errors that statuses of gRPC stand for. The service sends most of them in other tests."""
+
+from __future__ import annotations
+
+import pytest
+from google.protobuf.any_pb2 import Any
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from vectord_client import (
+    InternalError,
+    StorageFullError,
+    UnavailableError,
+    VectordError,
+)
+from vectord_client.errors import error_from
+
+
+def trailers(reason: str, domain: str = "vectord", seconds: int | None = None) -> list[tuple]:
+    status = Status()
+    details = [ErrorInfo(reason=reason, domain=domain)]
+    if seconds is not None:
+        delay = RetryInfo()
+        delay.retry_delay.seconds = seconds
+        details.append(delay)
+    for detail in details:
+        packed = Any()
+        packed.Pack(detail)
+        status.details.append(packed)
+    return [("grpc-status-details-bin", status.SerializeToString()), ("x-request-id", "r")]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "kind", "code", "retryable"),
+    [
+        ("RESOURCE_EXHAUSTED", "STORAGE_FULL", StorageFullError, "STORAGE_FULL", False),
+        ("UNAVAILABLE", "UNAVAILABLE", UnavailableError, "UNAVAILABLE", True),
+    ],
+)
+def test_a_reason_tells_more_than_the_status(
+    status: str, reason: str, kind: type, code: str, retryable: bool
+) -> None:
+    error = error_from(status, "x", trailers(reason, seconds=2))
+    assert type(error) is kind
+    assert (error.code, error.retryable, error.is_refusal) == (code, retryable, True)
+    assert (error.retry_after, error.request_id) == (2.0, "r")
+
+
+def test_reasons_of_others_say_nothing() -> None:
+    error = error_from("UNAVAILABLE", "x", trailers("OVERLOADED", domain="a-proxy"))
+    assert (error.code, error.is_refusal) == ("UNAVAILABLE", False)
+
+
+def test_a_fault_of_the_service_is_no_refusal() -> None:
+    error = error_from("INTERNAL", "x", ())
+    assert type(error) is InternalError
+    assert (error.retryable, error.is_refusal) == (False, False)
+
+
+def test_other_statuses_have_their_own_names() -> None:
+    for status in ("UNIMPLEMENTED", "RESOURCE_EXHAUSTED", "CANCELLED"):
+        error = error_from(status, "x", ())
+        assert type(error) is VectordError
+        assert (error.code, error.retryable) == (status, False)
+
+
+def test_a_part_of_a_load_is_named_before_the_message() -> None:
+    error = error_from("UNAVAILABLE", "x", ()).within("points 3 to 5")
+    assert type(error) is UnavailableError
+    assert str(error) == "UNAVAILABLE: points 3 to 5: x"
+    assert error.retryable

@@ -1,0 +1,241 @@
+"""The vector store for LangChain, beyond what the suite of LangChain tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+
+from vectord_client import AsyncClient, Client, NewPoint, Similarity, id_for
+from vectord_client.langchain import VectordVectorStore
+
+UUID_TEXT = "ABCDEFAB-0000-4000-8000-00000000000A"
+NIL = "00000000-0000-0000-0000-000000000000"
+
+
+class Numbers(Embeddings):
+    """Texts such as "1 0" stand for their own vectors."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        values = [float(it) for it in text.split()]
+        return values + [0.0] * (4 - len(values))
+
+
+class AsyncOnly:
+    """Gives the methods of a store that begin with `a` the names of the others."""
+
+    def __init__(self, store: VectordVectorStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, f"a{name}")
+
+
+class SyncOnly:
+    """The others, awaited."""
+
+    def __init__(self, store: VectordVectorStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        async def call(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(method, *args, **options)
+
+        return call
+
+
+@pytest.fixture
+async def clients(address: str, empty: None) -> AsyncIterator[dict[str, Any]]:
+    key = os.environ["VECTORD_KEY"]
+    with Client(address, key=key) as client:
+        async with AsyncClient(address, key=key) as async_client:
+            yield {"client": client, "async_client": async_client}
+
+
+@pytest.fixture(params=["sync", "asyncio", "asyncio on a thread"])
+async def make(request: pytest.FixtureRequest, clients: dict[str, Any]) -> Any:
+    """Makes stores whose methods are awaited, whichever clients they have."""
+
+    def make_store(**options: Any) -> Any:
+        if request.param == "asyncio on a thread":
+            return AsyncOnly(VectordVectorStore(Numbers(), clients["client"], **options))
+        store = VectordVectorStore(Numbers(), **clients, **options)
+        return SyncOnly(store) if request.param == "sync" else AsyncOnly(store)
+
+    return make_store
+
+
+METADATA = {
+    "text": "é",
+    "number": 1,
+    "float": 1.0,
+    "flag": True,
+    "none": None,
+    "list": ["a", "b"],
+    "empty": [],
+    "nested": {"a": [1, {"b": None}]},
+    "mixed": [1, "a", True],
+    "nulls": [None],
+    "large": 2**60,
+    "large list": [1, 2**53 + 1],
+    "infinite": float("inf"),
+    "broken \ud800": "text",
+    "half": "\ud800",
+    "$dollar": 1,
+    "_vectord_id": "not one",
+    "_vectord_metadata": "not it",
+}
+
+
+async def test_documents_come_back_as_they_were(make: Any) -> None:
+    store = make()
+    documents = [
+        Document(id=id_, page_content="1", metadata=METADATA)
+        for id_ in ("1", "", UUID_TEXT, UUID_TEXT.lower().replace("a", "b"), NIL, "é\n")
+        if id_
+    ]
+    ids = await store.add_documents(documents)
+    assert ids == [it.id for it in documents]
+    got = await store.get_by_ids(ids)
+    assert got == documents
+    assert [type(it) for it in got[0].metadata.values()]
+    assert got[0].metadata["float"] == 1.0
+    assert isinstance(got[0].metadata["float"], float)
+
+
+async def test_what_the_service_takes_is_kept_as_it_is(make: Any, clients: dict[str, Any]) -> None:
+    await make().add_documents([Document(id="1", page_content="1", metadata=METADATA)])
+    (point,) = clients["client"].get([id_for("1")]).points
+    assert point.metadata["_vectord_id"] == "1"
+    plain = ("text", "number", "float", "flag", "none", "list", "empty")
+    kept = {key: METADATA[key] for key in plain}
+    assert point.metadata == {
+        **kept,
+        "_vectord_id": "1",
+        "_vectord_metadata": point.metadata["_vectord_metadata"],
+    }
+
+
+async def test_plain_documents_have_no_reserved_metadata(
+    make: Any, clients: dict[str, Any]
+) -> None:
+    (id_,) = await make().add_texts(["1"])
+    (point,) = clients["client"].get([id_]).points
+    assert point.metadata is None
+
+
+async def test_values_of_numpy_are_kept_as_those_of_python(make: Any) -> None:
+    store = make()
+    metadata = {"a": np.float32(0.5), "b": np.int64(3), "c": np.array([1, 2])}
+    await store.add_documents([Document(id="1", page_content="1", metadata=metadata)])
+    (got,) = await store.get_by_ids(["1"])
+    assert got.metadata == {"a": 0.5, "b": 3, "c": [1, 2]}
+
+
+async def test_metadata_that_json_does_not_have_is_refused(make: Any) -> None:
+    with pytest.raises(ValueError, match=r"metadata\.when cannot be kept as JSON"):
+        await make().add_documents([Document(page_content="1", metadata={"when": object()})])
+
+
+async def test_points_of_other_clients_are_documents(make: Any, clients: dict[str, Any]) -> None:
+    point = NewPoint([1, 0, 0, 0], content="by hand", metadata={"a": 1})
+    (id_,) = clients["client"].upsert([point]).ids
+    found = await make().similarity_search("1 0")
+    assert found == [Document(id=id_, page_content="by hand", metadata={"a": 1})]
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [], lambda document: True])
+async def test_a_filter_is_refused(make: Any, value: Any) -> None:
+    store = make()
+    for search in (
+        store.similarity_search("1", filter=value),
+        store.similarity_search_with_score("1", filter=value),
+        store.max_marginal_relevance_search("1", filter=value),
+        store.similarity_search_by_vector([1, 0, 0, 0], filter=value),
+    ):
+        with pytest.raises(NotImplementedError, match="vectord has no filters yet"):
+            await search
+    assert await store.similarity_search("1", filter=None) == []
+
+
+async def test_what_is_not_known_is_refused(make: Any) -> None:
+    with pytest.raises(TypeError, match="filters is not known, expected ef or exact"):
+        await make().similarity_search("1", filters={})
+    with pytest.raises(TypeError, match="batch_size is not known"):
+        await make().add_texts(["1"], batch_size=1)
+    with pytest.raises(ValueError, match="ids has 1 items, expected 2, as many as texts"):
+        await make().add_texts(["1", "2"], ids=["1"])
+    with pytest.raises(ValueError, match="metadatas has 1 items, expected 2"):
+        await make().add_texts(["1", "2"], [{}])
+
+
+async def test_scores_are_distances_and_searches_take_options(make: Any) -> None:
+    store = make(similarity=Similarity.EUCLIDEAN)
+    await store.add_texts(["1 0", "3 0", "9 0"], ids=["1", "3", "9"])
+    found = await store.similarity_search_with_score("2.5 0", k=2, ef=10, exact=True)
+    assert [(it.id, score) for it, score in found] == [("3", 0.5), ("1", 1.5)]
+    found = await store.similarity_search("2.5 0", max_distance=1.0)
+    assert [it.id for it in found] == ["3"]
+    found = await store.similarity_search_by_vector([9, 0, 0, 0], k=1)
+    assert [it.id for it in found] == ["9"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "scores"),
+    [
+        (Similarity.COSINE, [1.0, 0.0]),
+        (Similarity.EUCLIDEAN, [1.0, 1 / (1 + 2**0.5)]),
+        (Similarity.MANHATTAN, [1.0, 1 / 3]),
+        (Similarity.HAMMING, [1.0, 1 / 3]),
+    ],
+)
+async def test_relevance_is_1_for_the_same_and_less_for_others(
+    make: Any, similarity: Similarity, scores: list[float]
+) -> None:
+    store = make(similarity=similarity)
+    await store.add_texts(["1 0", "0 1"])
+    found = await store.similarity_search_with_relevance_scores("1 0")
+    assert [score for _, score in found] == pytest.approx(scores)
+
+
+async def test_results_may_be_far_from_each_other(make: Any) -> None:
+    store = make()
+    await store.add_texts(["1 0", "1 0.01", "1 0.5", "0.2 1"], ids=["a", "b", "c", "d"])
+    near = await store.max_marginal_relevance_search("1 0", k=2, lambda_mult=1.0)
+    assert [it.id for it in near] == ["a", "b"]
+    spread = await store.max_marginal_relevance_search("1 0", k=2, lambda_mult=0.1)
+    assert [it.id for it in spread] == ["a", "d"]
+    narrow = await store.max_marginal_relevance_search_by_vector(
+        [1, 0, 0, 0], k=2, fetch_k=2, lambda_mult=0.0
+    )
+    assert {it.id for it in narrow} == {"a", "b"}
+
+
+async def test_a_delete_without_ids_deletes_all(make: Any) -> None:
+    store = make()
+    await store.add_texts(["1", "2"], ids=["1", "2"])
+    assert await store.delete([]) is True
+    assert len(await store.similarity_search("1")) == 2
+    assert await store.delete() is True
+    assert await store.similarity_search("1") == []
+
+
+async def test_a_store_is_made_from_texts(clients: dict[str, Any]) -> None:
+    store = VectordVectorStore.from_texts(["1"], Numbers(), [{"a": 1}], ids=["x"], **clients)
+    assert isinstance(store.embeddings, Numbers)
+    more = await VectordVectorStore.afrom_texts(["2"], Numbers(), ids=["y"], **clients)
+    found = await more.asimilarity_search("1")
+    assert {it.id: it.metadata for it in found} == {"x": {"a": 1}, "y": {}}
+    found = store.as_retriever(search_kwargs={"k": 1}).invoke("1")
+    assert len(found) == 1
