@@ -8,10 +8,12 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from vectord_client import (
+    ConnectionLostError,
     InternalError,
     StorageFullError,
+    TimedOutError,
     UnavailableError,
-    VectordError,
+    UnexpectedAnswerError,
 )
 from vectord_client.errors import error_from
 
@@ -48,24 +50,32 @@ def test_a_reason_tells_more_than_the_status(
 
 def test_reasons_of_others_say_nothing() -> None:
     error = error_from("UNAVAILABLE", "x", trailers("OVERLOADED", domain="a-proxy"))
-    assert (error.code, error.is_refusal) == ("UNAVAILABLE", False)
+    assert (error.code, error.is_refusal) == ("CONNECTION_LOST", False)
 
 
 def test_a_fault_of_the_service_is_no_refusal() -> None:
-    error = error_from("INTERNAL", "x", ())
+    error = error_from("INTERNAL", "x", [("x-request-id", "r")])
     assert type(error) is InternalError
     assert (error.retryable, error.is_refusal) == (False, False)
 
 
-def test_other_statuses_have_their_own_names() -> None:
-    for status in ("UNIMPLEMENTED", "RESOURCE_EXHAUSTED", "CANCELLED"):
-        error = error_from(status, "x", ())
-        assert type(error) is VectordError
-        assert (error.code, error.retryable) == (status, False)
+@pytest.mark.parametrize("status", ["UNAVAILABLE", "INTERNAL", "UNKNOWN", "RESOURCE_EXHAUSTED"])
+def test_what_no_service_has_answered_is_a_lost_connection(status: str) -> None:
+    error = error_from(status, "x", ())
+    assert type(error) is ConnectionLostError
+    assert (error.retryable, error.is_refusal) == (True, False)
+    assert error.message == "no answer came from the service: x"
+
+
+def test_what_vectord_does_not_answer_is_unexpected() -> None:
+    error = error_from("UNIMPLEMENTED", "x", ())
+    assert type(error) is UnexpectedAnswerError
+    assert (error.retryable, error.is_refusal) == (False, False)
+    assert error.message == "the answer is UNIMPLEMENTED and none of vectord.v1: x"
 
 
 def test_a_part_of_a_load_is_named_before_the_message() -> None:
-    error = error_from("UNAVAILABLE", "x", ()).within("points 3 to 5")
-    assert type(error) is UnavailableError
-    assert str(error) == "UNAVAILABLE: points 3 to 5: x"
+    error = error_from("DEADLINE_EXCEEDED", "x", ()).within("points 3 to 5")
+    assert type(error) is TimedOutError
+    assert str(error) == "TIMEOUT: points 3 to 5: x"
     assert error.retryable

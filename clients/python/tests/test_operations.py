@@ -277,5 +277,17 @@ async def test_bulk_takes_what_comes_over_time(address: str, empty: None) -> Non
         assert (done.points, await client.count()) == (50, 50)
 
 
+@pytest.mark.parametrize(("if_absent", "stays"), [(False, 99), (True, 0)])
+async def test_of_points_with_one_id_in_a_load_the_last_stays(
+    client: Any, if_absent: bool, stays: int
+) -> None:
+    load = [point(it, at) for at in range(100) for it in (A, B.upper(), str(uuid4()))]
+    done = await client.bulk(load, window=4, batch_bytes=1_000, if_absent=if_absent)
+    assert (done.points, done.stored) == (300, 102)
+    assert (done.kept if if_absent else done.replaced) == 198
+    for it in (await client.get([A, B], include=["vector"])).points:
+        assert it.vector[0] == stays
+
+
 async def test_bulk_of_nothing_is_nothing(client: Any) -> None:
     assert (await client.bulk([])).points == 0

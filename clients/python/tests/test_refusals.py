@@ -8,6 +8,7 @@ import pytest
 
 from vectord_client import (
     ConflictError,
+    ConnectionLostError,
     InvalidArgumentError,
     NewPoint,
     NotFoundError,
@@ -19,7 +20,6 @@ from vectord_client import (
     TimedOutError,
     TooLargeError,
     UnauthenticatedError,
-    UnavailableError,
     VectordError,
 )
 
@@ -180,18 +180,18 @@ async def test_what_is_too_large_is_told_from_an_overload(
     await client.delete_all(await client.count())
 
 
-async def test_a_service_that_is_not_there_is_unavailable(services: Any) -> None:
+async def test_a_service_that_is_not_there_has_no_connection(services: Any) -> None:
     client = services.open("127.0.0.1:1", retries=1)
-    with pytest.raises(UnavailableError) as raised:
+    with pytest.raises(ConnectionLostError) as raised:
         await client.count()
     error = raised.value
-    assert error.code == "UNAVAILABLE"
+    assert error.code == "CONNECTION_LOST"
     assert error.retryable
     assert not error.is_refusal
     assert error.request_id is None
-    with pytest.raises(UnavailableError, match="the start of the load"):
+    with pytest.raises(ConnectionLostError, match="the start of the load"):
         await client.bulk([POINT], patience=0.2)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(ConnectionLostError):
         async for _ in client.scroll():
             pass
 
@@ -204,7 +204,8 @@ async def test_a_call_ends_with_its_time(services: Any, line: Any, empty: None) 
         with pytest.raises(TimedOutError) as raised:
             await call
         assert raised.value.code == "TIMEOUT"
-        assert not raised.value.retryable
+        assert raised.value.retryable
+        assert not raised.value.is_refusal
     with pytest.raises(TimedOutError):
         async for _ in client.scroll():
             pass

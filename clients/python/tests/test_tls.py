@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vectord_client import NewPoint, Tls, UnavailableError
+from vectord_client import ConnectionLostError, NewPoint, Tls
 
 
 async def test_a_service_is_used_over_tls(services: Any, tls_address: str, tls: Tls) -> None:
@@ -22,7 +22,7 @@ async def test_a_client_without_its_certificate_is_refused(
     services: Any, tls_address: str, tls: Tls
 ) -> None:
     client = services.open(tls_address, tls=Tls(tls.root_certificates), retries=0)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(ConnectionLostError):
         await client.count()
 
 
@@ -31,7 +31,7 @@ async def test_a_service_that_is_not_trusted_is_refused(
 ) -> None:
     stranger = Tls(None, tls.client_certificate, tls.client_key)
     client = services.open(tls_address, tls=stranger, retries=0)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(ConnectionLostError):
         await client.count()
 
 

@@ -7,6 +7,7 @@ from .async_client import AsyncClient
 from .client import Client
 from .errors import (
     ConflictError,
+    ConnectionLostError,
     InternalError,
     InvalidArgumentError,
     NotFoundError,
@@ -17,6 +18,7 @@ from .errors import (
     TooLargeError,
     UnauthenticatedError,
     UnavailableError,
+    UnexpectedAnswerError,
     VectordError,
 )
 from .ids import id_for
@@ -56,6 +58,7 @@ __all__ = [
     "BulkProgress",
     "Client",
     "ConflictError",
+    "ConnectionLostError",
     "ContentType",
     "Deleted",
     "Got",
@@ -85,6 +88,7 @@ __all__ = [
     "TooLargeError",
     "UnauthenticatedError",
     "UnavailableError",
+    "UnexpectedAnswerError",
     "Updated",
     "Upserted",
     "Vector",

@@ -38,7 +38,7 @@ class Client:
     broken. Threads may share it. Every method raises a `VectordError` where the service refuses or
     cannot be reached, and a ValueError for what cannot be sent, which names the field.
 
-    Calls are repeated, with growing delays, where the service is overloaded or unavailable: reads,
+    Calls that failed with an error that is `retryable` are repeated, with growing delays: reads,
     and writes of points, which have the same effect twice as once, since each point has an id
     before it is sent. Deletes are repeated only where the service says that it did nothing.
     """
@@ -243,7 +243,8 @@ class Client:
         that are the same each time (`id_for`).
 
         Args:
-            points: Each id once; they are taken one by one, as batches are sent.
+            points: They are taken one by one, as batches are sent. Of those with the same id the
+                last one stays, with `if_absent` the first one.
             if_absent: Whether points whose ids exist stay as they are.
             batch_bytes: The size of a batch, unless the service takes only smaller ones.
             window: Batches under way at a time.

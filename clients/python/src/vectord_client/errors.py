@@ -12,8 +12,7 @@ _DOMAIN = "vectord"
 
 
 class VectordError(Exception):
-    """A request that failed. Each code has a class of its own below; a code that has none is that
-    of gRPC, such as UNIMPLEMENTED."""
+    """A request that failed. Each code has a class of its own below."""
 
     code: str
     """What went wrong, for programs."""
@@ -80,7 +79,8 @@ class ConflictError(VectordError):
 
 
 class TimedOutError(VectordError):
-    """TIMEOUT: the time given has passed. A write may have happened."""
+    """TIMEOUT: the time given has passed, or the service has waited too long. A write may have
+    happened."""
 
 
 class TooLargeError(VectordError):
@@ -92,7 +92,12 @@ class OverloadedError(VectordError):
 
 
 class UnavailableError(VectordError):
-    """UNAVAILABLE: the service is stopping or cannot be reached. A write may have happened."""
+    """UNAVAILABLE: the service is stopping. It has done nothing of the request."""
+
+
+class ConnectionLostError(VectordError):
+    """CONNECTION_LOST: there was no connection, or it broke before the answer came. A write may
+    have happened."""
 
 
 class StorageFullError(VectordError):
@@ -101,6 +106,10 @@ class StorageFullError(VectordError):
 
 class InternalError(VectordError):
     """INTERNAL: a fault of the service; its log has the reason under the request id."""
+
+
+class UnexpectedAnswerError(VectordError):
+    """UNEXPECTED_ANSWER: what answers is no vectord, or one of a version that lacks the call."""
 
 
 _CLASSES: dict[str, type[VectordError]] = {
@@ -113,23 +122,32 @@ _CLASSES: dict[str, type[VectordError]] = {
     "TOO_LARGE": TooLargeError,
     "OVERLOADED": OverloadedError,
     "UNAVAILABLE": UnavailableError,
+    "CONNECTION_LOST": ConnectionLostError,
     "STORAGE_FULL": StorageFullError,
     "INTERNAL": InternalError,
+    "UNEXPECTED_ANSWER": UnexpectedAnswerError,
 }
 
-_RETRYABLE = frozenset({"OVERLOADED", "UNAVAILABLE"})
+_RETRYABLE = frozenset({"OVERLOADED", "UNAVAILABLE", "CONNECTION_LOST", "TIMEOUT"})
 
-# Where the service gives a reason, or one of these statuses, it has done nothing.
-_REFUSALS = frozenset(
-    {"INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND", "FAILED_PRECONDITION"}
+# What a status tells by itself, whoever has answered it.
+_CODES = {
+    "INVALID_ARGUMENT": "INVALID_ARGUMENT",
+    "UNAUTHENTICATED": "UNAUTHENTICATED",
+    "PERMISSION_DENIED": "PERMISSION_DENIED",
+    "NOT_FOUND": "NOT_FOUND",
+    "FAILED_PRECONDITION": "CONFLICT",
+    "DEADLINE_EXCEEDED": "TIMEOUT",
+}
+
+# Statuses that gRPC gives a call whose connection breaks or is never made, or that what lies
+# between the client and the service answers in its place.
+_OF_CONNECTION = frozenset(
+    {"UNAVAILABLE", "INTERNAL", "UNKNOWN", "CANCELLED", "RESOURCE_EXHAUSTED"}
 )
 
-# Statuses and reasons that have another name as a code; the codes are those of the HTTP interface.
-_CODES = {
-    "DEADLINE_EXCEEDED": "TIMEOUT",
-    "FAILED_PRECONDITION": "CONFLICT",
-    "REQUEST_TOO_LARGE": "TOO_LARGE",
-}
+# Reasons that have another name as a code.
+_REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE"}
 
 
 def error_of(failure: grpc.RpcError) -> VectordError:
@@ -145,17 +163,32 @@ def error_from(
     """The error that a status of gRPC stands for, with what the trailing metadata say about it."""
     found = {key: value for key, value in trailers}
     reason, retry_after = _details(found.get("grpc-status-details-bin"))
-    name = reason or status
-    code = _CODES.get(name, name)
-    request_id = found.get("x-request-id")
+    given = found.get("x-request-id")
+    request_id = given if isinstance(given, str) else None
+    code = _code_of(status, reason, request_id)
+    if code == "CONNECTION_LOST":
+        message = f"no answer came from the service: {message}"
+    elif code == "UNEXPECTED_ANSWER":
+        message = f"the answer is {status} and none of vectord.v1: {message}"
     return _CLASSES.get(code, VectordError)(
         code,
         message,
         retryable=code in _RETRYABLE,
         retry_after=retry_after,
-        is_refusal=reason is not None or status in _REFUSALS,
-        request_id=request_id if isinstance(request_id, str) else None,
+        # Where the service gives a reason, or the request is wrong, it has done nothing.
+        is_refusal=reason is not None or (status in _CODES and code != "TIMEOUT"),
+        request_id=request_id,
     )
+
+
+def _code_of(status: str, reason: str | None, request_id: str | None) -> str:
+    if reason is not None:
+        return _REASONS.get(reason, reason)
+    if status in _CODES:
+        return _CODES[status]
+    if status == "INTERNAL" and request_id is not None:
+        return "INTERNAL"
+    return "CONNECTION_LOST" if status in _OF_CONNECTION else "UNEXPECTED_ANSWER"
 
 
 def _details(packed: str | bytes | None) -> tuple[str | None, float | None]:

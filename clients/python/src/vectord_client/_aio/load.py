@@ -41,7 +41,7 @@ class Load:
         batcher = self._settings.batcher(info.read(answer).limits)
         try:
             async for batch in _batches(points, batcher):
-                if len(self._under_way) == self._settings.window:
+                while self._has_to_wait(batch):
                     await self._finish_first()
                 send = self._send(operations.UPSERT, batch.request, batch.name)
                 self._under_way.append((batch, asyncio.create_task(send)))
@@ -53,6 +53,10 @@ class Load:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         return self._tally.progress()
+
+    def _has_to_wait(self, batch: Batch) -> bool:
+        is_full = len(self._under_way) == self._settings.window
+        return is_full or batch.shares_a_point(other for other, _ in self._under_way)
 
     async def _finish_first(self) -> None:
         batch, task = self._under_way[0]

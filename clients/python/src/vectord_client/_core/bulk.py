@@ -23,12 +23,21 @@ _SPARE_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """An UpsertRequest of some consecutive points of a load."""
+    """An UpsertRequest of some consecutive points of a load, no two of which have the same id."""
 
     request: bytes
     first: int
     """The index of its first point in the load."""
-    count: int
+    ids: set[str]
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    def shares_a_point(self, others: Iterable[Batch]) -> bool:
+        """Whether a point of it is in another batch, too: then that one has to be stored first, so
+        that of points with one id the last one stays."""
+        return any(not self.ids.isdisjoint(other.ids) for other in others)
 
     @property
     def name(self) -> str:
@@ -47,28 +56,28 @@ class Batcher:
         self._pieces: list[bytes] = []
         self._bytes = 0
         self._first = 0
-        self._count = 0
+        self._ids: set[str] = set()
 
     def add(self, point: NewPoint) -> Batch | None:
-        """Takes a point; answers a batch where the point has no room in it any more."""
-        encoded = encode_new_point(point, f"point {self._first + self._count} of the load")
+        """Takes a point; answers a batch where the point has no place in it any more."""
+        count = len(self._ids)
+        id_, encoded = encode_new_point(point, f"point {self._first + count} of the load")
         head = _POINT_TAG + _varint(len(encoded))
         size = len(head) + len(encoded)
-        is_full = self._bytes + size > self._most_bytes or self._count == self._most_points
-        full = self.rest() if is_full else None
+        is_full = self._bytes + size > self._most_bytes or count == self._most_points
+        full = self.rest() if is_full or id_ in self._ids else None
         self._pieces += (head, encoded)
         self._bytes += size
-        self._count += 1
+        self._ids.add(id_)
         return full
 
     def rest(self) -> Batch | None:
         """What has not filled a batch; None if there is nothing."""
-        if self._count == 0:
+        if not self._ids:
             return None
-        request = b"".join((*self._pieces, self._tail))
-        batch = Batch(request, self._first, self._count)
-        self._first += self._count
-        self._pieces, self._bytes, self._count = [], 0, 0
+        batch = Batch(b"".join((*self._pieces, self._tail)), self._first, self._ids)
+        self._first += batch.count
+        self._pieces, self._bytes, self._ids = [], 0, set()
         return batch
 
 

@@ -74,9 +74,11 @@ def read_upserted(answer: bytes) -> Upserted:
     return Upserted(list(message.ids), message.stored, message.replaced, message.kept)
 
 
-def encode_new_point(point: NewPoint, name: str) -> bytes:
-    """One point of an upsert, as it stands in a request behind its length."""
-    return _fill(wire.NewPoint, _new_point(point, name), name).SerializeToString()
+def encode_new_point(point: NewPoint, name: str) -> tuple[str, bytes]:
+    """One point of an upsert: its id in lower case, and what stands in a request behind its
+    length."""
+    message = _fill(wire.NewPoint, _new_point(point, name), name)
+    return message.id.lower(), message.SerializeToString()
 
 
 def get(ids: Iterable[PointId], include: Iterable[Part] | None) -> Call[Got]:

@@ -102,7 +102,7 @@ class Patience:
 
     def delay_after(self, error: VectordError) -> float | None:
         """Seconds to wait before the next attempt; None where there is to be none."""
-        if not (error.retryable or isinstance(error, TimedOutError)):
+        if not error.retryable:
             return None
         now = time.monotonic()
         self._deadline = self._deadline or now + self._patience

@@ -42,7 +42,7 @@ class Load:
         batcher = self._settings.batcher(info.read(answer).limits)
         try:
             for batch in batches(points, batcher):
-                if len(self._under_way) == self._settings.window:
+                while self._has_to_wait(batch):
                     self._finish_first()
                 self._under_way.append((batch, self._start(operations.UPSERT, batch.request)))
             while self._under_way:
@@ -51,6 +51,10 @@ class Load:
             for _, pending in self._under_way:
                 pending.cancel()
         return self._tally.progress()
+
+    def _has_to_wait(self, batch: Batch) -> bool:
+        is_full = len(self._under_way) == self._settings.window
+        return is_full or batch.shares_a_point(other for other, _ in self._under_way)
 
     def _finish_first(self) -> None:
         batch, pending = self._under_way[0]
