@@ -1,14 +1,10 @@
 import { checkBatchSize, type Rules } from '../../../core/rules.js';
-import { describeUpsert, toUpsertBatch, type UpsertRequest } from '../../../core/upserts.js';
-import { ContentType } from '../../../core/model.js';
-import { POINT_ID_BYTES } from '../../../core/point-id.js';
+import { toUpsertBatch, type UpsertRequest } from '../../../core/upserts.js';
 import { ByteArena } from '../byte-arena.js';
 import { countItems } from '../read-items.js';
 import { readFloats } from '../read-vector.js';
 import { tagOf, WireReader, WireType } from '../wire-reader.js';
-import { readContentType } from './enums.js';
-import { Contents, MetadataTexts } from './payloads.js';
-import { readId } from './read-ids.js';
+import { Payloads } from './payloads.js';
 import { readBool, readCollection, readFields, readMessage } from './strict.js';
 
 const POINTS = tagOf(1, WireType.LengthDelimited);
@@ -24,60 +20,33 @@ const METADATA = tagOf(5, WireType.LengthDelimited);
 
 /** Reads an UpsertRequest or an UpsertStreamRequest. */
 export function readUpsert(bytes: Uint8Array, rules: Rules, maxFields?: number): UpsertRequest {
-  const { limits } = rules;
   const count = countItems(bytes, maxFields);
-  checkBatchSize(limits, 'points', count);
+  checkBatchSize(rules.limits, 'points', count);
   const reader = new WireReader(bytes, maxFields);
-  const ids = new Uint8Array(count * POINT_ID_BYTES);
+  const payloads = new Payloads(reader, count, rules.limits);
   const values = new ByteArena(bytes.length);
   const vectorEnds = new Uint32Array(count);
-  const contentTypes = new Uint8Array(count).fill(ContentType.Text);
-  const contents = new Contents(bytes.length, count, limits.maxContentBytes);
-  const metadata = new MetadataTexts(bytes.length, count);
   let keeps = false;
-  let item = 0;
   const readPointField = (tag: number): boolean => {
-    switch (tag) {
-      case ID:
-        ids.set(readId(reader, `${describeUpsert(item)}id`), item * POINT_ID_BYTES);
-        return true;
-      case PACKED_VECTOR:
-      case VECTOR_VALUE:
-        readFloats(reader, tag, values);
-        return true;
-      case CONTENT:
-        contents.read(reader);
-        return true;
-      case CONTENT_TYPE:
-        contentTypes[item] = readContentType(reader, describeUpsert(item));
-        return true;
-      case METADATA:
-        metadata.read(reader);
-        return true;
-      default:
-        return false;
-    }
+    if (tag === ID) payloads.readId();
+    else if (tag === PACKED_VECTOR || tag === VECTOR_VALUE) readFloats(reader, tag, values);
+    else if (tag === CONTENT) payloads.readContent();
+    else if (tag === CONTENT_TYPE) payloads.readContentType();
+    else if (tag === METADATA) payloads.readMetadata();
+    else return false;
+    return true;
   };
   readFields(reader, 'the request', (tag) => {
     if (tag === POINTS) {
+      const { item } = payloads;
       readMessage(reader, `points[${item}]`, readPointField);
       vectorEnds[item] = values.length / Float32Array.BYTES_PER_ELEMENT;
-      contents.end();
-      metadata.end();
-      item += 1;
+      payloads.next();
     } else if (tag === IF_ABSENT) keeps = readBool(reader);
     else if (tag === COLLECTION) readCollection(reader);
     else return false;
     return true;
   });
-  const list = {
-    ids,
-    vectors: values.floatsFrom(0),
-    vectorEnds,
-    contentTypes,
-    ...contents.list,
-    contentFault: contents.fault,
-    ...metadata.check(limits),
-  };
+  const list = { ...payloads.list(), vectors: values.floatsFrom(0), vectorEnds };
   return { ...toUpsertBatch(list, rules), keeps };
 }
