@@ -8,7 +8,7 @@ export const CHECK_MS = 10_000;
  */
 export const LEAST_BYTES_PER_CHECK = 64 * 1024;
 
-/** Calls `fail` when less has come between two checks; gives what ends the looking. */
+/** Calls `fail` when less has come between two checks; answers a function that ends the checks. */
 export function failWhenSlow(
   receivedBytes: () => number,
   fail: () => void,

@@ -240,7 +240,7 @@ class AsyncClient:
         on_progress: Callable[[BulkProgress], None] | None = None,
         timeout: float | None = None,
     ) -> BulkProgress:
-        """Stores many points in batches, some of which are under way at a time.
+        """Stores many points in batches, and keeps several batches in flight.
 
         A batch that fails since the service is overloaded, gone or too slow is sent again for as
         long as `patience` says, to a service that has been restarted meanwhile, too. Nothing is

@@ -34,7 +34,7 @@ class Load:
         self._under_way: deque[tuple[Batch, asyncio.Task[bytes]]] = deque()
 
     async def run(self, points: Iterable[NewPoint] | AsyncIterable[NewPoint]) -> BulkProgress:
-        """Stores all points. Raises a VectordError; batches before the one that it names are
+        """Stores all points. A VectordError names the batch that failed; those before it are
         stored."""
         info = operations.info()
         answer = await self._send(info.method, info.request, "the start of the load")

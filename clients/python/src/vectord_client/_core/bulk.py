@@ -23,7 +23,7 @@ _SPARE_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """An UpsertRequest of some consecutive points of a load, no two of which have the same id."""
+    """An UpsertRequest with consecutive points of a load. Each id is in it once."""
 
     request: bytes
     first: int

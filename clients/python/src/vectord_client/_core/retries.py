@@ -112,7 +112,7 @@ class Patience:
 
 
 def delay_of(failures: int, error: VectordError) -> float:
-    """Seconds to wait after so many failures: twice as many each time, and for each client others,
-    so that many do not come back at once."""
+    """The delay in seconds after so many failures. It doubles each time, and is jittered, so that
+    clients do not come back all at once."""
     delay = min(_FIRST_DELAY_S * 2.0 ** min(failures - 1, 16), _GREATEST_DELAY_S)
     return max(delay, error.retry_after or 0.0) * random.uniform(0.75, 1.25)

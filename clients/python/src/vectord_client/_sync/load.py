@@ -34,7 +34,7 @@ class Load:
         self._under_way: deque[tuple[Batch, PendingAnswer]] = deque()
 
     def run(self, points: Iterable[NewPoint]) -> BulkProgress:
-        """Stores all points. Raises a VectordError; batches before the one that it names are
+        """Stores all points. A VectordError names the batch that failed; those before it are
         stored."""
         info = operations.info()
         pending = self._start(info.method, info.request)
