@@ -2,6 +2,7 @@ import { VectordError, invalid } from '../../core/errors.js';
 import type { PointID } from '../../gen/vectordb/vectordb.js';
 import { ContentType, Similarity, type NewPoint, type Query } from '../../core/model.js';
 import { parsePointId, type PointId } from '../../core/point-id.js';
+import { quote } from './quote.js';
 import type { InsertRequest } from './read-insert.js';
 import type { SearchRequest } from './read-search.js';
 
@@ -46,11 +47,4 @@ function membersOf<Member extends number>(members: Record<string, Member>) {
 function outOfRange(field: string, value: number, members: Record<string, number>): VectordError {
   const expected = Object.entries(members).map(([name, number]) => `${number} (${name})`);
   return invalid(`${field} is ${value}, expected ${expected.join(', ')}`);
-}
-
-const LONGEST_QUOTE = 64;
-
-/** What a client sent, on one line and of bounded length. */
-function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}...` : text);
 }

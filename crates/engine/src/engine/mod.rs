@@ -13,6 +13,7 @@ pub mod workers;
 pub mod writer;
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     path::PathBuf,
     slice,
@@ -317,8 +318,8 @@ impl Engine {
         Ok(found.map(|found| found.hits))
     }
 
-    /// As [`Engine::search`], with what the query wants besides ids. `None` also if that is more than
-    /// some hundred KiB: then the caller uses [`Engine::find_batch`].
+    /// As [`Engine::search`], with what the query wants besides ids. `None` also if that takes more
+    /// than `max_bytes`, or than some hundred KiB: then the caller uses [`Engine::find_batch`].
     pub fn find(
         &self,
         vector: &[f32],
@@ -326,28 +327,18 @@ impl Engine {
         want: &Want,
         max_bytes: usize,
     ) -> Result<Option<Found>> {
-        if want.like.is_some() {
-            let vector = self.vectors_of(vector, slice::from_ref(want))?;
-            return self.find_by(&vector, query, want, max_bytes);
-        }
-        self.find_by(vector, query, want, max_bytes)
-    }
-
-    fn find_by(
-        &self,
-        vector: &[f32],
-        query: &Query,
-        want: &Want,
-        max_bytes: usize,
-    ) -> Result<Option<Found>> {
-        self.check_queries(vector, slice::from_ref(query))?;
+        let vector = match want.like {
+            Some(_) => Cow::Owned(self.vectors_of(vector, slice::from_ref(want))?),
+            None => Cow::Borrowed(vector),
+        };
+        self.check_queries(&vector, slice::from_ref(query))?;
         thread_local! {
             static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::impatient());
         }
         self.while_open(|| {
             let view = self.index.view();
             let widened = want.widened(query);
-            let search = view.prepare(widened.request(vector));
+            let search = view.prepare(widened.request(&vector));
             if search.cost() > MAX_TIME_AT_ONCE {
                 return Ok(None);
             }

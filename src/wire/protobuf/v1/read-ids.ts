@@ -2,7 +2,7 @@ import { invalid } from '../../../core/errors.js';
 import { isNilAt, parsePointId, POINT_ID_BYTES, type PointId } from '../../../core/point-id.js';
 import type { ByteArena } from '../byte-arena.js';
 import type { WireReader } from '../wire-reader.js';
-import { quote } from './strict.js';
+import { quote } from '../quote.js';
 
 /** The id that a text field holds, whose name is `field`. */
 export function readId(reader: WireReader, field: string): PointId {

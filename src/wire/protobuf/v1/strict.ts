@@ -1,4 +1,5 @@
 import { invalid, type VectordError } from '../../../core/errors.js';
+import { quote } from '../quote.js';
 import type { WireReader } from '../wire-reader.js';
 
 /** Reads one field of a message, whose tag has been read; answers whether the message has it. */
@@ -35,11 +36,4 @@ export function readCollection(reader: WireReader): void {
   const name = reader.string();
   if (name === '' || name === 'default') return;
   throw invalid(`collection is ${quote(name)}, expected "default", or no collection`);
-}
-
-const LONGEST_QUOTE = 64;
-
-/** What a client sent, on one line and of bounded length. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}...` : text);
 }

@@ -25,6 +25,8 @@ export class PointList {
   readonly byteLength: number;
   readonly #wants: Include;
   readonly #dimension: number;
+  /** The bytes of each as a message. */
+  readonly #lengths: Uint32Array;
 
   constructor(
     private readonly records: Records,
@@ -36,21 +38,20 @@ export class PointList {
   ) {
     this.#wants = includeOf(include);
     this.#dimension = records.vectors.length / (records.ids.length / POINT_ID_BYTES);
-    let bytes = 0;
-    for (let at = start; at < end; at += 1) bytes += this.itemLength(at);
-    this.byteLength = bytes;
+    this.#lengths = Uint32Array.from({ length: end - start }, (_, at) => this.#measure(start + at));
+    this.byteLength = this.#lengths.reduce((sum, bytes) => sum + fieldLength(bytes), 0);
   }
 
   /** The bytes of one of them, its tag and its length included. */
   itemLength(at: number): number {
-    return fieldLength(this.#pointLength(at));
+    return fieldLength(this.#lengthAt(at));
   }
 
   /** Writes one of them; returns the offset behind it. */
   write(target: Buffer, offset: number, at: number): number {
     const { records, include } = this;
     const wants = this.#wants;
-    let end = writeHead(target, offset, POINTS, this.#pointLength(at));
+    let end = writeHead(target, offset, POINTS, this.#lengthAt(at));
     end = writeHead(target, end, ID, POINT_ID_LENGTH);
     end = writePointId(target, end, records.ids, at * POINT_ID_BYTES);
     if (wants.vector) end = writeField(target, end, VECTOR, this.#vector(at));
@@ -70,7 +71,11 @@ export class PointList {
     return end;
   }
 
-  #pointLength(at: number): number {
+  #lengthAt(at: number): number {
+    return this.#lengths[at - this.start] ?? 0;
+  }
+
+  #measure(at: number): number {
     const { records, include } = this;
     const wants = this.#wants;
     let bytes = ID_BYTES;

@@ -313,12 +313,8 @@ fn place(number: u32) -> Option<(usize, usize)> {
 impl Mapped {
     /// Published bytes. It is a flaw if the disk cannot read them any more.
     pub(crate) fn bytes(&self, offset: u64, length: u64) -> Result<&[u8], Flaw> {
-        let bytes = self.mapping.bytes(offset, length);
-        let bytes = bytes.ok_or_else(|| Flaw::new(offset, "this is outside of the segment"))?;
-        if !self.mapping.can_read(offset, length) {
-            return Err(Flaw::new(offset, "the file cannot be read here"));
-        }
-        Ok(bytes)
+        // Without anything that was made readable before, it does not matter which part it is.
+        ReadAhead::default().bytes(&self.mapping, ReadPart::Header, offset, length)
     }
 
     fn record(&self, location: Location) -> Result<&[u8; BLOCK], Flaw> {
