@@ -1,6 +1,6 @@
 #!/bin/sh
-# vectord beside Weaviate, pgvector, Chroma and Redis, as clients see them; bench/README.md has the
-# options and says how to read the results.
+# vectord beside Weaviate, pgvector, Chroma, Redis and Qdrant Edge, as clients see them;
+# bench/README.md has the options and says how to read the results.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -4,6 +4,7 @@ export const BENCHMARKS = {
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   loops: { title: 'A second event loop', flags: [] },
+  payloads: { title: 'What contents cost', flags: [] },
   memory: { title: 'Where the bytes of a point are', flags: [] },
   requests: { title: 'What a request costs the server', flags: [] },
   restart: { title: 'From the start to the first answer', flags: [] },

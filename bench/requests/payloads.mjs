@@ -15,6 +15,7 @@ import {
   SearchResponse,
   Similarity,
 } from '../../dist/gen/vectord/v1/points.js';
+import { BENCHMARKS } from '../publish/benchmarks.mjs';
 import { machine } from '../publish/machine.mjs';
 import { markdown } from '../publish/markdown.mjs';
 import { untilLinked } from '../writes/linking.mjs';
@@ -224,6 +225,6 @@ function report(searches, streams) {
   const results = { settings, tables, verdicts, decides: !flags.short };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(`${RESULTS}payloads.json`, `${JSON.stringify(results, undefined, 1)}\n`);
-  console.log(markdown('What contents cost', { machine: about, ...results }));
+  console.log(markdown(BENCHMARKS.payloads.title, { machine: about, ...results }));
   process.exitCode = verdicts.some(({ met }) => met === false) ? 1 : 0;
 }

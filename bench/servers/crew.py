@@ -73,6 +73,16 @@ def closed_loop(server, requests, first, start, end, cycle=True):
     return {"latencies": latencies, "seconds": before - begun, "cpu": used, "last": last}
 
 
+def slice_crew(server, requests, connections, start, end, cycle):
+    """A client for each connection; they begin at requests that lie apart."""
+
+    def work(number):
+        first = number * len(requests) // connections
+        return closed_loop(server, requests, first, start, end, cycle)
+
+    return Crew(connections, work)
+
+
 def send_all(server, requests):
     """All requests over as many connections as the server loads by; answers the answers in order,
     when the first one was sent and when the last one was answered.

@@ -5,7 +5,7 @@ import time
 
 import psutil
 
-from crew import WARM_UP_SECONDS, Crew, closed_loop, send_all, sleep_until
+from crew import WARM_UP_SECONDS, send_all, sleep_until
 from figures import least, percentile
 from sets import K
 from server import LOOK_SECONDS, Gone
@@ -92,7 +92,7 @@ def batches(server, data):
 
 def search(server, data, mode, seconds):
     """A slice of searches: many of them a second, how long they took and what they cost."""
-    connections, size = mode
+    connections, size, server.payload = mode
     requests, members = (singles if size == 1 else batches)(server, data)
     found, figures = run(server, requests, connections, seconds, size)
     rows = {}
@@ -116,12 +116,7 @@ def insert(server, rows, vectors, seconds):
 def run(server, requests, connections, seconds, size, cycle=True):
     start = time.monotonic() + WARM_UP_SECONDS
     end = start + seconds
-
-    def work(number):
-        first = number * len(requests) // connections
-        return closed_loop(server, requests, first, start, end, cycle)
-
-    crew = Crew(connections, work)
+    crew = server.crew(requests, connections, start, end, cycle)
     sleep_until(start)
     cpu, busy, begun = server.cpu_seconds(), busy_seconds(), time.monotonic()
     sleep_until(end)

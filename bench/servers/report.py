@@ -1,5 +1,6 @@
 """What a run has found, in the form that bench/publish/markdown.mjs describes."""
 
+from costs import payload_costs
 from figures import spread
 from targets import OWN, verdicts
 
@@ -13,7 +14,9 @@ FIGURES = {
 }
 TITLES = {
     "one": "Searches over 1 connection",
+    "one-payload": "Searches with payload over 1 connection",
     "eight": "Searches over 8 connections",
+    "eight-payload": "Searches with payload over 8 connections",
     "batches": "Batches of 64 searches over 8 connections",
 }
 COMPARED = {
@@ -23,6 +26,10 @@ COMPARED = {
     "server CPU, 8 connections": ("eight", "cpu_us"),
     "searches/s, batches of 64": ("batches", "rate"),
     "server CPU, batches of 64": ("batches", "cpu_us"),
+    "searches/s with payload, 1 connection": ("one-payload", "rate"),
+    "server CPU with payload, 1 connection": ("one-payload", "cpu_us"),
+    "searches/s with payload, 8 connections": ("eight-payload", "rate"),
+    "server CPU with payload, 8 connections": ("eight-payload", "cpu_us"),
     "points/s until indexed": ("load", "indexed_rate"),
 }
 
@@ -39,12 +46,16 @@ def report(runs, recall, whole):
 def tables(run):
     measured, name = run.measured, run.data.case.name
     for mode, title in TITLES.items():
-        yield {"title": f"{title}, {name}", "rows": searches(run, mode)}
-    rows = [storing(server, phases) for server, phases in measured.items()]
-    yield {"title": f"Storing, {name}", "rows": rows}
+        if mode in run.contest.modes:
+            yield {"title": f"{title}, {name}", "rows": searches(run, mode)}
+    if run.contest.stores:
+        rows = [storing(server, phases) for server, phases in measured.items()]
+        yield {"title": f"Storing, {name}", "rows": rows}
+    else:
+        yield {"title": f"With payload over ids alone, {name}", "rows": payload_costs(measured)}
     peers = [server for server in measured if server != OWN]
     if OWN in measured and peers:
-        rows = list(ratios(measured, peers))
+        rows = list(ratios(run, peers))
         yield {"title": f"vectord over the others, {name}", "rows": rows}
 
 
@@ -80,9 +91,12 @@ def storing(name, phases):
     }
 
 
-def ratios(measured, peers):
+def ratios(run, peers):
     """Within each round: vectord's figure over that of each other server."""
+    measured = run.measured
     for what, (phase, figure) in COMPARED.items():
+        if phase not in run.contest.modes and not (phase == "load" and run.contest.stores):
+            continue
         own = [one[figure] for one in measured[OWN][phase]]
         row = {"figure": what}
         for peer in peers:
@@ -93,7 +107,7 @@ def ratios(measured, peers):
 
 def settings(runs, recall):
     options = runs[0].options
-    lines = {run.data.case.name: described(run.data) for run in runs}
+    lines = {run.data.case.name: described(run.data) + run.contest.besides for run in runs}
     lines["breadth"] = f"the least ef at which recall@10 reaches {recall}"
     lines["rounds"] = (
         f"{options.rounds} of searches, {options.loads} of loads, inserts and restarts, "

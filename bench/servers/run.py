@@ -4,38 +4,21 @@ import argparse
 import json
 import os
 import subprocess
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 
-from adapters.chroma import Chroma
-from adapters.pgvector import Pgvector
-from adapters.redis import Redis, RedisF32, RedisOneThread
-from adapters.vectord import Vectord
-from adapters.weaviate import Weaviate
 from clients import Refused
+from contests import CONTESTS
 from curve import LADDER
 from machine import ROOT, machine
-from measure import BATCH, choose_ef, insert, load, restart, search, settle, sizes
+from measure import choose_ef, insert, load, restart, search, settle, sizes
 from report import report
 from server import Gone
-from sets import CASES, Set, floats
-from targets import MINILM, SIFT
+from sets import Set, floats
 from turns import in_turn
 
 RESULTS = ROOT / "bench" / "results"
-CASE = {case.name: case for case in CASES}
-# What is searched by which servers. Of minilm some vectors stay for the single inserts.
-CONTESTS = {
-    SIFT: (CASE["sift-100k"], [Vectord, Weaviate, Pgvector, Chroma]),
-    MINILM: (
-        replace(CASE["minilm"], name=MINILM, most_points=40_000),
-        [Vectord, Redis, RedisF32, RedisOneThread],
-    ),
-}
 RECALL = 0.98
 SHORT_POINTS = 10_000
-# Connections, and queries in a request.
-MODES = {"one": (1, 1), "eight": (8, 1), "batches": (8, BATCH)}
 # What a run needs for its targets to decide anything.
 LEAST_ROUNDS = 5
 # More than any server stores in a slice, one after the other.
@@ -50,7 +33,7 @@ def main():
     about = machine()
     # Those of the libraries that bench/peers compares; the servers name their own.
     del about["versions"]
-    runs = [contest(options, *CONTESTS[name]) for name in options.sets]
+    runs = [hold(options, CONTESTS[name]) for name in options.sets]
     left_out = any(run.left_out for run in runs)
     whole = not options.short and not left_out and options.rounds >= LEAST_ROUNDS
     found = {"machine": about, **report(runs, RECALL, whole)}
@@ -62,11 +45,12 @@ def main():
     return 1 if missed and not options.short else 0
 
 
-def contest(options, case, kinds):
+def hold(options, contest):
+    case = contest.case
     data = Set(options.data, case, SHORT_POINTS if options.short else None)
     later = floats(data.base_file)[data.points :]
     print(f"{case.name}: {data.points:,} points of {data.dimension} values", flush=True)
-    run = Run(options, [kind for kind in kinds if kind.title in options.servers], data, later)
+    run = Run(options, contest, data, later)
     try:
         run.all_phases()
     finally:
@@ -81,7 +65,7 @@ def parse():
     parser.add_argument("--short", action="store_true", help=f"{SHORT_POINTS:,} points, 2 rounds")
     sets = list(CONTESTS)
     parser.add_argument("--sets", default=",".join(sets), help=f"some of {','.join(sets)}")
-    known = list(dict.fromkeys(kind.title for _, kinds in CONTESTS.values() for kind in kinds))
+    known = list(dict.fromkeys(kind.title for one in CONTESTS.values() for kind in one.kinds))
     parser.add_argument("--servers", default=",".join(known), help=f"some of {','.join(known)}")
     parser.add_argument("--rounds", type=int, help="of searches, 8 unless --short")
     parser.add_argument("--loads", type=int, help="of loading, inserts, restarts, 3 unless --short")
@@ -105,8 +89,10 @@ def parse():
 class Run:
     """All phases of one set, in each of which the servers take turns."""
 
-    def __init__(self, options, kinds, data, later):
-        self.options, self.kinds, self.data, self.later = options, kinds, data, later
+    def __init__(self, options, contest, data, later):
+        self.options, self.contest, self.data, self.later = options, contest, data, later
+        self.kinds = [kind for kind in contest.kinds if kind.title in options.servers]
+        self.loads = options.loads if contest.stores else 1
         self.left_out, self.running = {}, {}
         self.measured, self.facts = {}, {}
 
@@ -114,9 +100,13 @@ class Run:
         self.load()
         self.attempt("choose", self.choose, 0)
         for turn in range(self.options.rounds):
-            for mode in MODES:
+            for mode in self.contest.modes:
                 self.attempt(mode, lambda server: self.search(server, mode), turn)
             print(f"  round {turn + 1} of {self.options.rounds} of searches", flush=True)
+        if self.contest.stores:
+            self.storing()
+
+    def storing(self):
         self.attempt("sizes", lambda server: sizes(server, self.data), 0)
         for turn in range(self.options.loads):
             self.attempt("insert", self.insert, turn)
@@ -127,10 +117,10 @@ class Run:
         """Loads every server in each round into an empty folder; those of the last round stay."""
         for kind in self.kinds:
             self.measured[kind.title] = {"load": []}
-        for turn in range(self.options.loads):
+        for turn in range(self.loads):
             kinds = [kind for kind in self.kinds if kind.title in self.measured]
             for kind in in_turn(kinds, turn):
-                self.load_one(kind, turn == self.options.loads - 1)
+                self.load_one(kind, turn == self.loads - 1)
 
     def load_one(self, kind, is_last):
         name = kind.title
@@ -183,7 +173,7 @@ class Run:
     def search(self, server, mode):
         if mode == "batches" and server.search_batch is None:
             return None
-        return search(server, self.data, MODES[mode], self.options.seconds)
+        return search(server, self.data, self.contest.modes[mode], self.options.seconds)
 
     def insert(self, server):
         """All servers store the same vectors, each slice its own."""

@@ -14,6 +14,7 @@ import psutil
 
 from clients import Refused
 from clients.stream import HOST
+from crew import slice_crew
 
 M, EF_CONSTRUCTION = 16, 200
 START_SECONDS = 120
@@ -56,6 +57,10 @@ class Server:
 
     def set_ef(self, ef):
         self.ef = ef
+
+    def crew(self, *slice_of_seconds):
+        """Its clients at work."""
+        return slice_crew(self, *slice_of_seconds)
 
     def start(self):
         self.launch()

@@ -7,7 +7,7 @@ from figures import over_best, spread
 
 OWN = "vectord"
 PEERS = ("weaviate", "pgvector", "chroma")
-SIFT, MINILM = "sift-100k", "minilm-40k"
+SIFT, MINILM, PAYLOAD = "sift-100k", "minilm-40k", "sift-100k-payload"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from unittest import TestCase
 
 from clients import Refused
 from clients.grpc import Headers, request
-from clients.postgres import execute
-from clients.protobuf import field, fields, number
+from clients.postgres import columns, execute
+from clients.protobuf import field, fields, number, within
 from clients.resp import Resp, command, pipeline
 from clients.stream import HOST
 
@@ -20,6 +20,12 @@ class ProtobufTest(TestCase):
         message += bytes([5 << 3 | 5, *bytes(4), 6 << 3 | 1, *bytes(8)]) + field(1, b"end")
         self.assertEqual(list(fields(message, 1)), [b"", long, b"end"])
         self.assertEqual(list(fields(message, 21)), [b"other"])
+
+    def test_a_value_within_messages_is_found_by_its_path_and_a_missing_one_is_empty(self):
+        message = number(1, 5) + field(2, field(1, b"") + field(3, b"value"))
+        self.assertEqual(within(message, 2, 3), b"value")
+        self.assertEqual(within(message, 2, 4), b"")
+        self.assertEqual(within(message, 7, 3), b"")
 
     def test_a_number_is_written_as_protocol_buffers_have_it(self):
         self.assertEqual(number(1, 300), b"\x08\xac\x02")
@@ -50,6 +56,10 @@ class RequestsTest(TestCase):
     def test_lengths_of_postgresql_count_themselves(self):
         bind_length = int.from_bytes(execute("one", b"abc")[1:5], "big")
         self.assertEqual(execute("one", b"abc")[1 + bind_length :][:1], b"E")
+
+    def test_a_row_of_postgresql_is_taken_apart_by_the_lengths_of_its_values(self):
+        row = b"\0\3" + b"\0\0\0\4" + b"\0\0\0\7" + b"\0\0\0\0" + b"\0\0\0\2ab"
+        self.assertEqual(list(columns(row)), [b"\0\0\0\7", b"", b"ab"])
 
     def test_a_word_of_redis_has_its_length_before_it_whatever_its_bytes(self):
         sent = command("VSIM", b"\r\n\0", 10)

@@ -20,6 +20,12 @@
                         `search_batch` is None where there is no such request
     found(answer), found_batch(answer)    the numbers of the rows that were found
     set_ef(ef)          the breadth of the searches to come
+    crew(requests, connections, start, end, cycle)  its clients in a slice, if not processes
+
+Where points have contents (../payload.py), single inserts and batches are not asked for; besides:
+
+    payload             whether a search asks for distances and contents
+    contents(answer)    the contents of the rows that were found
 
 All keep what they store as durable as they do by themselves, but for Redis, which is told to sync.
 """

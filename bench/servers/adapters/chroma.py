@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from clients.http1 import Http1, request
+from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server, free_port
 from sets import K
 
@@ -52,8 +53,11 @@ class Chroma(Server):
         return request(self.port, "POST", f"{self.path}/{what}", json.dumps(value).encode())
 
     def insert(self, rows, vectors):
+        return self.post("add", self.records(rows, vectors))
+
+    def records(self, rows, vectors):
         embeddings = [base64.b64encode(vector.tobytes()).decode() for vector in vectors]
-        return self.post("add", {"ids": [str(row) for row in rows], "embeddings": embeddings})
+        return {"ids": [str(row) for row in rows], "embeddings": embeddings}
 
     def insert_one(self, row, vector):
         return self.insert([row], [vector])
@@ -70,11 +74,27 @@ class Chroma(Server):
 
     def search_batch(self, queries):
         embeddings = [query.tolist() for query in queries]
-        query = {"query_embeddings": embeddings, "n_results": K, "include": []}
+        query = {"query_embeddings": embeddings, "n_results": K, "include": self.included()}
         return self.post("query", query)
+
+    def included(self):
+        return []
 
     def found(self, answer):
         return self.found_batch(answer)[0]
 
     def found_batch(self, answer):
         return [[int(one) for one in ids] for ids in json.loads(answer)["ids"]]
+
+
+class ChromaPayload(WithPayload, Chroma):
+    """With a document for each point."""
+
+    def records(self, rows, vectors):
+        return {**super().records(rows, vectors), "documents": [content(row) for row in rows]}
+
+    def included(self):
+        return ["documents", "distances"] if self.payload else []
+
+    def contents(self, answer):
+        return [(text or "").encode() for text in json.loads(answer)["documents"][0]]

@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from struct import pack
 
-from clients.postgres import SYNC, Postgres, execute, message, parse, query
+from clients.postgres import SYNC, Postgres, columns, execute, message, parse, query
 from clients.stream import HOST
+from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server, free_port
 from sets import K
 
@@ -40,6 +41,7 @@ class Pgvector(Server):
         f"{name}={value}" for name, value in CONFIGURATION.items()
     )
     BATCH, LOADERS = 10_000, 2
+    COLUMNS = "id, vector"
     # Connections that are open are closed.
     stop_signal = signal.SIGINT
 
@@ -84,21 +86,24 @@ class Pgvector(Server):
 
     def connect(self):
         setup = [query(ONE_PLAN), query(f"SET hnsw.ef_search = {self.ef}")]
-        search = f"SELECT id FROM points ORDER BY vector <-> $1 LIMIT {K}"
+        search = f"SELECT {self.selected()} FROM points ORDER BY vector <-> $1 LIMIT {K}"
         setup += [parse("search", search)]
         setup += [parse("insert", "INSERT INTO points (vector) VALUES ($1)")]
         return Postgres(self.port, ADMIN, setup)
 
+    def selected(self):
+        return "id"
+
     def insert(self, rows, vectors):
-        records = (
-            pack(">hii", 2, 4, row) + pack(">i", len(value)) + value
-            for row, value in zip(rows, map(binary, vectors))
-        )
+        records = (record(*self.values(row, vector)) for row, vector in zip(rows, vectors))
         return (
-            query("COPY points (id, vector) FROM STDIN BINARY")
+            query(f"COPY points ({self.COLUMNS}) FROM STDIN BINARY")
             + message(b"d", COPY_HEAD + b"".join(records) + COPY_END)
             + message(b"c")
         )
+
+    def values(self, row, vector):
+        return pack(">i", row), binary(vector)
 
     def insert_one(self, row, vector):
         return execute("insert", binary(vector)) + SYNC
@@ -123,6 +128,30 @@ class Pgvector(Server):
 
     def found_batch(self, answer):
         return [self.found([rows]) for rows in answer]
+
+
+class PgvectorPayload(WithPayload, Pgvector):
+    """With a column of text, which is stored as it is."""
+
+    COLUMNS = "id, vector, content"
+
+    def create(self):
+        super().create()
+        self.run("ALTER TABLE points ADD content text STORAGE PLAIN")
+
+    def values(self, row, vector):
+        return *super().values(row, vector), content(row).encode()
+
+    def selected(self):
+        return "id, vector <-> $1, content" if self.payload else "id"
+
+    def contents(self, answer):
+        return [list(columns(row))[-1] for row in answer[0]]
+
+
+def record(*values):
+    """A row of COPY in binary form."""
+    return pack(">h", len(values)) + b"".join(pack(">i", len(one)) + one for one in values)
 
 
 def binary(vector):

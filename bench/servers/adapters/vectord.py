@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from clients.grpc import Grpc, request
-from clients.protobuf import field, fields, number
+from clients.protobuf import field, fields, number, within
+from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server
 from sets import K
 
@@ -26,6 +27,7 @@ QUIET_SECONDS = 1
 class Vectord(Server):
     title = "vectord"
     client = "gRPC"
+    SERVICE = "vectordb.VectorDB"
     setting = f"HNSW_M={M}, HNSW_EF_CONSTRUCTION={EF_CONSTRUCTION}, WARM_METRICS=the metric"
     BATCH, LOADERS = 1_000, 2
 
@@ -68,7 +70,7 @@ class Vectord(Server):
         return Grpc(self.port)
 
     def call(self, method, message):
-        return request(self.port, f"/vectordb.VectorDB/{method}", message, self.metadata)
+        return request(self.port, f"/{self.SERVICE}/{method}", message, self.metadata)
 
     def insert(self, rows, vectors):
         points = (field(1, field(1, one.tobytes())) + field(2, PAYLOAD) for one in vectors)
@@ -79,7 +81,7 @@ class Vectord(Server):
         return self.call("InsertVector", point)
 
     def learn(self, rows, answer):
-        self.rows.update(zip(ids(answer), rows))
+        self.rows.update(zip(self.ids(answer), rows))
 
     def index(self):
         """Seen from outside, in the processor time of the threads that link."""
@@ -113,13 +115,44 @@ class Vectord(Server):
         return self.call("SearchPointsBatch", message)
 
     def found(self, answer):
-        return [self.rows.get(one, -1) for one in ids(answer)]
+        return [self.rows.get(one, -1) for one in self.ids(answer)]
 
     def found_batch(self, answer):
         return [self.found(one) for one in fields(answer, 1)]
 
+    @staticmethod
+    def ids(answer):
+        """The identifiers of a list of points: a string in a UUID in a PointID."""
+        return [within(point, 1, 1) for point in fields(answer, 1)]
 
-def ids(answer):
-    """The identifiers of a list of points: a string in a UUID in a PointID."""
-    for point in fields(answer, 1):
-        yield next(fields(next(fields(point, 1)), 1))
+
+class VectordPayload(WithPayload, Vectord):
+    """Through the service whose searches answer the parts of points that are asked for."""
+
+    SERVICE = "vectord.v1.PointsService"
+
+    def insert(self, rows, vectors):
+        points = (
+            field(2, vector.tobytes()) + field(3, content(row).encode())
+            for row, vector in zip(rows, vectors)
+        )
+        return self.call("Upsert", b"".join(field(1, point) for point in points))
+
+    insert_one = search_batch = None
+
+    def learn(self, rows, answer):
+        self.rows.update(zip(fields(answer, 1), rows))
+
+    def search(self, query):
+        # The similarities are those of the other service, one further.
+        similarity = number(3, SIMILARITIES[self.metric] + 1)
+        include = number(1, 1) + number(3, 1) if self.payload else b""
+        query = field(1, query.tobytes()) + similarity + number(4, K) + number(5, self.ef)
+        return self.call("Search", field(1, query + field(8, include)))
+
+    @staticmethod
+    def ids(answer):
+        return [within(point, 1) for point in fields(within(answer, 1), 1)]
+
+    def contents(self, answer):
+        return [within(point, 3) for point in fields(within(answer, 1), 1)]

@@ -9,7 +9,8 @@ from uuid import UUID
 from clients import http1
 from clients.grpc import Grpc, request
 from clients.http1 import Http1
-from clients.protobuf import field, fields, number
+from clients.protobuf import field, fields, number, within
+from payload import WithPayload, content
 from server import EF_CONSTRUCTION, LOOK_SECONDS, M, Server, free_port
 from sets import K
 
@@ -21,7 +22,13 @@ PORTS = (
     "CLUSTER_DATA_BIND_PORT",
 )
 COLLECTION = "Points"
-NO_PROPERTIES = b""
+# Kept beside a point, and in no index.
+CONTENT = {
+    "name": "content",
+    "dataType": ["text"],
+    "indexFilterable": False,
+    "indexSearchable": False,
+}
 
 
 class Weaviate(Server):
@@ -29,6 +36,7 @@ class Weaviate(Server):
     client = "gRPC"
     setting = f"maxConnections={M}, efConstruction={EF_CONSTRUCTION}, l2-squared"
     BATCH, LOADERS = 1_000, 2
+    PROPERTIES = []
 
     @staticmethod
     def program():
@@ -76,6 +84,7 @@ class Weaviate(Server):
             "vectorizer": "none",
             "vectorIndexType": "hnsw",
             "vectorIndexConfig": hnsw,
+            "properties": self.PROPERTIES,
         }
         self.rest("POST", "/v1/schema", self.schema)
 
@@ -89,12 +98,15 @@ class Weaviate(Server):
     def insert(self, rows, vectors):
         points = (
             field(1, str(UUID(int=row)).encode())
-            + field(3, NO_PROPERTIES)
+            + field(3, self.properties(row))
             + field(4, COLLECTION.encode())
             + field(6, vector.tobytes())
             for row, vector in zip(rows, vectors)
         )
         return self.call("BatchObjects", b"".join(field(1, point) for point in points))
+
+    def properties(self, row):
+        return b""
 
     def insert_one(self, row, vector):
         return self.insert([row], [vector])
@@ -123,8 +135,7 @@ class Weaviate(Server):
         return self.call(
             "Search",
             field(1, COLLECTION.encode())
-            # Of the results, the identifiers alone.
-            + field(21, number(1, 1))
+            + self.included()
             + number(30, K)
             + field(43, field(4, query.tobytes()))
             + number(100, 1)
@@ -132,8 +143,31 @@ class Weaviate(Server):
             + number(102, 1),
         )
 
+    def included(self):
+        """Of the results, the identifiers alone."""
+        return field(21, number(1, 1))
+
     search_batch = None
 
     def found(self, answer):
         results = (next(fields(one, 2)) for one in fields(answer, 2))
         return [UUID(next(fields(one, 1)).decode()).int for one in results]
+
+
+class WeaviatePayload(WithPayload, Weaviate):
+    """With a text for each point, which is neither tokenized nor indexed."""
+
+    PROPERTIES = [CONTENT]
+
+    def properties(self, row):
+        value = field(3, content(row).encode())
+        return field(1, field(1, field(1, b"content") + field(2, value)))
+
+    def included(self):
+        # Without a list of properties an answer has all.
+        if not self.payload:
+            return field(20, b"") + super().included()
+        return field(20, field(1, b"content")) + field(21, number(1, 1) + number(5, 1))
+
+    def contents(self, answer):
+        return [within(one, 1, 11, 1, 2, 13) for one in fields(answer, 2)]

@@ -33,6 +33,15 @@ def execute(name, parameter):
 SYNC = message(b"S")
 
 
+def columns(row):
+    """The values of a row in binary form; a row must have no nulls."""
+    at = 2
+    while at < len(row):
+        start = at + 4
+        at = start + unpack(">I", row[at:start])[0]
+        yield row[start:at]
+
+
 class Postgres:
     def __init__(self, port, user, setup=()):
         self.stream = Stream(port)

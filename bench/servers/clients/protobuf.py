@@ -40,6 +40,13 @@ def fields(message, wanted):
             at += FIXED[kind]
 
 
+def within(message, *path):
+    """The first value at the end of a path of such fields; empty where there is none."""
+    for wanted in path:
+        message = next(fields(message, wanted), b"")
+    return message
+
+
 def read_varint(message, at):
     value = shift = 0
     while True:
