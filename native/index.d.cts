@@ -65,26 +65,35 @@ export declare class NativeEngine {
    * that was there, else 0.
    */
   deleteMany(ids: Uint8Array): Promise<Uint8Array>
+  /**
+   * Deletes the points that pass the filter of this text, all or none. The promise resolves, once
+   * that is durable, with their number.
+   */
+  deleteMatching(filter: string): Promise<number>
+  /** Counts the points that pass the filter of this text. */
+  count(filter: string): { answer: Promise<number>, ticket?: number }
   /** Deletes all points if there are `expected`. The promise resolves once that is durable. */
   deleteAll(expected: number): Promise<void>
   /** Reads the points with these ids; what is wanted of them takes at most `max_bytes`. */
   getMany(ids: Uint8Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeGathered>, ticket?: number }
   /**
-   * Reads a page of at most `limit` points behind the sequence `after`, if one is given. It ends
+   * Reads a page of at most `limit` points behind the sequence `after`, if one is given, that pass
+   * the filter of this text, if there is one. It ends
    * before what is wanted of its points takes more than `max_bytes`, but has at least one point.
    */
-  scroll(after: number | undefined | null, limit: number, newestFirst: boolean, include: NativeInclude, maxBytes: number): { answer: Promise<NativePage>, ticket?: number }
+  scroll(after: number | undefined | null, limit: number, newestFirst: boolean, filter: string | undefined | null, include: NativeInclude, maxBytes: number): { answer: Promise<NativePage>, ticket?: number }
   /**
    * The nearest points that are at most as far as `max_distance`, with the parts that are wanted:
    * those of the vector or, where `like` is given, those of the vector of that point, except for
    * itself. Null if that is too heavy for the calling thread: then call `findBatch`.
    */
-  find(vector: Float32Array, metric: number, limit: number, ef: number, maxDistance: number, like: Uint8Array | undefined | null, include: NativeInclude, maxBytes: number): NativeFound | null
+  find(vector: Float32Array, metric: number, limit: number, ef: number, maxDistance: number, like: Uint8Array | undefined | null, filter: Uint8Array, include: NativeInclude, maxBytes: number): NativeFound | null
   /**
    * Answers many searches on the threads of the engine, as `find` does each; `likes` holds an id for
-   * each query, of zeros where it has a vector, and `vectors` the vectors one after the other. What is wanted of all points takes at most `max_bytes`.
+   * each query, of zeros where it has a vector, and `vectors` the vectors one after the other. `filters` holds the texts of
+   * filters, of which `filter_ends` says where each ends; an empty one is none. What is wanted of all points takes at most `max_bytes`.
    */
-  findBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array, maxDistances: Float64Array, likes: Uint8Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeFound>, ticket?: number }
+  findBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array, maxDistances: Float64Array, likes: Uint8Array, filters: Uint8Array, filterEnds: Uint32Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeFound>, ticket?: number }
   /**
    * Opens a data folder, on a thread of its own. If the process ends meanwhile, it leaves the
    * folder as a crash would.
@@ -133,7 +142,7 @@ export declare class NativeEngine {
    * free for others. Does nothing if they are answered already.
    */
   abandon(ticket: number): void
-  /** Points, health and graphs. */
+  /** Points, health, graphs and columns. */
   status(): EngineStatus
   /** Counts since the start, and the load. */
   metrics(): EngineMetrics
@@ -175,8 +184,32 @@ export interface Begun {
   ticket?: number
 }
 
+/**
+ * Checks a filter that came as a text of its own; one that says which points are deleted has to have
+ * a condition.
+ */
+export declare function checkFilter(text: string, deletes: boolean): JsonFilters | JsonRefusal
+
+/**
+ * Checks the filters of queries that came as texts of their own, in UTF-8, of which `ends` says
+ * where each ends; an empty one is none.
+ */
+export declare function checkFilters(texts: Uint8Array, ends: Uint32Array): JsonFilters | JsonRefusal
+
 /** Verifies a data folder that no process has open; changes nothing. */
 export declare function checkFolder(path: string, onEvent: (event: FolderEvent) => void): Promise<FolderReport>
+
+/** The state of the column of a field, by which filters are answered. */
+export interface ColumnStatus {
+  /** The key of the metadata, or `$content_type`. */
+  field: string
+  /** Memory in bytes that the column takes; without a column, that it would take. */
+  bytes: number
+  /** Whether there is a column. Without one, for which there is no room, filters read the points. */
+  exists: boolean
+  /** Whether all points are in it. */
+  isRead: boolean
+}
 
 /** Damage of a data folder that is open. */
 export interface EngineDamage {
@@ -231,6 +264,8 @@ export interface EngineOptions {
   segmentBytes: number
   /** Memory in bytes that waiting and running requests may take together. */
   maxQueuedBytes: number
+  /** Memory in bytes that the filter index may take. */
+  maxFilterIndexBytes: number
 }
 
 /** The state of the engine. */
@@ -252,6 +287,8 @@ export interface EngineStatus {
   upkeepFailure?: string
   /** The graphs that exist or failed. */
   graphs: Array<GraphStatus>
+  /** The columns, and the fields for whose columns there was no room. */
+  columns: Array<ColumnStatus>
 }
 
 /**
@@ -327,12 +364,25 @@ export interface JsonContentFault {
   bytes?: number
 }
 
+/** A body that counts points. */
+export interface JsonCounts {
+  /** The text of the filter that the points have to pass. */
+  filter?: string
+}
+
 /** Points to be deleted. */
 export interface JsonDeletes {
-  /** The 16 bytes of each id; empty if it is all points. */
+  /** The 16 bytes of each id; empty if it is all points, or those that pass a filter. */
   ids: Uint8Array
+  /** The text of the filter, if those that pass it are to be deleted. */
+  filter?: string
   /** The number of points, if all are to be deleted. */
   confirm?: number
+}
+
+/** Filters that are as they should be. */
+export interface JsonFilters {
+
 }
 
 /** Points that are asked for by their ids. */
@@ -351,11 +401,6 @@ export interface JsonMetadata {
   metadata: Uint8Array
   /** Where the metadata of each point end in `metadata`. */
   metadataEnds: Uint32Array
-}
-
-/** A body that asks for nothing in particular. */
-export interface JsonNothing {
-
 }
 
 /** Points, each part of them in an array of its own, one point after the other. */
@@ -426,6 +471,8 @@ export interface JsonScroll {
   after?: string
   /** Whether the points that were written last come first. */
   newestFirst: boolean
+  /** The text of the filter that the points have to pass. */
+  filter?: string
   /** What is answered besides ids, as in `JsonSearches`. */
   include: number
   /** Whether vectors are answered as base64. */
@@ -451,6 +498,10 @@ export interface JsonSearches {
   efs: Float64Array
   /** The greatest distances, infinite where a query has none. */
   maxDistances: Float64Array
+  /** The text of the filter of each query, in UTF-8; nothing for one without a filter. */
+  filters: Uint8Array
+  /** Where each text ends in `filters`. */
+  filterEnds: Uint32Array
   /**
    * What each query is answered besides ids: the sum of 1 for vectors, 2 for content types, 4 for
    * contents, 8 for metadata and 16 for distances.
@@ -588,6 +639,9 @@ export interface NativeUpserted {
   kept: number
 }
 
+/** Reads the body that counts points. */
+export declare function readCounts(body: Uint8Array): JsonCounts | JsonRefusal
+
 /** Reads the body that deletes points. */
 export declare function readDeletes(body: Uint8Array, maxItems: number): JsonDeletes | JsonRefusal
 
@@ -596,9 +650,6 @@ export declare function readGets(body: Uint8Array, maxItems: number): JsonGets |
 
 /** Reads metadata that came as texts of their own, in UTF-8, of which `ends` says where each ends. */
 export declare function readMetadata(texts: Uint8Array, ends: Uint32Array): JsonMetadata | JsonRefusal
-
-/** Reads the body that has nothing but a collection. */
-export declare function readNothing(body: Uint8Array): JsonNothing | JsonRefusal
 
 /** Reads the body that inserts a point. */
 export declare function readPoint(body: Uint8Array, maxContentBytes: number): JsonPoints | JsonRefusal
@@ -631,6 +682,9 @@ export interface Refusal {
   /** Why nothing could be accepted. */
   failure?: string
 }
+
+/** Frees the memory of arrays that nobody reads any more. They are empty from now on. */
+export declare function release(buffer: ArrayBuffer): void
 
 /** Saves the points of a damaged data folder into one that is missing or empty. */
 export declare function repairFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<RepairReport>

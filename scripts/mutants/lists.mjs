@@ -1,6 +1,13 @@
+import { FILTER_MUTANTS } from './filters.mjs';
 import { SEARCH_MUTANTS } from './search.mjs';
 import { SERVER_MUTANTS } from './server.mjs';
 import { STORE_MUTANTS } from './store.mjs';
 import { THREAD_MUTANTS } from './threads.mjs';
 
-export const MUTANTS = [...STORE_MUTANTS, ...THREAD_MUTANTS, ...SEARCH_MUTANTS, ...SERVER_MUTANTS];
+export const MUTANTS = [
+  ...STORE_MUTANTS,
+  ...THREAD_MUTANTS,
+  ...SEARCH_MUTANTS,
+  ...FILTER_MUTANTS,
+  ...SERVER_MUTANTS,
+];

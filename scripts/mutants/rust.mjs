@@ -32,6 +32,6 @@ function saysFailure(line) {
 }
 
 function cargoTest(...args) {
-  const packages = ['vectord-engine', 'vectord-bench', 'vectord-json'];
+  const packages = ['vectord-engine', 'vectord-bench', 'vectord-json', 'vectord-filter'];
   return ['test', '--locked', ...packages.flatMap((name) => ['--package', name]), ...args];
 }

@@ -28,14 +28,14 @@ export const SEARCH_MUTANTS = [
   mutant(
     'the walk takes any breadth for the default',
     `${INDEX}/search/walk.rs`,
-    'let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);',
-    'let (arena, view, ef) = (&self.view.index.arena, self.view, 100);',
+    'let Request { ef, limit, .. } = self.request;',
+    'let Request { limit, .. } = self.request;\n        let ef = 100;',
     INDEX_TESTS,
   ),
   mutant(
     'a breadth of all points is walked',
     `${INDEX}/search/prepare.rs`,
-    '} else if (request.ef as u64) < self.live {',
+    '} else if (request.ef as u64) < points {',
     '} else {',
     INDEX_TESTS,
   ),
@@ -56,8 +56,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'points that need f64 are in no answer',
     `${INDEX}/search/rescore.rs`,
-    'slots.extend(f64_only.iter().copied().filter(visible));',
-    'slots.extend(f64_only.iter().copied().filter(visible).take(0));',
+    'slots.extend(f64_only.iter().copied().filter(|&slot| self.accepts(slot)));',
+    'slots.extend(f64_only.iter().copied().filter(|&slot| self.accepts(slot)).take(0));',
     EXTREMES_TESTS,
   ),
   mutant(

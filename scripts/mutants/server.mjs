@@ -84,22 +84,22 @@ export const SERVER_MUTANTS = [
   mutant(
     'MAX_SEARCH_WORK is not looked at',
     'src/core/search-work.ts',
-    'if (work > maxSearchWork && limits.length > 1) {',
-    'if (work > maxSearchWork && limits.length > 1e9) {',
+    'if (work > maxSearchWork) {',
+    'if (work > maxSearchWork * 1e9) {',
     GRPC_LIMITS,
   ),
   mutant(
     'a single query is bounded by MAX_SEARCH_WORK',
     'src/core/search-work.ts',
-    'if (work > maxSearchWork && limits.length > 1) {',
-    'if (work > maxSearchWork) {',
+    'if (limits.length < 2) return;',
+    'if (limits.length < 1) return;',
     GRPC_LIMITS,
   ),
   mutant(
     'answers are not compared with MAX_INFLIGHT_BYTES before they are made',
     'src/core/search-work.ts',
-    'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1) {',
-    'if (ids * POINT_ID_BYTES > maxInflightBytes && limits.length > 1e9) {',
+    'if (ids * POINT_ID_BYTES > maxInflightBytes) {',
+    'if (ids * POINT_ID_BYTES > maxInflightBytes * 1e9) {',
     HTTP_LIMITS,
   ),
   mutant(

@@ -25,6 +25,7 @@ const WRITE_OF_GROUP = [
   '        if let Err((written, error)) = write_all(&*self.file, group, self.end) {',
   '            if is_full(&error) {',
   '                self.erase(self.end, self.end + written).map_err(fatal)?;',
+  '                self.written = self.end + written;',
   '            }',
   '            return Err(error);',
   '        }',
@@ -475,6 +476,12 @@ export const STORE_MUTANTS = [
     `${STORE}/reserves.rs`,
     'Ok(!self.for_deletes.is_given() || self.for_deletes.has(bytes))',
     'Ok(true)',
+  ),
+  mutant(
+    'deletes use up a reserve that does not hold them',
+    `${STORE}/reserves.rs`,
+    'self.for_deletes.holds(bytes) && self.for_deletes.give_up(io)?',
+    'self.for_deletes.give_up(io)?',
   ),
   mutant(
     'compaction has no space of its own on a full disk',

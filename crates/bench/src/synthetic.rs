@@ -77,7 +77,7 @@ fn normal_numbers(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// `SplitMix64` after Steele, Lea and Flood, 2014: neighbouring numbers become unlike ones.
-fn mix(number: u64) -> u64 {
+pub fn mix(number: u64) -> u64 {
     let mut mixed = number;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -51,10 +51,12 @@ pub enum Error {
     },
 
     /// There is no point whose neighbours are asked for.
-    #[error("like is the id of no point")]
+    #[error("like is {id}, which is the id of no point", id = uuid(id))]
     NoSuchPoint {
         /// Index of the query within its batch.
         item: usize,
+        /// The id.
+        id: [u8; 16],
     },
 
     /// Another process has the data folder open.

@@ -27,6 +27,6 @@ pub use engine::{
 };
 pub use error::{Error, Result, uuid};
 pub use hnsw::Params;
-pub use index::{Direction, GraphStatus, Include, KnownDamage, PointId, Records};
+pub use index::{ColumnStatus, Direction, GraphStatus, Include, KnownDamage, PointId, Records};
 pub use metric::Metric;
 pub use store::{DEFAULT_SEGMENT_BYTES, tools};

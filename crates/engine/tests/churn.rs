@@ -32,6 +32,7 @@ fn open(path: &Path) -> Engine {
         },
         segment_bytes: 1 << 20,
         max_queued_bytes: 64 << 20,
+        max_column_bytes: 256 << 20,
     })
     .unwrap()
 }

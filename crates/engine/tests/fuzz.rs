@@ -22,9 +22,9 @@ use std::{
     },
 };
 
-use aged::{Aged, End, copy_of, is, open_aged};
+use aged::{Aged, End, copy_of, is, open_aged, texts};
 use crc32fast::Hasher;
-use driver::try_search;
+use driver::{answer, try_search};
 use proptest::{prelude::*, test_runner::FileFailurePersistence};
 use vectord_engine::Metric;
 
@@ -152,6 +152,7 @@ fn open_and_use_within(folder: &Path, (memory, file): (usize, usize)) -> Result<
         for metric in Metric::ALL {
             drop(try_search(&engine, metric, &query, 10, 30));
         }
+        drop(answer(|done| engine.count(texts(), done)));
         drop(engine.close());
     }
     let taken = MOST.load(Relaxed).saturating_sub(before);
@@ -419,8 +420,10 @@ fn a_chain_of_copies_that_leads_back_into_itself_is_refused() {
     let folder = with_changed(&newest, |file| {
         let mut content = content_of(file);
         // The duplicates are before the end of the last graph, each with its slot and the next one;
-        // one of them is the last of its chain.
-        let mut copies = (2..32).map(|back| content.len() - back * 12);
+        // one of them is the last of its chain. Columns follow.
+        let is_end = |at: &usize| content[*at..*at + 12] == [u8::MAX; 12];
+        let end = (0..content.len() - 12).rev().find(is_end).unwrap();
+        let mut copies = (1..31).map(|back| end - back * 12);
         let last = copies.find(|&at| u32_at(&content, at + 4) == 0).unwrap();
         let own = u32_at(&content, last) + 1;
         put(&mut content, last + 4, own);

@@ -129,6 +129,7 @@ fn a_page_has_the_parts_that_are_wanted() {
             after: None,
             limit: 3,
             direction: Direction::NewestFirst,
+            filter: None,
             include,
             max_bytes: usize::MAX,
         };
@@ -157,7 +158,7 @@ fn what_takes_more_than_it_may_is_refused() {
         ..Want::default()
     };
     let found = |wants, max| {
-        let asked = asked(&query(2), vec![want; wants], max);
+        let asked = asked(&query(2), vec![want.clone(); wants], max);
         answer(|done| engine.find_batch(asked, done))
     };
     assert_eq!(found(1, 48).unwrap()[0].records, records(&[1, 2], vectors));
@@ -199,7 +200,7 @@ fn searches_answer_the_parts_that_are_wanted_of_the_points_that_are_near_enough(
         check(&at_once, &[1, 2, 3], include);
         let near = Want {
             max_distance: 2.0,
-            ..all
+            ..all.clone()
         };
         let at_once = engine
             .find(&[0.0, 0.0], &query(3), &near, usize::MAX)
@@ -208,7 +209,7 @@ fn searches_answer_the_parts_that_are_wanted_of_the_points_that_are_near_enough(
         check(&at_once, &[1, 2], include);
         let none = Want {
             max_distance: 0.5,
-            ..all
+            ..all.clone()
         };
         let asked = asked(
             &query(3),
@@ -262,6 +263,7 @@ fn what_is_read_takes_memory_of_the_budget_for_a_while() {
     drop(open(folder.path()));
     let engine = Engine::open(&Options {
         max_queued_bytes: 100,
+        max_column_bytes: 256 << 20,
         ..driver::options(folder.path(), Some(2))
     })
     .unwrap();
@@ -281,7 +283,7 @@ fn what_is_read_takes_memory_of_the_budget_for_a_while() {
     };
     let found = |limit| {
         wait_until("the budget", || engine.metrics().queued_bytes == 0);
-        let asked = asked(&query(limit), vec![want], usize::MAX);
+        let asked = asked(&query(limit), vec![want.clone()], usize::MAX);
         answer(|done| engine.find_batch(asked, done))
     };
     assert_eq!(found(1).unwrap()[0].hits.len(), 1);
@@ -341,12 +343,12 @@ fn the_neighbours_of_no_point_are_refused_and_the_query_is_named() {
     let alone = engine
         .find(&[], &query(1), &like(99), usize::MAX)
         .unwrap_err();
-    assert!(matches!(alone, Error::NoSuchPoint { item: 0 }));
+    assert!(matches!(alone, Error::NoSuchPoint { item: 0, .. }));
     let asked = asked(
         &query(1),
         vec![Want::default(), like(1), like(99)],
         usize::MAX,
     );
     let refused = answer(|done| engine.find_batch(asked, done)).unwrap_err();
-    assert!(matches!(refused, Error::NoSuchPoint { item: 2 }));
+    assert!(matches!(refused, Error::NoSuchPoint { item: 2, .. }));
 }

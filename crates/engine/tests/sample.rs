@@ -36,6 +36,7 @@ fn options(path: &Path) -> Options {
         warm_metrics: Vec::new(),
         segment_bytes: 16 << 10,
         max_queued_bytes: 1 << 20,
+        max_column_bytes: 256 << 20,
     }
 }
 

@@ -55,6 +55,7 @@ fn open(path: &Path) -> Engine {
         warm_metrics: vec![Metric::Euclidean, Metric::Cosine],
         segment_bytes: 1 << 20,
         max_queued_bytes: 64 << 20,
+        max_column_bytes: 256 << 20,
     })
     .unwrap()
 }

@@ -1,5 +1,5 @@
-//! Points that are replaced, updated, deleted all at once and read page by page, compared with a
-//! plain list of points.
+//! Points that are replaced, updated, deleted all at once, filtered and read page by page, compared
+//! with a plain list of points.
 #![allow(
     clippy::unwrap_used,
     reason = "the lint spares test functions, not their helpers"
@@ -25,8 +25,9 @@ use vectord_engine::{
     Batch, Direction, Engine, Error, Existing, Include, Metric, Options, Page, PageRequest,
     PointId, Update, Upserted,
 };
+use vectord_filter::{Bound, Condition, Expression, Filter, Side, Test, Value, Values};
 
-use driver::{answer, brute_force, ends, options, search, wait_until};
+use driver::{answer, brute_force, copy_of, ends, find, insert, options, search, wait_until};
 
 /// Few ids, so that most points replace others.
 const IDS: RangeInclusive<u8> = 1..=12;
@@ -46,6 +47,7 @@ enum Step {
     Upsert(Vec<(u8, f32)>, bool),
     Update(Vec<(u8, Option<u8>, Option<u8>)>),
     Delete(Vec<u8>),
+    DeleteMatching(usize),
     DeleteAll(bool),
     Reopen,
 }
@@ -58,6 +60,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(points, keeps)| Step::Upsert(points, keeps)),
         3 => prop::collection::vec((IDS, part(), part()), 1..6).prop_map(Step::Update),
         2 => prop::collection::vec(IDS, 1..4).prop_map(Step::Delete),
+        1 => (0..filters().len()).prop_map(Step::DeleteMatching),
         1 => any::<bool>().prop_map(Step::DeleteAll),
         1 => Just(Step::Reopen),
     ];
@@ -102,8 +105,50 @@ fn known(number: u8, value: f32, salt: usize) -> Known {
         id: id(number),
         vector: vec![value, f32::from(number)],
         content: vec![number; salt % 9],
-        metadata: vec![b'm'; salt % 4],
+        metadata: metadata(salt % 4),
     }
+}
+
+/// Metadata with this number under the key `n`; none for 0.
+fn metadata(number: usize) -> Vec<u8> {
+    match number {
+        0 => Vec::new(),
+        number => format!(r#"{{"n":{number}}}"#).into_bytes(),
+    }
+}
+
+/// A filter, and which numbers of metadata pass it.
+type Case = (Expression, fn(usize) -> bool);
+
+/// Filters of each kind.
+fn filters() -> Vec<Case> {
+    let on = |test| Expression::Condition(Condition::Metadata("n".into(), test));
+    let is = |number| on(Test::In(Values::from_iter([Value::Number(number)])));
+    let above = |number| {
+        on(Test::Within(Bound {
+            value: Value::Number(number),
+            side: Side::Above,
+        }))
+    };
+    vec![
+        (Expression::All(vec![]), |_| true),
+        (Expression::Any(vec![]), |_| false),
+        (is(2.0), |number| number == 2),
+        (Expression::Not(Box::new(is(2.0))), |number| number != 2),
+        (above(1.0), |number| number > 1),
+        (on(Test::Exists), |number| number > 0),
+    ]
+}
+
+fn filter(expression: Expression) -> Arc<Filter> {
+    Arc::new(Filter::new(expression))
+}
+
+/// The points of the list that pass.
+fn passing(model: &[Known], passes: impl Fn(usize) -> bool) -> Vec<Known> {
+    let number = |point: &Known| (0..5).find(|&number| metadata(number) == point.metadata);
+    let is_passing = |point: &&Known| passes(number(point).unwrap());
+    model.iter().filter(is_passing).cloned().collect()
 }
 
 fn page(
@@ -112,22 +157,24 @@ fn page(
     limit: usize,
     max_bytes: usize,
     direction: Direction,
+    filter: Option<Arc<Filter>>,
 ) -> Page {
     let request = PageRequest {
         after,
         limit,
         direction,
+        filter,
         include: Include::ALL,
         max_bytes,
     };
     answer(|done| engine.scroll(request, done)).unwrap()
 }
 
-/// All points, page by page.
-fn scroll(engine: &Engine, direction: Direction) -> Vec<Known> {
+/// All points that pass, page by page.
+fn scroll(engine: &Engine, direction: Direction, filter: Option<&Arc<Filter>>) -> Vec<Known> {
     let (mut after, mut found) = (None, Vec::new());
     loop {
-        let page = page(engine, after, 3, 1 << 20, direction);
+        let page = page(engine, after, 3, 1 << 20, direction, filter.cloned());
         let records = page.records;
         let parts = |bytes: &[u8], ends: &[usize], at: usize| {
             let start = at.checked_sub(1).map_or(0, |before| ends[before]);
@@ -196,7 +243,8 @@ fn take(step: Step, salt: usize, engine: &Engine, model: &mut Vec<Known>) {
             let mut asked = Vec::new();
             for (number, content, metadata) in updates {
                 let bytes = |length: Option<u8>| length.map(|length| vec![b'u'; length.into()]);
-                let (content, metadata) = (bytes(content), bytes(metadata));
+                let content = bytes(content);
+                let metadata = metadata.map(|number| self::metadata(number.into()));
                 let at = find(model, id(number));
                 expected.push(at.is_some());
                 if let Some(at) = at {
@@ -222,6 +270,14 @@ fn take(step: Step, salt: usize, engine: &Engine, model: &mut Vec<Known>) {
             let answered = answer(|done| engine.delete_many(ids, done)).unwrap();
             assert_eq!(answered, found);
         }
+        Step::DeleteMatching(number) => {
+            let (expression, passes) = filters().swap_remove(number);
+            let gone = passing(model, passes);
+            let filter = filter(expression);
+            let deleted = answer(|done| engine.delete_matching(filter, done)).unwrap();
+            assert_eq!(deleted, gone.len() as u64);
+            model.retain(|point| !gone.contains(point));
+        }
         Step::DeleteAll(is_right) => {
             let count = model.len() as u64;
             let expected = if is_right { count } else { count + 1 };
@@ -241,9 +297,10 @@ fn take(step: Step, salt: usize, engine: &Engine, model: &mut Vec<Known>) {
 
 fn compare(engine: &Engine, model: &[Known]) {
     assert_eq!(engine.status().points, model.len() as u64);
-    assert_eq!(scroll(engine, Direction::OldestFirst), model);
-    let newest: Vec<Known> = model.iter().rev().cloned().collect();
-    assert_eq!(scroll(engine, Direction::NewestFirst), newest);
+    compare_filtered(engine, model, None);
+    for (expression, passes) in filters() {
+        compare_filtered(engine, &passing(model, passes), Some(&filter(expression)));
+    }
     for number in IDS {
         let found = engine.get(&id(number)).unwrap();
         let expected = model.iter().find(|point| point.id == id(number));
@@ -254,13 +311,26 @@ fn compare(engine: &Engine, model: &[Known]) {
             assert_eq!(found.metadata, expected.metadata);
         }
     }
+}
+
+/// Compares what is read and found of all points, or of those that pass a filter.
+fn compare_filtered(engine: &Engine, model: &[Known], filter: Option<&Arc<Filter>>) {
+    let scroll = |direction| scroll(engine, direction, filter);
+    assert_eq!(scroll(Direction::OldestFirst), model);
+    let newest: Vec<Known> = model.iter().rev().cloned().collect();
+    assert_eq!(scroll(Direction::NewestFirst), newest);
+    if let Some(filter) = filter {
+        let count = answer(|done| engine.count(Arc::clone(filter), done)).unwrap();
+        assert_eq!(count, model.len() as u64);
+    }
     let points = model
         .iter()
         .map(|point| (point.id, point.vector.clone()))
         .collect();
     for metric in Metric::ALL {
         let expected = brute_force(&points, metric, &[0.5, 3.0], 5);
-        assert_eq!(search(engine, metric, &[0.5, 3.0], 5, 10), expected);
+        let found = find(engine, metric, &[0.5, 3.0], 5, 10, filter.cloned());
+        assert_eq!(found, expected);
     }
 }
 
@@ -316,6 +386,31 @@ fn compaction_keeps_replaced_points_replaced() {
     compare(&open(folder.path()), &model);
 }
 
+/// The group is larger than the reserve for deletes and than a segment.
+#[test]
+fn a_delete_by_a_filter_takes_any_number_of_points() {
+    const POINTS: usize = 300_000;
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(&options(folder.path(), Some(1))).unwrap();
+    for _ in 0..10 {
+        let vectors = vec![vec![1.0]; POINTS / 10];
+        insert(&engine, &vectors).unwrap();
+    }
+    let [kept] = insert(&engine, &[vec![2.0]]).unwrap()[..] else {
+        panic!("one id");
+    };
+    let kept = Condition::Id(HashSet::from([kept]));
+    let others = filter(Expression::Not(Box::new(Expression::Condition(kept))));
+    let deleted = answer(|done| engine.delete_matching(others, done)).unwrap();
+    assert_eq!(deleted, POINTS as u64);
+    let found = || search(&engine, Metric::Euclidean, &[1.0], 10, 10).len();
+    assert_eq!((engine.status().points, found()), (1, 1));
+    // Nothing that comes behind it makes it durable.
+    let killed = copy_of(folder.path());
+    let engine = Engine::open(&options(killed.path(), None)).unwrap();
+    assert_eq!(engine.status().points, 1);
+}
+
 /// Each point has one vector or another at any time, and is there all the while.
 #[test]
 fn readers_find_each_point_while_it_is_replaced() {
@@ -335,7 +430,7 @@ fn readers_find_each_point_while_it_is_replaced() {
                         let point = engine.get(&id(number)).unwrap().unwrap();
                         assert_eq!(point.vector[1].to_bits(), f32::from(number).to_bits());
                     }
-                    let ids: HashSet<PointId> = scroll(&engine, Direction::OldestFirst)
+                    let ids: HashSet<PointId> = scroll(&engine, Direction::OldestFirst, None)
                         .into_iter()
                         .map(|point| point.id)
                         .collect();
@@ -366,7 +461,7 @@ fn a_page_ends_before_it_takes_too_many_bytes_and_has_a_point_at_least() {
     upsert(&engine, &points, Existing::Impossible);
     // 16 bytes for each id, 8 for the vector, 1 for the content type, 8 of content, and no metadata.
     for (bytes, expected) in [(0, 1), (33, 1), (65, 1), (66, 2), (164, 4), (165, 5)] {
-        let page = page(&engine, None, 10, bytes, Direction::OldestFirst);
+        let page = page(&engine, None, 10, bytes, Direction::OldestFirst, None);
         assert_eq!(page.records.ids.len(), expected, "{bytes}");
         assert_eq!(page.next.is_some(), expected < 5);
     }

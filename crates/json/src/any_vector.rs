@@ -79,6 +79,11 @@ pub fn read_vector<'de, A: MapAccess<'de>, const N: usize>(
     Ok(())
 }
 
+/// Whether null stands in the place of a vector.
+pub fn is_null(vector: &Result<(), Wrong>) -> bool {
+    vector.as_ref().is_err_and(|wrong| wrong.is_null("vector"))
+}
+
 /// A vector that is not there.
 pub fn missing() -> Wrong {
     Wrong::new("vector", Found::Missing, EXPECTED)

@@ -47,6 +47,12 @@ impl<'de, L: List<'de>, F: Fields<'de>> Batch<L, L::Limits, F> {
         found != Some(&Found::Missing)
     }
 
+    /// Whether it holds something else than null.
+    pub fn is_given(&self) -> bool {
+        let found = self.outcome.as_ref().err().map(|wrong| &wrong.found);
+        !matches!(found, Some(Found::Missing | Found::Null))
+    }
+
     /// The items and the other fields.
     pub fn finish(self) -> Result<(L, F::Checked), Refusal> {
         let fields = self.fields.check().map_err(Refusal::Wrong)?;

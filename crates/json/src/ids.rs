@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     append::append,
+    filter::{filter_of_delete, filter_text},
     include::{ALL_PARTS, PAYLOAD, include},
     named::{Named, check_collection, flag, twice},
     point_id::point_id,
@@ -32,6 +33,8 @@ pub struct Gets {
 pub enum Deletes {
     /// Those with these ids, of 16 bytes each.
     Ids(Vec<u8>),
+    /// Those that pass the filter of this text.
+    Matching(String),
     /// All points, if this is their number.
     All(f64),
 }
@@ -45,6 +48,8 @@ pub struct Scroll {
     pub after: Option<String>,
     /// Whether the points that were written last come first.
     pub newest_first: bool,
+    /// The text of the filter that the points have to pass.
+    pub filter: Option<String>,
     /// What is answered besides ids, as in [`Searches`](crate::Searches).
     pub include: u8,
     /// Whether vectors are answered as base64.
@@ -68,22 +73,26 @@ pub fn gets(body: &[u8], max_items: usize) -> Result<Gets, Refusal> {
 
 /// Reads a body that deletes points.
 pub fn deletes(body: &[u8], max_items: usize) -> Result<Deletes, Refusal> {
-    let names = &["all", "confirm", "collection"];
-    let expected = "only ids, all, confirm and collection";
+    let names = &["filter", "all", "confirm", "collection"];
+    let expected = "only ids, filter, all, confirm and collection";
     object(body, Some(max_items), names, expected, |ids, fields| {
-        let [all, confirm, collection] = fields;
+        let [passing, all, confirm, collection] = fields;
         check_collection(collection)?;
-        match (ids, flag("all", all)?, confirm) {
-            (Some(ids), false, None) => Ok(Deletes::Ids(ids)),
-            (None, true, confirm) => count("confirm", confirm).map(Deletes::All),
-            (None, false, None) => Err(Wrong::new("ids", Found::Missing, EITHER)),
+        let text = passing.map(filter_of_delete).transpose()?;
+        match (ids, text, flag("all", all)?, confirm) {
+            (Some(ids), None, false, None) => Ok(Deletes::Ids(ids)),
+            (None, Some(text), false, None) => Ok(Deletes::Matching(text.to_owned())),
+            (None, None, true, confirm) => count("confirm", confirm).map(Deletes::All),
+            (None, None, false, None) => Err(Wrong::new("ids", Found::Missing, EITHER)),
             (Some(_), ..) => Err(Wrong::new("ids", Found::Array, EITHER)),
-            (None, false, Some(_)) => Err(Wrong::new("all", Found::of_field(all), EITHER)),
+            (None, Some(_), ..) => Err(Wrong::new("filter", Found::Object, EITHER)),
+            (None, None, false, Some(_)) => Err(Wrong::new("all", Found::of_field(all), EITHER)),
         }
     })
 }
 
-const EITHER: &str = "either an array of ids, or all: true with confirm: the number of points";
+const EITHER: &str =
+    "either an array of ids, a filter, or all: true with confirm: the number of points";
 
 /// Reads a body that reads a page of all points.
 pub fn scroll(body: &[u8]) -> Result<Scroll, Refusal> {
@@ -91,33 +100,40 @@ pub fn scroll(body: &[u8]) -> Result<Scroll, Refusal> {
         "limit",
         "after",
         "order",
+        "filter",
         "include",
         "vector_format",
         "collection",
     ];
-    let expected = "only limit, after, order, include, vector_format and collection";
+    let expected = "only limit, after, order, filter, include, vector_format and collection";
     object(body, None, names, expected, |_, fields| {
-        let [limit, after, order, parts, format, collection] = fields;
+        let [limit, after, order, passing, parts, format, collection] = fields;
         check_collection(collection)?;
         Ok(Scroll {
             limit: count("limit", limit)?,
             after: after.map(token).transpose()?,
             newest_first: newest_first(order)?,
+            filter: filter(passing)?,
             include: without_distance(parts)?,
             base64: vector_format(format)?,
         })
     })
 }
 
-/// Reads a body that has no field but the collection.
-pub fn nothing(body: &[u8]) -> Result<(), Refusal> {
-    object(
-        body,
-        None,
-        &["collection"],
-        "only collection",
-        |_, [collection]| check_collection(collection),
-    )
+/// Reads a body that counts points; returns the text of the filter that they have to pass, if there
+/// is one.
+pub fn counts(body: &[u8]) -> Result<Option<String>, Refusal> {
+    let names = &["filter", "collection"];
+    let expected = "only filter and collection";
+    object(body, None, names, expected, |_, [passing, collection]| {
+        check_collection(collection)?;
+        filter(passing)
+    })
+}
+
+/// The text of a filter that may be missing.
+fn filter(raw: Option<&RawValue>) -> Result<Option<String>, Wrong> {
+    Ok(raw.map(filter_text).transpose()?.map(str::to_owned))
 }
 
 fn token(raw: &RawValue) -> Result<String, Wrong> {
@@ -185,7 +201,8 @@ impl<'de, const N: usize> Object<'de, N> {
             return Err(Refusal::Wrong(Wrong::new("", found, "an object")));
         }
         let fields = self.named.check().map_err(Refusal::Wrong)?;
-        let ids = self.ids.map(Ids::finish).transpose()?;
+        let ids = self.ids.filter(|ids| !ids.is_null());
+        let ids = ids.map(Ids::finish).transpose()?;
         finish(ids, fields).map_err(Refusal::Wrong)
     }
 }
@@ -229,6 +246,11 @@ struct Ids {
 }
 
 impl Ids {
+    fn is_null(&self) -> bool {
+        let wrong = self.wrong.as_ref();
+        wrong.is_some_and(|wrong| wrong.is_null("ids"))
+    }
+
     fn finish(self) -> Result<Vec<u8>, Refusal> {
         if self.count > self.max_items {
             return Err(Refusal::TooMany {

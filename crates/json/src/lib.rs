@@ -4,6 +4,8 @@ mod any_vector;
 mod append;
 mod batch;
 mod fields;
+mod filter;
+mod filter_texts;
 mod ids;
 mod include;
 mod item;
@@ -24,7 +26,8 @@ mod value;
 mod vector;
 mod write;
 
-pub use ids::{Deletes, Gets, Scroll, deletes, gets, nothing, scroll};
+pub use filter_texts::{check_filter_of_delete, check_filters, filter_of};
+pub use ids::{Deletes, Gets, Scroll, counts, deletes, gets, scroll};
 pub use metadata_texts::{MetadataList, metadata_texts};
 pub use points::{ContentFault, Points, point, points};
 pub use queries::{Queries, queries, query};

@@ -21,7 +21,7 @@ const MAX_WHOLE: u64 = 1 << 53;
 const VALUE: &str = "a string, a boolean, a finite number, null, or an array of one kind of them";
 const ITEM: &str = "a string, a boolean or a finite number, of the same kind as the first item";
 const WHOLE: &str = "a whole number within ±2^53, or a string";
-const TEXT: &str = "Unicode text";
+pub const TEXT: &str = "Unicode text";
 
 /// Appends metadata to a list without the spaces between its parts, otherwise as it came. Tells what
 /// is wrong with it if it is none; the list is then to be given up.
@@ -51,7 +51,7 @@ struct Metadata<'l> {
 
 /// The kind of a scalar value. All items of an array have the same.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
     Text,
     Bool,
     Number,
@@ -96,7 +96,7 @@ impl Metadata<'_> {
 }
 
 /// The kind of a scalar; otherwise what is found, and what is expected if it is nearly one.
-fn kind_of(raw: &RawValue) -> Result<Kind, (Found, Option<&'static str>)> {
+pub fn kind_of(raw: &RawValue) -> Result<Kind, (Found, Option<&'static str>)> {
     let text = raw.get();
     match text.as_bytes().first() {
         Some(b'"') => match decode(text) {

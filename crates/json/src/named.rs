@@ -42,9 +42,10 @@ impl<'de, const N: usize> Named<'de, N> {
         Ok(())
     }
 
-    /// Whether one of the first `count` fields is given.
+    /// Whether one of the first `count` fields is given, and not null.
     pub fn has_any_of_first(&self, count: usize) -> bool {
-        self.values[..count].iter().any(Option::is_some)
+        let mut given = self.values[..count].iter().flatten();
+        given.any(|raw| raw.get() != "null")
     }
 
     /// Whether the field of this name is null.

@@ -46,6 +46,11 @@ impl Wrong {
         }
     }
 
+    /// Whether null stands where a value of the field `name` is expected.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        self.path == name && self.found == Found::Null
+    }
+
     /// A field that there is not.
     pub(crate) fn unknown(name: &[u8], expected: &'static str) -> Wrong {
         Wrong::new(&beginning(name), Found::Unknown, expected)

@@ -10,6 +10,7 @@ use crate::{
     append::append,
     batch::Batch,
     fields::Fields,
+    filter::filter_text,
     include::{ALL_PARTS, DISTANCE, include},
     list::List,
     named::{Named, check_collection, flag, twice},
@@ -41,6 +42,10 @@ pub struct Searches {
     pub efs: Vec<f64>,
     /// The greatest distance of a result of each, infinite for any.
     pub max_distances: Vec<f64>,
+    /// The text of the filter of each, one behind the other; none for a query without one.
+    pub filters: Vec<u8>,
+    /// Where each text ends in `filters`.
+    pub filter_ends: Vec<u32>,
     /// What each answers besides ids: the sum of 1 for vectors, 2 for content types, 4 for contents,
     /// 8 for metadata and 16 for distances.
     pub includes: Vec<u8>,
@@ -61,37 +66,39 @@ pub fn searches(body: &[u8], max_items: usize) -> Result<(Searches, SearchForm),
 }
 
 /// The names of the fields of a query besides its vector, and of those that a body has once.
-const QUERY_NAMES: [&str; 7] = [
+const QUERY_NAMES: [&str; 8] = [
     "like",
     "similarity",
     "limit",
     "ef",
     "exact",
     "max_distance",
+    "filter",
     "include",
 ];
-const BODY_NAMES: [&str; 9] = [
+const BODY_NAMES: [&str; 10] = [
     "like",
     "similarity",
     "limit",
     "ef",
     "exact",
     "max_distance",
+    "filter",
     "include",
     "vector_format",
     "collection",
 ];
 const QUERY_FIELDS: &str =
-    "only vector, like, similarity, limit, ef, exact, max_distance and include";
-const BODY_FIELDS: &str = "only vector, like, similarity, limit, ef, exact, max_distance and include, \
-                           or queries; vector_format and collection";
+    "only vector, like, similarity, limit, ef, exact, max_distance, filter and include";
+const BODY_FIELDS: &str = "only vector, like, similarity, limit, ef, exact, max_distance, filter and \
+                           include, or queries; vector_format and collection";
 
 /// The values of the fields of [`QUERY_NAMES`].
-type QueryFields<'de> = [Option<&'de RawValue>; 7];
+type QueryFields<'de> = [Option<&'de RawValue>; 8];
 
 /// What the fields of a body say that asks one query.
 struct SearchFields<'de> {
-    named: Named<'de, 9>,
+    named: Named<'de, 10>,
     values: Vec<f32>,
     vector: Option<Result<(), Wrong>>,
 }
@@ -132,13 +139,16 @@ impl<'de> Fields<'de> for SearchFields<'de> {
 }
 
 fn finish(mut batch: Batch<Searches, (), SearchFields>) -> Result<(Searches, SearchForm), Refusal> {
-    let is_list = batch.has_items();
+    let is_list = batch.is_given();
     let SearchFields {
         named,
         values,
         vector,
     } = mem::take(&mut batch.fields);
-    let is_query = vector.is_some() || named.has_any_of_first(QUERY_NAMES.len());
+    let has_vector = vector
+        .as_ref()
+        .is_some_and(|read| !any_vector::is_null(read));
+    let is_query = has_vector || named.has_any_of_first(QUERY_NAMES.len());
     let (fields, form) = body_fields(named, is_list).map_err(Refusal::Wrong)?;
     if is_list && is_query {
         let wrong = Wrong::new(
@@ -161,7 +171,10 @@ fn finish(mut batch: Batch<Searches, (), SearchFields>) -> Result<(Searches, Sea
     }
 }
 
-fn body_fields(named: Named<'_, 9>, is_list: bool) -> Result<(QueryFields<'_>, SearchForm), Wrong> {
+fn body_fields(
+    named: Named<'_, 10>,
+    is_list: bool,
+) -> Result<(QueryFields<'_>, SearchForm), Wrong> {
     let [fields @ .., format, collection] = named.check()?;
     check_collection(collection)?;
     let base64 = vector_format(format)?;
@@ -179,21 +192,26 @@ pub fn vector_format(raw: Option<&RawValue>) -> Result<bool, Wrong> {
 }
 
 /// A query besides its vector.
-struct Query {
+struct Query<'de> {
     like: [u8; 16],
     similarity: u8,
     limit: f64,
     ef: f64,
     max_distance: f64,
+    filter: &'de str,
     include: u8,
 }
 
-impl Query {
-    fn of(vector: Option<Result<(), Wrong>>, fields: QueryFields) -> Result<Query, Wrong> {
-        let [like, metric, limit, ef, exact, max_distance, parts] = fields;
+impl<'de> Query<'de> {
+    fn of(
+        vector: Option<Result<(), Wrong>>,
+        fields: QueryFields<'de>,
+    ) -> Result<Query<'de>, Wrong> {
+        let [like, metric, limit, ef, exact, max_distance, passing, parts] = fields;
         let like = match (vector, like) {
             (Some(Ok(())), None) => [0; 16],
             (None, Some(like)) => point_id("like", like)?,
+            (Some(wrong), Some(like)) if any_vector::is_null(&wrong) => point_id("like", like)?,
             (Some(Ok(())), Some(like)) => {
                 let expected = "either it or a vector";
                 return Err(Wrong::new("like", Found::of(like), expected));
@@ -209,6 +227,7 @@ impl Query {
             limit: count("limit", limit)?,
             ef: if is_exact { f64::INFINITY } else { ef },
             max_distance: distance(max_distance)?,
+            filter: passing.map_or(Ok(""), filter_text)?,
             include: include(parts, DISTANCE, ALL_PARTS)?,
         })
     }
@@ -247,6 +266,8 @@ impl Searches {
         append(&mut self.limits, &[query.limit])?;
         append(&mut self.efs, &[query.ef])?;
         append(&mut self.max_distances, &[query.max_distance])?;
+        append(&mut self.filters, query.filter.as_bytes())?;
+        append(&mut self.filter_ends, &[self.filters.len() as u32])?;
         append(&mut self.includes, &[query.include])?;
         Ok(Ok(()))
     }

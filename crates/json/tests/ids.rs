@@ -105,7 +105,13 @@ fn points_are_deleted_by_their_ids_or_all_of_them() {
     assert_eq!(deletes(&body), Ok(Deletes::Ids(both())));
     let all = r#"{"all":true,"confirm":12,"collection":"default"}"#;
     assert_eq!(deletes(all), Ok(Deletes::All(12.0)));
-    let either = "either an array of ids, or all: true with confirm: the number of points";
+    let matching = r#"{"filter":{"a":1}}"#;
+    let expected = Deletes::Matching(r#"{"a":1}"#.to_owned());
+    assert_eq!(deletes(matching), Ok(expected));
+    let null = r#"{"ids":null,"all":true,"confirm":12}"#;
+    assert_eq!(deletes(null), Ok(Deletes::All(12.0)));
+    let either =
+        "either an array of ids, a filter, or all: true with confirm: the number of points";
     refuse(deletes, "{}", "ids", Found::Missing, either);
     refuse(deletes, r#"{"all":false}"#, "ids", Found::Missing, either);
     refuse(
@@ -147,6 +153,7 @@ fn pages_are_asked_for_from_a_place_on() {
         limit: 10.0,
         after: None,
         newest_first: false,
+        filter: None,
         include: 2 + 4 + 8,
         base64: false,
     };
@@ -155,11 +162,12 @@ fn pages_are_asked_for_from_a_place_on() {
         limit: 1.0,
         after: Some("é".to_owned()),
         newest_first: true,
+        filter: Some("{ \"a\": 1 }".to_owned()),
         include: 1,
         base64: true,
     };
     let body = r#"{"after":"\u00e9","order":"newest","include":["vector"],"limit":1,
-        "vector_format":"base64","collection":"default"}"#;
+        "filter": { "a": 1 }, "vector_format":"base64","collection":"default"}"#;
     assert_eq!(scroll(body), Ok(next));
     assert!(
         !scroll(r#"{"limit":1,"order":"oldest"}"#)
@@ -184,7 +192,7 @@ fn pages_are_asked_for_from_a_place_on() {
         Found::Number(7.0),
         after,
     );
-    let known = "only limit, after, order, include, vector_format and collection";
+    let known = "only limit, after, order, filter, include, vector_format and collection";
     refuse(
         scroll,
         r#"{"limit":1,"ids":[]}"#,
@@ -195,21 +203,30 @@ fn pages_are_asked_for_from_a_place_on() {
 }
 
 #[test]
-fn a_body_that_says_nothing_is_an_object() {
-    let nothing = |body: &str| vectord_json::nothing(body.as_bytes());
-    assert_eq!(nothing("{}"), Ok(()));
-    assert_eq!(nothing(r#"{"collection":"default"}"#), Ok(()));
-    assert_eq!(nothing(""), Err(Refusal::Empty));
+fn points_are_counted_all_or_those_that_pass() {
+    let counts = |body: &str| vectord_json::counts(body.as_bytes());
+    assert_eq!(counts("{}"), Ok(None));
+    assert_eq!(
+        counts(r#"{"collection":"default","filter":null}"#),
+        Ok(None)
+    );
+    let filter = r#"{"a":{"$in":[]}}"#;
+    let body = format!(r#"{{"filter":{filter}}}"#);
+    assert_eq!(counts(&body), Ok(Some(filter.to_owned())));
+    assert_eq!(counts(""), Err(Refusal::Empty));
+    let values = "an array of values";
+    let bad = r#"{"filter":{"a":{"$in":1}}}"#;
+    refuse(counts, bad, "filter.a.$in", Found::Number(1.0), values);
     refuse(
-        nothing,
+        counts,
         r#"{"x":1}"#,
         "x",
         Found::Unknown,
-        "only collection",
+        "only filter and collection",
     );
     let other = "\"default\", or no collection";
     refuse(
-        nothing,
+        counts,
         r#"{"collection":"x"}"#,
         "collection",
         text("x"),

@@ -27,7 +27,7 @@ fn wrong(body: &str) -> (String, Found, &'static str) {
 #[test]
 fn one_query_is_taken_apart() {
     let body = r#"{"collection":"default","vector":[1,2],"similarity":"Cosine","limit":3,"ef":4,
-        "max_distance":0.5,"include":["content","distance","content"],"vector_format":"base64"}"#;
+        "max_distance":0.5,"filter":{"a": 1},"include":["content","distance","content"],"vector_format":"base64"}"#;
     let expected = Searches {
         vectors: vec![1.0, 2.0],
         vector_ends: vec![2],
@@ -36,6 +36,8 @@ fn one_query_is_taken_apart() {
         limits: vec![3.0],
         efs: vec![4.0],
         max_distances: vec![0.5],
+        filters: br#"{"a": 1}"#.to_vec(),
+        filter_ends: vec![8],
         includes: vec![4 + 16],
     };
     let form = SearchForm {
@@ -50,8 +52,8 @@ fn several_queries_are_taken_apart() {
     let body = format!(
         r#"{{"vector_format":"array","queries":[
             {{"like":"{ID}","similarity":"Euclidean","limit":1,"exact":true,"ef":7}},
-            {{"vector":"AACAPw==","similarity":"Hamming","limit":2,"exact":false,"include":[]}},
-            {{"vector":[],"similarity":"Manhattan","limit":0,"max_distance":null,
+            {{"vector":"AACAPw==","similarity":"Hamming","limit":2,"exact":false,"filter":{{}},"include":[]}},
+            {{"vector":[],"similarity":"Manhattan","limit":0,"max_distance":null,"filter":null,
               "include":["vector","content_type","metadata"]}}]}}"#
     );
     let expected = Searches {
@@ -62,6 +64,8 @@ fn several_queries_are_taken_apart() {
         limits: vec![1.0, 2.0, 0.0],
         efs: vec![f64::INFINITY, 0.0, 0.0],
         max_distances: vec![f64::INFINITY; 3],
+        filters: b"{}".to_vec(),
+        filter_ends: vec![0, 2, 2],
         includes: vec![16, 0, 1 + 2 + 8],
     };
     let form = SearchForm {
@@ -71,6 +75,26 @@ fn several_queries_are_taken_apart() {
     assert_eq!(read(&body), Ok((expected, form)));
     let none = read(r#"{"queries":[]}"#).unwrap();
     assert_eq!(none, (Searches::default(), form));
+}
+
+#[test]
+fn a_field_that_is_null_counts_as_absent() {
+    let whole = with("");
+    let null = with(r#","like":null,"ef":null,"exact":null,"include":null,"queries":null"#);
+    assert_eq!(read(&null), read(&whole));
+    let like = format!(r#"{{"like":"{ID}","similarity":"Cosine","limit":1}}"#);
+    let null = like.replacen('{', r#"{"vector":null,"#, 1);
+    assert_eq!(read(&null), read(&like));
+    assert!(read(&like).is_ok());
+    let list = format!(r#"{{"queries":[{null}]}}"#);
+    let null = list.replacen('{', r#"{"vector":null,"like":null,"limit":null,"#, 1);
+    assert_eq!(read(&null), read(&list));
+    assert!(read(&list).is_ok());
+    for body in [r#"{"vector":null}"#, r#"{"queries":[{"vector":null}]}"#] {
+        assert_eq!(wrong(body).1, Found::Null, "{body}");
+    }
+    let inner = format!(r#"{{"like":"{ID}","vector":[null]}}"#);
+    assert_eq!(wrong(&inner).0, "vector[0]");
 }
 
 /// A query with a vector and these fields.
@@ -198,14 +222,21 @@ fn fields_that_are_not_as_they_should_be_are_named() {
             format!(r#"{{"queries":[{}]}}"#, with(r#","collection":"default""#)),
             "queries[0].collection",
             Found::Unknown,
-            "only vector, like, similarity, limit, ef, exact, max_distance and include",
+            "only vector, like, similarity, limit, ef, exact, max_distance, filter and include",
         ),
         (
-            with(r#","filter":{}"#),
-            "filter",
+            with(r#","fliter":{}"#),
+            "fliter",
             Found::Unknown,
-            "only vector, like, similarity, limit, ef, exact, max_distance and include, or queries; \
-             vector_format and collection",
+            "only vector, like, similarity, limit, ef, exact, max_distance, filter and include, or \
+             queries; vector_format and collection",
+        ),
+        (
+            r#"{"queries":[{"vector":[],"similarity":"Cosine","limit":1,"filter":{"$or":1}}]}"#
+                .to_owned(),
+            "queries[0].filter.$or",
+            Found::Number(1.0),
+            "an array of at least one filter",
         ),
     ] {
         assert_eq!(wrong(&body), (path.to_owned(), found, expected), "{body}");

@@ -30,7 +30,7 @@ impl Failure for Error {
 
     fn item(&self) -> Option<usize> {
         match self {
-            Error::NotFinite { item, .. } | Error::NoSuchPoint { item } => Some(*item),
+            Error::NotFinite { item, .. } | Error::NoSuchPoint { item, .. } => Some(*item),
             _ => None,
         }
     }

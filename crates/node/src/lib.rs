@@ -7,6 +7,7 @@ pub mod folder;
 pub mod json;
 pub mod process;
 pub mod records;
+pub mod release;
 mod shared;
 
 use std::{
@@ -23,9 +24,13 @@ use napi_derive::napi;
 use vectord_engine::{
     Batch, Distribution, Engine, Hit, Metric, Options, Params, PointId, Query, Ticket,
 };
+use vectord_filter::Field;
 
 use error::{Failure, fault, to_js};
 use shared::Shared;
+
+/// The name of the content type as a field.
+const CONTENT_TYPE: &str = "$content_type";
 
 const POINT_ID_BYTES: usize = size_of::<PointId>();
 
@@ -48,6 +53,8 @@ pub struct EngineOptions {
     pub segment_bytes: u32,
     /// Memory in bytes that waiting and running requests may take together.
     pub max_queued_bytes: f64,
+    /// Memory in bytes that the filter index may take.
+    pub max_filter_index_bytes: f64,
 }
 
 /// A stored point without its id.
@@ -99,6 +106,33 @@ pub struct GraphStatus {
     pub failure: Option<String>,
 }
 
+/// The state of the column of a field, by which filters are answered.
+#[napi(object)]
+pub struct ColumnStatus {
+    /// The key of the metadata, or `$content_type`.
+    pub field: String,
+    /// Memory in bytes that the column takes; without a column, that it would take.
+    pub bytes: f64,
+    /// Whether there is a column. Without one, for which there is no room, filters read the points.
+    pub exists: bool,
+    /// Whether all points are in it.
+    pub is_read: bool,
+}
+
+impl From<vectord_engine::ColumnStatus> for ColumnStatus {
+    fn from(column: vectord_engine::ColumnStatus) -> ColumnStatus {
+        ColumnStatus {
+            field: match column.field {
+                Field::ContentType => CONTENT_TYPE.into(),
+                Field::Metadata(key) => key.into(),
+            },
+            bytes: column.bytes as f64,
+            exists: column.exists,
+            is_read: column.is_read,
+        }
+    }
+}
+
 /// Damage of a data folder that is open.
 #[napi(object)]
 pub struct EngineDamage {
@@ -142,6 +176,8 @@ pub struct EngineStatus {
     pub upkeep_failure: Option<String>,
     /// The graphs that exist or failed.
     pub graphs: Vec<GraphStatus>,
+    /// The columns, and the fields for whose columns there was no room.
+    pub columns: Vec<ColumnStatus>,
 }
 
 /// A histogram of values since the start.
@@ -358,7 +394,7 @@ impl NativeEngine {
         self.engine.abandon(Ticket::of_number(number));
     }
 
-    /// Points, health and graphs.
+    /// Points, health, graphs and columns.
     #[napi(catch_unwind)]
     pub fn status(&self) -> EngineStatus {
         let status = self.engine.status();
@@ -379,6 +415,7 @@ impl NativeEngine {
             damage: status.damage.map(EngineDamage::from),
             upkeep_failure: status.upkeep_failure,
             graphs: status.graphs.into_iter().map(graph).collect(),
+            columns: status.columns.into_iter().map(ColumnStatus::from).collect(),
         }
     }
 
@@ -464,6 +501,8 @@ fn engine_options(options: EngineOptions) -> Result<Options> {
         // A whole number that a double holds exactly, and not negative.
         #[allow(clippy::cast_sign_loss)]
         max_queued_bytes: options.max_queued_bytes as usize,
+        #[allow(clippy::cast_sign_loss)]
+        max_column_bytes: options.max_filter_index_bytes as usize,
     })
 }
 

@@ -1,5 +1,10 @@
 //! Points that are stored under ids of their own, and read with the parts that are wanted.
 
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
 use napi::{
     Env, Result,
     bindgen_prelude::{Float32Array, Float64Array, Object, Uint8Array, Uint32Array},
@@ -9,6 +14,7 @@ use vectord_engine::{
     Asked, Batch, Direction, Existing, Found, Gathered, Include, Metric, Page, PageRequest,
     PointId, Records, Update, Want,
 };
+use vectord_filter::Filter;
 use vectord_json::given;
 
 use crate::{
@@ -198,6 +204,28 @@ impl NativeEngine {
         promise(env, |done| self.engine.delete_many(ids, done), flags)
     }
 
+    /// Deletes the points that pass the filter of this text, all or none. The promise resolves, once
+    /// that is durable, with their number.
+    #[napi(catch_unwind, ts_return_type = "Promise<number>")]
+    pub fn delete_matching<'env>(&self, env: &'env Env, filter: String) -> Result<Object<'env>> {
+        let filter = filter_of(&filter)?;
+        let start = |done| self.engine.delete_matching(filter, done);
+        promise(env, start, |deleted| deleted as f64)
+    }
+
+    /// Counts the points that pass the filter of this text.
+    #[napi(
+        catch_unwind,
+        ts_return_type = "{ answer: Promise<number>, ticket?: number }"
+    )]
+    pub fn count<'env>(&self, env: &'env Env, filter: String) -> Result<Begun<'env>> {
+        let filter = filter_of(&filter)?;
+        let mut ticket = None;
+        let start = |done| ticket = self.engine.count(filter, done);
+        let answer = promise(env, start, |count| count as f64)?;
+        Ok(begun(answer, ticket))
+    }
+
     /// Deletes all points if there are `expected`. The promise resolves once that is durable.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn delete_all<'env>(&self, env: &'env Env, expected: f64) -> Result<Object<'env>> {
@@ -230,18 +258,21 @@ impl NativeEngine {
         Ok(begun(answer, ticket))
     }
 
-    /// Reads a page of at most `limit` points behind the sequence `after`, if one is given. It ends
+    /// Reads a page of at most `limit` points behind the sequence `after`, if one is given, that pass
+    /// the filter of this text, if there is one. It ends
     /// before what is wanted of its points takes more than `max_bytes`, but has at least one point.
     #[napi(
         catch_unwind,
         ts_return_type = "{ answer: Promise<NativePage>, ticket?: number }"
     )]
+    #[allow(clippy::too_many_arguments)]
     pub fn scroll<'env>(
         &self,
         env: &'env Env,
         after: Option<f64>,
         limit: u32,
         newest_first: bool,
+        filter: Option<String>,
         include: NativeInclude,
         max_bytes: f64,
     ) -> Result<Begun<'env>> {
@@ -253,6 +284,7 @@ impl NativeEngine {
             } else {
                 Direction::OldestFirst
             },
+            filter: filter.as_deref().map(filter_of).transpose()?,
             include: include.into(),
             max_bytes: whole(max_bytes)? as usize,
         };
@@ -282,14 +314,20 @@ impl NativeEngine {
         ef: u32,
         max_distance: f64,
         like: Option<&[u8]>,
+        filter: &[u8],
         include: NativeInclude,
         max_bytes: u32,
     ) -> Result<Option<NativeFound>> {
+        if filter.len() > MAX_FILTER_AT_ONCE {
+            return Ok(None);
+        }
         let query = query(metric, limit, ef)?;
+        let filter = filters_of(vec![filter])?.pop().flatten();
         let want = Want {
             include: include.into(),
             max_distance,
             like: like.map(point_id).transpose()?,
+            filter,
         };
         let found = self.engine.find(vector, &query, &want, max_bytes as usize);
         let found = found.map_err(|error| to_js(*env, &error))?;
@@ -297,7 +335,8 @@ impl NativeEngine {
     }
 
     /// Answers many searches on the threads of the engine, as `find` does each; `likes` holds an id for
-    /// each query, of zeros where it has a vector, and `vectors` the vectors one after the other. What is wanted of all points takes at most `max_bytes`.
+    /// each query, of zeros where it has a vector, and `vectors` the vectors one after the other. `filters` holds the texts of
+    /// filters, of which `filter_ends` says where each ends; an empty one is none. What is wanted of all points takes at most `max_bytes`.
     #[napi(
         catch_unwind,
         ts_return_type = "{ answer: Promise<NativeFound>, ticket?: number }"
@@ -312,22 +351,31 @@ impl NativeEngine {
         efs: &[u32],
         max_distances: &[f64],
         likes: &[u8],
+        filters: &[u8],
+        filter_ends: &[u32],
         include: NativeInclude,
         max_bytes: f64,
     ) -> Result<Begun<'env>> {
         let queries = queries(metrics, limits, efs)?;
         let metrics: Vec<Metric> = queries.iter().map(|query| query.metric).collect();
         let include = include.into();
-        let want = |(&max_distance, like): (&f64, PointId)| Want {
+        let want = |((&max_distance, like), filter): ((&f64, PointId), _)| Want {
             include,
             max_distance,
             like: Some(like).filter(|id| *id != [0; POINT_ID_BYTES]),
+            filter,
         };
         let likes = point_ids(likes);
+        let filters = filters_of(slices(filters, filter_ends)?)?;
         let asked = Asked {
             vectors: vectors.to_vec(),
             queries,
-            wants: max_distances.iter().zip(likes).map(want).collect(),
+            wants: max_distances
+                .iter()
+                .zip(likes)
+                .zip(filters)
+                .map(want)
+                .collect(),
             max_bytes: whole(max_bytes)? as usize,
         };
         let mut ticket = None;
@@ -338,6 +386,34 @@ impl NativeEngine {
         )?;
         Ok(begun(answer, ticket))
     }
+}
+
+/// The filter that a text stands for, which has been checked before.
+fn filter_of(text: &str) -> Result<Arc<Filter>> {
+    let expression = vectord_json::filter_of(text);
+    let expression = expression.map_err(|_| fault("a filter has not been checked"))?;
+    Ok(Arc::new(Filter::new(expression)))
+}
+
+/// The greatest length of the text of a filter that is read on the calling thread.
+const MAX_FILTER_AT_ONCE: usize = 4096;
+
+/// The filters of queries; those with one text are one.
+fn filters_of(texts: Vec<&[u8]>) -> Result<Vec<Option<Arc<Filter>>>> {
+    let mut known: HashMap<&[u8], Arc<Filter>> = HashMap::new();
+    let filter = |text: &'_ [u8]| {
+        let text = str::from_utf8(text).map_err(|_| fault("a filter is not UTF-8"))?;
+        filter_of(text)
+    };
+    let mut filters = Vec::with_capacity(texts.len());
+    for text in texts {
+        filters.push(match known.entry(text) {
+            _ if text.is_empty() => None,
+            Entry::Occupied(entry) => Some(Arc::clone(entry.get())),
+            Entry::Vacant(entry) => Some(Arc::clone(entry.insert(filter(text)?))),
+        });
+    }
+    Ok(filters)
 }
 
 fn point_ids(bytes: &[u8]) -> Vec<PointId> {

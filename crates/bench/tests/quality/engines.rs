@@ -161,6 +161,7 @@ fn open(folder: &TempDir, dimension: usize) -> Engine {
         },
         segment_bytes: 1 << 20,
         max_queued_bytes: 256 << 20,
+        max_column_bytes: 256 << 20,
     })
     .unwrap()
 }

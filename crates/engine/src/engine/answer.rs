@@ -1,5 +1,9 @@
 //! The answers to searches: ids, ranks and, where they are wanted, parts of the records.
 
+use std::sync::Arc;
+
+use vectord_filter::Filter;
+
 use crate::{
     Result,
     engine::query::Query,
@@ -17,7 +21,7 @@ pub struct Hit {
 }
 
 /// What a query wants besides the ids of its neighbours.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Want {
     /// The parts of their records.
     pub include: Include,
@@ -25,6 +29,8 @@ pub struct Want {
     pub max_distance: f64,
     /// The point whose vector is the query's. It is not among its own neighbours.
     pub like: Option<PointId>,
+    /// What its neighbours have to pass. Queries with the same one share the work for it.
+    pub filter: Option<Arc<Filter>>,
 }
 
 impl Default for Want {
@@ -34,6 +40,7 @@ impl Default for Want {
             include: Include::default(),
             max_distance: f64::INFINITY,
             like: None,
+            filter: None,
         }
     }
 }

@@ -2,12 +2,15 @@
 //! together, and the groups are spread over the search threads.
 
 use std::{
-    mem,
+    borrow::Cow,
+    mem, ptr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
+
+use vectord_filter::Filter;
 
 use crate::{
     Error, Metric, Result,
@@ -112,13 +115,23 @@ impl BatchSearch {
     }
 
     /// What a query wants besides ids.
-    fn want(&self, member: usize) -> Want {
-        self.asked.wants.get(member).copied().unwrap_or_default()
+    fn want(&self, member: usize) -> Cow<'_, Want> {
+        let want = self.asked.wants.get(member);
+        want.map_or_else(|| Cow::Owned(Want::default()), Cow::Borrowed)
+    }
+
+    /// The filter of a query.
+    fn filter(&self, member: usize) -> Option<&Filter> {
+        self.asked.wants.get(member)?.filter.as_deref()
     }
 
     /// The work of a query, see [`Query::work`].
     fn work(&self, member: usize) -> u64 {
-        self.asked.queries[member].work(self.vector(member), self.points)
+        let filtering = match self.filter(member) {
+            Some(_) => self.points as u64,
+            None => 0,
+        };
+        self.asked.queries[member].work(self.vector(member), self.points) + filtering
     }
 
     fn group(&self, part: usize) -> MutexGuard<'_, Group> {
@@ -136,19 +149,55 @@ impl BatchSearch {
         turn: &Turn,
     ) -> Result<Vec<Option<Found>>> {
         let view = self.index.view();
-        let prepare = |&member: &u32| {
-            let member = member as usize;
-            let query = self.want(member).widened(&self.asked.queries[member]);
-            view.prepare(query.request(self.vector(member)))
-        };
-        let prepared = members.iter().map(prepare).collect();
-        let goes_on = |considered| turn.goes_on(considered);
-        let found = Prepared::run_together(prepared, scratch, goes_on)?;
-        let answer = |(&member, found): (&u32, Option<Vec<Neighbour>>)| {
-            let found = found.map(|found| self.answer(&view, member as usize, found));
-            found.transpose()
-        };
-        members.iter().zip(found).map(answer).collect()
+        let mut answers: Vec<Option<Found>> = members.iter().map(|_| None).collect();
+        let mut considered = 0;
+        for (filter, places) in self.by_filter(members) {
+            // The first always runs, so that each turn answers a query.
+            if considered > 0 && !turn.goes_on(considered) {
+                break;
+            }
+            let goes_on_at_all = || turn.goes_on(0);
+            let selection = match filter {
+                Some(filter) => {
+                    considered += u64::from(view.slots());
+                    Some(view.select(filter, &goes_on_at_all)?)
+                }
+                None => None,
+            };
+            let prepare = |&place: &usize| {
+                let member = members[place] as usize;
+                let query = self.want(member).widened(&self.asked.queries[member]);
+                view.prepare(query.request(self.vector(member), selection.as_ref()))
+            };
+            let prepared = places.iter().map(prepare).collect();
+            let goes_on = |considered| turn.goes_on(considered);
+            let found = Prepared::run_together(prepared, scratch, goes_on)?;
+            for (place, found) in places.into_iter().zip(found) {
+                let member = members[place] as usize;
+                let answer = found.map(|found| self.answer(&view, member, found));
+                answers[place] = answer.transpose()?;
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The places in `members` of the queries with the same filter, first of those with none.
+    fn by_filter(&self, members: &[u32]) -> Vec<(Option<&Filter>, Vec<usize>)> {
+        let mut lists: Vec<(Option<&Filter>, Vec<usize>)> = Vec::new();
+        for (place, &member) in members.iter().enumerate() {
+            let filter = self.filter(member as usize);
+            let is_same = |(other, _): &(Option<&Filter>, _)| match (other, filter) {
+                (None, None) => true,
+                (Some(other), Some(filter)) => ptr::eq(*other, filter),
+                _ => false,
+            };
+            match lists.iter_mut().find(|list| is_same(list)) {
+                Some((_, places)) => places.push(place),
+                None => lists.push((filter, vec![place])),
+            }
+        }
+        lists.sort_by_key(|(filter, _)| filter.is_some());
+        lists
     }
 
     /// The answer of a query, whose records take memory of the budget.
@@ -354,7 +403,9 @@ mod tests {
         let request = query(3);
         let alone = large.chunks(2).map(|vector| {
             let view = index.view();
-            let found = view.prepare(request.request(vector)).run(&mut scratch);
+            let found = view
+                .prepare(request.request(vector, None))
+                .run(&mut scratch);
             Want::default().read(&view, &found.unwrap()).unwrap()
         });
         assert_eq!(answers, alone.collect::<Vec<_>>());

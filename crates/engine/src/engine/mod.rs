@@ -22,6 +22,8 @@ use std::{
     time::Duration,
 };
 
+use vectord_filter::Filter;
+
 use crate::{
     Error, Metric, Result,
     engine::{
@@ -34,7 +36,7 @@ use crate::{
         writer::{Batch, Done, Existing, Update, Upserted, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{GraphStatus, Include, Index, KnownDamage, Linker, PointId},
+    index::{Builder, ColumnStatus, GraphStatus, Include, Index, KnownDamage, Linker, PointId},
     store::{OpenOptions, Store, StoredPoint},
     sync::{histogram::Histogram, lock},
 };
@@ -68,6 +70,9 @@ pub struct Options {
     /// The memory in bytes that waiting and running requests may take together. Further requests
     /// are refused with [`Error::Overloaded`].
     pub max_queued_bytes: usize,
+    /// The memory in bytes that the columns may take by which filters are answered. Fields for which
+    /// there is no room are read from the records.
+    pub max_column_bytes: usize,
 }
 
 /// Where the engine's dimension comes from.
@@ -121,6 +126,8 @@ pub struct Status {
     pub is_full: bool,
     /// The states of the graphs that exist or have failed.
     pub graphs: Vec<GraphStatus>,
+    /// The states of the columns, by which filters are answered.
+    pub columns: Vec<ColumnStatus>,
     /// The damage that was found since the start and still exists. Answers that would hold a
     /// damaged record are refused.
     pub damage: Option<KnownDamage>,
@@ -136,6 +143,7 @@ pub struct Engine {
     store_id: [u8; 16],
     notes: Vec<String>,
     index: Arc<Index>,
+    columns: Mutex<Option<Builder>>,
     writer: Arc<Writer>,
     workers: Workers,
     linker: Mutex<Option<Linker>>,
@@ -161,7 +169,8 @@ impl Engine {
             (false, None) => DimensionSource::Default,
         };
         let segments = opened.store.segments();
-        let index = Arc::new(Index::new(segments, opened.dimension, options.graph));
+        let index = Index::new(segments, opened.dimension, options.graph);
+        let index = Arc::new(index.with_column_bytes(options.max_column_bytes));
         let snapshots = opened.store.snapshots();
         let last = opened.last_sequence;
         let mut notes = opened.notes;
@@ -193,6 +202,7 @@ impl Engine {
             linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
             upkeep: Mutex::new(Some(upkeep)),
+            columns: Mutex::new(Some(Builder::start(&index)?)),
             writer,
             index,
             budget,
@@ -266,6 +276,12 @@ impl Engine {
         self.writer.delete(ids, done);
     }
 
+    /// Deletes the points that pass a filter when the writer comes to it, all or none. `done` is
+    /// called, maybe on another thread, once the delete is durable and visible, with their number.
+    pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
+        self.writer.delete_matching(filter, done);
+    }
+
     /// Deletes all points if there are `expected`; else it is refused with [`Error::OtherCount`].
     /// `done` is called, maybe on another thread, once the delete is durable and visible.
     pub fn delete_all(&self, expected: u64, done: Done<()>) {
@@ -311,6 +327,13 @@ impl Engine {
         self.workers.submit(Box::new(reading))
     }
 
+    /// Counts the points that pass a filter, on another thread. The ticket is for
+    /// [`Engine::abandon`]; there is none where `done` has been called already.
+    pub fn count(&self, filter: Arc<Filter>, done: Done<u64>) -> Option<Ticket> {
+        let reading = Reading::of_count(&self.index, &self.budget, filter, done);
+        self.workers.submit(Box::new(reading))
+    }
+
     /// Answers a search on the calling thread. `None` if that would take too long, or turns out to
     /// take too long: then the caller uses [`Engine::search_batch`].
     pub fn search(&self, vector: &[f32], query: &Query) -> Result<Option<Vec<Hit>>> {
@@ -319,7 +342,8 @@ impl Engine {
     }
 
     /// As [`Engine::search`], with what the query wants besides ids. `None` also if that takes more
-    /// than `max_bytes`, or than some hundred KiB: then the caller uses [`Engine::find_batch`].
+    /// than `max_bytes`, or than some hundred KiB, or where the columns do not answer its filter at
+    /// once: then the caller uses [`Engine::find_batch`].
     pub fn find(
         &self,
         vector: &[f32],
@@ -338,7 +362,13 @@ impl Engine {
         self.while_open(|| {
             let view = self.index.view();
             let widened = want.widened(query);
-            let search = view.prepare(widened.request(&vector));
+            let filter = want.filter.as_deref();
+            if filter.is_some_and(|filter| !view.answers_at_once(filter)) {
+                return Ok(None);
+            }
+            let selection = filter.map(|filter| view.select(filter, &|| true));
+            let selection = selection.transpose()?;
+            let search = view.prepare(widened.request(&vector, selection.as_ref()));
             if search.cost() > MAX_TIME_AT_ONCE {
                 return Ok(None);
             }
@@ -417,6 +447,7 @@ impl Engine {
             failure: self.writer.failure(),
             is_full: self.writer.is_full(),
             graphs: self.index.graphs(),
+            columns: self.index.columns().status(),
             damage: self.index.damage(),
             upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),
         }
@@ -438,6 +469,9 @@ impl Engine {
         // be linked.
         if let Some(linker) = lock(&self.linker).take() {
             linker.stop();
+        }
+        if let Some(builder) = lock(&self.columns).take() {
+            builder.stop();
         }
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.stop();
@@ -470,7 +504,10 @@ impl Engine {
         let view = self.index.view();
         for (item, want) in wants.iter().enumerate() {
             let vector = match &want.like {
-                Some(id) => view.vector_of(id)?.ok_or(Error::NoSuchPoint { item })?,
+                Some(id) => {
+                    let vector = view.vector_of(id)?;
+                    vector.ok_or(Error::NoSuchPoint { item, id: *id })?
+                }
                 None => given.next().ok_or_else(wrong_shape)?,
             };
             vectors.extend_from_slice(vector);

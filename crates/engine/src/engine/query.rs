@@ -1,6 +1,10 @@
 //! The parameters of a search, besides its vector.
 
-use crate::{Metric, index::Request, vectors::kernels};
+use crate::{
+    Metric,
+    index::{Request, Selection},
+    vectors::kernels,
+};
 
 /// One query of a batch.
 #[derive(Clone, Debug)]
@@ -32,14 +36,19 @@ impl Query {
         Query::candidates(limit, self.ef, points)
     }
 
-    /// The request to the index for the vector `query`.
-    pub(crate) fn request<'q>(&self, query: &'q [f32]) -> Request<'q> {
+    /// The request to the index for the vector `query`, among the points `within`.
+    pub(crate) fn request<'q>(
+        &self,
+        query: &'q [f32],
+        within: Option<&'q Selection<'q>>,
+    ) -> Request<'q> {
         let Query { metric, limit, ef } = *self;
         Request {
             metric,
             query,
             limit,
             ef,
+            within,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use vectord_filter::Filter;
+
 use crate::{
     Error, Result,
     engine::{
@@ -34,7 +36,7 @@ pub struct Page {
 }
 
 /// A part of all points that is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PageRequest {
     /// The sequence that [`Page::next`] named; None for the first page.
     pub after: Option<u64>,
@@ -42,6 +44,8 @@ pub struct PageRequest {
     pub limit: usize,
     /// The order of the points.
     pub direction: Direction,
+    /// What the points have to pass.
+    pub filter: Option<Arc<Filter>>,
     /// The parts of their records that are wanted.
     pub include: Include,
     /// The page ends before the point with which these parts would take more bytes than this, unless
@@ -81,36 +85,61 @@ impl View<'_> {
     /// Reads a page. `reserve` is called with the bytes that it takes, before it is read.
     ///
     /// # Errors
-    /// `reserve` refuses, or a record is damaged.
+    /// `reserve` refuses, a record is damaged, or `goes_on` has answered no meanwhile.
     fn read_page(
         &self,
         request: &PageRequest,
         reserve: impl FnOnce(usize) -> Result<()>,
+        goes_on: impl Fn() -> bool,
     ) -> Result<Page> {
         let PageRequest { limit, include, .. } = *request;
         let limit = limit.max(1);
-        let points = self.page(request.after, limit.saturating_add(1), request.direction);
-        let (mut slots, mut bytes, mut last) = (Vec::new(), 0, None);
+        let probe = (request.filter.as_deref()).map(|filter| self.probe(filter));
+        let at_once = match probe {
+            Some(_) => FILTERED_AT_ONCE,
+            None => limit.saturating_add(1),
+        };
+        let (mut slots, mut bytes, mut last) = (Vec::new(), 0, request.after);
         let mut ahead = ReadAhead::default();
-        for &(sequence, slot) in points.iter().take(limit) {
-            let more = self.bytes_in_answer(slot, include, &mut ahead);
-            if !slots.is_empty() && bytes + more > request.max_bytes {
+        let mut has_more = false;
+        while !has_more {
+            if !goes_on() {
+                return Err(Error::Abandoned);
+            }
+            let points = self.page(last, at_once, request.direction);
+            for &(sequence, slot) in &points {
+                if probe.as_ref().is_none_or(|probe| probe.passes(slot)) {
+                    let more = self.bytes_in_answer(slot, include, &mut ahead);
+                    let is_too_large = !slots.is_empty() && bytes + more > request.max_bytes;
+                    has_more = slots.len() == limit || is_too_large;
+                    if has_more {
+                        break;
+                    }
+                    slots.push(slot);
+                    bytes += more;
+                }
+                last = Some(sequence);
+            }
+            if points.len() < at_once {
                 break;
             }
-            slots.push(slot);
-            bytes += more;
-            last = Some(sequence);
         }
         reserve(bytes)?;
         Ok(Page {
-            next: last.filter(|_| slots.len() < points.len()),
+            next: last.filter(|_| has_more),
             records: self.records(&slots, include)?,
         })
     }
 }
 
-/// The work of a [`Reading`]. It gets a view, and takes the memory of its answer by the function.
-type Work<T> = dyn Fn(&View, &mut dyn FnMut(usize) -> Result<()>) -> Result<T> + Send + Sync;
+/// The number of points that are asked for their sequences at once, to be filtered.
+const FILTERED_AT_ONCE: usize = 1024;
+
+/// The work of a [`Reading`]. It gets a view, takes the memory of its answer by the first function,
+/// and ends if the second answers no.
+type Work<T> = dyn Fn(&View, &mut dyn FnMut(usize) -> Result<()>, &dyn Fn() -> bool) -> Result<T>
+    + Send
+    + Sync;
 
 /// Work that reads records, as a [`Job`] of one part.
 pub struct Reading<T> {
@@ -157,7 +186,7 @@ impl Reading<Gathered> {
     ) -> Self {
         let points = ids.len();
         let work: Box<Work<Gathered>> =
-            Box::new(move |view, reserve| view.gather(&ids, include, max_bytes, reserve));
+            Box::new(move |view, reserve, _| view.gather(&ids, include, max_bytes, reserve));
         Reading::new(index, budget, points, done, work)
     }
 }
@@ -170,9 +199,29 @@ impl Reading<Page> {
         request: PageRequest,
         done: Done<Page>,
     ) -> Self {
+        let points = match request.filter {
+            Some(_) => usize::MAX,
+            None => request.limit,
+        };
         let work: Box<Work<Page>> =
-            Box::new(move |view, reserve| view.read_page(&request, reserve));
-        Reading::new(index, budget, request.limit, done, work)
+            Box::new(move |view, reserve, goes_on| view.read_page(&request, reserve, goes_on));
+        Reading::new(index, budget, points, done, work)
+    }
+}
+
+impl Reading<u64> {
+    /// Counts the points that pass a filter.
+    pub fn of_count(
+        index: &Arc<Index>,
+        budget: &Arc<Budget>,
+        filter: Arc<Filter>,
+        done: Done<u64>,
+    ) -> Self {
+        let work: Box<Work<u64>> = Box::new(move |view, _, goes_on| {
+            let matching = view.matching(&filter, goes_on).ok_or(Error::Abandoned)?;
+            Ok(matching.count() as u64)
+        });
+        Reading::new(index, budget, usize::MAX, done, work)
     }
 }
 
@@ -189,13 +238,14 @@ impl<T: Send + 'static> Job for Reading<T> {
         self.points.min(self.index.live() as usize) * size_of::<PointId>()
     }
 
-    fn run(&self, _part: usize, _scratch: &mut Scratch, _turn: &Turn) -> bool {
+    fn run(&self, _part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {
         let mut reserve = |bytes| {
             let memory = self.budget.reserve(bytes)?;
             lock(&self.memory).push(memory);
             Ok(())
         };
-        let answer = (self.work)(&self.index.view(), &mut reserve);
+        let goes_on = || turn.goes_on(0);
+        let answer = (self.work)(&self.index.view(), &mut reserve, &goes_on);
         *lock(&self.answer) = Some(answer);
         true
     }

@@ -123,6 +123,11 @@ impl Beam {
         self.least = least;
     }
 
+    /// Ends the walk before it has begun.
+    pub fn give_up(&mut self) {
+        self.gave_up = true;
+    }
+
     /// Whether the walk ended because it had passed too many rejected points.
     pub fn gave_up(&self) -> bool {
         self.gave_up

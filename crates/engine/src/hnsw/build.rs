@@ -4,10 +4,11 @@
 use super::{
     ATTEMPTS, EntryPoint, Graph, Scratch,
     eligible::{Eligible, Filter},
+    enter::Target,
     levels::draw_level,
     links::{Link, SLOTS},
     prune::robust_prune,
-    search::{INSERT_APPROACH, Target},
+    search::INSERT_APPROACH,
     space::{InCodes, Space},
 };
 use crate::{

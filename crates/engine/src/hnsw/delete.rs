@@ -32,6 +32,11 @@ use crate::{
     vectors::points::Points,
 };
 
+/// The number of points that leave through which candidates for the links of a row are looked for,
+/// beside those that the row links to, for each of its places. It bounds the search where nearly all
+/// points leave, as after a load that has replaced all points.
+const MAX_PASSED: usize = 8;
+
 impl Graph {
     /// The first step: marks the deleted points in the slots `dead` as leaving, and returns the
     /// slots that it has marked. It skips points that are not in the graph, and points with
@@ -182,8 +187,9 @@ impl Graph {
         }
         let direct = leaving.len();
         let enough = self.links.row(owner, layer).len();
+        let farthest = direct + MAX_PASSED * enough;
         let mut next = 0;
-        while next < direct || next < leaving.len() && ranked.len() < enough {
+        while next < direct || next < leaving.len().min(farthest) && ranked.len() < enough {
             let from = leaving[next];
             next += 1;
             for slot in self

@@ -21,15 +21,18 @@
 //! - Some links are never pruned: they form a tree, so that every point can be reached (see
 //!   [`tree`]).
 //! - When a link is added to a full row, several links are pruned at once.
-//! - Points that a search must not return take no place in its beam.
+//! - Points that a search must not return take no place in its beam. Where they are many, a walk
+//!   looks behind them (see [`among`]).
 //! - Deleted points are removed in place, and their slots are used again (see [`delete`]).
 
+mod among;
 pub mod beam;
 mod build;
 pub mod code_error;
 pub mod delete;
 mod duplicates;
 mod eligible;
+mod enter;
 mod entries;
 mod equal_vectors;
 mod levels;
@@ -197,6 +200,10 @@ pub struct Scratch {
     fresh: Vec<Neighbor>,
     /// Points at which a walk begins, with their ranks.
     starts: Vec<Neighbor>,
+    /// See [`Scratch::share_near`].
+    share_near: f32,
+    /// Points that the expansion under way has met and the search does not accept.
+    rejected: Vec<u32>,
     /// A list of slots, mostly those of points whose links change.
     owners: Vec<u32>,
     /// The code of a query.
@@ -248,6 +255,13 @@ impl Scratch {
     #[must_use]
     pub fn passed(&self) -> usize {
         self.beam.passed()
+    }
+
+    /// The share of the points near to the query that the last [search near](Graph::search_near) it
+    /// accepts, by a sample.
+    #[must_use]
+    pub fn share_near(&self) -> f32 {
+        self.share_near
     }
 
     /// The points found by the last search, closest first, ties by slot.

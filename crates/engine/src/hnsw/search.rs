@@ -3,6 +3,7 @@
 use super::{
     EntryPoint, Graph, Neighbor, Scratch,
     eligible::{Eligible, Filter},
+    enter::Target,
     links::Link,
     ranks::{ByVector, Ranks},
 };
@@ -34,28 +35,25 @@ const LEAST_BREADTH: usize = 12;
 /// will be expanded soon.
 const SOON: usize = 4;
 
-/// The ranks against the target of a walk (a query or a new point), and the number of them that was
-/// computed so far.
-pub(super) struct Target<R> {
-    ranks: R,
-    evaluations: u64,
+/// How a search goes through points that it does not accept.
+#[derive(Clone, Copy)]
+enum Way<'s> {
+    /// It ranks and expands them as it does others: best where most points are accepted.
+    Through,
+    /// The same, if enough of the points near to the query are accepted.
+    Near,
+    /// It [looks behind](super::among) them. Begins at these points, which are accepted, if too few
+    /// entry points are.
+    Among(&'s [u32]),
 }
 
-impl<R: Ranks> Target<R> {
-    pub fn new(ranks: R) -> Self {
-        Target {
-            ranks,
-            evaluations: 0,
-        }
-    }
+/// A walk through rejected points is worth it where at least this share of the points near to the
+/// query are accepted.
+const LEAST_SHARE: f32 = 0.25;
 
-    /// Sets the ranks of neighbours, whose vectors or codes should be prefetched.
-    #[inline]
-    fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
-        self.ranks.rank_all(neighbors);
-        self.evaluations += neighbors.len() as u64;
-    }
-}
+/// The number of rejected points that such a walk may pass for each candidate of its breadth: twice
+/// as many as there are beside each accepted one at the least share.
+const PASSED_PER_PLACE: usize = 6;
 
 impl Graph {
     /// Searches the graph for the `limit` points closest to the query of `measure` for which
@@ -79,6 +77,48 @@ impl Graph {
         accept: impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
+        self.search_by(Way::Through, points, measure, (ef, limit), accept, scratch)
+    }
+
+    /// As [`search`](Self::search), but gives up at once unless a good part of the points near to
+    /// the query are accepted: [`Scratch::share_near`] tells which. Gives up too if the walk passes
+    /// many more rejected points than that share lets expect.
+    pub fn search_near<P: Points>(
+        &self,
+        points: &P,
+        measure: &Measure,
+        (ef, limit): (usize, usize),
+        accept: impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
+        self.search_by(Way::Near, points, measure, (ef, limit), accept, scratch)
+    }
+
+    /// As [`search`](Self::search), by a walk [among](super::among) the accepted points: for a
+    /// search that accepts a part of all points. `seeds` are some of them, spread over all: the walk
+    /// begins there if too few entry points are accepted.
+    pub fn search_among<P: Points>(
+        &self,
+        points: &P,
+        measure: &Measure,
+        (ef, limit): (usize, usize),
+        accept: impl Fn(u32) -> bool,
+        seeds: &[u32],
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
+        let way = Way::Among(seeds);
+        self.search_by(way, points, measure, (ef, limit), accept, scratch)
+    }
+
+    fn search_by<P: Points>(
+        &self,
+        way: Way,
+        points: &P,
+        measure: &Measure,
+        (ef, limit): (usize, usize),
+        accept: impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
         let ef = ef.max(limit);
         let metric = measure.metric();
         let stop_rule = StopRule::of_search(metric, ef, limit);
@@ -91,7 +131,7 @@ impl Graph {
             let mut code = std::mem::take(&mut scratch.code);
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
-            let walked = self.walk(by_code, points, ef, stop_rule, &accept, scratch);
+            let walked = self.walk(way, by_code, points, ef, stop_rule, &accept, scratch);
             evaluations = walked?;
             let is_sure = scratch.rescore(by_code, by_vector, stop_rule.most, limit);
             scratch.code = code;
@@ -99,7 +139,7 @@ impl Graph {
                 return Ok(evaluations);
             }
         }
-        evaluations += self.walk(by_vector, points, ef, stop_rule, &accept, scratch)?;
+        evaluations += self.walk(way, by_vector, points, ef, stop_rule, &accept, scratch)?;
         let Scratch { beam, results, .. } = scratch;
         results.clear();
         results.extend(beam.neighbors().take(limit));
@@ -114,8 +154,13 @@ impl Graph {
 
     /// Fills the beam with the points of layer 0 that are closest by `ranks` and that `accept`
     /// holds for. Returns the number of ranks that were computed.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ from search to search"
+    )]
     fn walk<R: Ranks, P: Points>(
         &self,
+        way: Way,
         ranks: R,
         points: &P,
         ef: usize,
@@ -128,11 +173,26 @@ impl Graph {
             return Ok(0);
         };
         let mut target = Target::new(ranks);
-        self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
+        match way {
+            Way::Through | Way::Near => {
+                self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
+            }
+            Way::Among(seeds) => {
+                self.approach_among(&mut target, highest, seeds, accept, scratch)?;
+            }
+        }
         scratch.visited.begin(self.links.capacity())?;
         scratch.beam.begin(stop_rule.most, self.links.capacity())?;
         scratch.beam.set_stop_rule(stop_rule);
-        let patience = self.patience(ef).min(scratch.patience());
+        let mut patience = self.patience(ef).min(scratch.patience());
+        if let Way::Near = way {
+            scratch.share_near = self.share_near(&scratch.starts, accept);
+            if scratch.share_near < LEAST_SHARE {
+                scratch.beam.give_up();
+                return Ok(target.evaluations);
+            }
+            patience = patience.min(ef.saturating_mul(PASSED_PER_PLACE));
+        }
         scratch.beam.bound_rejected(patience, 0);
         for index in 0..scratch.starts.len() {
             let start = scratch.starts[index];
@@ -140,7 +200,10 @@ impl Graph {
                 self.offer(start, accept, scratch)?;
             }
         }
-        while self.expand(&mut target, 0, scratch) {
+        while match way {
+            Way::Through | Way::Near => self.expand(&mut target, 0, scratch),
+            Way::Among(_) => self.expand_among(&mut target, 0, accept, scratch),
+        } {
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];
                 if scratch.beam.admits(neighbor.rank) {
@@ -207,30 +270,6 @@ impl Graph {
         Ok(())
     }
 
-    /// Ranks the entry points that are in `layer` and leaves them in `scratch.starts`. Returns the
-    /// highest layer that all of them are in.
-    fn enter<R: Ranks>(
-        &self,
-        target: &mut Target<R>,
-        highest: EntryPoint,
-        layer: u8,
-        scratch: &mut Scratch,
-    ) -> u8 {
-        let starts = &mut scratch.starts;
-        let mut level = highest.level;
-        starts.clear();
-        starts.push(Neighbor::unranked(highest.slot));
-        for entry in self.entries.sample() {
-            if entry.level >= layer && entry.slot != highest.slot {
-                level = level.min(entry.level);
-                starts.push(Neighbor::unranked(entry.slot));
-            }
-        }
-        target.ranks.prefetch_all(starts);
-        target.rank_all(starts);
-        level
-    }
-
     /// Fills the beam with the points closest to the target in one layer: the walk of an insertion,
     /// and of [`Graph::approach`]. It begins at the points that are in the beam, from the layer
     /// above, and at `scratch.starts`; the latter are not in the beam if nothing may be linked to
@@ -242,11 +281,7 @@ impl Graph {
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        scratch.visited.begin(self.links.capacity())?;
-        scratch.beam.restart();
-        for neighbor in scratch.beam.neighbors() {
-            scratch.visited.insert(neighbor.slot);
-        }
+        self.begin_layer(scratch)?;
         for &start in &scratch.starts {
             if scratch.visited.insert(start.slot) && scratch.beam.admits(start.rank) {
                 self.meet(filter, start, &mut scratch.beam)?;

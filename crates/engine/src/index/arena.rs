@@ -434,6 +434,13 @@ impl Arena {
         is_settled || self.lives.is_visible(slot, sequence)
     }
 
+    /// The slots of a block of 64 whose points are settled: a bit for each.
+    #[inline]
+    #[must_use]
+    pub fn settled_block(&self, block: u32) -> u64 {
+        self.settled.get(block).load(Ordering::Relaxed)
+    }
+
     /// Whether only double precision can rank the vector in `slot`.
     #[inline]
     #[must_use]

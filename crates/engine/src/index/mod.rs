@@ -4,14 +4,18 @@
 //! search has a [`View`](view::View), which contains the points of one sequence number.
 
 mod arena;
+mod column_builder;
+mod columns;
 mod damage;
 mod damaged_points;
 mod graphs;
 mod ids;
 mod linking;
 mod lives;
+mod matching;
 mod order;
 mod point_id;
+mod probe;
 mod records;
 mod search;
 mod snapshot;
@@ -23,21 +27,24 @@ mod view;
 use std::sync::{Arc, PoisonError};
 
 pub use arena::Arena;
+pub use column_builder::Builder;
+pub use columns::{ColumnStatus, Columns};
 pub use damage::KnownDamage;
 pub use linking::linker::Linker;
+pub use matching::Matching;
 pub use order::Direction;
 pub use point_id::PointId;
 pub use records::{Include, Records};
 #[cfg(any(test, feature = "layers"))]
 pub use search::plan::Plan;
-pub use search::{Neighbour, Prepared, Request};
+pub use search::{Neighbour, Prepared, Request, Selection};
 pub use snapshot::Saved;
 pub use view::View;
 
 use crate::{
     Error, Metric, Result,
     hnsw::Params,
-    store::{Location, Segments, Stored},
+    store::{Location, Segments, Stored, StoredPoint},
     sync::{
         Mutex, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
@@ -45,6 +52,7 @@ use crate::{
     },
     vectors::points::Points,
 };
+use columns::List;
 use damage::DamageRegister;
 use graphs::{
     activity::{Activity, Running},
@@ -97,6 +105,7 @@ pub struct Index {
     /// The number of inserts and deletes since the index was opened.
     written: AtomicU64,
     damage: Mutex<DamageRegister>,
+    columns: Columns,
     params: Params,
     dimension: usize,
 }
@@ -118,9 +127,17 @@ impl Index {
             settling: Settling::default(),
             written: AtomicU64::new(0),
             damage: Mutex::default(),
+            columns: Columns::default(),
             params,
             dimension: dimension as usize,
         }
+    }
+
+    /// Bounds the memory that the columns take, in bytes.
+    #[must_use]
+    pub fn with_column_bytes(mut self, most: usize) -> Self {
+        self.columns = Columns::new(most);
+        self
     }
 
     /// The number of values in a vector.
@@ -164,7 +181,12 @@ impl Index {
     /// Puts a point into a slot, where graphs and scans find it.
     fn add(&self, id: PointId, location: Location, sequence: u64) -> Result<u32> {
         self.written.fetch_add(1, Ordering::Relaxed);
+        let columns = self.columns.hold();
         let slot = self.arena.push(id, location, sequence)?;
+        if !columns.is_empty() {
+            self.store_words(&columns, slot, location);
+        }
+        drop(columns);
         if self.arena.needs_f64(slot) {
             let mut f64_only = self
                 .f64_only
@@ -179,6 +201,18 @@ impl Index {
             linked.follow(slot)?;
         }
         Ok(slot)
+    }
+
+    /// Stores the words of a new point in the columns.
+    fn store_words(&self, columns: &List, slot: u32, location: Location) {
+        let stored = self.arena.segments().read(location).ok();
+        let subject = stored.as_ref().map(StoredPoint::subject);
+        columns.store(slot, subject.as_ref());
+    }
+
+    /// The columns by which filters are answered.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// Deletes a point: views taken at `sequence` or later do not contain it. False if there is no
@@ -323,13 +357,15 @@ impl Index {
         }
     }
 
-    /// The number of inserts, deletes and links of points so far. The growth of this number since
+    /// The number of inserts, deletes and links of points, and of columns that were read, so far.
+    /// The growth of this number since
     /// the last snapshot tells how much the snapshot is out of date.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let graphs = self.graphs.iter().filter_map(MetricGraph::current);
         let linked = graphs.map(|linked| u64::from(linked.progressed().next));
-        self.written.load(Ordering::Relaxed) + linked.sum::<u64>()
+        let read = self.columns.read_so_far();
+        self.written.load(Ordering::Relaxed) + linked.sum::<u64>() + read
     }
 
     /// The number of points that are not deleted, whether visible yet or not.

@@ -1,6 +1,6 @@
 //! The records of an answer, copied out of the log into one list for each of their parts.
 
-use super::{Direction, PointId, view::View};
+use super::{Direction, Index, PointId, view::View};
 use crate::{
     Result,
     store::{Location, ReadAhead, StoredPoint},
@@ -170,11 +170,22 @@ impl View<'_> {
     }
 
     /// The place of the record of a point.
-    fn location(&self, slot: u32) -> Location {
+    pub(super) fn location(&self, slot: u32) -> Location {
         let arena = &self.index.arena;
-        // Compaction moves live points, under the lock of their ids.
-        let locate = |found| (found == slot).then(|| arena.location(slot));
-        let live = self.index.ids.get(&arena.id(slot), arena, locate).flatten();
+        let live = self.index.live_at(slot).map(|(_, location)| location);
         live.unwrap_or_else(|| arena.location(slot))
+    }
+}
+
+impl Index {
+    /// The id of the live point in `slot` and the place of its record, whether searches see it yet
+    /// or not. None if there is none. The caller holds a pin: the slot gets no other point and the
+    /// record stays readable there meanwhile.
+    pub(super) fn live_at(&self, slot: u32) -> Option<(PointId, Location)> {
+        let id = self.arena.id(slot);
+        // Compaction moves live points, under the lock of their ids.
+        let locate = |found| (found == slot).then(|| self.arena.location(slot));
+        let location = self.ids.get(&id, &self.arena, locate).flatten()?;
+        Some((id, location))
     }
 }

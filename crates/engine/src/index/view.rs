@@ -1,6 +1,6 @@
 //! The view of a search: the points that were visible when it began.
 
-use super::{Index, graphs::activity::Running};
+use super::{Index, PointId, graphs::activity::Running};
 use crate::sync::epoch::Pin;
 
 /// The points of one moment, whatever is written meanwhile. Searches run in a view; a batch of
@@ -39,6 +39,18 @@ impl Index {
 }
 
 impl View<'_> {
+    /// The number of slots, among which are all points of the view.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The id of the point in `slot`.
+    #[must_use]
+    pub fn id(&self, slot: u32) -> PointId {
+        self.index.arena.id(slot)
+    }
+
     /// Whether the view contains the point in `slot`.
     pub(super) fn contains(&self, slot: u32) -> bool {
         slot < self.slots && self.index.arena.is_visible(slot, self.sequence)

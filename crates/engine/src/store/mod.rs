@@ -225,8 +225,8 @@ impl Store {
         Ok(locations)
     }
 
-    /// Appends the records of writes. On a full disk deletes use their reserve, and inserts are
-    /// refused until the reserves of deletes and compaction are both back.
+    /// Appends the records of writes. On a full disk deletes use their reserve if it is enough, and
+    /// inserts are refused until the reserves of deletes and compaction are both back.
     fn append_or_free_space(
         &mut self,
         writes: &[Write],
@@ -251,7 +251,10 @@ impl Store {
         if inserts {
             return appended;
         }
-        let given = self.reserves.give_to_deletes(&*self.io);
+        // The first try has used what was free. If their reserve does not hold the rest, another try
+        // would use it up for nothing.
+        let rest = self.lacking_bytes(Layout::of(records)?.length);
+        let given = self.reserves.give_to_deletes(&*self.io, rest);
         if given.map_err(|error| self.failed(&error))? {
             self.append(records)
         } else {
@@ -409,6 +412,14 @@ impl Store {
             group_length
         } else {
             group_length + PAGE as u64 + self.manifest.bytes()
+        }
+    }
+
+    /// The bytes of new space that a group of this length takes on disk.
+    fn lacking_bytes(&self, group_length: u64) -> u64 {
+        match &self.active {
+            Some(active) if self.fits(group_length) => active.lacking_bytes(group_length),
+            _ => self.bytes_for(group_length),
         }
     }
 

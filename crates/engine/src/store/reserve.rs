@@ -113,6 +113,11 @@ impl Reserve {
         matches!(self.space, ReserveState::Given { left } if left < self.bytes / 2)
     }
 
+    /// Whether this number of bytes is reserved now.
+    pub fn holds(&self, bytes: u64) -> bool {
+        self.is_kept() && bytes <= self.bytes
+    }
+
     /// Whether the space is reserved now.
     pub fn is_kept(&self) -> bool {
         self.space == ReserveState::Kept

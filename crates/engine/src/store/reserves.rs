@@ -83,9 +83,10 @@ impl Reserves {
         Ok(is_back)
     }
 
-    /// Gives deletes their reserve. False if they have it already or there is none.
-    pub fn give_to_deletes(&mut self, io: &dyn Io) -> io::Result<bool> {
-        self.for_deletes.give_up(io)
+    /// Gives deletes their reserve if it holds this number of bytes. False if it does not, if they
+    /// have it already or if there is none.
+    pub fn give_to_deletes(&mut self, io: &dyn Io, bytes: u64) -> io::Result<bool> {
+        Ok(self.for_deletes.holds(bytes) && self.for_deletes.give_up(io)?)
     }
 
     /// Whether deletes found no space, or soon will find none.

@@ -141,6 +141,21 @@ impl<T: Sync + Zeroed> Table<T> {
         unsafe { slice::from_raw_parts(values.add(row * self.width), self.width) }
     }
 
+    /// The rows from `index` on, at most `count` of them and as far as they lie together, one value
+    /// after the other. Empty if the row at `index` has no memory.
+    #[inline]
+    #[must_use]
+    pub fn run(&self, index: u32, count: usize) -> &[T] {
+        let (bucket, row) = locate(index as usize);
+        let values = self.buckets[bucket].load(Ordering::Acquire);
+        if values.is_null() {
+            return &[];
+        }
+        let rows = count.min(rows_of(bucket) - row);
+        // SAFETY: as in `row`; these rows are in the bucket too.
+        unsafe { slice::from_raw_parts(values.add(row * self.width), rows * self.width) }
+    }
+
     /// The first value of the row at `index`: the value itself in a table of width 1.
     ///
     /// # Panics
@@ -306,6 +321,20 @@ mod tests {
             }
         });
         assert!((0..20_000).all(|index| table.get(index).load(Relaxed) == 4));
+    }
+
+    #[test]
+    fn a_run_ends_with_its_bucket_and_where_there_is_no_memory() {
+        let table = Table::<AtomicU32>::new(2);
+        assert!(table.run(0, 1).is_empty());
+        table.ensure(FIRST_ROWS + 1).unwrap();
+        let last = FIRST_ROWS as u32 - 1;
+        table.row(last)[1].store(7, Relaxed);
+        let run = table.run(last - 1, 64);
+        assert_eq!(run.len(), 4);
+        assert_eq!(run[3].load(Relaxed), 7);
+        assert_eq!(table.run(last + 1, 3).len(), 6);
+        assert!(table.run(3 * last + 3, 1).is_empty());
     }
 
     #[test]

@@ -8,14 +8,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use vectord_engine::{Engine, Error, Metric, Options, PointId};
+use vectord_filter::{Condition, Expression, Filter};
 
 use crate::driver::{
-    Model, begin_graph, clustered, delete, insert, options, wait_for_graphs, wait_until,
+    Model, answer, begin_graph, clustered, delete, insert, options, wait_for_graphs, wait_until,
 };
 
 pub const DIMENSION: u32 = 8;
@@ -86,6 +88,12 @@ impl Aged {
             vectors.push(vectors[copy % 3].clone());
         }
         let ids = insert(&engine, &vectors).unwrap();
+        // The snapshots have a column.
+        let all = answer(|done| engine.count(texts(), done)).unwrap();
+        assert_eq!(all, (model.len() + vectors.len()) as u64);
+        wait_until("the column", || {
+            engine.status().columns.iter().all(|column| column.is_read)
+        });
         model.extend(ids.into_iter().zip(vectors));
         let (id, _) = model.remove(0);
         assert!(delete(&engine, id));
@@ -112,6 +120,12 @@ impl Aged {
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         files(self.folder.path())
     }
+}
+
+/// Passes points with the content type of all of them.
+pub fn texts() -> Arc<Filter> {
+    let type_of_all = Condition::ContentType(vec![1]);
+    Arc::new(Filter::new(Expression::Condition(type_of_all)))
 }
 
 /// A folder in memory, if the system has one.

@@ -8,6 +8,7 @@
 use std::{
     path::Path,
     sync::{
+        Arc,
         atomic::{AtomicU64, Ordering},
         mpsc::channel,
     },
@@ -16,8 +17,10 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Error, Metric, Options, Params, PointId, Query, layers::vectors::kernels,
+    Asked, Batch, Done, Engine, Error, Metric, Options, Params, PointId, Query, Want,
+    layers::vectors::kernels,
 };
+use vectord_filter::Filter;
 
 pub const SEGMENT_BYTES: u64 = 1 << 20;
 
@@ -32,6 +35,7 @@ pub fn options(path: &Path, dimension: Option<u32>) -> Options {
         warm_metrics: Vec::new(),
         segment_bytes: SEGMENT_BYTES,
         max_queued_bytes: 64 << 20,
+        max_column_bytes: 256 << 20,
     }
 }
 
@@ -113,7 +117,29 @@ pub fn search(
     try_search(engine, metric, vector, limit, ef).unwrap()
 }
 
-/// The same, but returns the error of a failed search.
+/// Searches as a batch does, among the points that pass a filter.
+pub fn find(
+    engine: &Engine,
+    metric: Metric,
+    vector: &[f32],
+    limit: usize,
+    ef: usize,
+    filter: Option<Arc<Filter>>,
+) -> Vec<PointId> {
+    let asked = Asked {
+        vectors: vector.to_vec(),
+        queries: vec![Query { metric, limit, ef }],
+        wants: vec![Want {
+            filter,
+            ..Want::default()
+        }],
+        max_bytes: usize::MAX,
+    };
+    let found = answer(|done| engine.find_batch(asked, done)).unwrap();
+    found[0].hits.iter().map(|hit| hit.id).collect()
+}
+
+/// The same as [`search`], but returns the error of a failed search.
 pub fn try_search(
     engine: &Engine,
     metric: Metric,

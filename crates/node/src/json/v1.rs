@@ -8,7 +8,8 @@ use napi::{
 };
 use napi_derive::napi;
 use vectord_json::{
-    Deletes, Gets, MetadataList, Refusal, Scroll, Searches, Updates, Upserts, metadata_texts,
+    Deletes, Gets, MetadataList, Refusal, Scroll, Searches, Updates, Upserts,
+    check_filter_of_delete, metadata_texts,
 };
 
 use super::{JsonContentFault, JsonRefusal, fault_of, refusal_of};
@@ -78,6 +79,10 @@ pub struct JsonSearches<'env> {
     pub efs: Float64ArraySlice<'env>,
     /// The greatest distances, infinite where a query has none.
     pub max_distances: Float64ArraySlice<'env>,
+    /// The text of the filter of each query, in UTF-8; nothing for one without a filter.
+    pub filters: Uint8ArraySlice<'env>,
+    /// Where each text ends in `filters`.
+    pub filter_ends: Uint32ArraySlice<'env>,
     /// What each query is answered besides ids: the sum of 1 for vectors, 2 for content types, 4 for
     /// contents, 8 for metadata and 16 for distances.
     pub includes: Uint8ArraySlice<'env>,
@@ -101,8 +106,10 @@ pub struct JsonGets<'env> {
 /// Points to be deleted.
 #[napi(object, object_from_js = false)]
 pub struct JsonDeletes<'env> {
-    /// The 16 bytes of each id; empty if it is all points.
+    /// The 16 bytes of each id; empty if it is all points, or those that pass a filter.
     pub ids: Uint8ArraySlice<'env>,
+    /// The text of the filter, if those that pass it are to be deleted.
+    pub filter: Option<String>,
     /// The number of points, if all are to be deleted.
     pub confirm: Option<f64>,
 }
@@ -116,15 +123,48 @@ pub struct JsonScroll {
     pub after: Option<String>,
     /// Whether the points that were written last come first.
     pub newest_first: bool,
+    /// The text of the filter that the points have to pass.
+    pub filter: Option<String>,
     /// What is answered besides ids, as in `JsonSearches`.
     pub include: u8,
     /// Whether vectors are answered as base64.
     pub base64: bool,
 }
 
-/// A body that asks for nothing in particular.
+/// A body that counts points.
 #[napi(object, object_from_js = false)]
-pub struct JsonNothing {}
+pub struct JsonCounts {
+    /// The text of the filter that the points have to pass.
+    pub filter: Option<String>,
+}
+
+/// Filters that are as they should be.
+#[napi(object, object_from_js = false)]
+pub struct JsonFilters {}
+
+/// Checks the filters of queries that came as texts of their own, in UTF-8, of which `ends` says
+/// where each ends; an empty one is none.
+#[napi(catch_unwind)]
+pub fn check_filters(texts: &[u8], ends: &[u32]) -> Result<Either<JsonFilters, JsonRefusal>> {
+    let read = str::from_utf8(texts).map_err(|_| Refusal::NotUtf8);
+    let read = read.and_then(|texts| {
+        let checked = vectord_json::check_filters(texts, ends);
+        checked.map_err(Refusal::Wrong)
+    });
+    accepted(read, |()| Ok(JsonFilters {}))
+}
+
+/// Checks a filter that came as a text of its own; one that says which points are deleted has to have
+/// a condition.
+#[napi(catch_unwind)]
+pub fn check_filter(text: String, deletes: bool) -> Result<Either<JsonFilters, JsonRefusal>> {
+    let checked = if deletes {
+        check_filter_of_delete(&text)
+    } else {
+        vectord_json::filter_of(&text).map(drop)
+    };
+    accepted(checked.map_err(Refusal::Wrong), |()| Ok(JsonFilters {}))
+}
 
 /// Metadata of many points, those of one behind those of the other.
 #[napi(object, object_from_js = false)]
@@ -230,6 +270,8 @@ pub fn read_searches<'env>(
             limits,
             efs,
             max_distances,
+            filters,
+            filter_ends,
             includes,
         } = searches;
         Ok(JsonSearches {
@@ -240,6 +282,8 @@ pub fn read_searches<'env>(
             limits: Float64ArraySlice::copy_from(env, limits)?,
             efs: Float64ArraySlice::copy_from(env, efs)?,
             max_distances: Float64ArraySlice::copy_from(env, max_distances)?,
+            filters: Uint8ArraySlice::copy_from(env, filters)?,
+            filter_ends: Uint32ArraySlice::copy_from(env, filter_ends)?,
             includes: Uint8ArraySlice::copy_from(env, includes)?,
             is_list: form.is_list,
             base64: form.base64,
@@ -280,12 +324,16 @@ pub fn read_deletes<'env>(
 ) -> Result<Either<JsonDeletes<'env>, JsonRefusal>> {
     let read = vectord_json::deletes(body, max_items as usize);
     accepted(read, |deletes| {
-        let (ids, confirm) = match deletes {
-            Deletes::Ids(ids) => (ids, None),
-            Deletes::All(confirm) => (Vec::new(), Some(confirm)),
+        let (ids, filter, confirm) = match deletes {
+            Deletes::Ids(ids) => (ids, None, None),
+            Deletes::Matching(filter) => (Vec::new(), Some(filter), None),
+            Deletes::All(confirm) => (Vec::new(), None, Some(confirm)),
         };
-        let ids = Uint8ArraySlice::copy_from(env, ids)?;
-        Ok(JsonDeletes { ids, confirm })
+        Ok(JsonDeletes {
+            ids: Uint8ArraySlice::copy_from(env, ids)?,
+            filter,
+            confirm,
+        })
     })
 }
 
@@ -297,6 +345,7 @@ pub fn read_scroll(body: &[u8]) -> Result<Either<JsonScroll, JsonRefusal>> {
             limit,
             after,
             newest_first,
+            filter,
             include,
             base64,
         } = scroll;
@@ -304,16 +353,18 @@ pub fn read_scroll(body: &[u8]) -> Result<Either<JsonScroll, JsonRefusal>> {
             limit,
             after,
             newest_first,
+            filter,
             include,
             base64,
         })
     })
 }
 
-/// Reads the body that has nothing but a collection.
+/// Reads the body that counts points.
 #[napi(catch_unwind)]
-pub fn read_nothing(body: &[u8]) -> Result<Either<JsonNothing, JsonRefusal>> {
-    accepted(vectord_json::nothing(body), |()| Ok(JsonNothing {}))
+pub fn read_counts(body: &[u8]) -> Result<Either<JsonCounts, JsonRefusal>> {
+    let read = vectord_json::counts(body);
+    accepted(read, |filter| Ok(JsonCounts { filter }))
 }
 
 fn accepted<T, J>(

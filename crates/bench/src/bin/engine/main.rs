@@ -150,6 +150,7 @@ fn compare(
                     query,
                     limit: LIMIT,
                     ef,
+                    within: None,
                 };
                 black_box(index.view().prepare(request).run(&mut scratch)?);
             }

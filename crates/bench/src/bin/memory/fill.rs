@@ -91,6 +91,7 @@ fn options(path: &Path, set: Set, graph: Params) -> Options {
         warm_metrics: Vec::new(),
         segment_bytes: DEFAULT_SEGMENT_BYTES,
         max_queued_bytes: 512 << 20,
+        max_column_bytes: 256 << 20,
     }
 }
 

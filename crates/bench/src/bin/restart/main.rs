@@ -205,6 +205,7 @@ impl Bench<'_> {
             warm_metrics,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             max_queued_bytes: 1 << 30,
+            max_column_bytes: 256 << 20,
         }
     }
 

@@ -141,5 +141,6 @@ fn request(metric: Metric, query: &[f32], ef: usize) -> Request<'_> {
         query,
         limit: LIMIT,
         ef,
+        within: None,
     }
 }

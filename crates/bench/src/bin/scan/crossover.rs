@@ -104,6 +104,7 @@ fn request(query: &[f32], ef: usize) -> Request<'_> {
         query,
         limit: LIMIT,
         ef,
+        within: None,
     }
 }
 

@@ -167,6 +167,7 @@ fn scan_seconds(index: &Index, metric: Metric, queries: &[Vec<f32>]) -> Result<f
             query,
             limit: LIMIT,
             ef: usize::MAX,
+            within: None,
         }));
     }
     black_box(Prepared::run_together(searches, &mut scratch, |_| true)?);

@@ -18,7 +18,7 @@ const STAYS: u32 = 10;
 
 /// Without waiting for readers, the engine would have unmapped a segment and removed its file in
 /// much less time.
-const LONG: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(2);
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let begun_at = Instant::now();

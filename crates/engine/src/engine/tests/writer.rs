@@ -10,6 +10,8 @@ use std::{
     thread,
 };
 
+use vectord_filter::{Condition, Expression, Filter};
+
 use crate::{
     Error, Metric, Result,
     engine::{
@@ -86,6 +88,15 @@ impl Writing {
         answer
     }
 
+    /// Deletes the points that pass; returns their number.
+    fn delete_matching(&self, expression: Expression) -> Result<u64> {
+        let (done, answer) = channel();
+        let filter = Arc::new(Filter::new(expression));
+        let done = Box::new(move |deleted| drop(done.send(deleted)));
+        self.writer.delete_matching(filter, done);
+        answer.recv().unwrap()
+    }
+
     /// Makes all writes that `enqueue` enqueues fall into one group.
     fn in_one_group<T>(&self, enqueue: impl FnOnce() -> T) -> T {
         let (begun, has_begun) = channel();
@@ -114,6 +125,7 @@ impl Writing {
             query: &[0.0; DIMENSION],
             limit: 100,
             ef: 100,
+            within: None,
         };
         let hits = self
             .index
@@ -261,6 +273,30 @@ fn a_delete_waits_for_space_that_compaction_frees_and_is_refused_once_it_frees_n
     assert!(writing.index.find(&id(number)).is_some());
     assert!(writing.writer.refused_deletes() > 0);
     writing.writer.close().unwrap();
+}
+
+#[test]
+fn a_delete_by_a_filter_for_which_there_is_no_space_deletes_nothing_and_smaller_ones_go_on() {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    for number in 0..1_200 {
+        writing.insert(number).unwrap();
+    }
+    writing.disk.set_space(Some(0));
+    // More than the reserve holds.
+    let everything = || Expression::All(Vec::new());
+    let refused = writing.delete_matching(everything());
+    assert!(matches!(refused, Err(Error::StorageFull)), "{refused:?}");
+    assert_eq!(writing.index.live(), 1_200);
+    let some = Condition::Id((0..500).map(id).collect());
+    let deleted = writing.delete_matching(Expression::Condition(some));
+    assert_eq!(deleted.unwrap(), 500);
+    assert!(writing.delete(500).recv().unwrap().unwrap());
+    writing.disk.set_space(None);
+    assert_eq!(writing.delete_matching(everything()).unwrap(), 699);
+    writing.writer.close().unwrap();
+    let opened = Store::open(&options(folder.path())).unwrap();
+    assert!(opened.points.is_empty());
 }
 
 #[test]

@@ -19,6 +19,8 @@ use group_commit::{GroupCommit, StoreStatus};
 pub use request::{Batch, Done, Existing, Update, Upserted};
 use request::{Change, ChangeRequest, Outcome, Waiting, WriteRequest};
 
+use vectord_filter::Filter;
+
 use crate::{
     Error, Result,
     engine::{budget::Budget, stats::Counters},
@@ -85,6 +87,16 @@ impl Writer {
     /// each in order.
     pub fn delete(&self, ids: Vec<PointId>, done: Done<Vec<bool>>) {
         self.change(Change::Delete(ids), |outcome| outcome.found, done);
+    }
+
+    /// Enqueues a delete of the points that pass a filter when the writer comes to it; `done` is
+    /// called with their number.
+    pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
+        self.change(
+            Change::DeleteMatching(filter),
+            |outcome| outcome.deleted,
+            done,
+        );
     }
 
     /// Enqueues a delete of all points. It is refused with [`Error::OtherCount`] if the number of

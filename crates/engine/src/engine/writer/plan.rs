@@ -1,5 +1,7 @@
 //! Plans a change: from the points that there are follow the records that it takes, and its answer.
 
+use vectord_filter::Filter;
+
 use super::request::{Batch, Change, Existing, Outcome, Update, Upserted};
 use crate::{
     Error, Result,
@@ -30,6 +32,7 @@ pub fn plan<'a>(change: &'a Change, index: &Index, segments: &'a Segments) -> Re
         Change::Store(batch, existing) => Ok(store(batch, *existing, index)),
         Change::Update(updates) => update(updates, index, segments),
         Change::Delete(ids) => Ok(delete(ids, index)),
+        Change::DeleteMatching(filter) => Ok(delete_matching(filter, index)),
         Change::DeleteAll(expected) => delete_all(*expected, index),
     }
 }
@@ -102,6 +105,27 @@ fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
     Planned {
         writes: points.iter().filter_map(delete).collect(),
         outcome: found_or_not(points.iter().map(|(_, point)| point.is_some()).collect()),
+    }
+}
+
+/// Nothing that came before is hidden from the view: such a delete begins a group.
+fn delete_matching(filter: &Filter, index: &Index) -> Planned<'static> {
+    let view = index.view();
+    let matching = view.matching(filter, || true).unwrap_or_default();
+    let ids = matching.slots().map(|slot| view.id(slot));
+    let delete = |id| {
+        Some(Write::Delete {
+            stored: index.find(&id)?,
+            id,
+        })
+    };
+    let writes: Vec<_> = ids.filter_map(delete).collect();
+    Planned {
+        outcome: Outcome {
+            deleted: writes.len() as u64,
+            ..Outcome::default()
+        },
+        writes,
     }
 }
 

@@ -3,8 +3,10 @@
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::Sender,
+    sync::{Arc, mpsc::Sender},
 };
+
+use vectord_filter::Filter;
 
 use crate::{Error, Result, engine::budget::Reservation, index::PointId, store::Store};
 
@@ -119,6 +121,8 @@ pub enum Change {
     Update(Vec<Update>),
     /// Deletes the points with these ids, each once in the list.
     Delete(Vec<PointId>),
+    /// Deletes the points that pass this filter.
+    DeleteMatching(Arc<Filter>),
     /// Deletes all points if there are as many as this.
     DeleteAll(u64),
 }
@@ -130,6 +134,8 @@ pub struct Outcome {
     pub counts: Upserted,
     /// For each id of an update or a delete in order, whether there was such a point.
     pub found: Vec<bool>,
+    /// How many points have passed the filter of a delete.
+    pub deleted: u64,
 }
 
 /// Work of another thread on the store, done between two groups.
@@ -187,7 +193,7 @@ impl Change {
                 updates.iter().map(payload).sum()
             }
             Change::Delete(ids) => size_of_val(&ids[..]),
-            Change::DeleteAll(_) => 0,
+            Change::DeleteMatching(_) | Change::DeleteAll(_) => 0,
         }
     }
 
@@ -205,7 +211,7 @@ impl Change {
             Change::Store(batch, _) => batch.ids.iter().all(is_new),
             Change::Update(updates) => updates.iter().all(|update| is_new(&update.id)),
             Change::Delete(ids) => ids.iter().all(is_new),
-            Change::DeleteAll(_) => false,
+            Change::DeleteMatching(_) | Change::DeleteAll(_) => false,
         }
     }
 }

@@ -192,6 +192,9 @@ fn take_turn(index: &Index, schedule: Schedule, scratch: &mut Scratch) {
 /// Links the slots of one claim, settles points, and does one piece of reclaiming, without waiting
 /// for other threads. Returns whether there was anything to do.
 pub(crate) fn work(index: &Index, schedule: Schedule, scratch: &mut Scratch) -> bool {
+    if index.is_overgrown() && index.reclaim(false, scratch) {
+        return true;
+    }
     let claim = claim(index);
     let has_claim = claim.is_some();
     if let Some((graph, linked, slots)) = claim {
@@ -337,6 +340,7 @@ mod tests {
             query: &[0.0],
             limit: 3,
             ef: 3,
+            within: None,
         };
         let nearest = [id(1), id(copy as usize), id(2)];
         let view = index.view();

@@ -40,6 +40,10 @@ const DEAD_SHARE: u64 = 10;
 /// While threads have points to link, no round begins for fewer dead points than this.
 const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
 
+/// From one dead point to this number of live ones on, the threads link no points while there is a
+/// piece of a round to do.
+const OVERGROWN_SHARE: u64 = 2;
+
 /// Takes the place of [`DEAD_SHARE`] while threads have nothing to link.
 const IDLE_DEAD_SHARE: u64 = 20;
 
@@ -100,6 +104,12 @@ impl Index {
         self.reclaim.passed.store(0, Ordering::Relaxed);
         self.reclaim.is_under_way.store(true, Ordering::Relaxed);
         true
+    }
+
+    /// Whether so many points are dead that the round under way is to end before more are linked: an
+    /// insertion walks through dead points until it has found enough live ones.
+    pub(crate) fn is_overgrown(&self) -> bool {
+        self.reclaim.is_under_way() && self.dead() >= self.live() / OVERGROWN_SHARE
     }
 
     /// Counts the points that a search of this breadth has passed. A search may pass up to its
@@ -320,6 +330,7 @@ mod tests {
     use crate::Metric;
     use crate::index::{
         Request,
+        linking::linker::{Schedule, work},
         search::plan::Plan,
         tests::support::{self, id},
     };
@@ -394,6 +405,27 @@ mod tests {
         linked.graph.assert_sound();
     }
 
+    #[test]
+    fn where_most_points_are_dead_a_round_ends_before_more_are_linked() {
+        const POINTS: usize = 500;
+        let index = linked(POINTS as u16, 1);
+        for (number, sequence) in (1..=POINTS).zip(POINTS as u64 + 1..) {
+            let location = index.find(&id(number)).unwrap().location;
+            index.replace(id(number), location, sequence).unwrap();
+        }
+        index.publish(2 * POINTS as u64);
+        index.reclaim.hurry(true);
+        let mut scratch = Scratch::new();
+        assert!(index.reclaim(false, &mut scratch), "a round begins");
+        while index.reclaim.is_under_way() {
+            assert_eq!(index.graphs()[0].linked, POINTS as u32);
+            assert!(work(&index, Schedule::Always, &mut scratch));
+        }
+        support::work_on(&index);
+        let graph = index.graphs().remove(0);
+        assert_eq!((graph.linked, index.dead()), (graph.slots, 0));
+    }
+
     /// Points that a search in the midst of the deleted ones goes through in vain.
     fn pass(index: &Index, breadth: usize) -> usize {
         let mut scratch = Scratch::new();
@@ -402,6 +434,7 @@ mod tests {
             query: &[2_000.0],
             limit: 1,
             ef: breadth,
+            within: None,
         };
         let view = index.view();
         let search = view.prepare(request).by(Plan::Graph);

@@ -27,13 +27,12 @@ impl Prepared<'_, '_> {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    /// The results of [`scan`](Self::scan) for several searches under one metric in one view, by
-    /// one scan.
+    /// The results of [`scan`](Self::scan) for several searches under one metric in one view, among
+    /// the same points, by one scan.
     pub(super) fn scan_together(searches: &[&Prepared]) -> Result<Vec<Ranked>> {
         let [first, ..] = searches else {
             return Ok(Vec::new());
         };
-        let view = first.view;
         let mut scans = Vec::new();
         reserve(&mut scans, searches.len())?;
         for search in searches {
@@ -42,7 +41,7 @@ impl Prepared<'_, '_> {
                 with_margin(search.request.limit),
             )?);
         }
-        scan::scan(view.scope(), 0..view.slots, &mut scans);
+        first.scan_slots(&mut scans)?;
         let finish = |(search, scan): (&&Prepared, Scan)| search.finish_scan(scan);
         searches.iter().zip(scans).map(finish).collect()
     }
@@ -65,14 +64,27 @@ impl Prepared<'_, '_> {
         }
         // More points than there are candidates lie within the error of single precision. Another
         // scan gathers all of them, so that the answer is exact.
-        let near = scan::within(self.view.scope(), 0..self.view.slots, &measure, bound)?;
+        let scope = self.view.scope();
+        let near = match self.request.within {
+            Some(within) => scan::within(scope, within.matching()?.slots(), &measure, bound)?,
+            None => scan::within(scope, 0..self.view.slots, &measure, bound)?,
+        };
         self.rank(self.with_f64_only(near))
     }
 
     /// The closest points in their final order, by ranking every point in double precision.
     pub(super) fn rank_all(&self) -> Result<Ranked> {
-        let view = self.view;
-        let visible = |&slot: &u32| view.index.arena.is_visible(slot, view.sequence);
-        self.rank((0..view.slots).filter(visible).collect())
+        let slots = 0..self.view.slots;
+        self.rank(slots.filter(|&slot| self.accepts(slot)).collect())
+    }
+
+    /// Offers every point of the search to each of the scans.
+    fn scan_slots(&self, scans: &mut [Scan]) -> Result<()> {
+        let scope = self.view.scope();
+        match self.request.within {
+            Some(within) => scan::scan(scope, within.matching()?.slots(), scans),
+            None => scan::scan(scope, 0..self.view.slots, scans),
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,9 @@
 //! cheaper of two ways, a scan of all points or a walk of a graph. Then it puts them in their final
 //! order in double precision, ties by insertion.
 
+mod accepts;
 pub mod best;
+mod filtered;
 mod full_scan;
 pub mod plan;
 mod prepare;
@@ -10,10 +12,14 @@ mod rescore;
 mod run;
 pub mod scan;
 mod walk;
+mod within;
 
 use std::sync::Arc;
 
 use plan::{Costs, Plan};
+#[cfg(all(test, vectord_shuttle))]
+pub(in crate::index) use walk::Way;
+pub use within::Selection;
 
 use super::{PointId, graphs::linked::LinkedGraph, view::View};
 use crate::Metric;
@@ -42,6 +48,8 @@ pub struct Request<'q> {
     /// The breadth of a walk of the graph. At least `limit` is used. The number of points or more
     /// gives the exact answer, by a scan.
     pub ef: usize,
+    /// The points among which the neighbours are, in the view of the search; None for all.
+    pub within: Option<&'q Selection<'q>>,
 }
 
 /// A search whose plan is chosen and whose cost is known, ready to run.

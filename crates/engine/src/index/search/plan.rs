@@ -39,6 +39,14 @@ const FIRST_RANKS: usize = 30;
 const RANKS_PER_PLACE: usize = 14;
 const RANKS_PER_PLACE_OF_HAMMING: usize = 25;
 
+/// How many times as long a walk [among](crate::hnsw::Graph::search_among) accepted points takes as
+/// one of the same breadth that accepts all: behind rejected neighbours it reads more rows.
+const AMONG: f32 = 4.0;
+
+/// The same if the accepted points are far from the query: then many are about as far as the closest,
+/// and the walk expands most of those that it meets.
+const AMONG_FAR: f32 = 24.0;
+
 /// The greatest part of its time that a query saves if it scans together with many others.
 const SHARED: f32 = 0.7;
 
@@ -130,6 +138,13 @@ impl Costs {
         let widening = self.ranks_per_place.saturating_mul(breadth);
         let ranks = FIRST_RANKS.saturating_add(widening) as f32;
         ranks * HOP + ranks.min(slots as f32) * self.walked
+    }
+
+    /// The cost of a walk of this breadth among the accepted ones of `slots` slots, near to
+    /// the query or far from it.
+    #[must_use]
+    pub fn walk_among(&self, breadth: usize, slots: u32, is_far: bool) -> f32 {
+        self.walk(breadth, slots) * if is_far { AMONG_FAR } else { AMONG }
     }
 
     /// The cost of this number of ranks in double precision.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Prepared, Request,
+    Prepared, Request, Selection,
     plan::{Costs, Plan},
     rescore::with_margin,
 };
@@ -18,12 +18,16 @@ use crate::{
 impl View<'_> {
     /// Chooses the plan of a search. If a walk would cost less than a scan and there is no graph of
     /// the metric, the graph is begun. Until it has caught up, scans answer.
+    ///
+    /// Of a search with a filter it is seldom known yet how many points pass. It begins with a walk,
+    /// unless they are few, and goes on by what that [meets](super::filtered).
     #[must_use]
     pub fn prepare<'q>(&self, mut request: Request<'q>) -> Prepared<'_, 'q> {
         let index = self.index;
         // The number of slots, not of live points: that may already be less by deletes that the
         // view does not contain.
-        request.limit = request.limit.min(self.slots as usize).max(1);
+        let most = (request.within).map_or(self.slots as usize, Selection::most);
+        request.limit = request.limit.min(most).max(1);
         request.ef = request.ef.max(request.limit);
         let costs = Costs::new(Level::widest(), request.metric, index.dimension);
         let is_ordinary = kernels::is_ordinary(request.query);
@@ -34,14 +38,15 @@ impl View<'_> {
             plan: Plan::Scan,
             linked: None,
             costs,
-            scan_cost: costs.scan(self.slots, 1),
+            scan_cost: costs.scan(most as u32, 1),
             walk_cost: costs.walk(request.ef, self.slots),
-            final_cost: costs.exact(with_margin(request.limit).min(self.slots as usize) + f64_only),
+            final_cost: costs.exact(with_margin(request.limit).min(most) + f64_only),
         };
+        let points = request.within.map_or(self.live, |_| most as u64);
         if !is_ordinary {
             prepared.plan = Plan::Exact;
-            prepared.scan_cost = costs.exact(self.slots as usize);
-        } else if (request.ef as u64) < self.live {
+            prepared.scan_cost = costs.exact(most);
+        } else if (request.ef as u64) < points {
             prepared.consider_graph();
         }
         prepared
@@ -71,7 +76,10 @@ impl<'q> Prepared<'_, 'q> {
     pub(super) fn considered(&self) -> u64 {
         match self.plan {
             Plan::Graph => self.request.ef as u64,
-            Plan::Scan | Plan::Exact => self.view.slots.into(),
+            Plan::Scan | Plan::Exact => match self.request.within {
+                Some(within) => within.most() as u64,
+                None => self.view.slots.into(),
+            },
         }
     }
 
@@ -111,17 +119,23 @@ impl<'q> Prepared<'_, 'q> {
         self.linked = Some(linked);
     }
 
-    /// Changes the plans of searches under one metric in one view: the searches that would walk one
-    /// by one scan together instead, if that costs less.
+    /// Changes the plans of searches under one metric in one view: the searches among all points
+    /// that would walk one by one scan together instead, if that costs less.
     pub(in crate::index) fn join(searches: &mut [Prepared]) {
-        let count = |plan| searches.iter().filter(|search| search.plan == plan).count();
+        let of_plan = |search: &Prepared, plan| search.is_among_all() && search.plan == plan;
+        let count = |plan| {
+            searches
+                .iter()
+                .filter(|search| of_plan(search, plan))
+                .count()
+        };
         let (walks, scans) = (count(Plan::Graph), count(Plan::Scan));
         let [first, ..] = searches else { return };
         if walks == 0 || walks + scans < 2 {
             return;
         }
         let scanning = first.costs.scan(first.view.slots, walks + scans) * walks as f32;
-        let walking = |search: &&mut Prepared| search.plan == Plan::Graph;
+        let walking = |search: &&mut Prepared| of_plan(search, Plan::Graph);
         let walking_cost = searches
             .iter_mut()
             .filter(walking)

@@ -23,8 +23,7 @@ impl Prepared<'_, '_> {
     /// once.
     pub(super) fn with_f64_only(&self, mut slots: Vec<u32>) -> Vec<u32> {
         let f64_only = self.view.index.f64_only();
-        let visible = |&slot: &u32| self.view.contains(slot);
-        slots.extend(f64_only.iter().copied().filter(visible));
+        slots.extend(f64_only.iter().copied().filter(|&slot| self.accepts(slot)));
         slots.sort_unstable();
         slots.dedup();
         slots

@@ -1,7 +1,7 @@
 //! Runs searches that are prepared: a search alone, a search that must not take long, or several
 //! together.
 
-use super::{Neighbour, Prepared, plan::Plan};
+use super::{Neighbour, Prepared, plan::Plan, rescore::Ranked, walk::Way};
 use crate::{Result, hnsw::Scratch};
 
 impl Prepared<'_, '_> {
@@ -9,9 +9,16 @@ impl Prepared<'_, '_> {
     pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Neighbour>> {
         match self.run_at_once(scratch)? {
             Some(hits) => Ok(hits),
-            // The walk found too few points, or passed too many that it may not return. Only a scan
-            // is sure to find enough.
-            None => self.hits(self.scan()?),
+            None => self.hits(self.search_on(scratch)?),
+        }
+    }
+
+    /// Answers a search whose walk found too few points, or passed too many that it may not return.
+    fn search_on(&self, scratch: &mut Scratch) -> Result<Ranked> {
+        match self.request.within {
+            Some(within) => self.search_among(within, scratch),
+            // Only a scan is sure to find enough.
+            None => self.scan(),
         }
     }
 
@@ -22,7 +29,7 @@ impl Prepared<'_, '_> {
     pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Neighbour>>> {
         let ranked = match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
-                let ranked = self.walk(linked, scratch)?;
+                let ranked = self.walk(linked, Way::Plain, scratch)?;
                 if ranked.len() < self.request.limit {
                     return Ok(None);
                 }
@@ -37,7 +44,8 @@ impl Prepared<'_, '_> {
         self.hits(ranked).map(Some)
     }
 
-    /// Runs searches under one metric that were prepared in one view. All that scan do it together.
+    /// Runs searches under one metric that were prepared in one view. All that scan all points do it
+    /// together.
     /// Then the others run one after the other as long as `goes_on` holds; it is called with the
     /// number of points that were considered so far. The answers are in the order of `searches`,
     /// None for searches that were not run.
@@ -51,7 +59,7 @@ impl Prepared<'_, '_> {
         let (together, alone): (Vec<_>, Vec<_>) = searches
             .iter()
             .enumerate()
-            .partition(|(_, search)| search.plan == Plan::Scan);
+            .partition(|(_, search)| search.plan == Plan::Scan && search.is_among_all());
         let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
         let found = Prepared::scan_together(&scanning)?;
         let mut considered: u64 = 0;

@@ -7,7 +7,7 @@
 //! busy. The other queries find the block in the nearest cache, and rank four vectors at a time,
 //! for which they load their own values once.
 
-use std::{mem, ops::Range};
+use std::mem;
 
 use super::best::{Best, Candidate, reserve};
 use crate::{Result, index::arena::Arena, vectors::measure::Measure};
@@ -61,7 +61,7 @@ impl<'q> Scan<'q> {
 }
 
 /// Offers every point of `slots` that is in scope to each of the scans.
-pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
+pub fn scan(scope: Scope, slots: impl Iterator<Item = u32>, scans: &mut [Scan]) {
     let [first, others @ ..] = scans else {
         return;
     };
@@ -76,7 +76,12 @@ pub fn scan(scope: Scope, slots: Range<u32>, scans: &mut [Scan]) {
 }
 
 /// The slots of all points in scope whose rank is at most `bound`.
-pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, bound: f32) -> Result<Vec<u32>> {
+pub fn within(
+    scope: Scope,
+    slots: impl Iterator<Item = u32>,
+    measure: &Measure,
+    bound: f32,
+) -> Result<Vec<u32>> {
     let mut near = Vec::new();
     let mut outcome = Ok(());
     let take = |rank, slot| {
@@ -96,7 +101,7 @@ pub fn within(scope: Scope, slots: Range<u32>, measure: &Measure, bound: f32) ->
 /// cache, for other queries.
 fn read(
     scope: Scope,
-    mut slots: Range<u32>,
+    mut slots: impl Iterator<Item = u32>,
     measure: &Measure,
     mut take: impl FnMut(f32, u32),
     mut again: impl FnMut(&Block),
@@ -148,7 +153,7 @@ impl<'a> Block<'a> {
 
     /// Adds the next point of `slots` that is in scope. False if there is none left.
     #[inline]
-    fn add(&mut self, scope: Scope<'a>, slots: &mut Range<u32>) -> bool {
+    fn add(&mut self, scope: Scope<'a>, slots: &mut impl Iterator<Item = u32>) -> bool {
         for slot in slots {
             if let Some((vector, inverse_norm)) = scope.arena.ordinary(slot, scope.sequence) {
                 self.slots[self.len] = slot;

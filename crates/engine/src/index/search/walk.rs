@@ -3,7 +3,7 @@
 use std::slice;
 
 use super::{
-    Prepared,
+    Prepared, Request,
     best::Candidate,
     rescore::{Ranked, slots_of, with_margin},
     scan::{self, Scan},
@@ -11,9 +11,18 @@ use super::{
 use crate::{
     Result,
     hnsw::{Neighbor, Scratch},
-    index::graphs::linked::LinkedGraph,
+    index::{graphs::linked::LinkedGraph, matching::Matching},
     vectors::measure::Measure,
 };
+
+/// How a walk goes through points that it may not return.
+#[derive(Clone, Copy)]
+pub(in crate::index) enum Way<'m> {
+    /// As it does through the others, as long as they are not too many.
+    Plain,
+    /// Past them, with this breadth, among the points that pass the filter.
+    Among(usize, &'m Matching),
+}
 
 impl Prepared<'_, '_> {
     /// The closest points in their final order, by a walk. Fewer than `limit`, or none, if the walk
@@ -21,6 +30,7 @@ impl Prepared<'_, '_> {
     pub(in crate::index) fn walk(
         &self,
         linked: &LinkedGraph,
+        way: Way,
         scratch: &mut Scratch,
     ) -> Result<Ranked> {
         let Prepared { view, request, .. } = *self;
@@ -31,7 +41,14 @@ impl Prepared<'_, '_> {
         // missed.
         let tail = linked.tail(view.slots);
         let next = tail.next.clone();
-        scan::scan(view.scope(), next, slice::from_mut(&mut tail_scan));
+        let scans = slice::from_mut(&mut tail_scan);
+        match request.within {
+            Some(within) => {
+                let matching = next.filter(|&slot| within.contains(slot));
+                scan::scan(view.scope(), matching, scans);
+            }
+            None => scan::scan(view.scope(), next, scans),
+        }
         let mut best = tail_scan.best;
         let arena = &view.index.arena;
         let candidate = |rank, slot| Candidate {
@@ -40,12 +57,15 @@ impl Prepared<'_, '_> {
             sequence: arena.sequence(slot),
         };
         for &slot in &tail.refilled {
-            if arena.is_visible(slot, view.sequence) && !arena.needs_f64(slot) {
+            if self.accepts(slot) && !arena.needs_f64(slot) {
                 best.offer(candidate(measure.rank(arena, slot), slot));
             }
         }
-        self.walk_graph(linked, &measure, scratch)?;
-        view.index.note_passed(scratch.passed(), request.ef);
+        self.walk_graph(linked, &measure, way, scratch)?;
+        if self.is_among_all() {
+            // Those that do not pass a filter are not dead.
+            view.index.note_passed(scratch.passed(), request.ef);
+        }
         if scratch.gave_up() {
             return Ok(Ranked::new());
         }
@@ -58,7 +78,7 @@ impl Prepared<'_, '_> {
         }
         let mut slots = slots_of(&best.into_sorted());
         // A walk may miss points whose vectors equal the query, so they are looked up in a table.
-        let age = |slot| view.contains(slot).then(|| arena.sequence(slot));
+        let age = |slot| self.accepts(slot).then(|| arena.sequence(slot));
         let graph = &linked.graph;
         let patience = scratch.patience();
         if !graph.list_equal(arena, request.query, wanted, patience, age, &mut slots)? {
@@ -67,18 +87,32 @@ impl Prepared<'_, '_> {
         self.rank(self.with_f64_only(slots))
     }
 
-    /// Walks the graph, and leaves the closest points of the view in the results of `scratch`.
+    /// Walks the graph, and leaves the closest points of the search in the results of `scratch`.
     pub(super) fn walk_graph(
         &self,
         linked: &LinkedGraph,
         measure: &Measure,
+        way: Way,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let (arena, view, ef) = (&self.view.index.arena, self.view, self.request.ef);
-        let accept = |slot| view.contains(slot);
-        let limit = self.request.limit;
-        let graph = &linked.graph;
-        graph.search(arena, measure, ef, limit, accept, scratch)?;
+        let (arena, graph) = (&self.view.index.arena, &linked.graph);
+        let Request { ef, limit, .. } = self.request;
+        match (way, self.request.within) {
+            (Way::Among(breadth, matching), _) => {
+                let accept = |slot| matching.contains(slot);
+                let breadths = (breadth, limit);
+                let seeds = matching.seeds();
+                graph.search_among(arena, measure, breadths, accept, &seeds, scratch)?;
+            }
+            (Way::Plain, Some(within)) => {
+                let accept = |slot| within.contains(slot);
+                graph.search_near(arena, measure, (ef, limit), accept, scratch)?;
+            }
+            (Way::Plain, None) => {
+                let accept = |slot| self.view.contains(slot);
+                graph.search(arena, measure, ef, limit, accept, scratch)?;
+            }
+        }
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
-//! Writes and reads the content of snapshots: which point is in which slot, and the graphs. With
-//! it, a start need not build the graphs again. Everything else is read or computed from the log at
+//! Writes and reads the content of snapshots: which point is in which slot, the graphs, and the
+//! columns. With it, a start need not build the graphs again, nor read every record for a filter. Everything else is read or computed from the log at
 //! each start.
 
+mod columns;
 pub mod restore;
 
 use std::{
@@ -15,6 +16,7 @@ use crate::{
     error::invalid_data,
     hnsw::{Graph, Params},
     index::{
+        columns::Column,
         graphs::{
             linked::{LinkedGraph, Progressed},
             metric_graph::MetricGraph,
@@ -30,12 +32,13 @@ const SLOT_BYTES: usize = 24;
 /// The bytes of the header of a graph.
 const GRAPH_BYTES: usize = 16;
 
-/// Slots and graphs from a snapshot.
+/// Slots, graphs and columns from a snapshot.
 pub struct Saved {
     /// By slot, the sequence of the insert and the id of the point. The sequence is 0 if no graph
     /// contains the slot.
     slots: Vec<(u64, PointId)>,
     graphs: Vec<LinkedGraph>,
+    columns: Vec<Arc<Column>>,
 }
 
 impl Index {
@@ -75,7 +78,7 @@ impl Index {
             out.write_all(&sequence.to_le_bytes())?;
             out.write_all(&id)?;
         }
-        for linked in graphs {
+        for linked in &graphs {
             let Progressed { next, caught_up } = linked.progressed();
             let params = linked.graph.params();
             out.write_all(&(linked.graph.metric() as u32).to_le_bytes())?;
@@ -85,12 +88,13 @@ impl Index {
             out.write_all(&progress.to_le_bytes())?;
             linked.graph.save(slots, out)?;
         }
-        Ok(())
+        columns::save(&self.columns().list(), slots, is_in_graph, out)
     }
 
     /// Makes the graphs of a snapshot the graphs of this index, which was restored with the slots
     /// of [`Saved::place`]. Live points that a graph lacks are queued to be linked.
     pub(super) fn adopt(&self, saved: Saved) -> Result<()> {
+        self.columns().adopt(saved.columns);
         for linked in saved.graphs {
             linked.graph.load_equal_vectors(&self.arena)?;
             let wants = |&slot: &u32| {
@@ -161,6 +165,7 @@ impl Saved {
         Ok(Saved {
             slots,
             graphs: loaded,
+            columns: columns::load(source, count)?,
         })
     }
 

@@ -3,6 +3,10 @@
 #[cfg(target_os = "linux")]
 #[cfg(not(vectord_shuttle))]
 mod arena;
+#[cfg(not(vectord_shuttle))]
+mod columns;
+#[cfg(not(vectord_shuttle))]
+mod filtered;
 #[cfg(vectord_shuttle)]
 mod model;
 #[cfg(not(vectord_shuttle))]

@@ -14,7 +14,7 @@ use super::support;
 use crate::{
     Metric, PointId,
     hnsw::{Params, Scratch},
-    index::{Direction, Include, Index, Neighbour, Request, linking::linker},
+    index::{Direction, Include, Index, Neighbour, Request, linking::linker, search::Way},
     store::{Location, Segments},
 };
 
@@ -358,7 +358,7 @@ fn walk(
     let view = index.view();
     let linked = index.graph(Metric::Euclidean).current().unwrap();
     let search = view.prepare(request(&query));
-    let ranked = search.walk(&linked, scratch).unwrap();
+    let ranked = search.walk(&linked, Way::Plain, scratch).unwrap();
     let hits = search.hits(ranked).unwrap();
     let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");
@@ -378,6 +378,7 @@ fn request(query: &[f32]) -> Request<'_> {
         query,
         limit: usize::from(RECORDS),
         ef: usize::from(RECORDS),
+        within: None,
     }
 }
 

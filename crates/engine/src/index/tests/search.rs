@@ -6,20 +6,10 @@ use crate::{
     Metric,
     hnsw::Scratch,
     index::{
-        Index, Linker, Neighbour, Plan, Prepared, Request,
-        tests::support::{id, index},
+        Index, Neighbour, Plan, Prepared, Request,
+        tests::support::{id, index, link_all, vectors},
     },
 };
-
-fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
-    let mut state = 1_u32;
-    let mut random = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 24) as f32
-    };
-    let vector = |_| (0..dimension).map(|_| random()).collect();
-    (0..count).map(vector).collect()
-}
 
 fn request(query: &[f32], limit: usize, ef: usize) -> Request<'_> {
     Request {
@@ -27,17 +17,8 @@ fn request(query: &[f32], limit: usize, ef: usize) -> Request<'_> {
         query,
         limit,
         ef,
+        within: None,
     }
-}
-
-fn link_all(index: &Arc<Index>) {
-    let graph = index.graph(Metric::Euclidean);
-    graph.want();
-    let linker = Linker::start(index, 2).unwrap();
-    while graph.current().unwrap().tail_len(index.arena.slots()) > 0 {
-        std::thread::yield_now();
-    }
-    linker.stop();
 }
 
 #[test]

@@ -404,7 +404,7 @@ mod tests {
         let one = |sequence| numbers(sequence, sequence);
         assert_eq!([1, 10].map(one), [vec![5], vec![5]]);
         assert_eq!([11, 99].map(one), [vec![4], vec![4]]);
-        assert_eq!(one(0), []);
+        assert_eq!(one(0), Vec::<u32>::new());
         assert_eq!(numbers(0, 10), [5]);
         assert_eq!(numbers(0, 11), [5, 4]);
         assert_eq!(numbers(10, 11), [5, 4]);

@@ -22,6 +22,8 @@ use super::{
     segment::Segment,
     usage::record_bytes,
 };
+use vectord_filter::Subject;
+
 use crate::{
     Error, Result,
     store::{Location, mapping::Mapping},
@@ -51,6 +53,18 @@ pub struct StoredPoint<'s> {
     pub content: &'s [u8],
     /// The metadata of its payload, in place.
     pub metadata: &'s [u8],
+}
+
+impl StoredPoint<'_> {
+    /// The point as a filter is asked about it.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            id: &self.id,
+            content_type: self.content_type,
+            metadata: self.metadata,
+        }
+    }
 }
 
 pub(crate) struct Mapped {

@@ -128,6 +128,11 @@ impl Segment {
         self.header.capacity - self.end
     }
 
+    /// The bytes of new space that a group of this length takes, as far as this process knows.
+    pub fn lacking_bytes(&self, group_length: u64) -> u64 {
+        (self.end + group_length).saturating_sub(self.written)
+    }
+
     /// Appends a group and makes it durable; returns the time that the sync took. If the disk is
     /// full, the group is erased again and the error says so. After any other error the content of
     /// the file is unknown. If space is short, no zeros are written ahead.
@@ -138,6 +143,7 @@ impl Segment {
         if let Err((written, error)) = write_all(&*self.file, group, self.end) {
             if is_full(&error) {
                 self.erase(self.end, self.end + written).map_err(fatal)?;
+                self.written = self.end + written;
             }
             return Err(error);
         }

@@ -171,6 +171,46 @@ fn deletes_go_on_in_their_reserve_and_inserts_when_there_is_space_for_all() {
 }
 
 #[test]
+fn deletes_for_which_their_reserve_is_too_small_are_refused_whole_and_leave_it_to_smaller_ones() {
+    let folder = new_folder();
+    let disk = TestDisk::default();
+    let reserve_bytes = 8 * SEGMENT_BYTES;
+    let options = OpenOptions {
+        segment_bytes: reserve_bytes,
+        ..options(folder.path())
+    };
+    let mut opened = Store::open_on(Arc::new(disk.clone()), &options).unwrap();
+    let points: Vec<Step> = (0..2_000)
+        .map(|number| Step::Insert(number, vec![]))
+        .collect();
+    commit(&mut opened.store, &points).unwrap();
+    let mut expected = state_after(&[points]);
+    let deletes: Vec<Step> = (0..2_000).map(Step::Delete).collect();
+    disk.set_space(Some(20_000));
+    for _ in 0..2 {
+        let refused = commit(&mut opened.store, &deletes);
+        assert!(matches!(refused, Err(Error::StorageFull)), "{refused:?}");
+        let killed = super::copy(folder.path());
+        assert_eq!(state(&open(killed.path()).unwrap()), expected);
+        let reserve = fs_err::metadata(folder.path().join("RESERVE")).unwrap();
+        assert_eq!(reserve.len(), reserve_bytes);
+    }
+    // What was free before is free for inserts.
+    let insert = [Step::Insert(2_000, vec![])];
+    commit(&mut opened.store, &insert).unwrap();
+    apply(&insert, &mut expected);
+    // More than the reserve, but not more than is free beside it.
+    let (large, others) = deletes.split_at(1_150);
+    assert!(large.len() as u64 * 64 > reserve_bytes);
+    for group in [large, &others[..50]] {
+        commit(&mut opened.store, group).unwrap();
+        apply(group, &mut expected);
+    }
+    drop(opened);
+    assert_eq!(state(&open(folder.path()).unwrap()), expected);
+}
+
+#[test]
 fn a_store_closes_on_a_full_disk_and_the_next_start_finds_all() {
     let folder = new_folder();
     let disk = TestDisk::default();

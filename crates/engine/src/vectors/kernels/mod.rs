@@ -30,6 +30,7 @@ mod manhattan;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod ordinary;
+mod passing;
 mod prefetch;
 mod scalar;
 
@@ -39,6 +40,7 @@ pub use cosine::inverse_norm;
 pub use level::{Kernel, KernelOfFour};
 pub use level::{Kernels, Level, Sum};
 pub use ordinary::is_ordinary;
+pub use passing::{PassingOf, passing_of};
 pub use prefetch::prefetch;
 
 /// The distance of `b` from `a`, both `[dimension]`, or a number that orders in the same way.

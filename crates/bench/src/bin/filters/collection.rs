@@ -1,0 +1,199 @@
+//! An engine that holds the points of a set, in a temporary folder.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use vectord_bench::{Result, recall::K};
+use vectord_engine::{
+    Asked, Batch, DEFAULT_SEGMENT_BYTES, Done, Engine, Existing, Hit, Metric, Options, Params,
+    Query, Result as EngineResult, Want, layers::vectors::points::Points,
+};
+use vectord_filter::Filter;
+
+use crate::{attributes::Attributes, set::Set};
+
+/// The points of one upsert.
+const BATCH: usize = 1_000;
+
+/// How often it is asked whether the engine has caught up.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// How long the linking threads go on for a little once all is linked.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Text, as the service numbers the content types.
+const CONTENT_TYPE: u8 = 1;
+
+pub struct Collection {
+    engine: Engine,
+    metric: Metric,
+    /// Removed when it is dropped, after the engine.
+    _folder: TempDir,
+}
+
+impl Collection {
+    /// Stores the points of a set, and waits until the graph holds them all.
+    pub fn load(set: &Set, attributes: &Attributes) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let engine = Engine::open(&Options {
+            path: folder.path().into(),
+            dimension: Some(set.base.vector(0).len() as u32),
+            graph: Params::default(),
+            warm_metrics: vec![set.metric],
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+            max_queued_bytes: 512 << 20,
+            max_column_bytes: 256 << 20,
+        })?;
+        let collection = Collection {
+            engine,
+            metric: set.metric,
+            _folder: folder,
+        };
+        for first in (0..set.points()).step_by(BATCH) {
+            let rows = first..set.points().min(first + BATCH);
+            let points = rows.map(|row| Written {
+                row,
+                vector: set.base.vector(row as u32),
+                metadata: attributes.metadata(row, 0),
+            });
+            collection.upsert(points)?;
+        }
+        collection.wait_for_graph()?;
+        Ok(collection)
+    }
+
+    /// Stores points, in place of those with the same ids.
+    pub fn upsert<'v>(&self, points: impl Iterator<Item = Written<'v>>) -> Result<()> {
+        let mut batch = Batch::default();
+        for point in points {
+            batch.ids.push(id_of(point.row));
+            batch.vectors.extend_from_slice(point.vector);
+            batch.content_types.push(CONTENT_TYPE);
+            batch.content_ends.push(0);
+            batch.metadata.extend_from_slice(point.metadata.as_bytes());
+            batch.metadata_ends.push(batch.metadata.len());
+        }
+        let (done, outcome) = answer();
+        self.engine.upsert(batch, Existing::Replace, done);
+        outcome.recv()??;
+        Ok(())
+    }
+
+    /// Answers one query on another thread.
+    pub fn search(
+        &self,
+        vector: &[f32],
+        ef: usize,
+        filter: Option<&Arc<Filter>>,
+    ) -> Result<Vec<Hit>> {
+        let asked = Asked {
+            vectors: vector.to_vec(),
+            queries: vec![self.query(ef)],
+            wants: filter.map(want).into_iter().collect(),
+            max_bytes: usize::MAX,
+        };
+        let (done, outcome) = answer();
+        self.engine.find_batch(asked, done);
+        let found = outcome.recv()??.pop().ok_or("no answer to a query")?;
+        Ok(found.hits)
+    }
+
+    /// Answers one query on this thread, if the engine does that.
+    pub fn search_at_once(
+        &self,
+        vector: &[f32],
+        ef: usize,
+        filter: Option<&Arc<Filter>>,
+    ) -> Result<Option<Vec<Hit>>> {
+        let want = filter.map_or_else(Want::default, want);
+        let found = self
+            .engine
+            .find(vector, &self.query(ef), &want, usize::MAX)?;
+        Ok(found.map(|found| found.hits))
+    }
+
+    /// Counts the points that match.
+    pub fn count(&self, filter: &Arc<Filter>) -> Result<u64> {
+        let (done, outcome) = answer();
+        self.engine.count(Arc::clone(filter), done);
+        Ok(outcome.recv()??)
+    }
+
+    /// Waits until the columns of all fields that were asked for are read.
+    pub fn wait_for_columns(&self) {
+        let columns = || self.engine.status().columns;
+        while columns()
+            .iter()
+            .any(|column| column.exists && !column.is_read)
+        {
+            thread::sleep(WAIT);
+        }
+    }
+
+    pub fn close(&self) -> EngineResult<()> {
+        self.engine.close()
+    }
+
+    fn query(&self, ef: usize) -> Query {
+        Query {
+            metric: self.metric,
+            limit: K,
+            ef,
+        }
+    }
+
+    fn wait_for_graph(&self) -> Result<()> {
+        loop {
+            let status = self.engine.status();
+            let graph = status.graphs.first().ok_or("there is no graph")?;
+            if let Some(failure) = &graph.failure {
+                return Err(format!("the graph failed: {failure}").into());
+            }
+            if graph.linked == graph.slots {
+                thread::sleep(SETTLE);
+                return Ok(());
+            }
+            thread::sleep(WAIT);
+        }
+    }
+}
+
+/// A point to be stored.
+pub struct Written<'v> {
+    pub row: usize,
+    pub vector: &'v [f32],
+    pub metadata: String,
+}
+
+/// The row of the point with this id.
+pub fn row_of(id: [u8; 16]) -> usize {
+    u128::from_be_bytes(id) as usize - 1
+}
+
+fn id_of(row: usize) -> [u8; 16] {
+    (row as u128 + 1).to_be_bytes()
+}
+
+fn want(filter: &Arc<Filter>) -> Want {
+    Want {
+        filter: Some(Arc::clone(filter)),
+        ..Want::default()
+    }
+}
+
+/// The callback of an operation, and the receiver of its outcome.
+fn answer<T: Send + 'static>() -> (Done<T>, Receiver<EngineResult<T>>) {
+    let (sender, receiver) = channel();
+    let done = move |outcome| {
+        // Nobody listens any more if another step has failed.
+        drop(sender.send(outcome));
+    };
+    (Box::new(done), receiver)
+}

@@ -1,0 +1,159 @@
+//! The walk among accepted points alone, for a search that accepts a part of all points.
+//!
+//! A walk that ranks and expands rejected points too computes many ranks for nothing, and where all
+//! points around a query are rejected it expands all of them before it finds a way out. This walk
+//! follows ACORN-1 (Patel et al., 2024, arXiv:2403.04871): it ranks accepted points alone, and looks
+//! behind each rejected neighbour of a point for the accepted ones among the neighbours' neighbours.
+//! So it goes through the graph as if that were built of the accepted points, with longer rows.
+//!
+//! Differences from the paper: the graph is not compressed for it; all layers are walked so; a walk
+//! that finds no accepted entry point begins at accepted points that the caller names.
+
+use super::{EntryPoint, Graph, Neighbor, Scratch, enter::Target, links::Link, ranks::Ranks};
+use crate::Result;
+
+/// The breadth of the beam in the layers above 0.
+const APPROACH: usize = 4;
+
+/// The number of points whose neighbours are sampled to learn how many are accepted near to a query.
+const SAMPLED_ROWS: usize = 2;
+
+/// With fewer accepted entry points than this, a walk begins at the caller's points too.
+const ENOUGH_ENTRIES: usize = 4;
+
+impl Graph {
+    /// Walks from accepted entry points, or from `seeds`, which are accepted points, down to the
+    /// layer above 0. Leaves the points at which the walk of layer 0 begins, with their ranks, in
+    /// `scratch.starts`.
+    pub(super) fn approach_among<R: Ranks>(
+        &self,
+        target: &mut Target<R>,
+        highest: EntryPoint,
+        seeds: &[u32],
+        accept: &impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let mut level = self.enter(target, highest, 0, scratch);
+        scratch.starts.retain(|start| accept(start.slot));
+        if scratch.starts.len() < ENOUGH_ENTRIES {
+            // They may be in layer 0 alone.
+            level = 0;
+            let has_links = |slot: u32| Link::load(&self.links.row(slot, 0)[0]).is_some();
+            let seeds = seeds
+                .iter()
+                .filter(|&&slot| self.contains(slot) && has_links(slot));
+            let begun = scratch.starts.len();
+            scratch
+                .starts
+                .extend(seeds.map(|&slot| Neighbor::unranked(slot)));
+            target.rank_all(&mut scratch.starts[begun..]);
+        }
+        scratch.beam.begin(APPROACH, usize::MAX)?;
+        for layer in (1..=level).rev() {
+            self.begin_layer(scratch)?;
+            let Scratch {
+                starts,
+                visited,
+                beam,
+                ..
+            } = &mut *scratch;
+            for &start in &*starts {
+                if visited.insert(start.slot) && beam.admits(start.rank) {
+                    beam.accept(start);
+                }
+            }
+            while self.expand_among(target, layer, accept, scratch) {
+                for &neighbor in &scratch.fresh {
+                    if scratch.beam.admits(neighbor.rank) && accept(neighbor.slot) {
+                        scratch.beam.accept(neighbor);
+                    }
+                }
+            }
+            scratch.starts.clear();
+            scratch.starts.extend(scratch.beam.neighbors());
+        }
+        Ok(())
+    }
+
+    /// The share of accepted ones among the points linked from the points at which a walk of layer 0
+    /// begins.
+    pub(super) fn share_near(&self, starts: &[Neighbor], accept: &impl Fn(u32) -> bool) -> f32 {
+        let rows = starts
+            .iter()
+            .take(SAMPLED_ROWS)
+            .map(|start| self.links.row(start.slot, 0));
+        let near = rows
+            .flat_map(|row| row.iter().map_while(Link::load))
+            .map(Link::slot);
+        let (mut all, mut accepted) = (0_u16, 0_u16);
+        for slot in near {
+            all += 1;
+            accepted += u16::from(accept(slot));
+        }
+        f32::from(accepted) / f32::from(all.max(1))
+    }
+
+    /// Expands the next candidate of the beam: ranks the accepted points near to it that this walk
+    /// has not met before, and leaves in `scratch.fresh` those of them that the beam admits now.
+    /// False if no candidate is left: the walk is over.
+    pub(super) fn expand_among<R: Ranks>(
+        &self,
+        target: &mut Target<R>,
+        layer: u8,
+        accept: &impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> bool {
+        scratch.fresh.clear();
+        let Some(slot) = scratch.beam.next() else {
+            return false;
+        };
+        self.list_accepted(slot, layer, accept, scratch);
+        target.fetch_and_rank_all(&mut scratch.fresh);
+        let Scratch { fresh, beam, .. } = scratch;
+        fresh.retain(|neighbor| beam.admits(neighbor.rank));
+        true
+    }
+
+    /// Adds to `scratch.fresh` the accepted points linked from `slot`, and those linked from the
+    /// rejected ones, until there are as many as a row has places; all of them points that this walk
+    /// has not met before. A rejected point with duplicates is added too, as these may be accepted.
+    fn list_accepted(
+        &self,
+        slot: u32,
+        layer: u8,
+        accept: &impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) {
+        let Scratch {
+            visited,
+            fresh,
+            rejected,
+            ..
+        } = scratch;
+        let mut stamps = visited.open();
+        let row = self.links.row(slot, layer);
+        rejected.clear();
+        for near in row.iter().map_while(Link::load).map(Link::slot) {
+            if !stamps.insert(near) {
+                continue;
+            }
+            if accept(near) || self.links.has_duplicates(near) {
+                fresh.push(Neighbor::unranked(near));
+            } else {
+                self.links.prefetch(near);
+                rejected.push(near);
+            }
+        }
+        for &between in &*rejected {
+            for near in self.links.row(between, layer).iter().map_while(Link::load) {
+                if fresh.len() == row.len() {
+                    return;
+                }
+                let near = near.slot();
+                if accept(near) && stamps.insert(near) {
+                    fresh.push(Neighbor::unranked(near));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Where a walk begins: what it ranks points by, and the ranks of the entry points.
+
+use super::{EntryPoint, Graph, Neighbor, Scratch, ranks::Ranks};
+use crate::Result;
+
+/// The ranks against the target of a walk (a query or a new point), and the number of them that was
+/// computed so far.
+pub(super) struct Target<R> {
+    pub ranks: R,
+    pub evaluations: u64,
+}
+
+impl<R: Ranks> Target<R> {
+    pub fn new(ranks: R) -> Self {
+        Target {
+            ranks,
+            evaluations: 0,
+        }
+    }
+
+    /// Sets the ranks of neighbours, whose vectors or codes should be prefetched.
+    #[inline]
+    pub fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
+        self.ranks.rank_all(neighbors);
+        self.evaluations += neighbors.len() as u64;
+    }
+
+    /// Prefetches the vectors or codes of neighbours, then sets their ranks.
+    pub fn fetch_and_rank_all(&mut self, neighbors: &mut [Neighbor]) {
+        self.ranks.prefetch_all(neighbors);
+        self.rank_all(neighbors);
+    }
+}
+
+impl Graph {
+    /// Begins the walk of another layer: the points of the beam are to be expanded again, and the
+    /// walk has met no other.
+    pub(super) fn begin_layer(&self, scratch: &mut Scratch) -> Result<()> {
+        scratch.visited.begin(self.links.capacity())?;
+        scratch.beam.restart();
+        for neighbor in scratch.beam.neighbors() {
+            scratch.visited.insert(neighbor.slot);
+        }
+        Ok(())
+    }
+
+    /// Ranks the entry points that are in `layer` and leaves them in `scratch.starts`. Returns the
+    /// highest layer that all of them are in.
+    pub(super) fn enter<R: Ranks>(
+        &self,
+        target: &mut Target<R>,
+        highest: EntryPoint,
+        layer: u8,
+        scratch: &mut Scratch,
+    ) -> u8 {
+        let starts = &mut scratch.starts;
+        let mut level = highest.level;
+        starts.clear();
+        starts.push(Neighbor::unranked(highest.slot));
+        for entry in self.entries.sample() {
+            if entry.level >= layer && entry.slot != highest.slot {
+                level = level.min(entry.level);
+                starts.push(Neighbor::unranked(entry.slot));
+            }
+        }
+        target.ranks.prefetch_all(starts);
+        target.rank_all(starts);
+        level
+    }
+}

@@ -1,0 +1,182 @@
+//! Asks a filter about points of a view, by the columns where they know the answer, else by the
+//! records.
+
+use std::{cell::RefCell, sync::Arc};
+
+use vectord_filter::{Field, Filter, Held, Outcome, Passing, Question, Test};
+
+use super::{Matching, columns::Column, view::View};
+use crate::{
+    store::{ReadAhead, StoredPoint},
+    sync::table::bit_of,
+    vectors::kernels::{self, PassingOf},
+};
+
+/// The number of slots that are asked about together: a bit of a word for each.
+const BLOCK: u32 = u64::BITS;
+
+/// The most tests of a filter that answers at once.
+const TESTS_AT_ONCE: usize = 16;
+
+/// A filter that is ready to be asked about the points of a view.
+pub struct Probe<'v> {
+    view: &'v View<'v>,
+    filter: &'v Filter,
+    /// By the numbers of the tests; None where the field has no column.
+    tests: Vec<Option<ColumnTest>>,
+    passing_of: PassingOf,
+    reader: RefCell<Reader>,
+}
+
+/// A test of a field that has a column.
+struct ColumnTest {
+    column: Arc<Column>,
+    passing: Passing,
+}
+
+/// What reading many records takes.
+#[derive(Default)]
+struct Reader {
+    held: Held,
+    ahead: ReadAhead,
+}
+
+impl View<'_> {
+    /// Makes a filter ready to be asked about the points of this view. Fields that have no column
+    /// get one, filled in the background.
+    #[must_use]
+    pub fn probe<'v>(&'v self, filter: &'v Filter) -> Probe<'v> {
+        let fields = filter.tests().iter().map(|(field, _)| field);
+        let columns = self.index.columns.want(fields, self.slots);
+        let test = |(field, test): &(Field, Test)| {
+            let column = Arc::clone(columns.find(field)?);
+            let passing = column.passing(test);
+            Some(ColumnTest { column, passing })
+        };
+        Probe {
+            view: self,
+            filter,
+            tests: filter.tests().iter().map(test).collect(),
+            passing_of: kernels::passing_of(),
+            reader: RefCell::default(),
+        }
+    }
+
+    /// Whether a filter can be asked about some points without reading records, and is made ready for
+    /// it in a few microseconds.
+    #[must_use]
+    pub fn answers_at_once(&self, filter: &Filter) -> bool {
+        let columns = self.index.columns.list();
+        let is_quick = |(field, _): &(Field, Test)| {
+            let column = columns.find(field);
+            column.is_some_and(|column| column.is_read() && column.has_few_texts())
+        };
+        filter.tests().len() <= TESTS_AT_ONCE && filter.tests().iter().all(is_quick)
+    }
+
+    /// The points that pass a filter. None if `goes_on` has answered no meanwhile.
+    pub fn matching(&self, filter: &Filter, goes_on: impl Fn() -> bool) -> Option<Matching> {
+        self.probe(filter).matching(goes_on)
+    }
+}
+
+impl Probe<'_> {
+    /// All points of the view that pass. None if `goes_on` has answered no meanwhile.
+    pub fn matching(&self, goes_on: impl Fn() -> bool) -> Option<Matching> {
+        /// The number of blocks between two questions whether to go on.
+        const STRIDE: u32 = 16;
+        let mut matching = Matching::default();
+        for block in 0..self.view.slots.div_ceil(BLOCK) {
+            if block.is_multiple_of(STRIDE) && !goes_on() {
+                return None;
+            }
+            matching.push(self.passing(block * BLOCK, self.view.block(block)));
+        }
+        Some(matching)
+    }
+
+    /// The view.
+    pub fn view(&self) -> &View<'_> {
+        self.view
+    }
+
+    /// Whether the point in `slot` passes. The view contains it, or it was live later.
+    #[must_use]
+    pub fn passes(&self, slot: u32) -> bool {
+        let mut is_unknown = false;
+        let passes = self.filter.passing(1, |question, _| {
+            let answer = match question {
+                Question::Ids(ids) => Some(ids.contains(&self.view.id(slot))),
+                Question::Test(number) => {
+                    let test = self.tests[number].as_ref();
+                    test.and_then(|test| test.passing.of(test.column.word(slot)))
+                }
+            };
+            is_unknown |= answer.is_none();
+            u64::from(answer == Some(true))
+        });
+        if is_unknown {
+            self.read(slot)
+        } else {
+            passes != 0
+        }
+    }
+
+    /// Which of the points in the slots from `first` on pass, among those whose bits are set in
+    /// `asked`.
+    fn passing(&self, first: u32, asked: u64) -> u64 {
+        let mut unknown = 0;
+        let passing = self.filter.passing(asked, |question, asked| {
+            let outcome = match question {
+                Question::Ids(ids) => Outcome {
+                    passing: bits(asked, |bit| ids.contains(&self.view.id(first + bit))),
+                    unknown: 0,
+                },
+                Question::Test(number) => match &self.tests[number] {
+                    Some(test) => (self.passing_of)(&test.passing, &test.column.block(first)),
+                    None => Outcome {
+                        passing: 0,
+                        unknown: asked,
+                    },
+                },
+            };
+            unknown |= outcome.unknown & asked;
+            outcome.passing
+        });
+        passing & !unknown | bits(unknown, |bit| self.read(first + bit))
+    }
+
+    /// Whether a point passes, by its record. One whose record is damaged does not, whatever the
+    /// filter says; the damage is noted.
+    fn read(&self, slot: u32) -> bool {
+        let Reader { held, ahead } = &mut *self.reader.borrow_mut();
+        let id = self.view.id(slot);
+        let passes = |stored: StoredPoint| self.filter.matches(stored.subject(), held);
+        let location = self.view.location(slot);
+        let index = self.view.index;
+        index.read_by(&id, location, ahead, passes).unwrap_or(false)
+    }
+}
+
+impl View<'_> {
+    /// The slots of a block of 64 whose points the view contains: a bit for each.
+    fn block(&self, block: u32) -> u64 {
+        let first = block * BLOCK;
+        let settled = self.index.arena.settled_block(block);
+        let slots = (self.slots - first).min(BLOCK);
+        let all = u64::MAX >> (BLOCK - slots);
+        settled & all | bits(all & !settled, |bit| self.contains(first + bit))
+    }
+}
+
+/// Those of the bits of `asked` of whose numbers `is_so` holds.
+fn bits(asked: u64, mut is_so: impl FnMut(u32) -> bool) -> u64 {
+    let (mut rest, mut found) = (asked, 0);
+    while rest != 0 {
+        let number = rest.trailing_zeros();
+        let (_, bit) = bit_of(number);
+        found |= if is_so(number) { bit } else { 0 };
+        rest &= !bit;
+    }
+    found
+}

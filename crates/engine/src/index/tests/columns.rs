@@ -1,0 +1,324 @@
+//! Columns: which there are, what is in them, and that filters answer alike with and without them.
+
+use vectord_filter::{Bound, Condition, Expression, Field, Filter, Side, Test, Value, words};
+
+use super::support::{id, index_with_metadata, work_on};
+use crate::{
+    Metric,
+    hnsw::Params,
+    index::Index,
+    store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Opened, Store, Write},
+};
+
+const POINTS: usize = 3_000;
+
+fn field(key: &str) -> Field {
+    Field::Metadata(key.into())
+}
+
+fn filter(key: &str, test: Test) -> Filter {
+    Filter::new(Expression::Condition(Condition::Metadata(key.into(), test)))
+}
+
+fn is(key: &str, value: &'static str) -> Filter {
+    filter(
+        key,
+        Test::In([Value::Text(value.into())].into_iter().collect()),
+    )
+}
+
+fn below(key: &str, number: f64) -> Filter {
+    let bound = Bound {
+        value: Value::Number(number),
+        side: Side::Below,
+    };
+    filter(key, Test::Within(bound))
+}
+
+fn count(index: &Index, filter: &Filter) -> usize {
+    let view = index.view();
+    let matching = view.matching(filter, || true).unwrap();
+    let probe = view.probe(filter);
+    let alone = (0..view.slots()).filter(|&slot| view.contains(slot) && probe.passes(slot));
+    assert!(matching.slots().eq(alone), "together and one by one");
+    matching.count()
+}
+
+/// A number, a text or an array by turns; every seventh has nothing there.
+fn mixed(number: usize) -> String {
+    match number % 7 {
+        0 => "{}".into(),
+        1..3 => format!(r#"{{"a":{number}}}"#),
+        3..5 => format!(r#"{{"a":"{}"}}"#, number % 10),
+        _ => format!(r#"{{"a":[{number},"{}",true]}}"#, number % 10),
+    }
+}
+
+#[test]
+fn a_field_that_is_asked_for_gets_a_column_and_answers_stay_the_same() {
+    let index = index_with_metadata(POINTS, usize::MAX, mixed);
+    let filters = [
+        filter("a", Test::Exists),
+        is("a", "3"),
+        below("a", 100.0),
+        is("a", "no such text"),
+        is("b", "3"),
+    ];
+    assert_eq!(index.columns().status(), []);
+    let before: Vec<usize> = filters.iter().map(|filter| count(&index, filter)).collect();
+    let numbers = (1..=POINTS).filter(|number| number % 7 != 0);
+    assert_eq!(before[0], numbers.clone().count());
+    assert_eq!(
+        before[1],
+        numbers.clone().filter(|n| n % 7 > 2 && n % 10 == 3).count()
+    );
+    assert_eq!(
+        before[2],
+        numbers
+            .filter(|n| ![3, 4].contains(&(n % 7)) && *n < 100)
+            .count()
+    );
+    assert_eq!(before[3..], [0, 0]);
+    let is_read = |key| {
+        let list = index.columns().list();
+        let column = list.find(&field(key)).unwrap();
+        (0..POINTS as u32).all(|slot| column.word(slot) != words::UNREAD)
+    };
+    assert!(!is_read("a"));
+    index.fill_columns();
+    assert!(is_read("a") && is_read("b"));
+    let after: Vec<usize> = filters.iter().map(|filter| count(&index, filter)).collect();
+    assert_eq!(after, before);
+    assert!(index.columns().status().iter().all(|column| column.is_read));
+}
+
+#[test]
+fn points_that_come_later_are_in_the_columns_that_there_are() {
+    let index = index_with_metadata(POINTS, usize::MAX, |number| {
+        let text = if number % 2 == 0 { "even" } else { "odd" };
+        format!(r#"{{"parity":"{text}","number":{number}}}"#)
+    });
+    let even = is("parity", "even");
+    assert_eq!(count(&index, &even), POINTS / 2);
+    index.fill_columns();
+    // Each odd point becomes a copy of the even one behind it.
+    for number in (1..POINTS).step_by(2) {
+        let location = index.find(&id(number + 1)).unwrap().location;
+        index
+            .replace(id(number), location, (POINTS + number) as u64)
+            .unwrap();
+    }
+    let old_view = index.view();
+    index.publish(2 * POINTS as u64);
+    let old = old_view.matching(&even, || true).unwrap();
+    assert_eq!(old.count(), POINTS / 2, "in a view from before");
+    drop(old_view);
+    assert_eq!(count(&index, &even), POINTS);
+    assert_eq!(count(&index, &is("parity", "odd")), 0);
+    let list = index.columns().list();
+    let column = list.find(&field("parity")).unwrap();
+    let words: Vec<u64> = (0..index.view().slots())
+        .map(|slot| column.word(slot))
+        .collect();
+    assert!(!words.contains(&words::UNREAD));
+}
+
+#[test]
+fn beyond_their_bound_fields_get_no_column_and_are_answered_from_the_records() {
+    let index = index_with_metadata(POINTS, 2 * POINTS * 8 + 20_000, |number| {
+        format!(r#"{{"a":{number},"b":{number},"c":{number},"text":"a longer text {number}"}}"#)
+    });
+    let exists = |key| index.columns().list().find(&field(key)).is_some();
+    for key in ["a", "b", "c"] {
+        assert_eq!(count(&index, &below(key, 100.0)), 99);
+    }
+    index.fill_columns();
+    assert!(
+        exists("a") && exists("b") && !exists("c"),
+        "the oldest stay"
+    );
+    assert_eq!(count(&index, &below("c", 100.0)), 99);
+    let status = index.columns().status();
+    let refused: Vec<_> = status.iter().filter(|column| !column.exists).collect();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(refused[0].field, field("c"));
+    assert!(refused[0].bytes >= POINTS * 8);
+}
+
+#[test]
+fn the_fields_without_a_column_that_are_told_of_are_few_and_their_keys_short() {
+    let index = index_with_metadata(100, 1, |_| "{}".into());
+    for number in 0..1_000 {
+        assert_eq!(count(&index, &below(&format!("key {number}"), 1.0)), 0);
+    }
+    let status = index.columns().status();
+    assert_eq!(status.len(), 256);
+    assert!(status.iter().all(|column| !column.exists));
+    let latest = &status.last().unwrap().field;
+    assert_eq!(latest, &field("key 999"), "the latest");
+    let long = "k".repeat(1_025);
+    assert_eq!(count(&index, &below(&long, 1.0)), 0);
+    assert_eq!(count(&index, &below(&long[1..], 1.0)), 0);
+    let status = index.columns().status();
+    assert_eq!(status.len(), 256);
+    let is_told_of = |key: &str| status.iter().any(|column| column.field == field(key));
+    assert!(is_told_of(&long[1..]) && !is_told_of(&long));
+}
+
+#[test]
+fn a_field_that_was_refused_gets_a_column_once_there_is_room() {
+    let texts = |max_bytes| {
+        index_with_metadata(POINTS * 2, max_bytes, |number| {
+            format!(r#"{{"text":"{number}","number":{number}}}"#)
+        })
+    };
+    let of_text = |index: &Index| {
+        assert_eq!(count(index, &is("text", "7")), 1);
+        index.fill_columns();
+        index.columns().status()[0].bytes
+    };
+    let index = texts(of_text(&texts(usize::MAX)));
+    of_text(&index);
+    let below = below("number", 8.0);
+    assert_eq!(count(&index, &below), 7);
+    let states = || {
+        let status = index.columns().status();
+        let kept = status.iter().map(|one| (one.field.clone(), one.exists));
+        kept.collect::<Vec<_>>()
+    };
+    let (text, number) = (field("text"), field("number"));
+    assert_eq!(states(), [(text, true), (number.clone(), false)]);
+    // The column of the texts goes with most of them.
+    for number in 8..=2 * POINTS {
+        index.delete(&id(number), (2 * POINTS + number) as u64);
+    }
+    index.publish(5 * POINTS as u64);
+    index.columns().keep_within_bounds(index.live());
+    assert_eq!(states(), [(number.clone(), false)]);
+    assert_eq!(count(&index, &below), 7);
+    assert_eq!(states(), [(number, true)]);
+}
+
+#[test]
+fn a_field_whose_texts_take_too_much_memory_loses_its_column_and_gets_no_other() {
+    let index = index_with_metadata(POINTS, 50_000, |number| {
+        format!(r#"{{"text":"a longer text {number}"}}"#)
+    });
+    let wanted = is("text", "a longer text 7");
+    for _ in 0..3 {
+        assert_eq!(count(&index, &wanted), 1);
+        index.fill_columns();
+        index.columns().keep_within_bounds(index.live());
+        let [status] = &index.columns().status()[..] else {
+            panic!("one field was asked for");
+        };
+        assert_eq!((status.exists, &status.field), (false, &field("text")));
+        assert!(status.bytes > 50_000);
+    }
+}
+
+#[test]
+fn texts_that_no_point_has_any_more_go_with_their_column() {
+    let index = index_with_metadata(POINTS * 2, usize::MAX, |number| {
+        format!(r#"{{"text":"{number}"}}"#)
+    });
+    let wanted = is("text", "7");
+    assert_eq!(count(&index, &wanted), 1);
+    index.fill_columns();
+    for number in 8..=2 * POINTS {
+        index.delete(&id(number), (2 * POINTS + number) as u64);
+    }
+    index.publish(5 * POINTS as u64);
+    index.columns().keep_within_bounds(index.live());
+    assert_eq!(index.columns().status(), []);
+    assert_eq!(count(&index, &wanted), 1);
+    index.fill_columns();
+    let status = index.columns().status();
+    assert!(status[0].is_read);
+    index.columns().keep_within_bounds(index.live());
+    assert_eq!(index.columns().status(), status, "the new one holds few");
+}
+
+fn opened(folder: &std::path::Path) -> Opened {
+    Store::open(&OpenOptions {
+        path: folder.to_owned(),
+        dimension: Some(1),
+        default_dimension: 1,
+        segment_bytes: DEFAULT_SEGMENT_BYTES,
+    })
+    .unwrap()
+}
+
+/// Writes a point of each of these numbers, whose metadata is `parity` of it, and enters it.
+fn write(store: &mut Store, index: &Index, numbers: &[usize], parity: fn(usize) -> usize) {
+    let first = store.last_sequence() + 1;
+    let metadata = |number: &usize| format!(r#"{{"parity":"{}"}}"#, parity(*number));
+    let metadata: Vec<String> = numbers.iter().map(metadata).collect();
+    let point = |(&number, metadata)| Write::Insert {
+        id: id(number),
+        vector: &[1.5],
+        content_type: 0,
+        content: &[],
+        metadata: String::as_bytes(metadata),
+        replaced: index.find(&id(number)),
+    };
+    let writes: Vec<Write> = numbers.iter().zip(&metadata).map(point).collect();
+    let locations = store.commit(&writes).unwrap();
+    for ((&number, location), sequence) in numbers.iter().zip(locations).zip(first..) {
+        if index.find(&id(number)).is_some() {
+            index.replace(id(number), location, sequence).unwrap();
+        } else {
+            index.insert(id(number), location, sequence).unwrap();
+        }
+    }
+    index.publish(store.last_sequence());
+}
+
+#[test]
+fn a_start_takes_the_words_of_the_snapshot_for_the_points_that_are_still_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = opened(folder.path()).store;
+    let index = Index::new(store.segments(), 1, Params::default());
+    let numbers: Vec<usize> = (1..=200).collect();
+    write(&mut store, &index, &numbers, |number| number % 2);
+    index.want_graph(Metric::Euclidean);
+    work_on(&index);
+    let odd = is("parity", "1");
+    assert_eq!(count(&index, &odd), 100);
+    let changes = index.changes();
+    index.fill_columns();
+    assert!(index.changes() > changes, "a snapshot is due");
+    index.snapshot(&store.snapshots()).unwrap();
+    // Later the first 50 change their parity, and 50 more come.
+    write(&mut store, &index, &numbers[..50], |number| {
+        (number + 1) % 2
+    });
+    let more: Vec<usize> = (201..=250).collect();
+    write(&mut store, &index, &more, |_| 1);
+    assert_eq!(count(&index, &odd), 150);
+    drop(index);
+    store.close().unwrap();
+
+    let Opened {
+        store,
+        points,
+        dead,
+        last_sequence,
+        ..
+    } = opened(folder.path());
+    let index = Index::new(store.segments(), 1, Params::default());
+    let notes = index.restore(&points, &dead, last_sequence, &store.snapshots());
+    assert_eq!(notes.unwrap(), Vec::<String>::new());
+    let read = || {
+        let list = index.columns().list();
+        let column = list.find(&field("parity")).unwrap();
+        let view = index.view();
+        let known = |&slot: &u32| view.contains(slot) && column.word(slot) != words::UNREAD;
+        (0..view.slots()).filter(known).count()
+    };
+    assert_eq!(read(), 150, "those that did not change");
+    assert_eq!(count(&index, &odd), 150);
+    index.fill_columns();
+    assert_eq!(read(), 250);
+    assert_eq!(count(&index, &odd), 150);
+}

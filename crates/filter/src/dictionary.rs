@@ -1,0 +1,233 @@
+//! The texts and arrays of a field, each with a code, so that they have words.
+
+use std::hash::{BuildHasher, Hash, RandomState};
+
+use hashbrown::HashTable;
+
+use crate::{
+    metadata::{Array, Stored},
+    values::Value,
+    words,
+};
+
+/// The distinct texts and arrays of a field. A code is never given to another one.
+#[derive(Debug, Default)]
+pub struct Dictionary {
+    texts: Lists<u8>,
+    /// Each array as the sorted words of its items.
+    arrays: Lists<u64>,
+}
+
+impl Dictionary {
+    /// The word of what is stored in a field; None if it is not in the dictionary.
+    #[must_use]
+    pub fn find(&self, stored: &Stored) -> Option<u64> {
+        match stored {
+            Stored::Scalar(value) => self.find_value(value),
+            Stored::Array(array) => {
+                let items = items(*array, |item| self.find_value(item))?;
+                self.arrays.find(&items).map(words::of_array)
+            }
+        }
+    }
+
+    /// The word of what is stored in a field, which is added to the dictionary if it is not there.
+    /// None if there is no memory for it.
+    pub fn add(&mut self, stored: &Stored) -> Option<u64> {
+        match stored {
+            Stored::Scalar(value) => self.add_value(value),
+            Stored::Array(array) => {
+                let items = items(*array, |item| self.add_value(item))?;
+                self.arrays.add(&items).map(words::of_array)
+            }
+        }
+    }
+
+    /// The bytes of memory that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.texts.bytes() + self.arrays.bytes()
+    }
+
+    /// The number of texts and arrays.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.texts.len() + self.arrays.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a text that had the next code in another dictionary. None if it is there already, or
+    /// there is no memory for it.
+    pub fn restore_text(&mut self, text: &str) -> Option<()> {
+        let next = self.texts.len();
+        (self.texts.add(text.as_bytes())? as usize == next).then_some(())
+    }
+
+    /// Adds an array that had the next code in another dictionary, as
+    /// [`arrays`](Self::arrays) gives it. None if it is there already, if it is not so, or if there
+    /// is no memory for it.
+    pub fn restore_array(&mut self, items: &[u64]) -> Option<()> {
+        let is_known = |&item: &u64| words::is_value(item, self.texts.len());
+        if !items.is_sorted_by(|a, b| a < b) || !items.iter().all(is_known) {
+            return None;
+        }
+        let next = self.arrays.len();
+        (self.arrays.add(items)? as usize == next).then_some(())
+    }
+
+    /// Whether a word is of a field that was read, by what is in the dictionary.
+    #[must_use]
+    pub fn knows(&self, word: u64) -> bool {
+        word == words::MISSING
+            || words::is_value(word, self.texts.len())
+            || word > u64::MAX - self.arrays.len() as u64
+    }
+
+    /// The texts, by code.
+    #[must_use]
+    pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
+        let text = |bytes| str::from_utf8(bytes).unwrap_or_default();
+        self.texts.iter().map(text)
+    }
+
+    /// The words of the items of each array, by code.
+    #[must_use]
+    pub fn arrays(&self) -> impl ExactSizeIterator<Item = &[u64]> {
+        self.arrays.iter()
+    }
+
+    /// The code of a text.
+    pub(crate) fn code(&self, text: &str) -> Option<u32> {
+        self.texts.find(text.as_bytes())
+    }
+
+    fn find_value(&self, value: &Value) -> Option<u64> {
+        match value {
+            Value::Text(text) => self.code(text).map(words::of_text),
+            _ => words::of_value(value),
+        }
+    }
+
+    fn add_value(&mut self, value: &Value) -> Option<u64> {
+        match value {
+            Value::Text(text) => self.texts.add(text.as_bytes()).map(words::of_text),
+            _ => words::of_value(value),
+        }
+    }
+}
+
+/// The words of the items of an array, each once, in ascending order; None if one has none.
+fn items(array: Array, mut word: impl FnMut(&Value) -> Option<u64>) -> Option<Vec<u64>> {
+    let mut words = Some(Vec::new());
+    array.for_each(|item| {
+        if let Some(list) = &mut words {
+            match word(&item) {
+                Some(word) => list.push(word),
+                None => words = None,
+            }
+        }
+    });
+    let mut words = words?;
+    words.sort_unstable();
+    words.dedup();
+    Some(words)
+}
+
+/// Distinct lists of items, one after the other in memory, each with a code from 0 on.
+#[derive(Debug)]
+struct Lists<T> {
+    items: Vec<T>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+    codes: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Lists {
+            items: Vec::new(),
+            ends: Vec::new(),
+            codes: HashTable::new(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl<T: Copy + Hash + Eq> Lists<T> {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.items.capacity() * size_of::<T>()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.codes.allocation_size()
+    }
+
+    fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
+        (0..self.len()).map(|code| list(&self.items, &self.ends, code))
+    }
+
+    fn find(&self, wanted: &[T]) -> Option<u32> {
+        let is_wanted = |&code: &u32| list(&self.items, &self.ends, code as usize) == wanted;
+        let hash = self.hasher.hash_one(wanted);
+        self.codes.find(hash, is_wanted).copied()
+    }
+
+    /// The code of a list, which is added if it is not there. None if there is no memory for it.
+    fn add(&mut self, new: &[T]) -> Option<u32> {
+        if let Some(code) = self.find(new) {
+            return Some(code);
+        }
+        let Lists {
+            items,
+            ends,
+            codes,
+            hasher,
+        } = self;
+        let code = u32::try_from(ends.len()).ok()?;
+        items.try_reserve(new.len()).ok()?;
+        ends.try_reserve(1).ok()?;
+        let hash = |&code: &u32| hasher.hash_one(list(items, ends, code as usize));
+        codes.try_reserve(1, hash).ok()?;
+        items.extend_from_slice(new);
+        ends.push(items.len());
+        codes.insert_unique(hasher.hash_one(new), code, |&code| {
+            hasher.hash_one(list(items, ends, code as usize))
+        });
+        Some(code)
+    }
+}
+
+/// The list with a code.
+fn list<'i, T>(items: &'i [T], ends: &[usize], code: usize) -> &'i [T] {
+    let start = code.checked_sub(1).map_or(0, |before| ends[before]);
+    &items[start..ends[code]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_lists_have_one_code_and_others_another() {
+        let mut lists = Lists::default();
+        let texts: Vec<String> = (0..5_000).map(|number| number.to_string()).collect();
+        for (text, code) in texts.iter().zip(0..) {
+            assert_eq!(lists.find(text.as_bytes()), None);
+            assert_eq!(lists.add(text.as_bytes()), Some(code));
+            assert_eq!(lists.add(text.as_bytes()), Some(code));
+        }
+        assert_eq!(lists.add(b""), Some(5_000), "an empty list is one too");
+        for (text, code) in texts.iter().zip(0..) {
+            assert_eq!(lists.find(text.as_bytes()), Some(code));
+        }
+        assert!(lists.iter().zip(&texts).all(|(a, b)| a == b.as_bytes()));
+    }
+}

@@ -1,0 +1,19 @@
+//! Filters over points: conditions on their metadata, content types and ids, combined by and, or
+//! and not.
+
+mod dictionary;
+mod expression;
+mod field;
+mod filter;
+mod metadata;
+mod passing;
+mod values;
+pub mod words;
+
+pub use dictionary::Dictionary;
+pub use expression::{Condition, Expression, Test};
+pub use field::{Field, Fields, Subject};
+pub use filter::{Filter, Held, Question};
+pub use metadata::{Array, Stored};
+pub use passing::{Outcome, Passing, within};
+pub use values::{Bound, Side, Value, Values};

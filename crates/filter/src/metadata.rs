@@ -1,0 +1,141 @@
+//! Reads stored metadata: a flat object in JSON, checked when it was stored.
+
+use std::{borrow::Cow, collections::HashMap, fmt};
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::{expression::Test, values::Value};
+
+/// What is stored in a field. Null is not: it counts as not there.
+#[derive(Debug)]
+pub enum Stored<'m> {
+    /// One value.
+    Scalar(Value<'m>),
+    /// An array of values.
+    Array(Array<'m>),
+}
+
+/// An array in JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'m>(&'m str);
+
+impl<'m> Stored<'m> {
+    /// What a text of JSON stands for; None for null.
+    fn of(text: &'m str) -> Option<Self> {
+        if text.starts_with('[') {
+            Some(Stored::Array(Array(text)))
+        } else {
+            value(text).map(Stored::Scalar)
+        }
+    }
+
+    /// Whether it passes a test: a scalar by itself, an array by one of its items.
+    #[must_use]
+    pub fn passes(&self, test: &Test) -> bool {
+        match self {
+            Stored::Scalar(value) => test.passes(value),
+            Stored::Array(_) if *test == Test::Exists => true,
+            Stored::Array(array) => {
+                let mut passes = false;
+                array.for_each(|item| passes = passes || test.passes(&item));
+                passes
+            }
+        }
+    }
+}
+
+impl<'m> Array<'m> {
+    /// Calls `take` with each item that is not null.
+    pub fn for_each(self, take: impl FnMut(Value<'m>)) {
+        let mut parser = serde_json::Deserializer::from_str(self.0);
+        // What is not an array is in no record unless it is damaged.
+        drop(parser.deserialize_seq(Items(take)));
+    }
+}
+
+/// Calls `take` for each item of `keys` whose key is in the metadata, with what is stored there.
+/// Ends at what is not the JSON of metadata, which no record holds unless it is damaged.
+pub fn read<'m, T>(
+    metadata: &'m [u8],
+    keys: &HashMap<Box<str>, Vec<T>>,
+    take: impl FnMut(&T, &Stored<'m>),
+) {
+    let mut parser = serde_json::Deserializer::from_slice(metadata);
+    drop(parser.deserialize_map(Members { keys, take }));
+}
+
+/// The scalar that a text stands for; None for null.
+fn value(text: &str) -> Option<Value<'_>> {
+    match text.as_bytes().first()? {
+        b'"' => string(text).map(Value::Text),
+        b't' => Some(Value::Bool(true)),
+        b'f' => Some(Value::Bool(false)),
+        b'n' => None,
+        _ => text.parse().ok().map(Value::Number),
+    }
+}
+
+/// The string that a text stands for.
+fn string(text: &str) -> Option<Cow<'_, str>> {
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str(text).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+struct Members<'k, T, F> {
+    keys: &'k HashMap<Box<str>, Vec<T>>,
+    take: F,
+}
+
+impl<'m, T, F: FnMut(&T, &Stored<'m>)> Visitor<'m> for Members<'_, T, F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'m>>(mut self, mut members: A) -> Result<(), A::Error> {
+        let mut left = self.keys.len();
+        while left > 0
+            && let Some(key) = members.next_key::<&RawValue>()?
+        {
+            let wanted = string(key.get()).and_then(|key| self.keys.get(&*key));
+            let Some(wanted) = wanted else {
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let stored: &RawValue = members.next_value()?;
+            if let Some(stored) = Stored::of(stored.get()) {
+                for item in wanted {
+                    (self.take)(item, &stored);
+                }
+            }
+            left -= 1;
+        }
+        // What is left of the text matters to nobody.
+        Ok(())
+    }
+}
+
+struct Items<F>(F);
+
+impl<'m, F: FnMut(Value<'m>)> Visitor<'m> for Items<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'m>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            if let Some(value) = value(item.get()) {
+                (self.0)(value);
+            }
+        }
+        Ok(())
+    }
+}
