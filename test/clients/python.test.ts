@@ -1,10 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeCertificate } from '../support/certificates.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { startServer } from '../support/server.js';
@@ -51,38 +48,6 @@ describe.skipIf(!existsSync(PYTHON_CLIENT_PYTHON))('the Python client', () => {
       const { code, output } = await run(python, args, services);
       expect(code, output).toBe(0);
       expect(output).toMatch(/^[1-9]\d* passed in /m);
-    },
-    TIMEOUT_MS,
-  );
-
-  test.each(['sync', 'asyncio'])(
-    'a load goes on when the service is killed and started again, %s',
-    async (kind) => {
-      const first = await startServer();
-      const count = 10_000;
-      const args = [join(TESTS, 'load.py'), kind, first.grpc, first.keys.readwrite, String(count)];
-      const load = spawn(python, args, {
-        env: PYTHON_ENVIRONMENT,
-        stdio: ['pipe', 'pipe', 'pipe'],
-      });
-      onTestFinished(() => void load.kill('SIGKILL'));
-      let errors = '';
-      load.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-      const ended = once(load, 'close');
-      await Promise.race([once(createInterface(load.stdout), 'line'), ended]);
-      await first.kill();
-      load.stdin.end('go on\n');
-      await sleep(1_000);
-      const { dataPath, grpc, keys } = first;
-      const env = { GRPC_PORT: grpc.replace(/^.*:/, '') };
-      const second = await startServer({ dataPath, keys, env });
-      expect(await ended, errors).toEqual([0, null]);
-      const response = await fetch(`${second.http}/v1/points/count`, {
-        method: 'POST',
-        headers: { 'api-key': keys.readwrite, 'content-type': 'application/json' },
-        body: '{}',
-      });
-      expect(await response.json()).toEqual({ count });
     },
     TIMEOUT_MS,
   );
@@ -135,7 +100,12 @@ async function startServices(): Promise<Record<string, string>> {
     TLS_KEY: path('server.key'),
     TLS_CLIENT_CA: path('clients.pem'),
   };
-  const small = { MAX_REQUEST_BYTES: '8192', MAX_BATCH: '10', MAX_INFLIGHT_BYTES: '20000' };
+  const small = {
+    MAX_REQUEST_BYTES: '8192',
+    MAX_BATCH: '10',
+    MAX_INFLIGHT_BYTES: '20000',
+    MAX_FILTER_INDEX_BYTES: '1',
+  };
   const main = await startServer({ env: { WARM_METRICS: 'Hamming' } });
   return {
     VECTORD_ADDRESS: main.grpc,

@@ -77,7 +77,8 @@ def readonly_key() -> str:
 
 @pytest.fixture
 def small_address() -> str:
-    """The service with a MAX_REQUEST_BYTES of 8,192 and a MAX_BATCH of 10."""
+    """The service with a MAX_REQUEST_BYTES of 8,192, a MAX_BATCH of 10 and no room for a filter
+    index."""
     return os.environ["VECTORD_SMALL_ADDRESS"]
 
 

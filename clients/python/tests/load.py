@@ -1,8 +1,7 @@
-"""Stores points in a service that goes away meanwhile and comes back.
+"""Stores points that are the same each time, in a service that may go away meanwhile.
 
-Arguments: `sync` or `asyncio`, the address of the service, its key, and the number of points. Half
-of them are sent at once, the others once a line has come on the standard input. Says after each
-batch how many points are stored, and ends with 0 once all are.
+Arguments: `sync` or `asyncio`, the address of the service, its key, the number of points, and their
+dimension. Ends with 0 once all are stored.
 """
 
 from __future__ import annotations
@@ -15,30 +14,25 @@ import numpy as np
 
 from vectord_client import AsyncClient, BulkProgress, Client, NewPoint, id_for
 
-KIND, ADDRESS, KEY, COUNT = sys.argv[1:]
-VECTORS = np.random.default_rng(1).random((int(COUNT), 4), dtype=np.float32)
-BATCH_BYTES = 20_000
+KIND, ADDRESS, KEY = sys.argv[1:4]
+COUNT, DIMENSION = map(int, sys.argv[4:])
 
 
 def points() -> Iterator[NewPoint]:
-    for at, vector in enumerate(VECTORS):
-        if at == len(VECTORS) // 2:
-            sys.stdin.readline()
-        yield NewPoint(vector, id=id_for(f"row {at}"))
-
-
-def say(progress: BulkProgress) -> None:
-    print(progress.points, flush=True)
+    for number in range(COUNT):
+        vector = np.full(DIMENSION, number % 1_000, dtype=np.float32)
+        vector[number % DIMENSION] = number
+        yield NewPoint(vector, id=id_for(str(number)), content=str(number))
 
 
 async def load() -> BulkProgress:
     async with AsyncClient(ADDRESS, key=KEY) as client:
-        return await client.bulk(points(), batch_bytes=BATCH_BYTES, on_progress=say)
+        return await client.bulk(points())
 
 
 if KIND == "asyncio":
     done = asyncio.run(load())
 else:
     with Client(ADDRESS, key=KEY) as client:
-        done = client.bulk(points(), batch_bytes=BATCH_BYTES, on_progress=say)
-assert done.points == int(COUNT), done
+        done = client.bulk(points())
+assert done.points == COUNT, done

@@ -56,8 +56,17 @@ async def test_a_vector_that_came_back_can_be_sent(client: Any) -> None:
     assert [(it.id, it.distance) for it in found] == [(A, 0.0)]
 
 
-def test_lists_of_another_length_than_the_rows_are_refused() -> None:
+def test_lists_of_another_length_and_rows_of_other_values_are_refused() -> None:
     with pytest.raises(ValueError, match="contents has 1 items, expected 2, one for each row"):
         points_of(np.ones((2, 4)), contents=["a"])
     with pytest.raises(ValueError, match=r"vectors has the shape \(4,\), expected \(points, dim"):
         points_of(np.ones(4))
+    with pytest.raises(ValueError, match="vectors has the dtype complex64, expected real numbers"):
+        points_of(np.ones((2, 4), dtype=np.complex64))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i8", "u8", "f2", "f8"])
+async def test_real_numbers_and_booleans_of_any_size_are_converted(client: Any, dtype: str) -> None:
+    await client.upsert([NewPoint(np.array([1, 0, 1, 1], dtype=dtype), id=A)])
+    got = (await client.get([A], include=["vector"])).points[0].vector
+    assert got.tolist() == [1, 0, 1, 1]

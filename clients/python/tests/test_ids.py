@@ -17,3 +17,9 @@ from vectord_client import id_for
 )
 def test_a_text_has_the_same_id_always_and_in_every_client(text: str, expected: str) -> None:
     assert id_for(text) == expected
+
+
+@pytest.mark.parametrize("wrong", [5, None, b"1"])
+def test_what_is_no_text_is_a_value_error(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"text is .*, expected a text"):
+        id_for(wrong)

@@ -89,7 +89,6 @@ METADATA = {
     "nulls": [None],
     "large": 2**60,
     "large list": [1, 2**53 + 1],
-    "infinite": float("inf"),
     "broken \ud800": "text",
     "half": "\ud800",
     "$dollar": 1,
@@ -103,7 +102,6 @@ async def test_documents_come_back_as_they_were(make: Any) -> None:
     documents = [
         Document(id=id_, page_content="1", metadata=METADATA)
         for id_ in ("1", "", UUID_TEXT, UUID_TEXT.lower().replace("a", "b"), NIL, "é\n")
-        if id_
     ]
     ids = await store.add_documents(documents)
     assert ids == [it.id for it in documents]
@@ -112,6 +110,16 @@ async def test_documents_come_back_as_they_were(make: Any) -> None:
     assert [type(it) for it in got[0].metadata.values()]
     assert got[0].metadata["float"] == 1.0
     assert isinstance(got[0].metadata["float"], float)
+
+
+async def test_an_empty_id_is_an_id_as_any_other(make: Any, clients: dict[str, Any]) -> None:
+    store = make()
+    assert await store.add_texts(["1"], ids=[""]) == [""]
+    (point,) = clients["client"].get([id_for("")]).points
+    assert point.metadata == {"_vectord_id": ""}
+    assert await store.get_by_ids([""]) == [Document(id="", page_content="1")]
+    await store.delete([""])
+    assert await store.get_by_ids([""]) == []
 
 
 async def test_what_the_service_takes_is_kept_as_it_is(make: Any, clients: dict[str, Any]) -> None:
@@ -143,9 +151,23 @@ async def test_values_of_numpy_are_kept_as_those_of_python(make: Any) -> None:
     assert got.metadata == {"a": 0.5, "b": 3, "c": [1, 2]}
 
 
-async def test_metadata_that_json_does_not_have_is_refused(make: Any) -> None:
+@pytest.mark.parametrize("value", [object(), float("nan"), [float("inf")]])
+async def test_metadata_that_json_does_not_have_is_refused(make: Any, value: Any) -> None:
     with pytest.raises(ValueError, match=r"metadata\.when cannot be kept as JSON"):
-        await make().add_documents([Document(page_content="1", metadata={"when": object()})])
+        await make().add_documents([Document(page_content="1", metadata={"when": value})])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({1: 2}, "metadata has the key 1, expected a text"),
+        ({"x": {1: 2}}, r"metadata\.x has the key 1, expected a text"),
+        ({"x": ({"a": {"b": [{None: 2}]}}, 1)}, r"metadata\.x has the key None, expected a text"),
+    ],
+)
+async def test_keys_that_are_no_text_are_refused(make: Any, metadata: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        await make().add_texts(["1"], [metadata])
 
 
 async def test_points_of_other_clients_are_documents(make: Any, clients: dict[str, Any]) -> None:
@@ -155,18 +177,111 @@ async def test_points_of_other_clients_are_documents(make: Any, clients: dict[st
     assert found == [Document(id=id_, page_content="by hand", metadata={"a": 1})]
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, [], lambda document: True])
-async def test_a_filter_is_refused(make: Any, value: Any) -> None:
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"_vectord_metadata": "hello"},
+        {"_vectord_metadata": "[1,2]"},
+        {"_vectord_metadata": "null"},
+        {"_vectord_metadata": "[" * 50_000},
+        {"_vectord_metadata": 5},
+        {"_vectord_metadata": None, "_vectord_id": None},
+        {"_vectord_id": 5, "a": 1},
+        {"_vectord_id": ["x"]},
+    ],
+)
+async def test_what_others_write_under_the_reserved_names_is_metadata(
+    make: Any, clients: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    store = make()
+    await store.add_texts(["0 1"], [{"nested": {"a": 1}}], ids=["own"])
+    (id_,) = clients["client"].upsert([NewPoint([1, 0, 0, 0], metadata=metadata)]).ids
+    foreign, own = await store.similarity_search("1 0")
+    assert (own.id, own.metadata) == ("own", {"nested": {"a": 1}})
+    assert (foreign.id, foreign.metadata) == (id_, metadata)
+    foreign.page_content = "1 0"
+    await store.add_documents([foreign])
+    assert await store.get_by_ids([id_]) == [foreign]
+
+
+async def test_searches_find_what_passes_a_filter(make: Any) -> None:
+    store = make(similarity=Similarity.EUCLIDEAN)
+    metadatas = [{"year": 2019}, {"year": 2020, "tags": ["pet"]}, {"year": 2021}, {}]
+    await store.add_texts(["1", "2", "3", "4"], metadatas, ids=["a", "b", "c", UUID_TEXT])
+    recent = {"filter": {"year": {"$gte": np.int64(2020)}}}
+    found = [
+        await store.similarity_search("1", **recent),
+        await store.similarity_search_by_vector([1, 0, 0, 0], **recent),
+        await store.max_marginal_relevance_search("1", lambda_mult=1.0, **recent),
+        [it for it, _ in await store.similarity_search_with_score("1", **recent)],
+        [it for it, _ in await store.similarity_search_with_relevance_scores("1", **recent)],
+    ]
+    assert [[it.id for it in documents] for documents in found] == [["b", "c"]] * 5
+
+    async def ids_of(filter: Any) -> list[str | None]:
+        return [it.id for it in await store.similarity_search("1", filter=filter)]
+
+    assert await ids_of({"$or": [{"tags": "pet"}, {"year": {"$exists": False}}]}) == [
+        "b",
+        UUID_TEXT,
+    ]
+    assert await ids_of({"$id": "a"}) == ["a"]
+    assert await ids_of({"$id": UUID_TEXT.lower()}) == [UUID_TEXT]
+    assert await ids_of({"$id": {"$in": (UUID_TEXT, "c", "unknown")}}) == ["c", UUID_TEXT]
+    assert await ids_of({"$not": {"$and": [{"$id": {"$nin": ["b"]}}]}}) == ["b"]
+    assert await ids_of({}) == await ids_of(None) == ["a", "b", "c", UUID_TEXT]
+
+
+async def test_what_is_kept_as_text_is_not_there_to_a_filter(make: Any) -> None:
+    store = make()
+    kept = ("text", "number", "float", "flag", "list", "empty")
+    text = ("nested", "mixed", "nulls", "large", "large list", "half")
+    await store.add_documents([Document(id="1", page_content="1", metadata=METADATA)])
+    for key in (*kept, *text):
+        found = await store.similarity_search("1", filter={key: {"$exists": True}})
+        assert len(found) == (1 if key in kept else 0)
+    assert await store.similarity_search("1", filter={"large": {"$gt": 2.0**53}}) == []
+    for key in ("text", "number", "float", "flag"):
+        assert len(await store.similarity_search("1", filter={key: METADATA[key]})) == 1
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ([], "filter is of the type list, expected a filter"),
+        (lambda document: True, "filter is of the type function, expected a filter"),
+        ({"a": {"b": 1}}, r"filter\.a\.b is 'b', expected one of \$eq"),
+        ({"a": {"$in": [1, None]}}, r"filter\.a\.\$in\[1\] is None, expected a text"),
+        ({"$dollar": 1}, r"filter\.\$dollar is '\$dollar', expected one of \$and"),
+        ({"_vectord_id": "1"}, r"filter\._vectord_id is a name that the store keeps to itself"),
+        (
+            {"$or": [{}, {"$not": {"_vectord_metadata": {"$exists": True}}}]},
+            r"filter\.\$or\[1\]\.\$not\._vectord_metadata is a name",
+        ),
+        ({"a": 2**53 + 1}, r"filter\.a is an int beyond 2\^53, which is kept as text"),
+        ({"a": {"$nin": [1, -(2**60)]}}, r"filter\.a\.\$nin\[1\] is an int beyond"),
+        ({"a": np.uint64(2**60)}, r"filter\.a is an int beyond"),
+    ],
+)
+async def test_a_filter_that_finds_nothing_is_refused(
+    make: Any, filter: Any, expected: str
+) -> None:
     store = make()
     for search in (
-        store.similarity_search("1", filter=value),
-        store.similarity_search_with_score("1", filter=value),
-        store.max_marginal_relevance_search("1", filter=value),
-        store.similarity_search_by_vector([1, 0, 0, 0], filter=value),
+        store.similarity_search("1", filter=filter),
+        store.max_marginal_relevance_search("1", filter=filter),
     ):
-        with pytest.raises(NotImplementedError, match="vectord has no filters yet"):
+        with pytest.raises(ValueError, match=f"^{expected}"):
             await search
-    assert await store.similarity_search("1", filter=None) == []
+
+
+async def test_a_retriever_takes_a_filter(clients: dict[str, Any]) -> None:
+    store = VectordVectorStore(Numbers(), **clients)
+    store.add_texts(["1", "2"], [{"a": 1}, {"a": 2}], ids=["1", "2"])
+    for kind in ("similarity", "mmr"):
+        retriever = store.as_retriever(search_type=kind, search_kwargs={"filter": {"a": 2}})
+        assert [it.id for it in retriever.invoke("1")] == ["2"]
+        assert [it.id for it in await retriever.ainvoke("1")] == ["2"]
 
 
 async def test_what_is_not_known_is_refused(make: Any) -> None:
@@ -174,10 +289,17 @@ async def test_what_is_not_known_is_refused(make: Any) -> None:
         await make().similarity_search("1", filters={})
     with pytest.raises(TypeError, match="batch_size is not known"):
         await make().add_texts(["1"], batch_size=1)
+    with pytest.raises(TypeError, match="filter is not known"):
+        await make().delete(filter={"a": 1})
     with pytest.raises(ValueError, match="ids has 1 items, expected 2, as many as texts"):
         await make().add_texts(["1", "2"], ids=["1"])
     with pytest.raises(ValueError, match="metadatas has 1 items, expected 2"):
         await make().add_texts(["1", "2"], [{}])
+    with pytest.raises(ValueError, match=r"metadatas\[0\] is None, expected a mapping"):
+        await make().add_texts(["1", "2"], [None, {}])
+    for call in (make().add_texts(["1"], ids=[5]), make().get_by_ids([5]), make().delete([5])):
+        with pytest.raises(ValueError, match="the id of a document is 5, expected a text"):
+            await call
 
 
 async def test_scores_are_distances_and_searches_take_options(make: Any) -> None:

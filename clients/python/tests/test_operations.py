@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,8 @@ from vectord_client import (
     BulkProgress,
     ConflictError,
     ContentType,
+    FilterIndex,
+    FilterIndexState,
     GraphState,
     InvalidArgumentError,
     NewPoint,
@@ -26,6 +29,8 @@ from vectord_client import (
     Similarity,
     points_of,
 )
+
+from .conftest import Services, empty_service
 
 A = "00000000-0000-4000-8000-00000000000a"
 B = "00000000-0000-4000-8000-00000000000b"
@@ -112,7 +117,7 @@ async def test_search_finds_the_nearest_with_their_distances(client: Any) -> Non
     assert [it.id for it in near] == [A, B]
     like = await client.search(like=B, limit=2, **ask)
     assert [(it.id, it.distance) for it in like] == [(A, 1.0), (C, 2.0)]
-    with pytest.raises(NotFoundError, match="like is the id of no point"):
+    with pytest.raises(NotFoundError, match=f"like is {UNKNOWN}, which is the id of no point"):
         await client.search(like=UNKNOWN, **ask)
 
 
@@ -222,6 +227,37 @@ async def test_info_tells_what_the_service_is(client: Any) -> None:
     assert graph.state in (GraphState.BUILDING, GraphState.READY)
 
 
+async def test_info_tells_of_the_fields_that_were_filtered_by(client: Any) -> None:
+    await client.upsert([point(A, 1)])
+    assert await client.count(filter={"indexed": {"$exists": False}}) == 1
+
+    async def part() -> FilterIndex:
+        parts = (await client.info()).filter_index
+        assert [it.field for it in parts] == sorted(it.field for it in parts)
+        return next(it for it in parts if it.field == "indexed")
+
+    until = asyncio.get_running_loop().time() + 10
+    while (found := await part()).state is FilterIndexState.BUILDING:
+        assert asyncio.get_running_loop().time() < until
+        await asyncio.sleep(0.01)
+    assert found.state is FilterIndexState.READY
+    assert found.bytes > 0
+
+
+async def test_a_field_without_room_in_the_filter_index_is_scanned(
+    services: Services, small_address: str
+) -> None:
+    empty_service(small_address)
+    client = services.open(small_address)
+    await client.upsert(point(id_, 1) for id_ in (A, B))
+    assert await client.count(filter={"scanned": {"$exists": False}}) == 2
+    info = await client.info()
+    assert info.limits.max_filter_index_bytes == 1
+    found = next(it for it in info.filter_index if it.field == "scanned")
+    assert found.state is FilterIndexState.SCANNED
+    assert found.bytes >= 2 * 8
+
+
 async def test_bulk_stores_batch_after_batch_and_tells_how_far_it_is(client: Any) -> None:
     vectors = np.random.default_rng(1).random((2_000, 4), dtype=np.float32)
     ids = [str(UUID(int=at + 1)) for at in range(len(vectors))]
@@ -249,6 +285,13 @@ async def test_bulk_keeps_to_the_limits_of_the_service(services: Any, small_addr
     assert (done.points, done.batches) == (8, 4)
     done = await client.bulk(NewPoint([at, 0, 0, 0]) for at in range(25))
     assert (done.points, done.batches) == (25, 3)
+
+
+async def test_bulk_sends_no_more_than_some_thousand_points_at_once(client: Any) -> None:
+    seen: list[BulkProgress] = []
+    load = (NewPoint([1, 0, 0, 0]) for _ in range(10_000))
+    await client.bulk(load, window=1, on_progress=seen.append)
+    assert [it.points for it in seen] == [4_096, 8_192, 10_000]
 
 
 async def test_bulk_names_the_points_that_are_refused(client: Any) -> None:
@@ -291,3 +334,13 @@ async def test_of_points_with_one_id_in_a_load_the_last_stays(
 
 async def test_bulk_of_nothing_is_nothing(client: Any) -> None:
     assert (await client.bulk([])).points == 0
+
+
+async def test_members_of_enumerations_may_be_given_as_numbers(client: Any) -> None:
+    await client.upsert([NewPoint([1, 0, 0, 0], id=A, content_type=2)], if_absent=np.bool_(True))
+    (point,) = (await client.scroll_page(1, order=np.int64(2))).points
+    assert point.content_type is ContentType.IMAGE
+    await client.update([PointUpdate(A, content_type=1)])
+    assert (await client.get([A])).points[0].content_type is ContentType.TEXT
+    found = await client.search([3, 4, 0, 0], similarity=np.int32(2))
+    assert [it.distance for it in found] == [6.0]

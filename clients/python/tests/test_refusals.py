@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from vectord_client import (
     ConflictError,
     ConnectionLostError,
+    ContentType,
     InvalidArgumentError,
     NewPoint,
     NotFoundError,
@@ -36,25 +38,50 @@ def with_metadata(metadata: Any) -> list[NewPoint]:
     ("name", "arguments", "expected"),
     [
         ("upsert", ([POINT, NewPoint([[1, 2]])],), r"points\[1\]\.vector has the shape \(1, 2\)"),
-        ("upsert", ([NewPoint("x")],), r"points\[0\]\.vector is no array of numbers"),
+        ("upsert", ([NewPoint([[1], [2, 3]])],), r"points\[0\]\.vector is no array of numbers"),
+        ("upsert", ([NewPoint("x")],), r"points\[0\]\.vector has the dtype <U1, expected real"),
         ("upsert", ([NewPoint([1], id="")],), r"points\[0\]\.id is empty, expected a UUID"),
         ("upsert", ([NewPoint([1], id=1)],), r"points\[0\]\.id is 1, expected a UUID"),
-        ("upsert", ([NewPoint([1], content=1)],), r"points\[0\] cannot be sent"),
-        ("upsert", ([NewPoint([1], content="\ud800")],), r"points\[0\] cannot be sent"),
+        ("upsert", ([NewPoint(["1"])],), r"points\[0\]\.vector has the dtype <U1, expected real"),
+        ("upsert", ([NewPoint([1j])],), r"points\[0\]\.vector has the dtype complex128"),
+        ("upsert", ([NewPoint([1, None])],), r"points\[0\]\.vector has the dtype object"),
+        ("upsert", ([NewPoint([1], content=1)],), r"points\[0\]\.content is 1, expected a text"),
+        ("upsert", ([NewPoint([1], content="\ud800")],), r"points\[0\]\.content cannot be sent"),
+        (
+            "upsert",
+            ([NewPoint([1], content_type="Text")],),
+            r"points\[0\]\.content_type is 'Text', expected one of ContentType\.TEXT, Con",
+        ),
+        ("upsert", (with_metadata({True: 1}),), r"points\[1\]\.metadata has the key True, expect"),
         ("upsert", (with_metadata([]),), r"points\[1\]\.metadata is \[\], expected a mapping"),
         ("upsert", (with_metadata({"a": float("nan")}),), r"points\[1\]\.metadata cannot be"),
         ("upsert", (with_metadata({"a": object()}),), "object"),
         ("bulk", ([POINT, NewPoint([[1, 2]])],), "point 1 of the load.vector has the shape"),
+        ("bulk", ([NewPoint([1], content_type=3)],), "point 0 of the load.content_type is 3, exp"),
+        ("upsert", (POINT,), "points is of the type NewPoint, expected a list of points"),
+        ("upsert", ([{"vector": [1]}],), r"points\[0\] is of the type dict, expected a NewPoint"),
+        ("upsert", (None,), "points is None, expected a list of points"),
+        ("bulk", ([POINT, 5],), "point 1 of the load is of the type int, expected a NewPoint"),
+        ("bulk", (POINT,), "points is of the type NewPoint, expected a list of points"),
+        ("update", ([POINT],), r"points\[0\] is of the type NewPoint, expected a PointUpdate"),
+        ("update", (PointUpdate(A),), "points is of the type PointUpdate, expected a list of"),
+        ("search_all", ([None],), r"queries\[0\] is None, expected a Query"),
+        ("search_all", (5,), "queries is of the type int, expected a list of queries"),
         ("get", (A,), "ids is the text"),
+        ("get", (None,), "ids is None, expected a list of ids"),
+        ("delete", (5,), "ids is of the type int, expected a list of ids"),
         ("get", ([A, 5],), r"ids\[1\] is 5, expected a UUID"),
         ("update", ([PointUpdate("")],), r"points\[0\]\.id is empty"),
+        ("update", ([PointUpdate(A, content=None)],), r"points\[0\]\.content is None, expected a"),
+        ("update", ([PointUpdate(A, content_type=None)],), r"points\[0\]\.content_type is None"),
+        ("update", ([PointUpdate(A, metadata={1: 1})],), r"points\[0\]\.metadata has the key 1,"),
         (
             "search_all",
             ([Query(similarity=EUCLIDEAN)],),
             r"queries\[0\].vector and .*: expected one",
         ),
         ("delete_all", (-1,), "confirm cannot be sent"),
-        ("scroll_page", (-1,), "limit and after cannot be sent"),
+        ("scroll_page", (-1,), "limit cannot be sent"),
     ],
 )
 async def test_what_cannot_be_sent_is_a_value_error_that_names_it(
@@ -62,6 +89,41 @@ async def test_what_cannot_be_sent_is_a_value_error_that_names_it(
 ) -> None:
     with pytest.raises(ValueError, match=expected):
         await getattr(client, name)(*arguments)
+
+
+async def test_an_empty_place_to_begin_after_is_a_value_error(client: Any) -> None:
+    expected = "after is empty, expected the `next` of a page"
+    with pytest.raises(ValueError, match=expected):
+        await client.scroll_page(1, after="")
+    with pytest.raises(ValueError, match=expected):
+        await anext(client.scroll(after=""))
+    with pytest.raises(ValueError, match="after cannot be sent"):
+        await client.scroll_page(1, after=0)
+
+
+async def test_flags_and_orders_of_another_kind_are_value_errors(client: Any) -> None:
+    for write in (client.upsert([POINT], if_absent="no"), client.bulk([POINT], if_absent="no")):
+        with pytest.raises(ValueError, match="if_absent is 'no', expected True or False"):
+            await write
+    expected = r"order is 'newest', expected one of Order\.OLDEST, Order\.NEWEST"
+    with pytest.raises(ValueError, match=expected):
+        await client.scroll_page(1, order="newest")
+    with pytest.raises(ValueError, match=expected):
+        async for _ in client.scroll(order="newest"):
+            pass
+    assert await client.count() == 0
+
+
+@pytest.mark.parametrize(
+    "similarity", [None, "Cosine", "4", 1.9, 4.0, True, 0, 5, ContentType.TEXT, []]
+)
+async def test_what_is_no_similarity_is_a_value_error(client: Any, similarity: Any) -> None:
+    expected = r"similarity is .*, expected one of Similarity\.EUCLIDEAN, .*, Similarity\.COSINE"
+    with pytest.raises(ValueError, match=expected):
+        await client.search([1, 2, 3, 4], similarity=similarity)
+    query = Query(vector=[1, 2, 3, 4], similarity=similarity)
+    with pytest.raises(ValueError, match=rf"queries\[0\]\.{expected}"):
+        await client.search_all([query])
 
 
 @pytest.mark.parametrize(
@@ -74,8 +136,12 @@ async def test_what_cannot_be_sent_is_a_value_error_that_names_it(
             r"include\[0\] is 'score', expected one of distance",
         ),
         ({"vector": [1], "include": "vector"}, "include is the text"),
-        ({"vector": [1], "limit": -1}, "the query cannot be sent"),
+        ({"vector": [1], "include": 5}, "include is of the type int, expected a list of parts"),
+        ({"vector": [1], "limit": -1}, "limit cannot be sent"),
+        ({"vector": [1], "exact": "no"}, "exact is 'no', expected True or False"),
         ({"vector": [1], "timeout": 0}, "timeout is 0, expected more than 0 seconds"),
+        ({"vector": [1], "timeout": math.nan}, "timeout is nan, expected more than 0 seconds"),
+        ({"vector": [1], "timeout": "5"}, "timeout is '5', expected more than 0 seconds"),
     ],
 )
 async def test_a_query_that_cannot_be_sent_is_a_value_error(
@@ -86,16 +152,24 @@ async def test_a_query_that_cannot_be_sent_is_a_value_error(
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "expected"),
     [
-        {"address": "http://127.0.0.1:1"},
-        {"address": "127.0.0.1:1", "timeout": 0},
-        {"address": "127.0.0.1:1", "retries": -1},
+        ({"address": "http://127.0.0.1:1"}, "address is 'http://127.0.0.1:1', expected host:port"),
+        ({"address": ""}, "address is '', expected host:port"),
+        ({"address": None}, "address is None, expected host:port"),
+        ({"key": "a\nb"}, r"key has the character U\+000A at index 1, expected printable ASCII"),
+        ({"key": "é"}, r"key has the character U\+00E9 at index 0, expected printable ASCII"),
+        ({"key": b"a"}, "key is of the type bytes, expected a text"),
+        ({"timeout": 0}, "timeout is 0, expected more than 0 seconds"),
+        ({"timeout": math.nan}, "timeout is nan, expected more than 0 seconds"),
+        ({"retries": -1}, "retries is -1, expected 0 or more"),
     ],
 )
-async def test_a_client_that_cannot_work_is_refused(services: Any, options: Any) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        services.open(**options)
+async def test_a_client_that_cannot_work_is_refused(
+    services: Any, options: Any, expected: str
+) -> None:
+    with pytest.raises(ValueError, match=expected):
+        services.open(**{"address": "127.0.0.1:1", **options})
 
 
 @pytest.mark.parametrize(
@@ -169,7 +243,7 @@ async def test_what_is_too_large_is_told_from_an_overload(
         await client.bulk([NewPoint([1, 2, 3, 4], content="x" * 10_000)])
 
     await client.bulk(NewPoint([at, 0, 0, 0]) for at in range(130))
-    query = Query(vector=[0, 0, 0, 0], similarity=EUCLIDEAN, limit=1_000, include=[])
+    query = Query(vector=[0, 0, 0, 0], similarity=EUCLIDEAN, limit=120, include=[])
     with pytest.raises(OverloadedError) as overload:
         await services.open(small_address, retries=1).search_all([query] * 10)
     error = overload.value
@@ -194,6 +268,16 @@ async def test_a_service_that_is_not_there_has_no_connection(services: Any) -> N
     with pytest.raises(ConnectionLostError):
         async for _ in client.scroll():
             pass
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e12, 9.3e9, pytest.param(10**400, id="10^400")])
+async def test_a_timeout_may_be_longer_than_grpc_can_count(
+    services: Any, address: str, empty: None, timeout: float
+) -> None:
+    patient = services.open(address, timeout=timeout, retries=0)
+    await patient.bulk([POINT])
+    assert [it.id async for it in patient.scroll(include=[])] == [A]
+    assert await services.open(address, retries=0).count(timeout=timeout) == 1
 
 
 async def test_a_call_ends_with_its_time(services: Any, line: Any, empty: None) -> None:

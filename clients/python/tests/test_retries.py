@@ -68,7 +68,11 @@ async def test_a_delete_whose_answer_was_lost_is_not_repeated(
     services: Any, client: Any, line: Any
 ) -> None:
     broken = services.open(line.address)
-    for delete in (lambda: broken.delete([A]), lambda: broken.delete_all(1)):
+    for delete in (
+        lambda: broken.delete([A]),
+        lambda: broken.delete_matching({"$id": A}),
+        lambda: broken.delete_all(1),
+    ):
         await client.upsert([NewPoint([1, 0, 0, 0], id=A)])
         await broken.count()
         line.swallow_answers()

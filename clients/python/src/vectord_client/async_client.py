@@ -14,6 +14,7 @@ from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls
 from .models import (
     BulkProgress,
     Deleted,
+    Filter,
     Got,
     Info,
     NewPoint,
@@ -59,6 +60,7 @@ class AsyncClient:
             key: An API key; methods that write need one with the role readwrite.
             tls: What TLS needs; None for a connection without it.
             timeout: Seconds that a call may take, its repeats included, unless it says otherwise.
+                More than 10^9 (31 years), such as math.inf, count as 10^9.
             retries: How often a call is repeated at most; 0 for never.
         """
         self._settings = Settings(address, key, tls, timeout, retries)
@@ -117,6 +119,7 @@ class AsyncClient:
         ef: int | None = None,
         exact: bool = False,
         max_distance: float | None = None,
+        filter: Filter | None = None,
         include: Iterable[Part] | None = None,
         timeout: float | None = None,
     ) -> list[Point]:
@@ -130,6 +133,7 @@ class AsyncClient:
             ef: The search breadth; None for the default of the service.
             exact: Whether all points are compared.
             max_distance: Points that are farther away are left out; in the unit of the similarity.
+            filter: Points that do not pass are left out.
             include: None for the distance alone; an empty list for ids alone.
             timeout: Seconds for the call; None for those of the client.
         """
@@ -141,6 +145,7 @@ class AsyncClient:
             ef=ef,
             exact=exact,
             max_distance=max_distance,
+            filter=filter,
             include=include,
         )
         return await self._connection.call(operations.search(query), timeout)
@@ -160,6 +165,7 @@ class AsyncClient:
         *,
         after: str | None = None,
         order: Order = Order.OLDEST,
+        filter: Filter | None = None,
         include: Iterable[Part] | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[Point]:
@@ -170,11 +176,12 @@ class AsyncClient:
         Args:
             after: The `next` of an earlier page; None for all points.
             order: By the time when points were written.
+            filter: Points that do not pass are left out.
             include: None for content, content type and metadata; an empty list for ids alone.
             timeout: Seconds within which the next points have to come; None for those of the
                 client. All of them together may take longer.
         """
-        asked = operations.scroll(order, include)
+        asked = operations.scroll(order, filter, include)
         return scroll(self._connection, asked, after, self._settings.timeout_of(timeout))
 
     async def scroll_page(
@@ -183,6 +190,7 @@ class AsyncClient:
         *,
         after: str | None = None,
         order: Order = Order.OLDEST,
+        filter: Filter | None = None,
         include: Iterable[Part] | None = None,
         timeout: float | None = None,
     ) -> Page:
@@ -193,20 +201,24 @@ class AsyncClient:
                 too large.
             after: The `next` of the page before; None for the first page.
             order: By the time when points were written.
+            filter: Points that do not pass are left out.
             include: None for content, content type and metadata; an empty list for ids alone.
             timeout: Seconds for the call; None for those of the client.
         """
-        return await self._connection.call(
-            operations.scroll_page(limit, after, order, include), timeout
-        )
+        call = operations.scroll_page(limit, after, order, filter, include)
+        return await self._connection.call(call, timeout)
 
-    async def count(self, *, timeout: float | None = None) -> int:
-        """The number of points."""
-        return await self._connection.call(operations.count(), timeout)
+    async def count(self, *, filter: Filter | None = None, timeout: float | None = None) -> int:
+        """The number of points, or of those that pass a filter."""
+        return await self._connection.call(operations.count(filter), timeout)
 
     async def delete(self, ids: Iterable[PointId], *, timeout: float | None = None) -> Deleted:
         """Deletes points, all or none. One that is not there is named in the answer."""
         return await self._connection.call(operations.delete(ids), timeout)
+
+    async def delete_matching(self, filter: Filter, *, timeout: float | None = None) -> Deleted:
+        """Deletes the points that pass a filter, which has at least one condition, all or none."""
+        return await self._connection.call(operations.delete_matching(filter), timeout)
 
     async def delete_all(self, confirm: int, *, timeout: float | None = None) -> Deleted:
         """Deletes all points.
@@ -251,7 +263,8 @@ class AsyncClient:
             points: They are taken one by one, as batches are sent. Of those with the same id the
                 last one stays, with `if_absent` the first one.
             if_absent: Whether points whose ids exist stay as they are.
-            batch_bytes: The size of a batch, unless the service takes only smaller ones.
+            batch_bytes: The size of a batch, unless the service takes only smaller ones. It never
+                has more than 4,096 points.
             window: Batches under way at a time.
             patience: Seconds for which a batch is sent again after it has failed.
             on_progress: Called after each batch, in the order of the batches.

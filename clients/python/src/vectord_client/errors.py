@@ -104,6 +104,11 @@ class StorageFullError(VectordError):
     """STORAGE_FULL: the disk of the service is full; reads go on."""
 
 
+class CancelledError(VectordError):
+    """CANCELLED: the client was closed before the answer came, or before the call. A write that was
+    under way may have happened."""
+
+
 class InternalError(VectordError):
     """INTERNAL: a fault of the service; its log has the reason under the request id."""
 
@@ -119,6 +124,7 @@ _CLASSES: dict[str, type[VectordError]] = {
     "NOT_FOUND": NotFoundError,
     "CONFLICT": ConflictError,
     "TIMEOUT": TimedOutError,
+    "CANCELLED": CancelledError,
     "TOO_LARGE": TooLargeError,
     "OVERLOADED": OverloadedError,
     "UNAVAILABLE": UnavailableError,
@@ -150,11 +156,18 @@ _OF_CONNECTION = frozenset(
 _REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE"}
 
 
-def error_of(failure: grpc.RpcError) -> VectordError:
-    """The error that a failed call stands for."""
-    return error_from(
+def error_of(failure: grpc.RpcError, is_closed: bool) -> VectordError:
+    """The error that a failed call stands for. `is_closed` tells whether the client has been
+    closed: then that is why there is no connection."""
+    error = error_from(
         failure.code().name, failure.details() or "", failure.trailing_metadata() or ()
     )
+    return client_closed() if is_closed and isinstance(error, ConnectionLostError) else error
+
+
+def client_closed() -> CancelledError:
+    """The error of a call whose client has been closed."""
+    return CancelledError("CANCELLED", "the client is closed")
 
 
 def error_from(

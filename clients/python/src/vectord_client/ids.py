@@ -17,5 +17,10 @@ def id_for(text: str) -> str:
 
     Returns:
         A UUID of version 5, in lower case.
+
+    Raises:
+        ValueError: It is no text.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"text is {text!r}, expected a text")
     return str(uuid5(_NAMESPACE, text))

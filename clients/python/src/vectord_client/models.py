@@ -11,11 +11,14 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from ._core.arrays import floats_of
+
 Vector: TypeAlias = npt.NDArray[np.float32]
 """A vector as it is answered: shape (dimension,), float32, read-only."""
 
 VectorLike: TypeAlias = "npt.NDArray[np.float32] | npt.ArrayLike"
-"""A vector as it is given: shape (dimension,). Whatever is not float32 is converted."""
+"""A vector as it is given: shape (dimension,). Real numbers and booleans that are not float32 are
+converted; what else there is (complex numbers, text, objects) is refused."""
 
 PointId: TypeAlias = str | UUID
 """A UUID, as text in the form 8-4-4-4-12, in either case, and not nil."""
@@ -29,12 +32,21 @@ Metadata: TypeAlias = Mapping[str, MetadataValue]
 numbers lie within 2^53, others are finite, no key begins with `$`, and as JSON it has at most
 64 KiB."""
 
+FilterOperators: TypeAlias = Mapping[str, Scalar | Sequence[Scalar]]
+"""What a key has to be: `{"$gte": 2020, "$lt": 2024}`. All operators have to hold."""
+
+Filter: TypeAlias = "Mapping[str, Scalar | FilterOperators | Filter | Sequence[Filter]]"
+"""Which points pass: those for which every member holds. A key of metadata, `$id` and
+`$content_type` have a value or operators (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`,
+`$nin`, `$exists`); `$and` and `$or` have a list of filters, and `$not` has one. `{}` passes every
+point. docs/FILTERS.md of the service has every case."""
+
 Part: TypeAlias = Literal["distance", "vector", "content", "content_type", "metadata"]
 """What an answer may hold of a point besides its id."""
 
 
 class Similarity(IntEnum):
-    """How the distance of two vectors is measured."""
+    """How the distance of two vectors is measured. Its number may be given for a member, too."""
 
     EUCLIDEAN = 1
     """The square root of the sum of squared differences."""
@@ -47,14 +59,15 @@ class Similarity(IntEnum):
 
 
 class ContentType(IntEnum):
-    """What the content of a point is."""
+    """What the content of a point is. Its number may be given for a member, too."""
 
     TEXT = 1
     IMAGE = 2
 
 
 class Order(IntEnum):
-    """The order of points by the time when they were written."""
+    """The order of points by the time when they were written. Its number may be given for a member,
+    too."""
 
     OLDEST = 1
     """The oldest first. A point that lives throughout appears at least once, and again if it is
@@ -70,6 +83,15 @@ class GraphState(IntEnum):
     READY = 2
     FAILED = 3
     """Given up; the service begins it anew by itself."""
+
+
+class FilterIndexState(IntEnum):
+    """Whether the filter index of a field has all points. Filters read the points that it lacks."""
+
+    BUILDING = 1
+    READY = 2
+    SCANNED = 3
+    """There is no room for it (`max_filter_index_bytes`): filters by the field read the points."""
 
 
 class Keep(Enum):
@@ -100,6 +122,7 @@ class PointUpdate:
 
     id: PointId
     content: str | Keep = KEEP
+    """Text; the empty one clears it. None is refused."""
     content_type: ContentType | Keep = KEEP
     metadata: Metadata | Keep | None = KEEP
     """Replaces all metadata of the point; None clears them."""
@@ -123,6 +146,8 @@ class Query:
     """Whether all points are compared."""
     max_distance: float | None = None
     """Points that are farther away are left out; in the unit of the similarity."""
+    filter: Filter | None = None
+    """Points that do not pass are left out."""
     include: Iterable[Part] | None = None
     """None for the distance alone; an empty list for ids alone."""
 
@@ -209,14 +234,26 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterIndex:
+    """The part of the filter index for one field."""
+
+    field: str
+    """A key of metadata, or `$content_type`."""
+    state: FilterIndexState
+    bytes: int
+    """Memory that it takes; of a field that is scanned, that it would take."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings of the service that bound requests."""
+    """The settings of the service that bound requests and memory."""
 
     max_request_bytes: int
     max_batch: int
     max_content_bytes: int
     max_search_work: int
     max_inflight_bytes: int
+    max_filter_index_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +267,8 @@ class Info:
     bytes: int | None
     """Space that the data folder takes on its disk; None where the system does not tell."""
     graphs: list[Graph]
+    filter_index: list[FilterIndex]
+    """A part for each field that was filtered by, in the order of the fields."""
     limits: Limits
 
 
@@ -263,15 +302,15 @@ def points_of(
     """Points from an array of many vectors, one at a time.
 
     Args:
-        vectors: Shape (points, dimension).
+        vectors: Shape (points, dimension); real numbers or booleans.
         ids: One for each row.
         contents: One for each row.
         metadata: One for each row.
 
     Raises:
-        ValueError: The array has another number of axes, or a list another length.
+        ValueError: The array has another number of axes or other values, or a list another length.
     """
-    rows = np.asarray(vectors, dtype=np.float32)
+    rows = floats_of(vectors, "vectors")
     if rows.ndim != 2:
         raise ValueError(f"vectors has the shape {rows.shape}, expected (points, dimension)")
     for name, given in (("ids", ids), ("contents", contents), ("metadata", metadata)):

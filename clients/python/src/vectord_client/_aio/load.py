@@ -11,7 +11,7 @@ import grpc
 from .._core import operations
 from .._core.bulk import Batch, Batcher, LoadSettings, Tally, batches
 from .._core.retries import Patience
-from ..errors import error_of
+from ..errors import CancelledError, error_of
 from ..models import BulkProgress, NewPoint
 from .connection import Connection
 
@@ -72,8 +72,10 @@ class Load:
         while True:
             try:
                 return await self._connection.send(method, request, self._timeout)
+            except CancelledError as closed:
+                raise closed.within(name) from closed
             except grpc.RpcError as failure:
-                error = error_of(failure)
+                error = error_of(failure, self._connection.is_closed)
                 delay = patience.delay_after(error)
                 if delay is None:
                     raise error.within(name) from failure

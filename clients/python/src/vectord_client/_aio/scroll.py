@@ -11,6 +11,7 @@ from .._core.operations import Scroll
 from .._core.retries import Resumption
 from ..errors import error_of
 from ..models import Point
+from .answers import answers_of
 from .connection import Connection
 
 
@@ -22,7 +23,7 @@ async def scroll(
     while True:
         stream = connection.stream(asked.METHOD, asked.request(after), attempts.timeout())
         try:
-            async for message in stream:
+            async for message in answers_of(stream):
                 page = asked.read(message)
                 attempts.message_came()
                 after = page.next
@@ -30,7 +31,7 @@ async def scroll(
                     yield point
             return
         except grpc.RpcError as failure:
-            error = error_of(failure)
+            error = error_of(failure, connection.is_closed)
             delay = attempts.delay_after(error)
             if delay is None:
                 raise error from failure

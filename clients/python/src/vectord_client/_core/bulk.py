@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..models import BulkProgress, Limits, NewPoint, Upserted
-from .operations import encode_new_point
+from .operations import encode_new_point, flag_of, items_of
 
 DEFAULT_BATCH_BYTES = 1 << 20
+
+# Points of a batch at most. A service whose graphs lag behind takes as many points as they link,
+# and batches of more would wait for longer than a call may take.
+MOST_POINTS = 4_096
 DEFAULT_WINDOW = 4
 DEFAULT_PATIENCE = 60.0
 
@@ -83,7 +87,7 @@ class Batcher:
 
 def batches(points: Iterable[NewPoint], into: Batcher) -> Iterator[Batch]:
     """All points of a load in batches."""
-    for point in points:
+    for point in items_of(points, "points"):
         full = into.add(point)
         if full is not None:
             yield full
@@ -138,6 +142,7 @@ class LoadSettings:
     on_progress: Callable[[BulkProgress], None] | None
 
     def __post_init__(self) -> None:
+        flag_of(self.if_absent, "if_absent")
         if self.batch_bytes < 1:
             raise ValueError(f"batch_bytes is {self.batch_bytes}, expected at least 1")
         if self.window < 1:
@@ -148,7 +153,7 @@ class LoadSettings:
     def batcher(self, limits: Limits) -> Batcher:
         """One for batches that the service takes."""
         most_bytes = min(self.batch_bytes, limits.max_request_bytes - _SPARE_BYTES)
-        return Batcher(most_bytes, limits.max_batch, self.if_absent)
+        return Batcher(most_bytes, min(limits.max_batch, MOST_POINTS), self.if_absent)
 
 
 def _varint(value: int) -> bytes:

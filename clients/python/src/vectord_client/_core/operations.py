@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum, IntEnum
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 from uuid import UUID, uuid4
 
@@ -21,6 +22,9 @@ from ..models import (
     KEEP,
     ContentType,
     Deleted,
+    Filter,
+    FilterIndex,
+    FilterIndexState,
     Got,
     Graph,
     GraphState,
@@ -41,14 +45,16 @@ from ..models import (
     Vector,
     VectorLike,
 )
+from .arrays import FLOATS, floats_of
+from .filters import filter_of
 from .retries import Repeat
 
 Answer = TypeVar("Answer")
 Filled = TypeVar("Filled")
+Item = TypeVar("Item")
 
 UPSERT = "Upsert"
 
-_FLOATS = np.dtype("<f4")
 _PARTS = get_args(Part)
 
 
@@ -63,9 +69,10 @@ class Call(Generic[Answer]):
 
 
 def upsert(points: Iterable[NewPoint], if_absent: bool) -> Call[Upserted]:
-    request = wire.UpsertRequest(if_absent=if_absent)
-    for index, point in enumerate(points):
-        _fill(request.points.add, _new_point(point, f"points[{index}]"), f"points[{index}]")
+    request = wire.UpsertRequest(if_absent=flag_of(if_absent, "if_absent"))
+    for index, point in enumerate(items_of(points, "points")):
+        name = f"points[{index}]"
+        _fill(request.points.add, _new_point(point, name), f"{name}.")
     return Call(UPSERT, request.SerializeToString(), read_upserted)
 
 
@@ -77,7 +84,7 @@ def read_upserted(answer: bytes) -> Upserted:
 def encode_new_point(point: NewPoint, name: str) -> tuple[str, bytes]:
     """One point of an upsert: its id in lower case, and what stands in a request behind its
     length."""
-    message = _fill(wire.NewPoint, _new_point(point, name), name)
+    message = _fill(wire.NewPoint, _new_point(point, name), f"{name}.")
     return message.id.lower(), message.SerializeToString()
 
 
@@ -99,7 +106,8 @@ def search(query: Query) -> Call[list[Point]]:
 
 def search_all(queries: Iterable[Query]) -> Call[list[list[Point]]]:
     request = wire.SearchRequest()
-    for index, query in enumerate(queries):
+    for index, query in enumerate(items_of(queries, "queries")):
+        _check_type(query, Query, f"queries[{index}]")
         _add_query(request, query, f"queries[{index}].")
     return Call("Search", request.SerializeToString(), _read_found)
 
@@ -110,10 +118,20 @@ def _read_found(answer: bytes) -> list[list[Point]]:
 
 
 def scroll_page(
-    limit: int, after: str | None, order: Order, include: Iterable[Part] | None
+    limit: int,
+    after: str | None,
+    order: Order,
+    filter: Filter | None,
+    include: Iterable[Part] | None,
 ) -> Call[Page]:
-    asked = {"after": after or "", "order": int(order), "include": _include(include)}
-    request = _fill(wire.ScrollRequest, {"limit": limit, **asked}, "limit and after")
+    fields = {
+        "limit": limit,
+        "after": _after(after),
+        "order": _number(Order, order, "order"),
+        "filter": _filter(filter),
+        "include": _include(include),
+    }
+    request = _fill(wire.ScrollRequest, fields)
 
     def read(answer: bytes) -> Page:
         message = wire.ScrollResponse.FromString(answer)
@@ -128,27 +146,42 @@ class Scroll:
 
     METHOD: ClassVar[str] = "ScrollStream"
 
-    order: Order
+    order: int
+    filter: wire.Filter | None
     include: wire.Include | None
 
     def request(self, after: str | None) -> bytes:
-        fields = {"after": after or "", "order": int(self.order), "include": self.include}
-        return _fill(wire.ScrollStreamRequest, fields, "after").SerializeToString()
+        fields = {
+            "after": _after(after),
+            "order": self.order,
+            "filter": self.filter,
+            "include": self.include,
+        }
+        return _fill(wire.ScrollStreamRequest, fields).SerializeToString()
 
     def read(self, answer: bytes) -> Page:
         message = wire.ScrollStreamResponse.FromString(answer)
         return Page([_point(point) for point in message.points], message.next or None)
 
 
-def scroll(order: Order, include: Iterable[Part] | None) -> Scroll:
-    return Scroll(order, _include(include))
+def _after(given: str | None) -> str:
+    """Where a page begins: to the service an empty text would be the start."""
+    if given == "":
+        raise ValueError("after is empty, expected the `next` of a page")
+    return "" if given is None else given
 
 
-def count() -> Call[int]:
+def scroll(order: Order, filter: Filter | None, include: Iterable[Part] | None) -> Scroll:
+    return Scroll(_number(Order, order, "order"), _filter(filter), _include(include))
+
+
+def count(filter: Filter | None) -> Call[int]:
+    request = wire.CountRequest(filter=_filter(filter))
+
     def read(answer: bytes) -> int:
         return wire.CountResponse.FromString(answer).count
 
-    return Call("Count", wire.CountRequest().SerializeToString(), read)
+    return Call("Count", request.SerializeToString(), read)
 
 
 def delete(ids: Iterable[PointId]) -> Call[Deleted]:
@@ -156,8 +189,13 @@ def delete(ids: Iterable[PointId]) -> Call[Deleted]:
     return Call("Delete", request.SerializeToString(), _read_deleted, Repeat.REFUSED)
 
 
+def delete_matching(filter: Filter) -> Call[Deleted]:
+    request = wire.DeleteRequest(filter=filter_of(filter, "filter"))
+    return Call("Delete", request.SerializeToString(), _read_deleted, Repeat.REFUSED)
+
+
 def delete_all(confirm: int) -> Call[Deleted]:
-    request = _fill(wire.DeleteRequest, {"all": True, "confirm": confirm}, "confirm")
+    request = _fill(wire.DeleteRequest, {"all": True, "confirm": confirm})
     return Call("Delete", request.SerializeToString(), _read_deleted, Repeat.REFUSED)
 
 
@@ -168,16 +206,17 @@ def _read_deleted(answer: bytes) -> Deleted:
 
 def update(points: Iterable[PointUpdate]) -> Call[Updated]:
     request = wire.UpdateRequest()
-    for index, point in enumerate(points):
+    for index, point in enumerate(items_of(points, "points")):
         name = f"points[{index}]"
+        _check_type(point, PointUpdate, name)
         fields: dict[str, Any] = {"id": _id(point.id, f"{name}.id")}
         if point.content is not KEEP:
-            fields["content"] = point.content
+            fields["content"] = _text(point.content, f"{name}.content")
         if point.content_type is not KEEP:
-            fields["content_type"] = int(point.content_type)
+            fields["content_type"] = _content_type(point.content_type, name)
         if point.metadata is not KEEP:
             fields["metadata"] = _metadata(point.metadata, name)
-        _fill(request.points.add, fields, name)
+        _fill(request.points.add, fields, f"{name}.")
 
     def read(answer: bytes) -> Updated:
         updated = wire.UpdateResponse.FromString(answer)
@@ -199,33 +238,44 @@ def info() -> Call[Info]:
                 Graph(Similarity(it.similarity), GraphState(it.state), it.slots, it.linked)
                 for it in message.graphs
             ],
+            filter_index=[
+                FilterIndex(it.field, FilterIndexState(it.state), it.bytes)
+                for it in message.filter_index
+            ],
             limits=Limits(
                 limits.max_request_bytes,
                 limits.max_batch,
                 limits.max_content_bytes,
                 limits.max_search_work,
                 limits.max_inflight_bytes,
+                limits.max_filter_index_bytes,
             ),
         )
 
     return Call("Info", wire.InfoRequest().SerializeToString(), read)
 
 
-def _fill(make: Callable[..., Filled], fields: Mapping[str, Any], name: str) -> Filled:
-    """A message with these fields; `name` is what a field is part of that does not fit in."""
+def _fill(make: Callable[..., Filled], fields: Mapping[str, Any], where: str = "") -> Filled:
+    """Makes a message. An error names the field that cannot be sent, with `where` before it."""
     try:
         return make(**fields)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be sent: {error}") from error
+    except (TypeError, ValueError):
+        for name, value in fields.items():
+            try:
+                make(**{name: value})
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{where}{name} cannot be sent: {error}") from error
+        raise
 
 
 def _new_point(point: NewPoint, name: str) -> dict[str, Any]:
+    _check_type(point, NewPoint, name)
     return {
         # A point that the client names can be sent twice and is stored once.
         "id": str(uuid4()) if point.id is None else _id(point.id, f"{name}.id"),
         "vector": _floats(point.vector, f"{name}.vector"),
-        "content": point.content,
-        "content_type": int(point.content_type),
+        "content": _text(point.content, f"{name}.content"),
+        "content_type": _content_type(point.content_type, name),
         "metadata": _metadata(point.metadata, name),
     }
 
@@ -236,20 +286,21 @@ def _add_query(request: wire.SearchRequest, query: Query, where: str) -> None:
     fields = {
         "vector": b"" if query.vector is None else _floats(query.vector, f"{where}vector"),
         "like": "" if query.like is None else _id(query.like, f"{where}like"),
-        "similarity": int(query.similarity),
+        "similarity": _number(Similarity, query.similarity, f"{where}similarity"),
         "limit": query.limit,
         "ef": query.ef or 0,
-        "exact": query.exact,
+        "exact": flag_of(query.exact, f"{where}exact"),
         "max_distance": query.max_distance,
+        "filter": _filter(query.filter, where),
         "include": _include(query.include, where),
     }
-    _fill(request.queries.add, fields, where.removesuffix(".") or "the query")
+    _fill(request.queries.add, fields, where)
 
 
 def _point(message: wire.Point) -> Point:
     vector: Vector | None = None
     if message.vector:
-        vector = np.frombuffer(message.vector, dtype=_FLOATS)
+        vector = np.frombuffer(message.vector, dtype=FLOATS)
     has = message.HasField
     return Point(
         id=message.id,
@@ -263,19 +314,60 @@ def _point(message: wire.Point) -> Point:
 
 def _floats(vector: VectorLike, name: str) -> bytes:
     """The little-endian floats of a vector."""
-    try:
-        values = np.asarray(vector, dtype=_FLOATS)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is no array of numbers: {error}") from error
+    values = floats_of(vector, name)
     if values.ndim != 1:
         raise ValueError(f"{name} has the shape {values.shape}, expected (dimension,)")
     return values.tobytes()
 
 
+def flag_of(given: bool, name: str) -> bool:
+    """A flag that is given."""
+    if not isinstance(given, bool | np.bool_):
+        raise ValueError(f"{name} is {given!r}, expected True or False")
+    return bool(given)
+
+
+def _number(kind: type[IntEnum], given: int, name: str) -> int:
+    """The number of a member of an enumeration, which is given itself or by its number."""
+    is_number = isinstance(given, int | np.integer) and not isinstance(given, bool | Enum)
+    if isinstance(given, kind) or (is_number and int(given) in list(kind)):
+        return int(given)
+    members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+    raise ValueError(f"{name} is {given!r}, expected one of {members}")
+
+
+def _content_type(given: ContentType, where: str) -> int:
+    return _number(ContentType, given, f"{where}.content_type")
+
+
+def _text(given: str, name: str) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"{name} is {given!r}, expected a text")
+    return given
+
+
+def items_of(given: Iterable[Item], name: str, what: str = "") -> Iterable[Item]:
+    """What is given as a list; `what` its items are called, unless as the list is."""
+    what = what or name
+    if isinstance(given, str):
+        raise ValueError(f'{name} is the text "{given}", expected a list of {what}')
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{name} is {_kind_of(given)}, expected a list of {what}")
+    return given
+
+
+def _check_type(given: object, kind: type, name: str) -> None:
+    if not isinstance(given, kind):
+        raise ValueError(f"{name} is {_kind_of(given)}, expected a {kind.__name__}")
+
+
+def _kind_of(given: object) -> str:
+    """What was found, without what it holds, which may be much."""
+    return "None" if given is None else f"of the type {type(given).__name__}"
+
+
 def _ids(ids: Iterable[PointId]) -> list[str]:
-    if isinstance(ids, str):
-        raise ValueError(f'ids is the text "{ids}", expected a list of ids')
-    return [_id(it, f"ids[{index}]") for index, it in enumerate(ids)]
+    return [_id(it, f"ids[{index}]") for index, it in enumerate(items_of(ids, "ids"))]
 
 
 def _id(given: PointId, name: str) -> str:
@@ -290,9 +382,7 @@ def _id(given: PointId, name: str) -> str:
 def _include(parts: Iterable[Part] | None, where: str = "") -> wire.Include | None:
     if parts is None:
         return None
-    if isinstance(parts, str):
-        raise ValueError(f'{where}include is the text "{parts}", expected a list of parts')
-    asked = list(parts)
+    asked = list(items_of(parts, f"{where}include", "parts"))
     for index, part in enumerate(asked):
         if part not in _PARTS:
             raise ValueError(
@@ -301,11 +391,18 @@ def _include(parts: Iterable[Part] | None, where: str = "") -> wire.Include | No
     return wire.Include(**dict.fromkeys(asked, True))
 
 
+def _filter(given: Filter | None, where: str = "") -> wire.Filter | None:
+    return None if given is None else filter_of(given, f"{where}filter")
+
+
 def _metadata(metadata: Metadata | None, where: str) -> str:
     if metadata is None:
         return ""
     if not isinstance(metadata, Mapping):
         raise ValueError(f"{where}.metadata is {metadata!r}, expected a mapping")
+    for key in metadata:
+        if not isinstance(key, str):
+            raise ValueError(f"{where}.metadata has the key {key!r}, expected a text")
     try:
         return json.dumps(
             dict(metadata),
@@ -314,7 +411,7 @@ def _metadata(metadata: Metadata | None, where: str) -> str:
             separators=(",", ":"),
             default=_without_numpy,
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{where}.metadata cannot be written as JSON: {error}") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 
 import grpc
@@ -11,6 +12,10 @@ SERVICE = "/vectord.v1.PointsService/"
 
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_RETRIES = 5
+
+# 31 years. gRPC counts nanoseconds since 1970 in 64 bits: with some 7 times as many seconds a
+# deadline would wrap around into the past.
+_GREATEST_TIMEOUT = 1e9
 
 CHANNEL_OPTIONS = [
     # The service bounds its answers (MAX_REQUEST_BYTES); gRPC would refuse those beyond 4 MiB.
@@ -78,8 +83,10 @@ class Settings:
     retries: int
 
     def __post_init__(self) -> None:
-        if "://" in self.address:
-            raise ValueError(f'address is "{self.address}", expected host:port without a scheme')
+        address = self.address
+        if not isinstance(address, str) or not address.strip() or "://" in address:
+            raise ValueError(f"address is {address!r}, expected host:port without a scheme")
+        _check_key(self.key)
         if self.retries < 0:
             raise ValueError(f"retries is {self.retries}, expected 0 or more")
         self.timeout_of(self.timeout)
@@ -90,11 +97,21 @@ class Settings:
         return (("authorization", self.key),)
 
     def timeout_of(self, given: float | None) -> float:
-        """The seconds that a call may take."""
+        """The seconds that a call may take, as many as gRPC can count."""
         timeout = self.timeout if given is None else given
-        if not timeout > 0:
-            raise ValueError(f"timeout is {timeout}, expected more than 0 seconds")
-        return timeout
+        if not isinstance(timeout, Real) or not timeout > 0:
+            raise ValueError(f"timeout is {timeout!r}, expected more than 0 seconds")
+        return float(min(timeout, _GREATEST_TIMEOUT))
+
+
+def _check_key(key: str) -> None:
+    """Refuses what gRPC does not carry in metadata. The message does not show the key."""
+    if not isinstance(key, str):
+        raise ValueError(f"key is of the type {type(key).__name__}, expected a text")
+    for at, character in enumerate(key):
+        if not " " <= character <= "~":
+            found = f"U+{ord(character):04X} at index {at}"
+            raise ValueError(f"key has the character {found}, expected printable ASCII")
 
 
 def _read(path: str | Path | None) -> bytes | None:

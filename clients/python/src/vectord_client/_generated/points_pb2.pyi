@@ -32,6 +32,13 @@ class GraphState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GRAPH_STATE_BUILDING: _ClassVar[GraphState]
     GRAPH_STATE_READY: _ClassVar[GraphState]
     GRAPH_STATE_FAILED: _ClassVar[GraphState]
+
+class FilterIndexState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FILTER_INDEX_STATE_UNSPECIFIED: _ClassVar[FilterIndexState]
+    FILTER_INDEX_STATE_BUILDING: _ClassVar[FilterIndexState]
+    FILTER_INDEX_STATE_READY: _ClassVar[FilterIndexState]
+    FILTER_INDEX_STATE_SCANNED: _ClassVar[FilterIndexState]
 SIMILARITY_UNSPECIFIED: Similarity
 SIMILARITY_EUCLIDEAN: Similarity
 SIMILARITY_MANHATTAN: Similarity
@@ -47,6 +54,10 @@ GRAPH_STATE_UNSPECIFIED: GraphState
 GRAPH_STATE_BUILDING: GraphState
 GRAPH_STATE_READY: GraphState
 GRAPH_STATE_FAILED: GraphState
+FILTER_INDEX_STATE_UNSPECIFIED: FilterIndexState
+FILTER_INDEX_STATE_BUILDING: FilterIndexState
+FILTER_INDEX_STATE_READY: FilterIndexState
+FILTER_INDEX_STATE_SCANNED: FilterIndexState
 
 class Include(_message.Message):
     __slots__ = ("distance", "vector", "content", "content_type", "metadata")
@@ -154,8 +165,66 @@ class GetResponse(_message.Message):
     missing: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, points: _Optional[_Iterable[_Union[Point, _Mapping]]] = ..., missing: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class Filter(_message.Message):
+    __slots__ = ("all", "any", "negated", "condition")
+    ALL_FIELD_NUMBER: _ClassVar[int]
+    ANY_FIELD_NUMBER: _ClassVar[int]
+    NEGATED_FIELD_NUMBER: _ClassVar[int]
+    CONDITION_FIELD_NUMBER: _ClassVar[int]
+    all: FilterList
+    any: FilterList
+    negated: Filter
+    condition: Condition
+    def __init__(self, all: _Optional[_Union[FilterList, _Mapping]] = ..., any: _Optional[_Union[FilterList, _Mapping]] = ..., negated: _Optional[_Union[Filter, _Mapping]] = ..., condition: _Optional[_Union[Condition, _Mapping]] = ...) -> None: ...
+
+class FilterList(_message.Message):
+    __slots__ = ("filters",)
+    FILTERS_FIELD_NUMBER: _ClassVar[int]
+    filters: _containers.RepeatedCompositeFieldContainer[Filter]
+    def __init__(self, filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ...) -> None: ...
+
+class Condition(_message.Message):
+    __slots__ = ("field", "eq", "ne", "gt", "gte", "lt", "lte", "any_of", "none_of", "exists")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    EQ_FIELD_NUMBER: _ClassVar[int]
+    NE_FIELD_NUMBER: _ClassVar[int]
+    GT_FIELD_NUMBER: _ClassVar[int]
+    GTE_FIELD_NUMBER: _ClassVar[int]
+    LT_FIELD_NUMBER: _ClassVar[int]
+    LTE_FIELD_NUMBER: _ClassVar[int]
+    ANY_OF_FIELD_NUMBER: _ClassVar[int]
+    NONE_OF_FIELD_NUMBER: _ClassVar[int]
+    EXISTS_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    eq: FilterValue
+    ne: FilterValue
+    gt: FilterValue
+    gte: FilterValue
+    lt: FilterValue
+    lte: FilterValue
+    any_of: FilterValues
+    none_of: FilterValues
+    exists: bool
+    def __init__(self, field: _Optional[str] = ..., eq: _Optional[_Union[FilterValue, _Mapping]] = ..., ne: _Optional[_Union[FilterValue, _Mapping]] = ..., gt: _Optional[_Union[FilterValue, _Mapping]] = ..., gte: _Optional[_Union[FilterValue, _Mapping]] = ..., lt: _Optional[_Union[FilterValue, _Mapping]] = ..., lte: _Optional[_Union[FilterValue, _Mapping]] = ..., any_of: _Optional[_Union[FilterValues, _Mapping]] = ..., none_of: _Optional[_Union[FilterValues, _Mapping]] = ..., exists: bool = ...) -> None: ...
+
+class FilterValue(_message.Message):
+    __slots__ = ("text", "number", "boolean")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    BOOLEAN_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    number: float
+    boolean: bool
+    def __init__(self, text: _Optional[str] = ..., number: _Optional[float] = ..., boolean: bool = ...) -> None: ...
+
+class FilterValues(_message.Message):
+    __slots__ = ("values",)
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedCompositeFieldContainer[FilterValue]
+    def __init__(self, values: _Optional[_Iterable[_Union[FilterValue, _Mapping]]] = ...) -> None: ...
+
 class Query(_message.Message):
-    __slots__ = ("vector", "like", "similarity", "limit", "ef", "exact", "max_distance", "include")
+    __slots__ = ("vector", "like", "similarity", "limit", "ef", "exact", "max_distance", "include", "filter")
     VECTOR_FIELD_NUMBER: _ClassVar[int]
     LIKE_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +233,7 @@ class Query(_message.Message):
     EXACT_FIELD_NUMBER: _ClassVar[int]
     MAX_DISTANCE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     vector: bytes
     like: str
     similarity: Similarity
@@ -172,7 +242,8 @@ class Query(_message.Message):
     exact: bool
     max_distance: float
     include: Include
-    def __init__(self, vector: _Optional[bytes] = ..., like: _Optional[str] = ..., similarity: _Optional[_Union[Similarity, str]] = ..., limit: _Optional[int] = ..., ef: _Optional[int] = ..., exact: bool = ..., max_distance: _Optional[float] = ..., include: _Optional[_Union[Include, _Mapping]] = ...) -> None: ...
+    filter: Filter
+    def __init__(self, vector: _Optional[bytes] = ..., like: _Optional[str] = ..., similarity: _Optional[_Union[Similarity, str]] = ..., limit: _Optional[int] = ..., ef: _Optional[int] = ..., exact: bool = ..., max_distance: _Optional[float] = ..., include: _Optional[_Union[Include, _Mapping]] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
     __slots__ = ("queries", "collection")
@@ -195,18 +266,20 @@ class SearchResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[Neighbours, _Mapping]]] = ...) -> None: ...
 
 class ScrollRequest(_message.Message):
-    __slots__ = ("limit", "after", "order", "include", "collection")
+    __slots__ = ("limit", "after", "order", "include", "collection", "filter")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     limit: int
     after: str
     order: Order
     include: Include
     collection: str
-    def __init__(self, limit: _Optional[int] = ..., after: _Optional[str] = ..., order: _Optional[_Union[Order, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ..., collection: _Optional[str] = ...) -> None: ...
+    filter: Filter
+    def __init__(self, limit: _Optional[int] = ..., after: _Optional[str] = ..., order: _Optional[_Union[Order, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ..., collection: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ...) -> None: ...
 
 class ScrollResponse(_message.Message):
     __slots__ = ("points", "next")
@@ -217,16 +290,18 @@ class ScrollResponse(_message.Message):
     def __init__(self, points: _Optional[_Iterable[_Union[Point, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class ScrollStreamRequest(_message.Message):
-    __slots__ = ("after", "order", "include", "collection")
+    __slots__ = ("after", "order", "include", "collection", "filter")
     AFTER_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     after: str
     order: Order
     include: Include
     collection: str
-    def __init__(self, after: _Optional[str] = ..., order: _Optional[_Union[Order, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ..., collection: _Optional[str] = ...) -> None: ...
+    filter: Filter
+    def __init__(self, after: _Optional[str] = ..., order: _Optional[_Union[Order, str]] = ..., include: _Optional[_Union[Include, _Mapping]] = ..., collection: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ...) -> None: ...
 
 class ScrollStreamResponse(_message.Message):
     __slots__ = ("points", "next")
@@ -237,10 +312,12 @@ class ScrollStreamResponse(_message.Message):
     def __init__(self, points: _Optional[_Iterable[_Union[Point, _Mapping]]] = ..., next: _Optional[str] = ...) -> None: ...
 
 class CountRequest(_message.Message):
-    __slots__ = ("collection",)
+    __slots__ = ("collection", "filter")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     collection: str
-    def __init__(self, collection: _Optional[str] = ...) -> None: ...
+    filter: Filter
+    def __init__(self, collection: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ...) -> None: ...
 
 class CountResponse(_message.Message):
     __slots__ = ("count",)
@@ -249,16 +326,18 @@ class CountResponse(_message.Message):
     def __init__(self, count: _Optional[int] = ...) -> None: ...
 
 class DeleteRequest(_message.Message):
-    __slots__ = ("ids", "all", "confirm", "collection")
+    __slots__ = ("ids", "all", "confirm", "collection", "filter")
     IDS_FIELD_NUMBER: _ClassVar[int]
     ALL_FIELD_NUMBER: _ClassVar[int]
     CONFIRM_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     ids: _containers.RepeatedScalarFieldContainer[str]
     all: bool
     confirm: int
     collection: str
-    def __init__(self, ids: _Optional[_Iterable[str]] = ..., all: bool = ..., confirm: _Optional[int] = ..., collection: _Optional[str] = ...) -> None: ...
+    filter: Filter
+    def __init__(self, ids: _Optional[_Iterable[str]] = ..., all: bool = ..., confirm: _Optional[int] = ..., collection: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ...) -> None: ...
 
 class DeleteResponse(_message.Message):
     __slots__ = ("deleted", "missing")
@@ -301,20 +380,22 @@ class InfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class InfoResponse(_message.Message):
-    __slots__ = ("version", "dimension", "points", "bytes", "graphs", "limits")
+    __slots__ = ("version", "dimension", "points", "bytes", "graphs", "limits", "filter_index")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     DIMENSION_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
     GRAPHS_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    FILTER_INDEX_FIELD_NUMBER: _ClassVar[int]
     version: str
     dimension: int
     points: int
     bytes: int
     graphs: _containers.RepeatedCompositeFieldContainer[Graph]
     limits: Limits
-    def __init__(self, version: _Optional[str] = ..., dimension: _Optional[int] = ..., points: _Optional[int] = ..., bytes: _Optional[int] = ..., graphs: _Optional[_Iterable[_Union[Graph, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    filter_index: _containers.RepeatedCompositeFieldContainer[FilterIndex]
+    def __init__(self, version: _Optional[str] = ..., dimension: _Optional[int] = ..., points: _Optional[int] = ..., bytes: _Optional[int] = ..., graphs: _Optional[_Iterable[_Union[Graph, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., filter_index: _Optional[_Iterable[_Union[FilterIndex, _Mapping]]] = ...) -> None: ...
 
 class Graph(_message.Message):
     __slots__ = ("similarity", "state", "slots", "linked")
@@ -328,16 +409,28 @@ class Graph(_message.Message):
     linked: int
     def __init__(self, similarity: _Optional[_Union[Similarity, str]] = ..., state: _Optional[_Union[GraphState, str]] = ..., slots: _Optional[int] = ..., linked: _Optional[int] = ...) -> None: ...
 
+class FilterIndex(_message.Message):
+    __slots__ = ("field", "state", "bytes")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    state: FilterIndexState
+    bytes: int
+    def __init__(self, field: _Optional[str] = ..., state: _Optional[_Union[FilterIndexState, str]] = ..., bytes: _Optional[int] = ...) -> None: ...
+
 class Limits(_message.Message):
-    __slots__ = ("max_request_bytes", "max_batch", "max_content_bytes", "max_search_work", "max_inflight_bytes")
+    __slots__ = ("max_request_bytes", "max_batch", "max_content_bytes", "max_search_work", "max_inflight_bytes", "max_filter_index_bytes")
     MAX_REQUEST_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_BATCH_FIELD_NUMBER: _ClassVar[int]
     MAX_CONTENT_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_SEARCH_WORK_FIELD_NUMBER: _ClassVar[int]
     MAX_INFLIGHT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_FILTER_INDEX_BYTES_FIELD_NUMBER: _ClassVar[int]
     max_request_bytes: int
     max_batch: int
     max_content_bytes: int
     max_search_work: int
     max_inflight_bytes: int
-    def __init__(self, max_request_bytes: _Optional[int] = ..., max_batch: _Optional[int] = ..., max_content_bytes: _Optional[int] = ..., max_search_work: _Optional[int] = ..., max_inflight_bytes: _Optional[int] = ...) -> None: ...
+    max_filter_index_bytes: int
+    def __init__(self, max_request_bytes: _Optional[int] = ..., max_batch: _Optional[int] = ..., max_content_bytes: _Optional[int] = ..., max_search_work: _Optional[int] = ..., max_inflight_bytes: _Optional[int] = ..., max_filter_index_bytes: _Optional[int] = ...) -> None: ...

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Protocol, cast
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar, cast
 
 import grpc
 
 from .._core.operations import Answer, Call
 from .._core.retries import Attempts
 from .._core.settings import CHANNEL_OPTIONS, SERVICE, Settings
-from ..errors import error_of
+from ..errors import client_closed, error_of
+
+Begun = TypeVar("Begun")
 
 
 class PendingAnswer(Protocol):
@@ -42,6 +44,7 @@ class Connection:
             else grpc.secure_channel(settings.address, tls.credentials(), CHANNEL_OPTIONS)
         )
         self._methods: dict[str, grpc.UnaryUnaryMultiCallable] = {}
+        self.is_closed = False
 
     def call(self, call: Call[Answer], timeout: float | None) -> Answer:
         """The answer of a call, which is repeated as it allows. Raises a VectordError."""
@@ -49,31 +52,39 @@ class Connection:
         attempts = Attempts(call.repeat, settings.retries, settings.timeout_of(timeout))
         while True:
             try:
-                answer = self._method(call.method)(
-                    call.request, timeout=attempts.timeout(), metadata=settings.metadata
-                )
-                return call.read(answer)
+                ask = self._method(call.method)
+                return call.read(self._begin(ask, call.request, attempts.timeout()))
             except grpc.RpcError as failure:
-                error = error_of(failure)
+                error = error_of(failure, self.is_closed)
                 delay = attempts.delay_after(error)
                 if delay is None:
                     raise error from failure
             time.sleep(delay)
 
     def start(self, method: str, request: bytes, timeout: float) -> PendingAnswer:
-        """Sends a request, once; its result raises a grpc.RpcError."""
-        metadata = self.settings.metadata
-        future = self._method(method).future(request, timeout=timeout, metadata=metadata)
-        return cast(PendingAnswer, future)
+        """Sends a request, once; its result raises a grpc.RpcError. Raises a CancelledError where
+        the client is closed."""
+        return cast(PendingAnswer, self._begin(self._method(method).future, request, timeout))
 
     def stream(self, method: str, request: bytes, timeout: float) -> AnswerStream:
-        """Sends a request, once, and answers a stream, which raises a grpc.RpcError."""
+        """Sends a request, once, and answers a stream, which raises a grpc.RpcError. Raises a
+        CancelledError where the client is closed."""
         open_stream = self._channel.unary_stream(SERVICE + method)
-        stream = open_stream(request, timeout=timeout, metadata=self.settings.metadata)
-        return cast(AnswerStream, stream)
+        return cast(AnswerStream, self._begin(open_stream, request, timeout))
 
     def close(self) -> None:
+        self.is_closed = True
         self._channel.close()
+
+    def _begin(self, ask: Callable[..., Begun], request: bytes, timeout: float) -> Begun:
+        """Calls what gRPC has for a method."""
+        try:
+            return ask(request, timeout=timeout, metadata=self.settings.metadata)
+        except ValueError as error:
+            # What gRPC raises for a channel that is closed; another thread may close it any time.
+            if self.is_closed:
+                raise client_closed() from error
+            raise
 
     def _method(self, name: str) -> grpc.UnaryUnaryMultiCallable:
         method = self._methods.get(name)

@@ -11,7 +11,7 @@ import grpc
 from .._core import operations
 from .._core.bulk import Batch, LoadSettings, Tally, batches
 from .._core.retries import Patience
-from ..errors import error_of
+from ..errors import CancelledError, error_of
 from ..models import BulkProgress, NewPoint
 from .connection import Connection, PendingAnswer
 
@@ -37,14 +37,16 @@ class Load:
         """Stores all points. A VectordError names the batch that failed; those before it are
         stored."""
         info = operations.info()
-        pending = self._start(info.method, info.request)
-        answer = self._result(pending, info.method, info.request, "the start of the load")
+        name = "the start of the load"
+        pending = self._start(info.method, info.request, name)
+        answer = self._result(pending, info.method, info.request, name)
         batcher = self._settings.batcher(info.read(answer).limits)
         try:
             for batch in batches(points, batcher):
                 while self._has_to_wait(batch):
                     self._finish_first()
-                self._under_way.append((batch, self._start(operations.UPSERT, batch.request)))
+                pending = self._start(operations.UPSERT, batch.request, batch.name)
+                self._under_way.append((batch, pending))
             while self._under_way:
                 self._finish_first()
         finally:
@@ -71,13 +73,16 @@ class Load:
             try:
                 return pending.result()
             except grpc.RpcError as failure:
-                error = error_of(failure)
+                error = error_of(failure, self._connection.is_closed)
                 delay = patience.delay_after(error)
                 if delay is None:
                     raise error.within(name) from failure
             self._tally.repeats += 1
             time.sleep(delay)
-            pending = self._start(method, request)
+            pending = self._start(method, request, name)
 
-    def _start(self, method: str, request: bytes) -> PendingAnswer:
-        return self._connection.start(method, request, self._timeout)
+    def _start(self, method: str, request: bytes, name: str) -> PendingAnswer:
+        try:
+            return self._connection.start(method, request, self._timeout)
+        except CancelledError as error:
+            raise error.within(name) from error

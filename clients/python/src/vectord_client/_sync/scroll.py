@@ -29,7 +29,7 @@ def scroll(
                 yield from page.points
             return
         except grpc.RpcError as failure:
-            error = error_of(failure)
+            error = error_of(failure, connection.is_closed)
             delay = attempts.delay_after(error)
             if delay is None:
                 raise error from failure

@@ -5,9 +5,12 @@ of it. Where the document's id is not just that of the point, it is kept in the 
 `_vectord_id`.
 
 Metadata: a member that the service takes is kept as it is. Others (nested objects, lists of several
-kinds, whole numbers beyond 2^53, NaN, keys that begin with `$`, or that are one of the two names of
-this page) are kept together as JSON text under `_vectord_metadata`. Both names are left out of the
+kinds, whole numbers beyond 2^53, keys that begin with `$`, or that are one of the two names of this
+page) are kept together as JSON text under `_vectord_metadata`. Both names are left out of the
 documents that come back, whose metadata is as it was; a tuple comes back as a list.
+
+Other clients may write anything under these two names. An id that is no text, and metadata that are
+no JSON object as text, are metadata like any others, and the document has them under those names.
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ REST_KEY = "_vectord_metadata"
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NIL = "00000000-0000-0000-0000-000000000000"
-_GREATEST_WHOLE = 2**53
+GREATEST_WHOLE = 2**53
 
 
 def point_id_of(document_id: str) -> str:
-    """The id of the point that keeps a document."""
+    """The id of the point that keeps a document. Raises a ValueError for what is no text."""
+    if not isinstance(document_id, str):
+        raise ValueError(f"the id of a document is {document_id!r}, expected a text")
     is_usable = _UUID.fullmatch(document_id) is not None and document_id != _NIL
     return document_id.lower() if is_usable else id_for(document_id)
 
@@ -46,7 +51,7 @@ def to_point(
     Args:
         document_id: Any text.
         text: The content of the page.
-        metadata: What JSON has.
+        metadata: What JSON has. The service takes up to 64 KiB of it, as it is kept.
         vector: Shape (dimension,).
 
     Raises:
@@ -71,10 +76,13 @@ def to_point(
 def to_document(point: Point) -> Document:
     """The document of a point that was read with its content and metadata."""
     metadata: dict[str, Any] = dict(point.metadata or {})
-    document_id = metadata.pop(ID_KEY, point.id)
-    rest = metadata.pop(REST_KEY, None)
+    document_id = point.id
+    if isinstance(metadata.get(ID_KEY), str):
+        document_id = metadata.pop(ID_KEY)
+    rest = _object_of(metadata.get(REST_KEY))
     if rest is not None:
-        metadata.update(json.loads(rest))
+        del metadata[REST_KEY]
+        metadata.update(rest)
     return Document(id=document_id, page_content=point.content or "", metadata=metadata)
 
 
@@ -96,7 +104,7 @@ def _kind(value: object) -> type | None:
     if isinstance(value, bool):
         return bool
     if isinstance(value, int):
-        return float if abs(value) <= _GREATEST_WHOLE else None
+        return float if abs(value) <= GREATEST_WHOLE else None
     if isinstance(value, float):
         return float if math.isfinite(value) else None
     return str if isinstance(value, str) and _is_text(value) else None
@@ -113,10 +121,39 @@ def _is_text(value: str) -> bool:
 
 def _json_of(rest: dict[str, Any]) -> str:
     for key, value in rest.items():
-        if not isinstance(key, str):
-            raise ValueError(f"metadata has the key {key!r}, expected a text")
+        _check_key(key, "metadata")
         try:
-            json.dumps(value)
-        except (TypeError, ValueError) as error:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"metadata.{key} cannot be kept as JSON: {error}") from error
+        _check_keys(value, f"metadata.{key}")
     return json.dumps(rest, separators=(",", ":"))
+
+
+def _check_keys(value: object, name: str) -> None:
+    """Refuses keys inside a value that JSON would turn into texts. JSON has it: it has an end."""
+    inner = [value]
+    while inner:
+        it = inner.pop()
+        if isinstance(it, dict):
+            for key in it:
+                _check_key(key, name)
+            inner += it.values()
+        elif isinstance(it, list | tuple):
+            inner += it
+
+
+def _check_key(key: object, name: str) -> None:
+    if not isinstance(key, str):
+        raise ValueError(f"{name} has the key {key!r}, expected a text")
+
+
+def _object_of(text: object) -> dict[str, Any] | None:
+    """The object that a JSON text is; None for what is no such text."""
+    if not isinstance(text, str):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -17,22 +17,24 @@ from ..async_client import AsyncClient
 from ..client import Client
 from ..models import NewPoint, Part, Point, Similarity
 from .documents import point_id_of, to_document, to_point
+from .filters import filter_on_points
 
 _DOCUMENT: tuple[Part, ...] = ("distance", "content", "metadata")
 _WITH_VECTOR: tuple[Part, ...] = (*_DOCUMENT, "vector")
 
-_OPTIONS = ("ef", "exact", "max_distance", "timeout")
+_OPTIONS = ("ef", "exact", "max_distance", "filter", "timeout")
 
 
 class VectordVectorStore(VectorStore):
     """Documents in a vectord service. The service has one collection: every point in it is a
     document of this store, those of other clients, too, under the ids of their points.
 
-    A document may have any id, and any metadata that JSON has; `vectord_client.langchain.documents`
-    says how they are kept.
+    A document may have any id, and any metadata that JSON has, up to 64 KiB as they are kept;
+    `vectord_client.langchain.documents` says how that is.
 
-    Searches take `ef`, `exact`, `max_distance` and `timeout`, as those of `Client` do. The service
-    has no filters yet: a search with a `filter` is refused with a NotImplementedError.
+    Searches take `ef`, `exact`, `max_distance`, `filter` and `timeout`, as those of `Client` do. A
+    filter asks for metadata as documents have them; `vectord_client.langchain.filters` says what it
+    finds.
 
     Scores are distances, of which the smallest is the best. Relevance scores are 1 - distance under
     Cosine, and otherwise 1 / (1 + distance).
@@ -294,8 +296,11 @@ def _points(
             raise ValueError(
                 f"{name} has {len(given)} items, expected {len(texts)}, as many as texts"
             )
-    document_ids = [it or str(uuid4()) for it in ids or [None] * len(texts)]
+    document_ids = [str(uuid4()) if it is None else it for it in ids or [None] * len(texts)]
     all_metadata = metadatas or [{}] * len(texts)
+    for at, metadata in enumerate(all_metadata):
+        if not isinstance(metadata, Mapping):
+            raise ValueError(f"metadatas[{at}] is {metadata!r}, expected a mapping")
     rows = zip(document_ids, texts, all_metadata, vectors, strict=True)
     return document_ids, [to_point(*row) for row in rows]
 
@@ -316,14 +321,12 @@ def _spread(vector: list[float], found: list[Point], k: int, lambda_mult: float)
 
 
 def _refuse_unknown(options: dict[str, Any], known: tuple[str, ...]) -> None:
-    if options.get("filter") is not None:
-        raise NotImplementedError(
-            "filter is given, but vectord has no filters yet: search without it"
-        )
     for name in options:
-        if name not in known and name != "filter":
+        if name not in known:
             raise TypeError(f"{name} is not known, expected {' or '.join(known) or 'nothing more'}")
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name != "filter"}
+    """The options of a search as those of the client."""
+    filter = options.get("filter")
+    return options if filter is None else {**options, "filter": filter_on_points(filter)}
