@@ -15,7 +15,7 @@ export interface Address {
 
 /** Throws an InvalidArgumentError for what is no address of a service. */
 export function parseAddress(address: string): Address {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || url.host === '' || hasMore(url))
     throw wrong('address', address, EXPECTED);
   const { protocol, host, pathname } = url;

@@ -1,6 +1,6 @@
 import { parseAddress } from './address.js';
 import { InvalidArgumentError } from './errors.js';
-import { connectHttp, type HttpConnectOptions } from './http/connect.js';
+import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 
 export type ConnectOptions = HttpConnectOptions;
@@ -11,6 +11,7 @@ export type ConnectOptions = HttpConnectOptions;
  */
 export function connect(address: string, options: ConnectOptions = {}): Client {
   const parsed = parseAddress(address);
+  checkOptions(options);
   if (parsed.protocol === 'http') return connectHttp(parsed, options);
   throw new InvalidArgumentError(
     `address is ${address}, expected http:// or https://: this is the half of the client for browsers`,
@@ -40,6 +41,7 @@ export { ID_NAMESPACE, idFor } from './id-for.js';
 export type {
   BulkOptions,
   CallOptions,
+  CountOptions,
   Client,
   GetOptions,
   Retries,
@@ -55,6 +57,10 @@ export type {
   Graph,
   Info,
   Limits,
+  Filter,
+  FilterIndex,
+  FilterOperators,
+  FilterValue,
   Metadata,
   MetadataValue,
   NewPoint,

@@ -1,4 +1,4 @@
-import { milliseconds, whole } from './checks.js';
+import { milliseconds, record, whole } from './checks.js';
 import { CancelledError, type VectordError } from './errors.js';
 import type { CallOptions, Retries } from './interface.js';
 import { repeat } from './repeat.js';
@@ -6,7 +6,8 @@ import { within } from './time-limit.js';
 import type { Attempt } from './transport.js';
 
 export const DEFAULT_DEADLINE_MS = 30_000;
-export const DEFAULT_RETRIES: Retries = { attempts: 5, baseMs: 100, maxMs: 2_000 };
+/** Their waits take about 3 s together: a service that starts again is there by then. */
+export const DEFAULT_RETRIES: Retries = { attempts: 6, baseMs: 100, maxMs: 2_000 };
 
 /** A day. */
 const LONGEST_DELAY_MS = 86_400_000;
@@ -54,7 +55,8 @@ export class Calls {
 }
 
 function merged(defaults: Retries, given: Partial<Retries> = {}): Retries {
-  const { attempts = defaults.attempts, baseMs = defaults.baseMs, maxMs = defaults.maxMs } = given;
+  const { attempts = defaults.attempts, baseMs = defaults.baseMs } = record('retries', given);
+  const { maxMs = defaults.maxMs } = given;
   return {
     attempts: attempts === Infinity ? attempts : whole('retries.attempts', attempts, 1),
     baseMs: milliseconds('retries.baseMs', baseMs, LONGEST_DELAY_MS),

@@ -2,8 +2,23 @@ import { InvalidArgumentError } from './errors.js';
 
 /** What was found in the place of a field, on one line and of bounded length. */
 function describe(value: unknown): string {
-  if (typeof value !== 'string') return String(value);
-  return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}...` : value);
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}...` : value);
+  }
+  if (typeof value === 'function') return 'a function';
+  if (typeof value !== 'object' || value === null) return String(value);
+  const name = classOf(value) || 'nameless object';
+  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`;
+}
+
+/** By its name, as objects of another realm have classes of their own. */
+function classOf({ constructor }: object): string {
+  return typeof constructor === 'function' ? constructor.name : 'Object';
+}
+
+/** Whether it is an object of no class: what a Map or a Date holds is not in its members. */
+export function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && classOf(value) === 'Object';
 }
 
 export function wrong(field: string, found: unknown, expected: string): InvalidArgumentError {
@@ -18,8 +33,30 @@ export function whole(field: string, value: number, least = 0): number {
 
 /** A time, which may be endless unless `most` says otherwise. */
 export function milliseconds(field: string, value: number, most = Infinity): number {
-  if (value >= 0 && value <= most) return value;
+  if (typeof value === 'number' && value >= 0 && value <= most) return value;
   throw wrong(field, value, `a number of milliseconds from 0 to ${most}`);
+}
+
+/** Not what JavaScript takes for one: the text "no" is true to it. */
+export function boolean(field: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrong(field, value, 'true or false');
+}
+
+export function callable<Value>(field: string, value: Value): Value {
+  if (typeof value === 'function') return value;
+  throw wrong(field, value, 'a function');
+}
+
+/** What has the fields of an option or a point. */
+export function record<Value extends object>(field: string, value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw wrong(field, value, 'an object');
+}
+
+export function array<Item>(field: string, value: readonly Item[]): readonly Item[] {
+  if (Array.isArray(value)) return value;
+  throw wrong(field, value, 'an array');
 }
 
 export function finite(field: string, value: number): number {
@@ -48,6 +85,6 @@ export function text(field: string, value: string): string {
 
 /** What a header may hold. The message does not say what was found: it is a secret. */
 export function printable(field: string, value: string): string {
-  if (/^[\x20-\x7e]+$/.test(value)) return value;
+  if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return value;
   throw new InvalidArgumentError(`${field} cannot be sent, expected visible characters of ASCII`);
 }

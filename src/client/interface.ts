@@ -1,6 +1,7 @@
 import type {
   BulkProgress,
   Deleted,
+  Filter,
   Got,
   Info,
   NewPoint,
@@ -16,11 +17,14 @@ import type {
 
 /** When and how often a call that failed is repeated. */
 export interface Retries {
-  /** The most tries of a call, the first one included: 5 unless told otherwise. */
+  /** The most tries of a call, the first one included: 6 unless told otherwise. */
   readonly attempts: number;
-  /** The greatest delay before the second try, in ms; it doubles with each: 100 unless told otherwise. */
+  /**
+   * The delay before the second try, in ms: 100 unless told otherwise. It doubles with each try, and
+   * each is a quarter more or less, at random.
+   */
   readonly baseMs: number;
-  /** The greatest delay of all, in ms, unless the service asks for more: 2,000 unless told otherwise. */
+  /** What the delay doubles up to, in ms: 2,000 unless told otherwise. */
   readonly maxMs: number;
 }
 
@@ -48,6 +52,13 @@ export interface ScrollOptions extends GetOptions {
   readonly after?: string | undefined;
   /** oldest unless told otherwise. */
   readonly order?: Order | undefined;
+  /** Leaves out points that do not pass. */
+  readonly filter?: Filter | undefined;
+}
+
+export interface CountOptions extends CallOptions {
+  /** Counts only points that pass. */
+  readonly filter?: Filter | undefined;
 }
 
 export interface ScrollPageOptions extends ScrollOptions {
@@ -56,7 +67,7 @@ export interface ScrollPageOptions extends ScrollOptions {
 }
 
 export interface BulkOptions {
-  /** About how much one request holds: 1 MiB unless told otherwise. */
+  /** About how much one request holds: 1 MiB unless told otherwise; never more than 4,096 points. */
   readonly batchBytes?: number | undefined;
   /** Requests that are under way at one time, at least 1: 4 unless told otherwise. */
   readonly window?: number | undefined;
@@ -75,10 +86,10 @@ export interface BulkOptions {
 /**
  * The operations of vectord, over gRPC or HTTP. Each fails with a VectordError.
  *
- * A call that failed with an error that is `retryable` is repeated after a while: reads, upserts and
- * updates always, deletes only if the service itself has refused them (OVERLOADED, UNAVAILABLE), since
- * a point may have come back meanwhile. The counts of a call that was repeated are those of its last
- * try: what an earlier one had stored without an answer counts as replaced, or as kept.
+ * A call that failed with an error that is `retryable` is repeated for a while (`retries`): reads,
+ * upserts and updates always, deletes only if the service itself has refused them (OVERLOADED,
+ * UNAVAILABLE), since a point may have come back meanwhile. The counts of a call that was repeated are
+ * those of its last try: what an earlier one had stored without an answer counts as replaced, or as kept.
  */
 export interface Client {
   /** Stores points, all or none; one whose id exists is replaced whole. Needs a readwrite key. */
@@ -105,11 +116,14 @@ export interface Client {
   /** One page of all points; fewer than `limit` where they would be beyond MAX_REQUEST_BYTES. */
   scrollPage(options: ScrollPageOptions): Promise<Page>;
 
-  /** The number of points. */
-  count(options?: CallOptions): Promise<number>;
+  /** The number of points, or of those that pass a filter. */
+  count(options?: CountOptions): Promise<number>;
 
   /** Deletes points, all or none. Needs a readwrite key. */
   delete(ids: readonly string[], options?: CallOptions): Promise<Deleted>;
+
+  /** Deletes the points that pass a filter, which has a condition, all or none. */
+  deleteMatching(filter: Filter, options?: CallOptions): Promise<Deleted>;
 
   /** Deletes all points if there are `confirm` of them, else fails with CONFLICT. */
   deleteAll(confirm: number, options?: CallOptions): Promise<Deleted>;

@@ -7,8 +7,8 @@ export type MetadataValue =
   string | number | boolean | null | readonly string[] | readonly number[] | readonly boolean[];
 
 /**
- * A flat object; at most 64 KiB of compact JSON. Whole numbers lie within 2^53, no key begins with
- * `$`. A value that is null is kept as it is; one that is undefined is left out.
+ * A flat object; at most 64 KiB of compact JSON. Numbers are finite, no key begins with `$`. A value
+ * that is null is kept as it is; one that is undefined is left out.
  */
 export type Metadata = Readonly<Record<string, MetadataValue | undefined>>;
 
@@ -69,9 +69,41 @@ export interface Query {
   readonly exact?: boolean | undefined;
   /** Leaves out what is farther away, in the unit of the similarity; a finite number from 0 on. */
   readonly maxDistance?: number | undefined;
+  /** Leaves out points that do not pass. */
+  readonly filter?: Filter | undefined;
   /** The distance unless told otherwise; `[]` for ids alone. */
   readonly include?: readonly SearchPart[] | undefined;
 }
+
+/** A value of metadata that a filter asks for. */
+export type FilterValue = string | number | boolean;
+
+/** What a field has to be: all of these have to hold. An array does where one of its items does. */
+export interface FilterOperators {
+  readonly $eq?: FilterValue | undefined;
+  /** Passes whatever `$eq` does not, what has no such field included. */
+  readonly $ne?: FilterValue | undefined;
+  readonly $gt?: string | number | undefined;
+  readonly $gte?: string | number | undefined;
+  readonly $lt?: string | number | undefined;
+  readonly $lte?: string | number | undefined;
+  readonly $in?: readonly FilterValue[] | undefined;
+  /** Passes whatever `$in` does not. */
+  readonly $nin?: readonly FilterValue[] | undefined;
+  readonly $exists?: boolean | undefined;
+}
+
+/**
+ * Which points pass: those for which all members hold. A key of metadata, `$id` and `$content_type`
+ * have a value or operators; `{}` passes every point. docs/FILTERS.md has every case.
+ */
+export type Filter = {
+  readonly $and?: readonly Filter[] | undefined;
+  readonly $or?: readonly Filter[] | undefined;
+  readonly $not?: Filter | undefined;
+} & {
+  readonly [field: string]: FilterValue | FilterOperators | Filter | readonly Filter[] | undefined;
+};
 
 /** The order in which points were written; a replaced or updated one counts as written then. */
 export type Order = 'oldest' | 'newest';
@@ -121,7 +153,17 @@ export interface Graph {
   readonly linked: number;
 }
 
-/** The settings that bound requests. */
+/** The part of the filter index for one field; filters read the points that are not in it. */
+export interface FilterIndex {
+  /** A key of metadata, or `$content_type`. */
+  readonly field: string;
+  /** One that is scanned has no room (`maxFilterIndexBytes`): filters by it read the points. */
+  readonly state: 'building' | 'ready' | 'scanned';
+  /** Memory that it takes; of a field that is scanned, that it would take. */
+  readonly bytes: number;
+}
+
+/** The settings that bound requests and memory. */
 export interface Limits {
   readonly maxRequestBytes: number;
   /** Items of one batch. */
@@ -130,6 +172,7 @@ export interface Limits {
   readonly maxContentBytes: number;
   readonly maxSearchWork: number;
   readonly maxInflightBytes: number;
+  readonly maxFilterIndexBytes: number;
 }
 
 /** What the service is, holds and bounds. */
@@ -141,6 +184,8 @@ export interface Info {
   /** Space that the data folder takes on its disk; null where the system does not tell. */
   readonly bytes: number | null;
   readonly graphs: readonly Graph[];
+  /** A part for each field that was filtered by, in the order of the fields. */
+  readonly filterIndex: readonly FilterIndex[];
   readonly limits: Limits;
 }
 

@@ -1,9 +1,8 @@
 import { parseAddress } from './address.js';
-import { printable } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
 import { grpcTransport } from './grpc/transport.js';
-import type { Tls } from './grpc/channel.js';
-import { connectHttp, type HttpConnectOptions } from './http/connect.js';
+import type { Tls } from './grpc/credentials.js';
+import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 import { PointsClient } from './points-client.js';
 
@@ -22,8 +21,9 @@ export interface ConnectOptions extends HttpConnectOptions {
  * connection is lost. Throws an InvalidArgumentError if the address or an option cannot be used.
  */
 export function connect(address: string, options: ConnectOptions = {}): Client {
-  const { tls, ...rest } = options;
   const parsed = parseAddress(address);
+  checkOptions(options);
+  const { tls, ...rest } = options;
   const { protocol, isSecure, target } = parsed;
   if (tls !== undefined && address.startsWith('https:')) {
     const expected =
@@ -35,7 +35,6 @@ export function connect(address: string, options: ConnectOptions = {}): Client {
   }
   if (protocol === 'http') return connectHttp(parsed, rest);
   const { key, ...calls } = rest;
-  if (key !== undefined) printable('key', key);
   const secured = isSecure ? (tls ?? {}) : undefined;
   return new PointsClient(grpcTransport({ target, key, tls: secured }), calls);
 }
@@ -58,12 +57,13 @@ export {
   VectordError,
   type ErrorCode,
 } from './errors.js';
-export type { Tls } from './grpc/channel.js';
+export type { Tls } from './grpc/credentials.js';
 export type { Fetch, FetchInit, FetchResponse } from './http/caller.js';
 export { ID_NAMESPACE, idFor } from './id-for.js';
 export type {
   BulkOptions,
   CallOptions,
+  CountOptions,
   Client,
   GetOptions,
   Retries,
@@ -79,6 +79,10 @@ export type {
   Graph,
   Info,
   Limits,
+  Filter,
+  FilterIndex,
+  FilterOperators,
+  FilterValue,
   Metadata,
   MetadataValue,
   NewPoint,

@@ -1,10 +1,11 @@
 import { load } from './bulk/load.js';
 import { Calls, ifRefused } from './calls.js';
-import { whole } from './checks.js';
+import { array, boolean, whole } from './checks.js';
 import type {
   BulkOptions,
   CallOptions,
   Client,
+  CountOptions,
   GetOptions,
   ScrollOptions,
   ScrollPageOptions,
@@ -13,6 +14,7 @@ import type {
 import type {
   BulkProgress,
   Deleted,
+  Filter,
   Got,
   Info,
   NewPoint,
@@ -23,7 +25,16 @@ import type {
   Updated,
   Upserted,
 } from './model.js';
-import { fullPoint, fullQuery, fullScroll, fullUpdate, ids, payloadParts } from './requests.js';
+import {
+  checkedFilter,
+  filterOf,
+  fullPoint,
+  fullQuery,
+  fullScroll,
+  fullUpdate,
+  ids,
+  payloadParts,
+} from './requests.js';
 import type { Transport } from './transport.js';
 
 /** The operations over whatever transport: checks, ids, deadlines and repeats are the same. */
@@ -40,7 +51,8 @@ export class PointsClient implements Client {
     points: readonly NewPoint[],
     { ifAbsent = false, ...options }: UpsertOptions = {},
   ): Promise<Upserted> {
-    const encoded = points.map((point, at) =>
+    boolean('ifAbsent', ifAbsent);
+    const encoded = array('points', points).map((point, at) =>
       this.#transport.encode(fullPoint(point, `points[${at}]`)),
     );
     return await this.#calls.make(this.#transport.upsert(encoded, ifAbsent), options);
@@ -59,7 +71,7 @@ export class PointsClient implements Client {
     queries: readonly Query[],
     options?: CallOptions,
   ): Promise<readonly (readonly Point[])[]> {
-    const full = queries.map((query, at) => fullQuery(query, `queries[${at}].`));
+    const full = array('queries', queries).map((query, at) => fullQuery(query, `queries[${at}].`));
     return await this.#calls.make(this.#transport.searchAll(full), options);
   }
 
@@ -84,12 +96,17 @@ export class PointsClient implements Client {
     return await this.#calls.make(attempt, options);
   }
 
-  async count(options?: CallOptions): Promise<number> {
-    return await this.#calls.make(this.#transport.count(), options);
+  async count({ filter, ...options }: CountOptions = {}): Promise<number> {
+    return await this.#calls.make(this.#transport.count(checkedFilter(filter)), options);
   }
 
   async delete(list: readonly string[], options?: CallOptions): Promise<Deleted> {
     return await this.#calls.make(this.#transport.delete(ids(list)), options, ifRefused);
+  }
+
+  async deleteMatching(filter: Filter, options?: CallOptions): Promise<Deleted> {
+    const attempt = this.#transport.deleteMatching(filterOf(filter));
+    return await this.#calls.make(attempt, options, ifRefused);
   }
 
   async deleteAll(confirm: number, options?: CallOptions): Promise<Deleted> {
@@ -98,7 +115,7 @@ export class PointsClient implements Client {
   }
 
   async update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated> {
-    const full = updates.map((update, at) => fullUpdate(update, `points[${at}]`));
+    const full = array('points', updates).map((update, at) => fullUpdate(update, `points[${at}]`));
     return await this.#calls.make(this.#transport.update(full), options);
   }
 

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { always, ifRefused } from './calls.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { always, DEFAULT_RETRIES, ifRefused } from './calls.js';
 import {
   ConnectionLostError,
   NotFoundError,
@@ -57,6 +57,23 @@ test('a call that must not be made twice is only where it was refused', async ()
 });
 
 describe('the wait', () => {
+  test.each([
+    [0, 2_325],
+    [1, 3_875],
+  ])('by default outlasts a restart: a chance of %d waits %d ms in all', async (chance, ms) => {
+    vi.useFakeTimers();
+    vi.spyOn(Math, 'random').mockReturnValue(chance);
+    onTestFinished(() => {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    });
+    const start = performance.now();
+    const lost = Array.from({ length: DEFAULT_RETRIES.attempts }, () => LOST);
+    const call = repeat(failing(...lost), { ...RULES, ...DEFAULT_RETRIES }, NEVER);
+    await Promise.all([expect(call).rejects.toBe(LOST), vi.runAllTimersAsync()]);
+    expect(performance.now() - start).toBeCloseTo(ms, -1);
+  });
+
   test('is no shorter than the service asks for', async () => {
     const start = performance.now();
     await repeat(failing(new OverloadedError('busy', { retryAfterMs: 50 })), RULES, NEVER);

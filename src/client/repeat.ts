@@ -16,8 +16,8 @@ export interface RepeatRules extends Retries {
 
 /**
  * Makes a call until it succeeds or there is no use in another try, and answers or throws what the
- * last one did. Between two tries it waits: at random up to twice as long each time, so that clients
- * that failed together do not come back together, and no less than the service asks for.
+ * last one did. Between two tries it waits: twice as long each time, a quarter more or less at random,
+ * so that clients that failed together do not come back together. What the service asks for is added.
  */
 export async function repeat<Answer>(
   attempt: Attempt<Answer>,
@@ -36,9 +36,9 @@ export async function repeat<Answer>(
       if (!mayGoOn || tries >= attempts) throw error;
       const nowMs = performance.now();
       failedAtMs ??= nowMs;
-      const mostMs = Math.min(maxMs, baseMs * 2 ** Math.min(tries - 1, MOST_DOUBLINGS));
+      const meanMs = Math.min(maxMs, baseMs * 2 ** Math.min(tries - 1, MOST_DOUBLINGS));
       const askedMs = Math.min(error.retryAfterMs ?? 0, LONGEST_TIMER_MS / 2);
-      const delayMs = askedMs + Math.random() * mostMs;
+      const delayMs = askedMs + meanMs * (0.75 + Math.random() / 2);
       // Whoever waits in vain would rather know why.
       if (nowMs + delayMs >= endsAtMs(failedAtMs)) throw error;
       // oxlint-disable-next-line no-await-in-loop -- the wait is between two tries

@@ -1,10 +1,11 @@
 import { v4 } from 'uuid';
-import { finite, oneOf, text, whole, wrong } from './checks.js';
+import { array, boolean, finite, oneOf, record, text, whole, wrong } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
+import { fullFilter } from './filter.js';
 import { metadataText } from './metadata.js';
-import type { NewPoint, Part, PointUpdate, Query, SearchPart } from './model.js';
+import type { Filter, NewPoint, Part, PointUpdate, Query, SearchPart } from './model.js';
 import type { ScrollOptions } from './interface.js';
-import type { FullPoint, FullQuery, FullScroll, FullUpdate } from './transport.js';
+import type { CheckedFilter, FullPoint, FullQuery, FullScroll, FullUpdate } from './transport.js';
 
 const SIMILARITIES = ['Euclidean', 'Manhattan', 'Hamming', 'Cosine'] as const;
 const CONTENT_TYPES = ['Text', 'Image'] as const;
@@ -22,10 +23,8 @@ const DISTANCE: readonly SearchPart[] = ['distance'];
  */
 
 /** A point, with an id drawn for it if it has none: a repeated call stores it once. */
-export function fullPoint(
-  { id = v4(), vector, content = '', contentType = 'Text', metadata }: NewPoint,
-  where: string,
-): FullPoint {
+export function fullPoint(point: NewPoint, where: string): FullPoint {
+  const { id = v4(), vector, content = '', contentType = 'Text', metadata } = record(where, point);
   return {
     id: text(`${where}.id`, id).toLowerCase(),
     vector: floats(`${where}.vector`, vector),
@@ -35,10 +34,8 @@ export function fullPoint(
   };
 }
 
-export function fullUpdate(
-  { id, content, contentType, metadata }: PointUpdate,
-  where: string,
-): FullUpdate {
+export function fullUpdate(update: PointUpdate, where: string): FullUpdate {
+  const { id, content, contentType, metadata } = record(where, update);
   return {
     id: text(`${where}.id`, id),
     content: content === undefined ? undefined : text(`${where}.content`, content),
@@ -50,8 +47,13 @@ export function fullUpdate(
   };
 }
 
+/** The message of an error has `where` before the fields of the query. */
 export function fullQuery(query: Query, where = ''): FullQuery {
-  const { vector, like, similarity, limit, ef = 0, exact = false, maxDistance } = query;
+  const { vector, like, similarity, limit, ...rest } = record(
+    where === '' ? 'query' : where.slice(0, -1),
+    query,
+  );
+  const { ef = 0, exact = false, maxDistance, filter, include = DISTANCE } = rest;
   if ((vector === undefined) === (like === undefined)) {
     const found = vector === undefined ? 'neither' : 'both';
     throw new InvalidArgumentError(`${where}vector and like: found ${found}, expected one of them`);
@@ -62,18 +64,40 @@ export function fullQuery(query: Query, where = ''): FullQuery {
     similarity: oneOf(`${where}similarity`, similarity, SIMILARITIES),
     limit: whole(`${where}limit`, limit, 1),
     ef: whole(`${where}ef`, ef),
-    exact,
+    exact: boolean(`${where}exact`, exact),
     maxDistance: maxDistance === undefined ? undefined : finite(`${where}maxDistance`, maxDistance),
-    include: parts(`${where}include`, query.include ?? DISTANCE, SEARCH_PARTS),
+    filter: checkedFilter(filter, where),
+    include: parts(`${where}include`, include, SEARCH_PARTS),
   };
 }
 
-export function fullScroll({ after, order = 'oldest', include }: ScrollOptions): FullScroll {
+export function fullScroll({
+  after,
+  order = 'oldest',
+  filter,
+  include,
+}: ScrollOptions): FullScroll {
   return {
-    after: after === undefined ? undefined : text('after', after),
+    after: after === undefined ? undefined : position(after),
     order: oneOf('order', order, ORDERS),
+    filter: checkedFilter(filter),
     include: payloadParts(include),
   };
+}
+
+/** A filter that can be sent as it is, if there is one. */
+export function checkedFilter(filter: Filter | undefined, where = ''): CheckedFilter | undefined {
+  return filter === undefined ? undefined : filterOf(filter, where);
+}
+
+export function filterOf(given: Filter, where = ''): CheckedFilter {
+  return { given, full: fullFilter(`${where}filter`, given) };
+}
+
+/** Where a page begins: to gRPC an empty one would be the start. */
+function position(after: string): string {
+  if (after !== '') return text('after', after);
+  throw wrong('after', after, 'the `next` of a page');
 }
 
 export function payloadParts(include: readonly Part[] = PAYLOAD): readonly Part[] {
@@ -81,7 +105,7 @@ export function payloadParts(include: readonly Part[] = PAYLOAD): readonly Part[
 }
 
 export function ids(list: readonly string[]): readonly string[] {
-  for (const [at, id] of list.entries()) text(`ids[${at}]`, id);
+  for (const [at, id] of array('ids', list).entries()) text(`ids[${at}]`, id);
   return list;
 }
 
@@ -90,14 +114,21 @@ function parts<Name extends string>(
   include: readonly Name[],
   names: readonly Name[],
 ): readonly Name[] {
-  for (const [at, part] of include.entries()) oneOf(`${field}[${at}]`, part, names);
+  for (const [at, part] of array(field, include).entries()) oneOf(`${field}[${at}]`, part, names);
   return include;
 }
 
 function floats(field: string, vector: Float32Array | readonly number[]): Float32Array {
   if (vector instanceof Float32Array) return vector;
   if (!Array.isArray(vector)) throw wrong(field, vector, 'a Float32Array or an array of numbers');
-  return Float32Array.from(vector as readonly number[]);
+  const values: readonly unknown[] = vector;
+  const copy = new Float32Array(values.length);
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at];
+    if (typeof value !== 'number') throw wrong(`${field}[${at}]`, value, 'a number');
+    copy[at] = value;
+  }
+  return copy;
 }
 
 function jsonOf(field: string, metadata: PointUpdate['metadata']): string | undefined {

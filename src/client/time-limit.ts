@@ -1,3 +1,4 @@
+import { wrong } from './checks.js';
 import { CancelledError, TimeoutError } from './errors.js';
 import { onAbort } from './on-abort.js';
 import type { Attempt } from './transport.js';
@@ -23,6 +24,9 @@ export async function within<Answer>(
   { deadlineMs, signal, closing }: Ends,
   work: Attempt<Answer>,
 ): Promise<Answer> {
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+    throw wrong('signal', signal, 'an AbortSignal');
+  }
   const controller = new AbortController();
   const close = (): void => controller.abort(closing.reason);
   const cancel = (): void => {

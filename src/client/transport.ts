@@ -1,6 +1,8 @@
+import type { FullFilter } from './filter.js';
 import type {
   ContentType,
   Deleted,
+  Filter,
   Got,
   Info,
   Order,
@@ -45,12 +47,20 @@ export interface FullQuery {
   readonly ef: number;
   readonly exact: boolean;
   readonly maxDistance: number | undefined;
+  readonly filter: CheckedFilter | undefined;
   readonly include: readonly SearchPart[];
+}
+
+/** A filter as it was given, and each condition of it by itself. */
+export interface CheckedFilter {
+  readonly given: Filter;
+  readonly full: FullFilter;
 }
 
 export interface FullScroll {
   readonly after: string | undefined;
   readonly order: Order;
+  readonly filter: CheckedFilter | undefined;
   readonly include: readonly Part[];
 }
 
@@ -77,8 +87,9 @@ export interface Transport {
   searchAll(queries: readonly FullQuery[]): Attempt<readonly (readonly Point[])[]>;
   scroll(scroll: FullScroll, limit: number): Attempt<Page>;
   pages(scroll: FullScroll): Pages;
-  count(): Attempt<number>;
+  count(filter: CheckedFilter | undefined): Attempt<number>;
   delete(ids: readonly string[]): Attempt<Deleted>;
+  deleteMatching(filter: CheckedFilter): Attempt<Deleted>;
   deleteAll(confirm: number): Attempt<Deleted>;
   update(updates: readonly FullUpdate[]): Attempt<Updated>;
   info(): Attempt<Info>;

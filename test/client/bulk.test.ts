@@ -56,6 +56,14 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     expect(await contentsOf(client)).toEqual(numbers(95));
   });
 
+  test('batches have no more than some thousand points, however small these are', async () => {
+    const own = open(await startServer({ dimension: 1 }), protocol);
+    const small = Array.from({ length: 10_000 }, () => ({ vector: [1] }));
+    const heard: number[] = [];
+    await own.bulk(small, { window: 1, onProgress: (progress) => heard.push(progress.points) });
+    expect(heard).toEqual([4_096, 8_192, 10_000]);
+  });
+
   test('batches have as many bytes as they may', async () => {
     const content = 'é'.repeat(2_000);
     const long = Array.from({ length: 7 }, (_, at) => point(at + 1, content));

@@ -6,19 +6,35 @@ import { beforeAll, describe, expect, expectTypeOf, onTestFinished, test } from 
 import {
   connect,
   ConflictError,
+  InvalidArgumentError,
   NotFoundError,
   TooLargeError,
   UnauthenticatedError,
-  VectordError,
+  type Client,
+  type ConnectOptions,
   type ErrorCode,
 } from '../../src/client/node.js';
+import { connect as connectInBrowser } from '../../src/client/browser.js';
 import type { ErrorCode as ServiceCode } from '../../src/core/errors.js';
 import { HealthDefinition } from '../../src/gen/grpc/health/v1/health.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { expectFailure, failureOf, id, open, PROTOCOLS, UNKNOWN } from './open.js';
+import {
+  all,
+  expectFailure,
+  expectInvalid,
+  failureOf,
+  id,
+  open,
+  PROTOCOLS,
+  UNKNOWN,
+} from './open.js';
 
 const POINT = { vector: [1, 2, 3, 4] };
+const NEAREST = { similarity: 'Cosine', limit: 1 } as const;
 const ONCE = { retries: { attempts: 1 } };
+
+/** A client as JavaScript sees it. */
+type Untyped = { [Name in keyof Client]: (...values: unknown[]) => ReturnType<Client[Name]> };
 
 let server: TestServer;
 
@@ -52,6 +68,47 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const make = (): unknown => open(server, protocol, { key: 'clé' });
     expect(make).toThrow(/^key cannot be sent/);
     expect(make).not.toThrow('clé');
+  });
+
+  /** Calls that the types forbid, by what their failures begin with. */
+  const invalid: Record<string, (client: Untyped) => Promise<unknown>> = {
+    'ifAbsent is "no", expected true or false': (client) =>
+      client.upsert([POINT], { ifAbsent: 'no' }),
+    'ifAbsent is 1, expected true or false': (client) => client.bulk([POINT], { ifAbsent: 1 }),
+    'exact is "no", expected true or false': (client) =>
+      client.search({ ...POINT, ...NEAREST, exact: 'no' }),
+    'queries[0].exact is 1, expected true or false': (client) =>
+      client.searchAll([{ ...POINT, ...NEAREST, exact: 1 }]),
+    'vector[0] is "1", expected a number': (client) =>
+      client.search({ ...NEAREST, vector: ['1', 2, 3, 4] }),
+    'after is "", expected the `next` of a page': (client) =>
+      client.scrollPage({ limit: 1, after: '' }),
+    'after is 5, expected a string': (client) => all(client.scroll({ after: 5 })),
+    'ids is "x", expected an array': (client) => client.get('x'),
+    'ids is a Set, expected an array': (client) => client.delete(new Set(['x'])),
+    'ids[0] is 5, expected a string': (client) => client.delete([5]),
+    'include is "content", expected an array': (client) =>
+      client.get([UNKNOWN], { include: 'content' }),
+    'include is null, expected an array': (client) =>
+      client.search({ ...POINT, ...NEAREST, include: null }),
+    'include[0] is "distance", expected one of vector': (client) =>
+      client.get([UNKNOWN], { include: ['distance'] }),
+    'points is an Object, expected an array': (client) => client.upsert(POINT),
+    'points is an Object, expected what can be iterated over': (client) => client.bulk(POINT),
+    'points[0] is null, expected an object': (client) => client.update([null]),
+    'points[1] is "x", expected an object': (client) => client.bulk([POINT, 'x']),
+    'queries is undefined, expected an array': (client) => client.searchAll(undefined),
+    'query is undefined, expected an object': (client) => client.search(undefined),
+    'onProgress is 5, expected a function': (client) => client.bulk([POINT], { onProgress: 5 }),
+    'deadlineMs is "5", expected a number': (client) => client.count({ deadlineMs: '5' }),
+    'signal is an Object, expected an AbortSignal': (client) => client.count({ signal: {} }),
+    'retries is 5, expected an object': (client) => client.count({ retries: 5 }),
+  };
+
+  test.each(Object.keys(invalid))('what cannot be meant is refused: %s', async (message) => {
+    const call = invalid[message];
+    await expectInvalid(Promise.resolve(call?.(open(server, protocol) as Untyped)), message);
+    expect(await open(server, protocol).count()).toBe(0);
   });
 
   test('too many points, and too many bytes, are too large', async () => {
@@ -146,9 +203,19 @@ describe('connect', () => {
     [{ retries: { attempts: 0 } }, 'retries.attempts is 0'],
     [{ retries: { maxMs: -1 } }, 'retries.maxMs is -1'],
     [{ retries: { baseMs: Infinity } }, 'retries.baseMs is Infinity'],
+    [{ retries: 5 }, 'retries is 5'],
+    [{ deadlineMs: '5' }, 'deadlineMs is "5"'],
+    [{ fetch: 5 }, 'fetch is 5, expected a function'],
+    [{ key: null }, 'key cannot be sent'],
+    [null, 'options is null, expected an object'],
   ])('refuses the options %j', (options, message) => {
-    expect(() => connect('http://127.0.0.1', options)).toThrow(message);
-    expect(() => connect('grpc://127.0.0.1', options)).toThrow(VectordError);
+    for (const address of ['http://127.0.0.1', 'grpc://127.0.0.1']) {
+      const make = (): Client => connect(address, options as ConnectOptions);
+      expect(make).toThrow(InvalidArgumentError);
+      expect(make).toThrow(message);
+      if (!address.startsWith('http')) continue;
+      expect(() => connectInBrowser(address, options as ConnectOptions)).toThrow(message);
+    }
   });
 
   test('takes a path in front of /v1, as where a proxy has one', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { ID_NAMESPACE, idFor } from '../../src/client/node.js';
+import { ID_NAMESPACE, idFor, InvalidArgumentError } from '../../src/client/node.js';
 import { findProgram } from '../support/tools.mjs';
 
 const OTHER = '6ba7b810-9dad-11d1-80b4-00c04fd430c8';
@@ -20,6 +20,16 @@ test.skipIf(python === undefined)('it is that of the UUIDs of Python (needs pyth
     const args = ['-c', script, ID_NAMESPACE, text];
     expect(execFileSync(python ?? '', args, { encoding: 'utf8' }).trim()).toBe(idFor(text));
   }
+});
+
+test.each([
+  ['text is 5, expected a string', 5],
+  ['text is undefined, expected a string', undefined],
+  ['text has a half of a surrogate pair', '\ud800'],
+])('what is no text has no id: %s', (message, wrong) => {
+  const make = (): string => idFor(wrong as string);
+  expect(make).toThrow(InvalidArgumentError);
+  expect(make).toThrow(message);
 });
 
 test('a namespace that is no UUID is refused', () => {

@@ -57,6 +57,14 @@ export async function expectFailure(
   expect(failure.code).toBe(code);
 }
 
+/** Fails as a call does that is refused before it is sent; the message begins so. */
+export async function expectInvalid(call: Promise<unknown>, message: string): Promise<void> {
+  const { code, message: found, requestId } = await failureOf(call);
+  expect(found.slice(0, message.length)).toBe(message);
+  // The service has not answered.
+  expect([code, requestId]).toEqual(['INVALID_ARGUMENT', undefined]);
+}
+
 export async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const list: Item[] = [];
   for await (const item of items) list.push(item);

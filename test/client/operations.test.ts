@@ -1,11 +1,13 @@
+import { runInNewContext } from 'node:vm';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Client, Part, SearchPart } from '../../src/client/node.js';
+import type { Client, Metadata, NewPoint, Part, SearchPart } from '../../src/client/node.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { expectFailure, id, open, PROTOCOLS, UNKNOWN } from './open.js';
+import { expectFailure, expectInvalid, id, open, PROTOCOLS, UNKNOWN } from './open.js';
 
 const METADATA = {
   text: 'é "x"\n',
   whole: Number.MAX_SAFE_INTEGER,
+  beyond: [2 ** 53, 2 ** 53 + 2, 1e16, -123_456_789_012_345_680_000, 1e21, 1.5e300],
   double: 0.1,
   minus: -0,
   flag: false,
@@ -18,6 +20,11 @@ const METADATA = {
 
 /** Of single precision: a sum that is none, a zero with a sign, and the smallest of all. */
 const VALUES = Float32Array.of(0.1, -0, 1e-45, -3.4e38);
+
+/** What is no plain object. */
+class Own {
+  a = 1;
+}
 
 let server: TestServer;
 
@@ -114,6 +121,44 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       ['a key of the service', { vector: VALUES, metadata: { $a: 1 } }, /\$a/],
     ])('refuses %s', async (_, point, message) => {
       await expectFailure(client.upsert([point]), 'INVALID_ARGUMENT', message);
+    });
+
+    test.each([
+      ['vector[1] is null, expected a number', { vector: [1, null, 3, 4] }],
+      ['vector[0] is "1", expected a number', { vector: ['1', '', true, [4]] }],
+      [
+        'vector[3] is undefined, expected a number',
+        { vector: Object.assign([1, 2, 3], { length: 4 }) },
+      ],
+      ['vector is a Float64Array, expected a Float32Array', { vector: new Float64Array(4) }],
+      ['vector is an Object, expected a Float32Array', { vector: { 0: 1 } }],
+      [
+        'metadata is a Map, expected a plain object',
+        { vector: VALUES, metadata: new Map([['a', 1]]) },
+      ],
+      ['metadata is a Date, expected a plain object', { vector: VALUES, metadata: new Date() }],
+      ['metadata is an Array, expected a plain object', { vector: VALUES, metadata: [] }],
+      ['metadata is an Own, expected a plain object', { vector: VALUES, metadata: new Own() }],
+      [
+        'metadata.a[1] is undefined, expected',
+        { vector: VALUES, metadata: { a: Object.assign([1], { length: 2 }) } },
+      ],
+    ])('refuses what JavaScript would change: %s', async (message, wrong) => {
+      const point = wrong as unknown as NewPoint;
+      await expectInvalid(client.upsert([point]), `points[0].${message}`);
+      await expectInvalid(client.bulk([point]), `points[0].${message}`);
+      expect(await client.count()).toBe(0);
+    });
+
+    test('takes metadata without a prototype, or of another realm', async () => {
+      const metadata = [
+        Object.assign(Object.create(null) as Metadata, { a: 1 }),
+        runInNewContext('({ a: 1 })') as Metadata,
+      ];
+      const points = metadata.map((of, at) => ({ id: id(at + 1), vector: VALUES, metadata: of }));
+      await client.upsert(points);
+      const found = await client.get([id(1), id(2)]);
+      expect(found.points.map((point) => point.metadata)).toEqual([{ a: 1 }, { a: 1 }]);
     });
 
     test('of no points does nothing', async () => {
@@ -313,7 +358,8 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
   test('info tells what the service is, holds and bounds', async () => {
     await storeLine(2);
     await client.search({ vector: VALUES, similarity: 'Hamming', limit: 1 });
-    const { limits, graphs, ...info } = await reader.info();
+    await client.count({ filter: { a: 1 } });
+    const { limits, graphs, filterIndex, ...info } = await reader.info();
     const bytes = expect.any(Number);
     expect(info).toEqual({
       version: expect.stringMatching(/^\d+\./),
@@ -329,12 +375,18 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
         linked: expect.any(Number),
       });
     }
+    expect(filterIndex).toContainEqual({
+      field: 'a',
+      state: expect.stringMatching(/^(building|ready)$/),
+      bytes: expect.any(Number),
+    });
     expect(limits).toEqual({
       maxRequestBytes: 64 << 20,
       maxBatch: 100_000,
       maxContentBytes: 1 << 20,
       maxSearchWork: 20_000_000,
       maxInflightBytes: 512 << 20,
+      maxFilterIndexBytes: 1 << 30,
     });
   });
 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect, type Client, type Tls } from '../../src/client/node.js';
+import { connect, InvalidArgumentError, type Client, type Tls } from '../../src/client/node.js';
 import { ROOT, run } from '../examples/run.js';
 import { makeCertificate } from '../support/certificates.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
@@ -69,6 +69,26 @@ test('HTTP trusts what the process does', async () => {
   const trust = { NODE_EXTRA_CA_CERTS: caPath };
   const { stdout, stderr } = await run(process.execPath, args, { cwd: ROOT, env: trust });
   expect(stdout, stderr).toBe('0\n');
+});
+
+test('certificates that cannot be used are refused', () => {
+  const broken = SERVER.cert.replace(/\n.{8}/, '\nAAAAAAAA');
+  const { cert, key } = KNOWN;
+  const refusals: [unknown, RegExp][] = [
+    [{ ca: 'junk' }, /^tls\.ca cannot be used: it has no -----BEGIN/],
+    [{ ca: broken }, /^tls cannot be used \(.+\), expected certificates in PEM/],
+    [{ ca: 5 }, /^tls\.ca is 5, expected PEM as a string or as bytes/],
+    [{ cert: 'junk', key }, /^tls\.cert cannot be used/],
+    [{ cert: broken, key }, /^tls cannot be used/],
+    [{ cert }, /^tls cannot be used/],
+    [{ cert, key: SERVER.key }, /^tls cannot be used/],
+    ['junk', /^tls is "junk", expected an object/],
+  ];
+  for (const [tls, message] of refusals) {
+    const make = (): Client => connect('grpcs://localhost', { tls: tls as Tls });
+    expect(make).toThrow(InvalidArgumentError);
+    expect(make).toThrow(message);
+  }
 });
 
 test('certificates are refused where they would not be used', () => {

@@ -1,5 +1,5 @@
 import { always, type Calls } from '../calls.js';
-import { milliseconds, whole } from '../checks.js';
+import { boolean, callable, milliseconds, whole, wrong } from '../checks.js';
 import type { BulkOptions } from '../interface.js';
 import type { BulkProgress, NewPoint, Upserted } from '../model.js';
 import { onAbort } from '../on-abort.js';
@@ -13,6 +13,12 @@ const DEFAULT_BATCH_BYTES = 1024 * 1024;
 const DEFAULT_WINDOW = 4;
 const DEFAULT_PATIENCE_MS = 60_000;
 
+/**
+ * Points of a batch at most. A service whose graphs lag behind takes as many points as they link, and
+ * batches of more would wait for longer than a call may take.
+ */
+const MAX_POINTS = 4_096;
+
 /** What a request takes beside its points, at most. */
 const FRAME_BYTES = 64;
 
@@ -23,6 +29,7 @@ export async function load(
   points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
   options: BulkOptions,
 ): Promise<BulkProgress> {
+  if (!isIterable(points)) throw wrong('points', points, 'what can be iterated over');
   const bulk = new Load(transport, calls, options);
   const ends = { deadlineMs: Infinity, signal: options.signal, closing: calls.closing };
   return await within(ends, (ended) => bulk.run(points, ended));
@@ -33,6 +40,8 @@ class Load {
   readonly #batchBytes: number;
   readonly #deadlineMs: number;
   readonly #rules: RepeatRules;
+  readonly #ifAbsent: boolean;
+  readonly #onProgress: BulkOptions['onProgress'];
   /** Aborted with what ends the load before its end. */
   readonly #failing = new AbortController();
   readonly #total = { stored: 0, replaced: 0, kept: 0, points: 0, bytes: 0 };
@@ -40,10 +49,13 @@ class Load {
   constructor(
     private readonly transport: Transport,
     calls: Calls,
-    private readonly options: BulkOptions,
+    options: BulkOptions,
   ) {
     const { window = DEFAULT_WINDOW, batchBytes = DEFAULT_BATCH_BYTES } = options;
+    const { ifAbsent = false, onProgress } = options;
     const { deadlineMs = calls.deadlineMs, patienceMs = DEFAULT_PATIENCE_MS } = options;
+    this.#ifAbsent = boolean('ifAbsent', ifAbsent);
+    this.#onProgress = onProgress && callable('onProgress', onProgress);
     this.#window = whole('window', window, 1);
     this.#batchBytes = whole('batchBytes', batchBytes, 1);
     this.#deadlineMs = milliseconds('deadlineMs', deadlineMs);
@@ -76,26 +88,25 @@ class Load {
 
   /** Stores one batch after the other. */
   async #work(batches: AsyncGenerator<Batch, void, undefined>): Promise<void> {
-    const { ifAbsent = false, onProgress } = this.options;
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- a batch is read when the last one is stored
       const { done, value: batch } = await batches.next();
       if (done === true) return;
       try {
         // oxlint-disable-next-line no-await-in-loop -- the window is the number of workers
-        const stored = await this.#make(this.transport.upsert(batch.points, ifAbsent));
+        const stored = await this.#make(this.transport.upsert(batch.points, this.#ifAbsent));
         this.#count(batch, stored);
       } finally {
         batch.settle();
       }
-      onProgress?.({ ...this.#total });
+      this.#onProgress?.({ ...this.#total });
     }
   }
 
   async #limits(): Promise<BatchLimits> {
     const { maxBatch, maxRequestBytes } = (await this.#make(this.transport.info())).limits;
     const maxBytes = Math.min(this.#batchBytes, maxRequestBytes - FRAME_BYTES);
-    return { maxBytes, maxPoints: maxBatch };
+    return { maxBytes, maxPoints: Math.min(maxBatch, MAX_POINTS) };
   }
 
   async #make<Answer>(attempt: Attempt<Answer>): Promise<Answer> {
@@ -112,6 +123,11 @@ class Load {
     total.points += batch.points.length;
     total.bytes += batch.bytes;
   }
+}
+
+function isIterable(value: unknown): boolean {
+  const object: unknown = Object(value);
+  return Symbol.iterator in (object as object) || Symbol.asyncIterator in (object as object);
 }
 
 /** Rejects with the reason of the signal once that is aborted. */

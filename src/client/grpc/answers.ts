@@ -7,7 +7,7 @@ import {
 } from '../../gen/vectord/v1/points.js';
 import { UnexpectedAnswerError } from '../errors.js';
 import type { Deleted, Info, Updated, Upserted } from '../model.js';
-import { toGraphState, toSimilarity } from './enums.js';
+import { toFilterIndexState, toGraphState, toSimilarity } from './enums.js';
 
 /*
  * Answers without vectors, by the generated code. Counts are below 2^53, since each takes memory.
@@ -33,7 +33,8 @@ export function readUpdated(bytes: Uint8Array): Updated {
 }
 
 export function readInfo(message: Uint8Array): Info {
-  const { version, dimension, points, bytes, graphs, limits } = InfoResponse.decode(message);
+  const info = InfoResponse.decode(message);
+  const { version, dimension, points, bytes, graphs, filterIndex, limits } = info;
   if (limits === undefined) throw new UnexpectedAnswerError('the answer has no limits');
   return {
     version,
@@ -46,12 +47,18 @@ export function readInfo(message: Uint8Array): Info {
       slots: Number(slots),
       linked: Number(linked),
     })),
+    filterIndex: filterIndex.map(({ field, state, bytes: size }) => ({
+      field,
+      state: toFilterIndexState(state),
+      bytes: Number(size),
+    })),
     limits: {
       maxRequestBytes: Number(limits.maxRequestBytes),
       maxBatch: Number(limits.maxBatch),
       maxContentBytes: Number(limits.maxContentBytes),
       maxSearchWork: Number(limits.maxSearchWork),
       maxInflightBytes: Number(limits.maxInflightBytes),
+      maxFilterIndexBytes: Number(limits.maxFilterIndexBytes),
     },
   };
 }

@@ -1,13 +1,5 @@
 import { ChannelCredentials, createChannel, type Channel } from 'nice-grpc';
-
-/** What a connection by TLS trusts and shows; each in PEM. */
-export interface Tls {
-  /** The certificates that are trusted in place of those that Node.js trusts. */
-  readonly ca?: string | Uint8Array | undefined;
-  /** The certificate of the client, for a service with TLS_CLIENT_CA; needs its key. */
-  readonly cert?: string | Uint8Array | undefined;
-  readonly key?: string | Uint8Array | undefined;
-}
+import { credentialsOf, type Tls } from './credentials.js';
 
 const OPTIONS = {
   // The service bounds its answers itself, by MAX_REQUEST_BYTES.
@@ -28,13 +20,6 @@ const OPTIONS = {
 
 /** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
 export function openChannel(target: string, tls: Tls | undefined): Channel {
-  const credentials =
-    tls === undefined
-      ? ChannelCredentials.createInsecure()
-      : ChannelCredentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert));
+  const credentials = tls === undefined ? ChannelCredentials.createInsecure() : credentialsOf(tls);
   return createChannel(target, credentials, OPTIONS);
-}
-
-function pem(text: string | Uint8Array | undefined): Buffer | null {
-  return text === undefined ? null : Buffer.from(text);
 }

@@ -1,11 +1,12 @@
 import {
   ContentType as WireContentType,
+  FilterIndexState,
   GraphState,
   Order as WireOrder,
   Similarity as WireSimilarity,
 } from '../../gen/vectord/v1/points.js';
 import { UnexpectedAnswerError } from '../errors.js';
-import type { ContentType, Graph, Order, Similarity } from '../model.js';
+import type { ContentType, FilterIndex, Graph, Order, Similarity } from '../model.js';
 
 export const SIMILARITIES: Readonly<Record<Similarity, WireSimilarity>> = {
   Euclidean: WireSimilarity.SIMILARITY_EUCLIDEAN,
@@ -30,9 +31,16 @@ const GRAPH_STATES: Readonly<Record<Graph['state'], GraphState>> = {
   failed: GraphState.GRAPH_STATE_FAILED,
 };
 
+const FILTER_INDEX_STATES: Readonly<Record<FilterIndex['state'], FilterIndexState>> = {
+  building: FilterIndexState.FILTER_INDEX_STATE_BUILDING,
+  ready: FilterIndexState.FILTER_INDEX_STATE_READY,
+  scanned: FilterIndexState.FILTER_INDEX_STATE_SCANNED,
+};
+
 export const toSimilarity = reader(SIMILARITIES, 'similarity');
 export const toContentType = reader(CONTENT_TYPES, 'content type');
 export const toGraphState = reader(GRAPH_STATES, 'state of a graph');
+export const toFilterIndexState = reader(FILTER_INDEX_STATES, 'state of a filter index');
 
 /** What reads the names of numbers. */
 function reader<Name extends string>(numbers: Readonly<Record<Name, number>>, what: string) {

@@ -1,6 +1,8 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import {
+  CountRequest,
   DeleteRequest,
+  Filter,
   GetRequest,
   Include,
   ScrollRequest,
@@ -9,7 +11,15 @@ import {
 } from '../../gen/vectord/v1/points.js';
 import { bytesOf } from '../float-bytes.js';
 import type { SearchPart } from '../model.js';
-import type { EncodedPoint, FullPoint, FullQuery, FullScroll, FullUpdate } from '../transport.js';
+import type {
+  CheckedFilter,
+  EncodedPoint,
+  FullPoint,
+  FullQuery,
+  FullScroll,
+  FullUpdate,
+} from '../transport.js';
+import { wireFilter } from './filters.js';
 import { CONTENT_TYPES, ORDERS, SIMILARITIES } from './enums.js';
 
 /*
@@ -60,7 +70,7 @@ export function searchRequest(queries: readonly FullQuery[]): Uint8Array {
 }
 
 function writeQuery(writer: BinaryWriter, query: FullQuery): void {
-  const { vector, like, similarity, limit, ef, exact, maxDistance, include } = query;
+  const { vector, like, similarity, limit, ef, exact, maxDistance, filter, include } = query;
   if (vector !== undefined) writer.tag(1, BYTES).bytes(bytesOf(vector));
   if (like !== undefined) writer.tag(2, BYTES).string(like);
   writer.tag(3, VARINT).int32(SIMILARITIES[similarity]);
@@ -69,6 +79,9 @@ function writeQuery(writer: BinaryWriter, query: FullQuery): void {
   if (exact) writer.tag(6, VARINT).bool(true);
   if (maxDistance !== undefined) writer.tag(7, FIXED64).double(maxDistance);
   writer.tag(8, BYTES).bytes(Include.encode(wireInclude(include)).finish());
+  if (filter !== undefined) {
+    writer.tag(9, BYTES).bytes(Filter.encode(wireFilter(filter.full)).finish());
+  }
 }
 
 export function scrollRequest(scroll: FullScroll, limit: number): Uint8Array {
@@ -81,6 +94,11 @@ export function scrollStreamRequest(scroll: FullScroll): Uint8Array {
 
 export function deleteRequest(ids: readonly string[]): Uint8Array {
   return DeleteRequest.encode({ ids: [...ids], all: false, collection }).finish();
+}
+
+export function deleteMatchingRequest({ full }: CheckedFilter): Uint8Array {
+  const filter = wireFilter(full);
+  return DeleteRequest.encode({ ids: [], all: false, filter, collection }).finish();
 }
 
 export function deleteAllRequest(count: number): Uint8Array {
@@ -98,8 +116,18 @@ export function updateRequest(updates: readonly FullUpdate[]): Uint8Array {
   return UpdateRequest.encode({ points, collection }).finish();
 }
 
-function wireScroll({ after = '', order, include }: FullScroll) {
-  return { after, order: ORDERS[order], include: wireInclude(include), collection };
+export function countRequest(filter: CheckedFilter | undefined): Uint8Array {
+  return CountRequest.encode({ filter: filter && wireFilter(filter.full), collection }).finish();
+}
+
+function wireScroll({ after = '', order, filter, include }: FullScroll) {
+  return {
+    after,
+    order: ORDERS[order],
+    filter: filter && wireFilter(filter.full),
+    include: wireInclude(include),
+    collection,
+  };
 }
 
 function wireInclude(include: readonly SearchPart[]): Include {

@@ -2,11 +2,14 @@ import { createClient, Metadata } from 'nice-grpc';
 import type { Transport } from '../transport.js';
 import { readCount, readDeleted, readInfo, readUpdated, readUpserted } from './answers.js';
 import { unary } from './calls.js';
-import { openChannel, type Tls } from './channel.js';
+import { openChannel } from './channel.js';
+import type { Tls } from './credentials.js';
 import { pointsServiceDefinition } from './definition.js';
 import { readFound, readGot, readPage } from './read-points.js';
 import {
+  countRequest,
   deleteAllRequest,
+  deleteMatchingRequest,
   deleteRequest,
   encodePoint,
   getRequest,
@@ -55,8 +58,9 @@ export function grpcTransport({ target, key, tls }: GrpcOptions): Transport {
         readPage(bytes, scroll.include),
       ),
     pages: (scroll) => new StreamPages(client, scroll),
-    count: () => unary(client.count, NOTHING, readCount),
+    count: (filter) => unary(client.count, countRequest(filter), readCount),
     delete: (ids) => unary(client.delete, deleteRequest(ids), readDeleted),
+    deleteMatching: (filter) => unary(client.delete, deleteMatchingRequest(filter), readDeleted),
     deleteAll: (confirm) => unary(client.delete, deleteAllRequest(confirm), readDeleted),
     update: (updates) => unary(client.update, updateRequest(updates), readUpdated),
     info: () => unary(client.info, NOTHING, readInfo),

@@ -2,6 +2,7 @@ import { floatsOf } from '../float-bytes.js';
 import type {
   ContentType,
   Deleted,
+  FilterIndex,
   Got,
   Graph,
   Info,
@@ -23,14 +24,16 @@ interface JsonPoint {
   readonly metadata?: Metadata | null;
 }
 
-interface JsonInfo extends Omit<Info, 'limits'> {
+interface JsonInfo extends Omit<Info, 'filterIndex' | 'limits'> {
   readonly graphs: readonly Graph[];
+  readonly filter_index: readonly FilterIndex[];
   readonly limits: {
     readonly max_request_bytes: number;
     readonly max_batch: number;
     readonly max_content_bytes: number;
     readonly max_search_work: number;
     readonly max_inflight_bytes: number;
+    readonly max_filter_index_bytes: number;
   };
 }
 
@@ -70,15 +73,17 @@ export function readUpdated(json: unknown): Updated {
 }
 
 export function readInfo(json: unknown): Info {
-  const { limits, ...info } = json as JsonInfo;
+  const { filter_index: filterIndex, limits, ...info } = json as JsonInfo;
   return {
     ...info,
+    filterIndex,
     limits: {
       maxRequestBytes: limits.max_request_bytes,
       maxBatch: limits.max_batch,
       maxContentBytes: limits.max_content_bytes,
       maxSearchWork: limits.max_search_work,
       maxInflightBytes: limits.max_inflight_bytes,
+      maxFilterIndexBytes: limits.max_filter_index_bytes,
     },
   };
 }

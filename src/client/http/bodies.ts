@@ -1,6 +1,14 @@
 import { bytesOf } from '../float-bytes.js';
+import { jsonText } from '../json-text.js';
 import type { SearchPart } from '../model.js';
-import type { EncodedPoint, FullPoint, FullQuery, FullScroll, FullUpdate } from '../transport.js';
+import type {
+  CheckedFilter,
+  EncodedPoint,
+  FullPoint,
+  FullQuery,
+  FullScroll,
+  FullUpdate,
+} from '../transport.js';
 import { toBase64 } from './base64.js';
 
 const utf8 = new TextEncoder();
@@ -35,15 +43,20 @@ export function getBody(ids: readonly string[], include: readonly SearchPart[]):
 }
 
 export function searchBody(query: FullQuery): string {
-  return JSON.stringify({ ...jsonQuery(query), vector_format: 'base64' });
+  return jsonText({ ...jsonQuery(query), vector_format: 'base64' });
 }
 
 export function searchAllBody(queries: readonly FullQuery[]): string {
-  return JSON.stringify({ queries: queries.map(jsonQuery), vector_format: 'base64' });
+  return jsonText({ queries: queries.map(jsonQuery), vector_format: 'base64' });
 }
 
-export function scrollBody({ include, ...scroll }: FullScroll, limit: number): string {
-  return JSON.stringify({ ...scroll, limit, ...answerForm(include) });
+export function scrollBody({ include, filter, ...scroll }: FullScroll, limit: number): string {
+  return jsonText({ ...scroll, filter: filter?.given, limit, ...answerForm(include) });
+}
+
+/** What counts or deletes the points that pass. */
+export function filterBody(filter: CheckedFilter | undefined): string {
+  return jsonText({ filter: filter?.given });
 }
 
 export function updateBody(updates: readonly FullUpdate[]): string {
@@ -56,11 +69,12 @@ export function updateBody(updates: readonly FullUpdate[]): string {
   return `{"points":[${items.join(',')}]}`;
 }
 
-function jsonQuery({ vector, maxDistance, include, ...query }: FullQuery): object {
+function jsonQuery({ vector, maxDistance, filter, include, ...query }: FullQuery): object {
   return {
     ...query,
     vector: vector === undefined ? undefined : toBase64(bytesOf(vector)),
     max_distance: maxDistance,
+    filter: filter?.given,
     include: names(include),
   };
 }

@@ -1,5 +1,5 @@
 import type { Address } from '../address.js';
-import { printable } from '../checks.js';
+import { callable, printable, record } from '../checks.js';
 import type { CallOptions, Client } from '../interface.js';
 import { PointsClient } from '../points-client.js';
 import type { Fetch } from './caller.js';
@@ -13,12 +13,18 @@ export interface HttpConnectOptions extends Omit<CallOptions, 'signal'> {
   readonly fetch?: Fetch | undefined;
 }
 
+/** Throws an InvalidArgumentError if an option that every protocol has cannot be used. */
+export function checkOptions(options: HttpConnectOptions): void {
+  const { key, fetch } = record('options', options);
+  if (key !== undefined) printable('key', key);
+  if (fetch !== undefined) callable('fetch', fetch);
+}
+
 /** A client over HTTP. */
 export function connectHttp(
   { target }: Address,
   { key, fetch = platformFetch, ...options }: HttpConnectOptions,
 ): Client {
-  if (key !== undefined) printable('key', key);
   return new PointsClient(httpTransport({ base: target, key, fetch }), options);
 }
 

@@ -12,6 +12,7 @@ import {
 } from './answers.js';
 import {
   encodePoint,
+  filterBody,
   getBody,
   scrollBody,
   searchAllBody,
@@ -48,8 +49,9 @@ export function httpTransport({ base, key, fetch }: HttpOptions): Transport {
       // Between two pages nothing is under way.
       close() {},
     }),
-    count: () => caller.post('count', '{}', readCount),
+    count: (filter) => caller.post('count', filterBody(filter), readCount),
     delete: (ids) => caller.post('delete', JSON.stringify({ ids }), readDeleted),
+    deleteMatching: (filter) => caller.post('delete', filterBody(filter), readDeleted),
     deleteAll: (confirm) =>
       caller.post('delete', JSON.stringify({ all: true, confirm }), readDeleted),
     update: (updates) => caller.post('update', updateBody(updates), readUpdated),

@@ -1,0 +1,114 @@
+import { array, boolean, finite, isPlain, oneOf, text, wrong } from './checks.js';
+import type { Filter, FilterValue } from './model.js';
+
+const ONE_VALUE = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'] as const;
+const SEVERAL = ['$in', '$nin'] as const;
+const OPERATORS = [...ONE_VALUE, ...SEVERAL, '$exists'] as const;
+
+/** How many of `$and`, `$or` and `$not` may lie within each other. */
+const MAX_DEPTH = 16;
+
+export type Operator = (typeof OPERATORS)[number];
+
+/** One condition of a filter. */
+export interface FullCondition {
+  readonly field: string;
+  readonly operator: Operator;
+  /** One of `$eq` and its like, several of `$in` and `$nin`, a boolean of `$exists`. */
+  readonly values: readonly FilterValue[];
+}
+
+/** A filter, each condition of it by itself. */
+export type FullFilter =
+  | { readonly all: readonly FullFilter[] }
+  | { readonly any: readonly FullFilter[] }
+  | { readonly negated: FullFilter }
+  | { readonly condition: FullCondition };
+
+/** Refuses what could not be sent as it is; the service says what breaks a rule besides. */
+export function fullFilter(path: string, filter: Filter): FullFilter {
+  return read(path, filter, 0);
+}
+
+function read(path: string, filter: unknown, depth: number): FullFilter {
+  if (!isPlain(filter)) throw wrong(path, filter, 'a filter: a plain object');
+  if (depth > MAX_DEPTH) {
+    throw wrong(path, filter, `at most ${MAX_DEPTH} of $and, $or and $not within each other`);
+  }
+  const parts = members(filter).flatMap(([name, value]) => member(path, name, value, depth + 1));
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : { all: parts };
+}
+
+function member(where: string, name: string, value: unknown, depth: number): FullFilter[] {
+  const path = `${where}.${name}`;
+  switch (name) {
+    case '$and':
+      return [{ all: filters(path, value, depth) }];
+    case '$or':
+      return [{ any: filters(path, value, depth) }];
+    case '$not':
+      return [{ negated: read(path, value, depth) }];
+    default:
+      return conditions(path, name, value);
+  }
+}
+
+function filters(path: string, list: unknown, depth: number): FullFilter[] {
+  const items = array(path, list as readonly unknown[]);
+  if (items.length === 0) throw wrong(path, list, 'an array of at least one filter');
+  return Array.from(items, (item, at) => read(`${path}[${at}]`, item, depth));
+}
+
+function conditions(path: string, name: string, value: unknown): FullFilter[] {
+  if (name.startsWith('$')) oneOf(path, name, ['$id', '$content_type']);
+  const field = text(path, name);
+  if (!isPlain(value)) return [{ condition: condition(path, field, '$eq', value) }];
+  const operators = members(value);
+  if (operators.length === 0) throw wrong(path, value, 'an object of operators');
+  return operators.map(([operator, operand]) => ({
+    condition: condition(
+      `${path}.${operator}`,
+      field,
+      oneOf<Operator>(`${path}.${operator}`, operator as Operator, OPERATORS),
+      operand,
+    ),
+  }));
+}
+
+function condition(
+  path: string,
+  field: string,
+  operator: Operator,
+  operand: unknown,
+): FullCondition {
+  if (operator === '$exists') {
+    return { field, operator, values: [boolean(path, operand as boolean)] };
+  }
+  if (operator !== '$in' && operator !== '$nin') {
+    return { field, operator, values: [valueOf(path, operand)] };
+  }
+  const items: readonly unknown[] = array(path, operand as readonly unknown[]);
+  return {
+    field,
+    operator,
+    values: Array.from(items, (item, at) => valueOf(`${path}[${at}]`, item)),
+  };
+}
+
+function valueOf(path: string, value: unknown): FilterValue {
+  switch (typeof value) {
+    case 'number':
+      return finite(path, value);
+    case 'string':
+      return text(path, value);
+    case 'boolean':
+      return value;
+    default:
+      throw wrong(path, value, 'a string, a boolean or a finite number');
+  }
+}
+
+function members(object: object): [string, unknown][] {
+  return Object.entries(object).filter(([, value]) => value !== undefined);
+}
