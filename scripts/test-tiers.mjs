@@ -25,8 +25,7 @@ export const LONG_RUST_TESTS = [
 export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
   'test/grpc/{clients/idle,h2spec}.test.ts',
-  'test/client/load.test.ts',
-  'test/clients/python.test.ts',
+  'test/clients/{load,python}.test.ts',
   'test/wire/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',
   'test/process/{grace,time-limits}.test.ts',

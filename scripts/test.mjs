@@ -124,10 +124,12 @@ async function vitestTests(selection = [], environment = {}) {
   countFailures(counts.numFailedTests ?? 0, names, code, `${settings}vitest`);
 }
 
-/** The failed tests of a file; the file itself where it failed outside its tests. */
+/** The failed tests of a file; the file itself where it failed outside its tests or did not end. */
 function namesOfFailed({ name, status, assertionResults }) {
-  const failed = assertionResults.filter((test) => test.status === 'failed');
   const file = relative('.', name);
+  const pending = assertionResults.filter((test) => test.status === 'pending').length;
+  if (pending > 0) return [`${file}, whose process ended before ${pending} of its tests`];
+  const failed = assertionResults.filter((test) => test.status === 'failed');
   if (failed.length === 0 && status === 'failed') return [file];
   return failed.map(({ fullName }) => `${file} > ${fullName}`);
 }

@@ -43,6 +43,20 @@ await client.search({ like: '', similarity: 'cosine', limit: 1 }).catch((error: 
 });
 `;
 
+const LANGCHAIN_CONSUMER = `
+import { Document } from '@langchain/core/documents';
+import type { Embeddings } from '@langchain/core/embeddings';
+import { connect } from 'vectord';
+import { VectordVectorStore } from 'vectord/langchain';
+declare const embeddings: Embeddings;
+const client = connect('http://127.0.0.1:3000');
+const store = new VectordVectorStore(embeddings, { client, similarity: 'Euclidean', ef: 100 });
+const ids: string[] = await store.addDocuments([new Document({ pageContent: '' })], { ids: ['1'] });
+export const found: Document[] = await store.asRetriever({ k: ids.length }).invoke('');
+// @ts-expect-error -- no similarity has this name
+await VectordVectorStore.fromDocuments([], embeddings, { client, similarity: 'cosine' });
+`;
+
 /** A PATH without Rust and compilers: what npm and the packages need, and nothing else. */
 const PATH = linkPrograms('node', 'npm', 'sh');
 
@@ -61,7 +75,9 @@ test('the packages hold what is needed at run time, and nothing to build', () =>
   const files = readdirSync(vectordFolder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(?:map|node)$|\.test\./.test(file))).toEqual([]);
   const sources = files.filter((file) => file.endsWith('.ts'));
-  expect(sources.filter((file) => !/^dist\/(?:client|gen)\/.*\.d\.ts$/.test(file))).toEqual([]);
+  expect(
+    sources.filter((file) => !/^dist\/(?:client|gen|langchain)\/.*\.d\.ts$/.test(file)),
+  ).toEqual([]);
   expect(platformPackages).toHaveLength(1);
   const manifest = readManifest(vectordFolder);
   expect(manifest.scripts).toBeUndefined();
@@ -131,6 +147,21 @@ describe('an import of the package', () => {
     expect(run('node', args)).toContain('the half of the client for browsers');
   });
 
+  test('has a store for LangChain.js, if its core is there', () => {
+    const script = `
+      const { connect } = await import('vectord');
+      const { VectordVectorStore } = await import('vectord/langchain');
+      const client = connect('http://127.0.0.1:3000');
+      console.log(new VectordVectorStore({}, { client })._vectorstoreType());`;
+    const core = join(modules, '@langchain');
+    expect(() => node(script)).toThrow("Cannot find package '@langchain/core'");
+    symlinkSync(join(ROOT, 'node_modules/@langchain'), core);
+    onTestFinished(() => rmSync(core));
+    expect(node(script)).toBe('vectord\n');
+    writeFileSync(join(folder, 'langchain.mts'), LANGCHAIN_CONSUMER);
+    expectCompiles('langchain.mts', ['--module', 'nodenext', '--skipLibCheck']);
+  });
+
   const BUNDLER = ['--module', 'esnext', '--moduleResolution', 'bundler'];
   const BROWSER = ['--customConditions', 'browser', '--types', '', '--lib', 'es2022,dom'];
 
@@ -139,13 +170,8 @@ describe('an import of the package', () => {
     ['a bundler', [...BUNDLER, '--skipLibCheck']],
     ['a bundler for browsers', [...BUNDLER, ...BROWSER]],
   ])('has types for %s', (_, options) => {
-    const file = join(folder, 'consumer.mts');
-    writeFileSync(file, CONSUMER);
-    const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    const args = ['--strict', '--noEmit', '--target', 'es2022', ...options, file];
-    const { status, stdout } = spawnSync(tsc, args, { cwd: folder, encoding: 'utf8' });
-    expect(stdout).toBe('');
-    expect(status).toBe(0);
+    writeFileSync(join(folder, 'consumer.mts'), CONSUMER);
+    expectCompiles('consumer.mts', options);
   });
 });
 
@@ -196,9 +222,23 @@ function node(script: string): string {
   return run('node', ['--eval', script]);
 }
 
+/** Compiles a program that uses the package, which has to be without a mistake. */
+function expectCompiles(file: string, options: readonly string[]): void {
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  const args = ['--strict', '--noEmit', '--target', 'es2022', ...options, file];
+  const { status, stdout } = spawnSync(tsc, args, { cwd: folder, encoding: 'utf8' });
+  expect(stdout).toBe('');
+  expect(status).toBe(0);
+}
+
 function run(program: string, args: readonly string[]): string {
   const env = { ...process.env, PATH };
-  return execFileSync(join(PATH, program), args, { cwd: folder, env, encoding: 'utf8' });
+  return execFileSync(join(PATH, program), args, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
 }
 
 /** A folder with links to programs that are on PATH, and nothing else. */

@@ -35,6 +35,7 @@ describe('an empty environment', () => {
       maxContentBytes: 1_048_576,
       maxSearchWork: 20_000_000,
       maxInflightBytes: 536_870_912,
+      maxFilterIndexBytes: 1_073_741_824,
       maxConnections: 1_024,
     });
   });
@@ -79,6 +80,7 @@ test.each([
   ['MAX_CONTENT_BYTES', '10', 'maxContentBytes', 10],
   ['MAX_SEARCH_WORK', '1000', 'maxSearchWork', 1000],
   ['MAX_INFLIGHT_BYTES', '4096', 'maxInflightBytes', 4096],
+  ['MAX_FILTER_INDEX_BYTES', '4096', 'maxFilterIndexBytes', 4096],
   ['MAX_CONNECTIONS', '10', 'maxConnections', 10],
 ] as const)('%s=%s is taken', (name, text, key, value) => {
   expect(readConfig({ [name]: text })[key]).toEqual(value);

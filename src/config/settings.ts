@@ -154,6 +154,12 @@ export const SETTINGS = {
     [1, 1024 * 1024 * MIB],
     'Greatest size of all requests being answered and of their answers, on both interfaces',
   ),
+  maxFilterIndexBytes: bytes(
+    'MAX_FILTER_INDEX_BYTES',
+    1024,
+    [1, 1024 * 1024 * MIB],
+    'Greatest memory of the index by which filters are answered; beyond it they read the points',
+  ),
   maxConnections: integer(
     'MAX_CONNECTIONS',
     1_024,

@@ -1,4 +1,4 @@
-/** What one request, and all of them together, may cost. Each is a setting. */
+/** What one request, all of them together, and the filter index may cost. Each is a setting. */
 export interface Limits {
   /** The size of one request on either interface, after decompression. */
   readonly maxRequestBytes: number;
@@ -10,4 +10,6 @@ export interface Limits {
   readonly maxSearchWork: number;
   /** Bytes of all requests that are being read or answered at one time. */
   readonly maxInflightBytes: number;
+  /** Memory of the index by which filters are answered. */
+  readonly maxFilterIndexBytes: number;
 }

@@ -6,6 +6,7 @@ import { filterPointIds, isNilAt, POINT_ID_BYTES, type PointIds } from './point-
 import type { Points } from './points.js';
 import { clampToUint32 } from './query-batch.js';
 import type {
+  Filters,
   Found,
   Include,
   NeighbourQueries,
@@ -43,8 +44,16 @@ export interface GetRequest {
 /** Points that a client wants deleted. */
 export interface DeleteRequest {
   readonly ids: PointIds;
+  /** The text of the filter, where those that pass it are to be deleted. */
+  readonly filter?: string | undefined;
   /** The number of points, where all are to be deleted. */
   readonly confirm?: number | undefined;
+}
+
+/** Points that a client wants counted. */
+export interface CountRequest {
+  /** The text of the filter that they have to pass; it has been checked. */
+  readonly filter?: string | undefined;
 }
 
 /** A page of all points that a client asks for. */
@@ -54,6 +63,8 @@ export interface ScrollRequest {
   /** The `next` of the page before. */
   readonly after?: string | undefined;
   readonly newestFirst: boolean;
+  /** The text of the filter that the points have to pass; it has been checked. */
+  readonly filter?: string | undefined;
   readonly include: Include;
   /** The page ends before its records take more, but has a point; MAX_REQUEST_BYTES without it. */
   readonly maxBytes?: number;
@@ -84,18 +95,23 @@ export class PointsService {
     return changed(batch.ids, await this.points.update(batch));
   }
 
-  /** Deletes points, all or none. An id that comes twice counts once. */
-  async delete(ids: PointIds): Promise<Changed> {
+  /** Deletes points, all or none. */
+  async delete({ ids, filter, confirm }: DeleteRequest): Promise<Changed> {
+    if (confirm !== undefined) return await this.#deleteAll(confirm);
+    if (filter !== undefined) {
+      return { count: await this.points.deleteMatching(filter), missing: NO_IDS };
+    }
+    // An id that comes twice counts once.
     const once = distinct(ids);
     if (once.length === 0) return { count: 0, missing: once };
     return changed(once, await this.points.deleteMany(once));
   }
 
   /** Deletes all points, if there are as many as the client says. */
-  async deleteAll(confirm: number): Promise<Changed> {
+  async #deleteAll(confirm: number): Promise<Changed> {
     // More than there can be; the engine counts to 2^53.
     await this.points.deleteAll(Math.min(confirm, Number.MAX_SAFE_INTEGER));
-    return { count: confirm, missing: new Uint8Array() };
+    return { count: confirm, missing: NO_IDS };
   }
 
   /** The points with these ids. An id that comes twice counts once. */
@@ -119,9 +135,15 @@ export class PointsService {
     onRequestEnd: OnRequestEnd,
   ): Promise<Found> {
     const { maxRequestBytes } = this.rules.limits;
-    checkSearchWork(this.points, this.rules, queries);
+    const { limits, efs, filters } = queries;
+    if (limits.length > 1) {
+      const { points: count } = this.points.status();
+      // A query that is exact, as broad, or filtered looks at each point once.
+      const breadths = efs.map((ef, at) => (hasFilter(filters, at) ? count : Math.min(ef, count)));
+      checkSearchWork(this.points, this.rules, { limits, efs: breadths }, 'TOO_LARGE');
+    }
     const describe = isList ? describeQuery : describeSingle;
-    if (queries.limits.length === 1) {
+    if (limits.length === 1) {
       const atOnce = this.points.find(first(queries), include, maxRequestBytes, describe);
       if (atOnce !== undefined) return atOnce;
     }
@@ -131,7 +153,7 @@ export class PointsService {
   /** A part of all points, in the order in which they were written. */
   async scroll(request: ScrollRequest, onRequestEnd: OnRequestEnd): Promise<ScrollPage> {
     const { maxRequestBytes } = this.rules.limits;
-    const { limit, after, newestFirst, include, maxBytes = maxRequestBytes } = request;
+    const { limit, after, newestFirst, filter, include, maxBytes = maxRequestBytes } = request;
     const { storeId } = this.points;
     if (limit < 1) throw invalid('limit is 0, expected at least 1');
     const page = await this.points.scroll(
@@ -139,6 +161,7 @@ export class PointsService {
         after: after === undefined ? undefined : parsePageToken(storeId, after),
         limit: clampToUint32(limit),
         newestFirst,
+        filter,
         include,
         maxBytes: Math.min(maxBytes, maxRequestBytes),
       },
@@ -148,14 +171,22 @@ export class PointsService {
     return { records, next: next === undefined ? undefined : formatPageToken(storeId, next) };
   }
 
-  count(): number {
-    return this.points.status().points;
+  /** How many points there are, or how many pass a filter. */
+  async count(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number> {
+    if (filter === undefined) return this.points.status().points;
+    return await this.points.count(filter, onRequestEnd);
   }
+}
+
+const NO_IDS: PointIds = new Uint8Array();
+
+function hasFilter({ ends }: Filters, at: number): boolean {
+  return ends[at] !== (ends[at - 1] ?? 0);
 }
 
 /** The first of several queries. */
 function first(queries: NeighbourQueries): NeighbourQuery {
-  const { vectors, similarities, limits, efs, maxDistances, likes } = queries;
+  const { vectors, similarities, limits, efs, maxDistances, likes, filters } = queries;
   return {
     vector: vectors,
     similarity: (similarities[0] ?? 0) as Similarity,
@@ -163,6 +194,7 @@ function first(queries: NeighbourQueries): NeighbourQuery {
     ef: efs[0] ?? 1,
     maxDistance: maxDistances[0] ?? Infinity,
     like: isNilAt(likes, 0) ? undefined : likes,
+    filter: filters.texts,
   };
 }
 

@@ -59,6 +59,9 @@ export interface Points {
   /** Deletes points, all or none; resolves as `update` does. */
   deleteMany(ids: PointIds): Promise<Uint8Array>;
 
+  /** Deletes the points that pass a filter, all or none; resolves, once that is durable, with their number. */
+  deleteMatching(filter: string): Promise<number>;
+
   /** Deletes all points, or rejects with a CONFLICT where there are not `expected`. */
   deleteAll(expected: number): Promise<void>;
 
@@ -69,6 +72,9 @@ export interface Points {
     maxBytes: number,
     onRequestEnd: OnRequestEnd,
   ): Promise<Gathered>;
+
+  /** Counts the points that pass a filter. */
+  count(filter: string, onRequestEnd: OnRequestEnd): Promise<number>;
 
   /** A page of all points, in the order in which they were written. */
   scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page>;

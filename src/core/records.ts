@@ -53,6 +53,8 @@ export interface PageRequest {
   readonly limit: number;
   /** Whether the points that were written last come first. */
   readonly newestFirst: boolean;
+  /** The text of the filter that the points have to pass; it has been checked. */
+  readonly filter?: string | undefined;
   readonly include: Include;
   /** The page ends before what is included takes more, but has a point if there is one. */
   readonly maxBytes: number;
@@ -70,11 +72,22 @@ export interface NeighbourQuery extends EngineQuery {
   readonly maxDistance: number;
   /** The point whose neighbours are wanted, except for itself, in place of those of a vector. */
   readonly like?: PointId | undefined;
+  /** The text of a filter in UTF-8, which has been checked; nothing for none. */
+  readonly filter: Uint8Array;
+}
+
+/** Filters of queries, one behind the other, which have been checked. */
+export interface Filters {
+  /** Their texts in UTF-8; nothing for a query without one. */
+  readonly texts: Uint8Array;
+  /** Where each ends within `texts`. */
+  readonly ends: Uint32Array;
 }
 
 /** Several of them. */
 export interface NeighbourQueries extends QueryBatch {
   readonly maxDistances: Float64Array;
+  readonly filters: Filters;
   /** One for each query, of zeros for one that has a vector; the vectors are those of the others. */
   readonly likes: PointIds;
 }

@@ -1,7 +1,7 @@
 import { invalid } from './errors.js';
 import { isNilAt, type PointIds } from './point-id.js';
 import { breadth, clampToUint32, type QueryList } from './query-batch.js';
-import type { NeighbourQueries } from './records.js';
+import type { Filters, NeighbourQueries } from './records.js';
 import { checkDimension, type DescribeItem, type Rules } from './rules.js';
 
 /** Queries for neighbours that a client asks. */
@@ -12,6 +12,7 @@ export interface SearchRequest extends NeighbourQueries {
 
 /** Queries for neighbours as a client sent them: not all of them may keep to the rules. */
 export interface SearchList extends QueryList {
+  readonly filters: Filters;
   /** The greatest distance of a result of each; infinite for any. */
   readonly maxDistances: Float64Array;
   /**
@@ -23,7 +24,7 @@ export interface SearchList extends QueryList {
 
 /** Throws a VectordError where a query breaks a rule: of two faults the first in the list is told. */
 export function toNeighbourQueries(
-  { vectors, vectorEnds, similarities, limits, efs, maxDistances, likes }: SearchList,
+  { vectors, vectorEnds, similarities, limits, efs, maxDistances, likes, filters }: SearchList,
   { dimension, defaultEf }: Rules,
   describe: DescribeItem,
 ): NeighbourQueries {
@@ -39,5 +40,6 @@ export function toNeighbourQueries(
     efs: Uint32Array.from(efs, (ef) => breadth(ef, defaultEf)),
     maxDistances,
     likes,
+    filters,
   };
 }

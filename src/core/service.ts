@@ -62,7 +62,7 @@ export class Service {
   /** One list of ids per query, in query order, each closest first. */
   async searchBatch(batch: QueryBatch, onRequestEnd: OnRequestEnd): Promise<PointIds[]> {
     if (batch.limits.length === 0) return [];
-    checkSearchWork(this.#points, this.rules, batch);
+    checkSearchWork(this.#points, this.rules, batch, 'OVERLOADED');
     return await this.#points.searchBatch(batch, describeQuery, onRequestEnd);
   }
 

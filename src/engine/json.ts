@@ -1,5 +1,6 @@
 import native from '../../native/index.cjs';
 import type { Limits } from '../core/limits.js';
+import type { Filters } from '../core/records.js';
 
 /** The vector as a JSON array, each value in the shortest form that reads back as the same f32. */
 export function formatVector(vector: Float32Array): string {
@@ -42,6 +43,7 @@ export type JsonSearches = native.JsonSearches;
 export type JsonGets = native.JsonGets;
 export type JsonDeletes = native.JsonDeletes;
 export type JsonScroll = native.JsonScroll;
+export type JsonCounts = native.JsonCounts;
 export type JsonMetadata = native.JsonMetadata;
 type Refused<Value> = Value | JsonRefusal;
 
@@ -75,9 +77,9 @@ export function readScroll(body: Uint8Array): Refused<JsonScroll> {
   return native.readScroll(body);
 }
 
-/** Reads the body that asks for nothing in particular. */
-export function readNothing(body: Uint8Array): Refused<object> {
-  return native.readNothing(body);
+/** Reads the body that counts points. */
+export function readCounts(body: Uint8Array): Refused<JsonCounts> {
+  return native.readCounts(body);
 }
 
 /**
@@ -86,4 +88,14 @@ export function readNothing(body: Uint8Array): Refused<object> {
  */
 export function readMetadata(texts: Uint8Array, ends: Uint32Array): Refused<JsonMetadata> {
   return native.readMetadata(texts, ends);
+}
+
+/** Checks the filters of queries that came as texts of their own; an empty one is none. */
+export function checkFilters({ texts, ends }: Filters): Refused<object> {
+  return native.checkFilters(texts, ends);
+}
+
+/** Checks a filter that came as a text of its own; one of a delete has to have a condition. */
+export function checkFilter(text: string, { deletes }: { deletes: boolean }): Refused<object> {
+  return native.checkFilter(text, deletes);
 }

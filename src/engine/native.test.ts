@@ -18,6 +18,7 @@ const SETTINGS = {
   hnswEfConstruction: 100,
   warmMetrics: [],
   segmentBytes: 1 << 20,
+  maxFilterIndexBytes: 1 << 30,
 };
 
 let path = '';
@@ -41,6 +42,7 @@ function pointsOf(...values: number[]): PointBatch {
     maxContentBytes: 1,
     maxSearchWork: 1,
     maxInflightBytes: 1 << 20,
+    maxFilterIndexBytes: 1 << 20,
   };
   const list = listPoints(points, limits.maxContentBytes);
   return toPointBatch(list, { dimension: 4, limits, defaultEf: 100 }, describePoint);

@@ -37,6 +37,7 @@ export interface EngineOptions {
   readonly segmentBytes: number;
   /** Also bounds the memory of the requests that the engine has taken on. */
   readonly maxInflightBytes: number;
+  readonly maxFilterIndexBytes: number;
 }
 
 export type EngineStatus = native.EngineStatus;
@@ -69,6 +70,7 @@ export class Engine implements Points {
       warmMetrics: [...settings.warmMetrics],
       segmentBytes: settings.segmentBytes,
       maxQueuedBytes: settings.maxInflightBytes,
+      maxFilterIndexBytes: settings.maxFilterIndexBytes,
     };
     const all = dimension === undefined ? options : { ...options, dimension };
     return new Engine(await translateAsync(() => native.NativeEngine.open(all)));
@@ -165,6 +167,10 @@ export class Engine implements Points {
     return await translateAsync(() => this.#engine.deleteMany(ids));
   }
 
+  async deleteMatching(filter: string): Promise<number> {
+    return await translateAsync(() => this.#engine.deleteMatching(filter));
+  }
+
   async deleteAll(expected: number): Promise<void> {
     await translateAsync(() => this.#engine.deleteAll(expected));
   }
@@ -178,10 +184,14 @@ export class Engine implements Points {
     return await this.#begin(() => this.#engine.getMany(ids, include, maxBytes), onRequestEnd);
   }
 
+  async count(filter: string, onRequestEnd: OnRequestEnd): Promise<number> {
+    return await this.#begin(() => this.#engine.count(filter), onRequestEnd);
+  }
+
   async scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
-    const { after, limit, newestFirst, include, maxBytes } = request;
+    const { after, limit, newestFirst, filter, include, maxBytes } = request;
     return await this.#begin(
-      () => this.#engine.scroll(after, limit, newestFirst, include, maxBytes),
+      () => this.#engine.scroll(after, limit, newestFirst, filter, include, maxBytes),
       onRequestEnd,
     );
   }
@@ -192,9 +202,20 @@ export class Engine implements Points {
     maxBytes: number,
     describe: DescribeItem,
   ): Found | undefined {
-    const { vector, similarity, limit, ef, maxDistance, like } = query;
+    const { vector, similarity, limit, ef, maxDistance, like, filter } = query;
     const found = translate(
-      () => this.#engine.find(vector, similarity, limit, ef, maxDistance, like, include, maxBytes),
+      () =>
+        this.#engine.find(
+          vector,
+          similarity,
+          limit,
+          ef,
+          maxDistance,
+          like,
+          filter,
+          include,
+          maxBytes,
+        ),
       describe,
     );
     return found ?? undefined;
@@ -207,7 +228,7 @@ export class Engine implements Points {
     describe: DescribeItem,
     onRequestEnd: OnRequestEnd,
   ): Promise<Found> {
-    const { vectors, similarities, limits, efs, maxDistances, likes } = batch;
+    const { vectors, similarities, limits, efs, maxDistances, likes, filters } = batch;
     return await this.#begin(
       () =>
         this.#engine.findBatch(
@@ -217,6 +238,8 @@ export class Engine implements Points {
           efs,
           maxDistances,
           likes,
+          filters.texts,
+          filters.ends,
           include,
           maxBytes,
         ),

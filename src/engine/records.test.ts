@@ -5,9 +5,11 @@ import type { PointIds } from '../core/point-id.js';
 import { Given, type Include, type Records, type UpsertBatch } from '../core/records.js';
 import { describePoint, describeQuery } from '../core/rules.js';
 import { Engine } from './native.js';
+import { release } from './release.js';
 
 const NOTHING: Include = { vector: false, contentType: false, content: false, metadata: false };
 const ALL: Include = { vector: true, contentType: true, content: true, metadata: true };
+const NO_FILTER = new Uint8Array();
 const MAX_BYTES = 1 << 20;
 
 let engine: Engine;
@@ -21,6 +23,7 @@ beforeEach(async () => {
     segmentBytes: 1 << 20,
     path: makeTemporaryFolder(),
     maxInflightBytes: 1 << 30,
+    maxFilterIndexBytes: 1 << 30,
   });
   onTestFinished(async () => await engine.close());
 });
@@ -177,7 +180,12 @@ test('a search answers distances and records of the neighbours that are near eno
     limit: 3,
     ef: 9,
   };
-  const found = engine.find({ ...query, maxDistance: 2 }, ALL, MAX_BYTES, describeQuery);
+  const found = engine.find(
+    { ...query, maxDistance: 2, filter: NO_FILTER },
+    ALL,
+    MAX_BYTES,
+    describeQuery,
+  );
   expect(found).toEqual({
     counts: Uint32Array.of(2),
     distances: Float64Array.of(1, 2),
@@ -190,6 +198,7 @@ test('a search answers distances and records of the neighbours that are near eno
     efs: Uint32Array.of(9, 9),
     maxDistances: Float64Array.of(Infinity, 5),
     likes: new Uint8Array(32),
+    filters: { texts: new Uint8Array(), ends: new Uint32Array(2) },
   };
   const search = async (maxBytes: number) =>
     await engine.findBatch(batch, ALL, maxBytes, describeQuery, goesOn);
@@ -210,9 +219,14 @@ test('the neighbours of a point are found without itself, and those of no point 
     ef: 9,
     maxDistance: Infinity,
     like: idsOf(number),
+    filter: NO_FILTER,
   });
   expect(engine.find(like(3), NOTHING, MAX_BYTES, describeQuery)?.records.ids).toEqual(idsOf(2));
-  const missing = { code: 'NOT_FOUND', message: 'queries[0]: like is the id of no point' };
+  const ofNone = (query: number): unknown =>
+    expect.stringMatching(
+      `^queries\\[${query}\\]: like is [-0-9a-f]{36}, which is the id of no point$`,
+    );
+  const missing = { code: 'NOT_FOUND', message: ofNone(0) };
   expect(() => engine.find(like(9), NOTHING, MAX_BYTES, describeQuery)).toThrow(
     expect.objectContaining(missing),
   );
@@ -222,6 +236,7 @@ test('the neighbours of a point are found without itself, and those of no point 
     limits: Uint32Array.of(1, 1),
     efs: Uint32Array.of(9, 9),
     maxDistances: Float64Array.of(Infinity, Infinity),
+    filters: { texts: new Uint8Array(), ends: new Uint32Array(2) },
   };
   const search = async (number: number) =>
     await engine.findBatch(
@@ -234,7 +249,7 @@ test('the neighbours of a point are found without itself, and those of no point 
   expect((await search(3)).records.ids).toEqual(idsOf(1, 2));
   await expect(search(9)).rejects.toMatchObject({
     code: 'NOT_FOUND',
-    message: 'queries[1]: like is the id of no point',
+    message: ofNone(1),
   });
 });
 
@@ -249,6 +264,7 @@ test('what nobody waits for any more is given up', async () => {
     efs: new Uint32Array(queries).fill(1),
     maxDistances: new Float64Array(queries).fill(Infinity),
     likes: new Uint8Array(16 * queries),
+    filters: { texts: new Uint8Array(), ends: new Uint32Array(queries) },
   };
   let end = goesOn;
   const answer = engine.findBatch(
@@ -260,4 +276,15 @@ test('what nobody waits for any more is given up', async () => {
   );
   end();
   await expect(answer).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+test('large arrays of records are freed once nobody reads them', async () => {
+  const content = 'x'.repeat(5_000);
+  const one = { ...points(1), contents: Buffer.from(content), contentEnds: Uint32Array.of(5_000) };
+  await engine.upsert(one, false, describePoint);
+  const { records } = await engine.getMany(idsOf(1), ALL, MAX_BYTES, goesOn);
+  expect(Buffer.from(records.contents).toString()).toBe(content);
+  release(records);
+  expect([records.contents.length, records.vectors.length]).toEqual([0, 2]);
+  release(records);
 });

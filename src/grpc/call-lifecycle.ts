@@ -6,9 +6,10 @@ import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import { askedOf } from './call-notes.js';
-import { STATUS_DETAILS, statusDetails } from './error-details.js';
+import { statusDetails } from './error-details.js';
 import type { Allowance, Method } from './methods.js';
 import { REQUEST_ID, toServerError } from './server-error.js';
+import { STATUS_DETAILS } from './transport/metadata.js';
 import type { CallPolicy, OpenCall } from './transport/policy.js';
 
 /**

@@ -27,11 +27,17 @@ export function writingLarge<Message>(encode: (message: Message) => { finish(): 
   );
 }
 
-/** The same of messages of points, which the transport sends in chunks where they are long. */
+/**
+ * The same of messages of points, which the transport sends in chunks where they are long, and without
+ * a copy where they are short.
+ */
 export function writingPoints<Message>(write: (message: Message) => PointsMessage) {
   return writing((message: Message) => {
     const points = write(message);
-    return points.isLong ? points : { finish: () => points.finish() };
+    if (points.isLong) return points;
+    const finishBehind = (bytes: number, take: (bytes: number) => Buffer): Buffer =>
+      points.finish(bytes, take);
+    return { finish: () => points.finish(), finishBehind };
   });
 }
 

@@ -4,9 +4,7 @@ import { VectordError } from '../core/errors.js';
 import type { Any } from '../gen/google/protobuf/any.js';
 import { ErrorInfo, RetryInfo } from '../gen/google/rpc/error_details.js';
 import { Status } from '../gen/google/rpc/status.js';
-
-/** The metadata in which clients of gRPC look for a google.rpc.Status. */
-export const STATUS_DETAILS = 'grpc-status-details-bin';
+import { binaryText } from './transport/metadata.js';
 
 /** Whose reasons they are. */
 const DOMAIN = 'vectord';
@@ -24,9 +22,7 @@ export function statusDetails(code: Code, failure: unknown): string | undefined 
     const retryDelay = { seconds: BigInt(retryAfterS), nanos: 0 };
     details.push(packed('RetryInfo', RetryInfo.encode({ retryDelay })));
   }
-  const bytes = Status.encode({ code, message: known.message, details }).finish();
-  // Padding is for those that read it, and gRPC sends none.
-  return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+  return binaryText(Status.encode({ code, message: known.message, details }).finish());
 }
 
 /** The transport knows one limit, that of a message, and throws what gRPC has for it. */

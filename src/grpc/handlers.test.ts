@@ -21,6 +21,7 @@ const RULES = {
     maxContentBytes: 100,
     maxSearchWork: 1_000,
     maxInflightBytes: 1_000,
+    maxFilterIndexBytes: 1_000,
   },
   defaultEf: 100,
 };
@@ -35,6 +36,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     warmMetrics: [],
     segmentBytes: 1 << 20,
     maxInflightBytes: 1 << 20,
+    maxFilterIndexBytes: 1 << 30,
   });
   const service = new Service(engine, RULES);
   const lines: string[] = [];

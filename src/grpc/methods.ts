@@ -14,6 +14,9 @@ const BYTES_PER_VALUE = 16;
 /** Some twenty times what an id takes. */
 const MAX_ID_MESSAGE_BYTES = 1024;
 
+/** Some more than a filter takes whose JSON is as long as is allowed, 1 MiB. */
+const MAX_FILTER_MESSAGE_BYTES = 2 * 1024 * 1024;
+
 /** Far more than a name in a health or reflection request takes: anyone may send these. */
 const MAX_OPEN_CALL_BYTES = 4 * 1024;
 /** So much is not counted, so that a look at the health is answered whatever others do. */
@@ -74,6 +77,7 @@ export function grpcMethods({
     countsAnswers: true,
   };
   const naming = { maxBytes: MAX_ID_MESSAGE_BYTES, settings: '' };
+  const filtering: Allowance = { ...reading, maxBytes: MAX_FILTER_MESSAGE_BYTES, settings: '' };
   // A batch is limited by MAX_REQUEST_BYTES alone.
   const readingBatch: Allowance = { ...reading, maxBytes: Infinity };
   const writingBatch: Allowance = { ...writing, maxBytes: Infinity };
@@ -103,9 +107,9 @@ export function grpcMethods({
   add(points, ours.delete.name, 'readwrite', writingBatch);
   add(points, ours.get.name, 'readonly', readingBatch);
   add(points, ours.search.name, 'readonly', readingBatch);
-  add(points, ours.scroll.name, 'readonly', { ...reading, ...naming });
-  add(points, ours.scrollStream.name, 'readonly', { ...reading, ...naming }, true);
-  add(points, ours.count.name, 'readonly', { ...reading, ...naming });
+  add(points, ours.scroll.name, 'readonly', filtering);
+  add(points, ours.scrollStream.name, 'readonly', filtering, true);
+  add(points, ours.count.name, 'readonly', filtering);
   add(points, ours.info.name, 'readonly', { ...reading, ...naming });
   const { check, watch } = HealthDefinition.methods;
   add(HealthDefinition.fullName, check.name, 'anyone', open);

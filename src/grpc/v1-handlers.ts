@@ -39,8 +39,7 @@ export function pointsServiceHandlers(
       points.update(await read('grpcUpdate', bytes, callEnd(context))),
     ),
     delete: answering(async (bytes, context) => {
-      const { ids, confirm } = await read('grpcDelete', bytes, callEnd(context));
-      return await (confirm === undefined ? points.delete(ids) : points.deleteAll(confirm));
+      return await points.delete(await read('grpcDelete', bytes, callEnd(context)));
     }),
     get: answering(async (bytes, context) => {
       const { ids, include } = await read('grpcGet', bytes, callEnd(context));
@@ -71,8 +70,8 @@ export function pointsServiceHandlers(
       } while (after !== undefined);
     }),
     count: answering(async (bytes, context) => {
-      await read('grpcCount', bytes, callEnd(context));
-      return { count: BigInt(points.count()) };
+      const { filter } = await read('grpcCount', bytes, callEnd(context));
+      return { count: BigInt(await points.count(filter, callEnd(context))) };
     }),
     info: answering(async (bytes, context) => {
       await read('grpcInfo', bytes, callEnd(context));

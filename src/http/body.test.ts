@@ -33,6 +33,7 @@ const LIMITS = {
   maxContentBytes: 1000,
   maxSearchWork: 1000,
   maxInflightBytes: 4_000_000,
+  maxFilterIndexBytes: 4_000_000,
 };
 
 let clock: ManualClock;

@@ -14,7 +14,11 @@ import { limitUnreadAnswer } from './time-limits.js';
 /** Kept on the socket itself, as in request-end.ts. */
 const CONNECTION = Symbol('connection');
 
-type Watched = Socket & { [CONNECTION]?: Connection };
+interface Marked {
+  [CONNECTION]?: Connection;
+}
+
+type Watched = Socket & Marked;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -65,11 +69,6 @@ export class Connections {
     this.#limit.admit();
   }
 
-  /** What is being answered on a connection. */
-  answering(socket: Duplex & { [CONNECTION]?: Connection }): ServerResponse | undefined {
-    return socket[CONNECTION]?.answering;
-  }
-
   /** From now on each connection is closed behind its next answer; resolves when all have ended. */
   async end(): Promise<void> {
     this.#isClosing = true;
@@ -88,8 +87,13 @@ export class Connections {
   }
 }
 
+/** What is being answered on a connection. */
+export function answering(socket: Duplex & Marked): ServerResponse | undefined {
+  return socket[CONNECTION]?.answering;
+}
+
 /** Closes the connection of a request, which is counted and logged with the reason. */
-export function closeConnection(socket: Watched, reason: CloseReason): void {
+export function closeConnection(socket: Duplex & Marked, reason: CloseReason): void {
   socket[CONNECTION]?.close(reason);
 }
 

@@ -1,5 +1,6 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { CloseReason } from '../observe/connection-stats.js';
 
 /** What to answer to each error of node's parser; every other one is a plain 400. */
 const ANSWERS: ReadonlyMap<string, readonly [status: number, text: string]> = new Map([
@@ -10,21 +11,30 @@ const ANSWERS: ReadonlyMap<string, readonly [status: number, text: string]> = ne
 
 const MALFORMED = [400, 'The request is not well-formed HTTP/1.1'] as const;
 
+/** What is done about the connection of a malformed request. */
+interface Handling {
+  /** What is being answered on it. */
+  readonly answering: (socket: Duplex) => ServerResponse | undefined;
+  /** Closes it, which is counted and logged with the reason. */
+  readonly close: (socket: Duplex, reason: CloseReason) => void;
+  /** Hears of each status that is answered. */
+  readonly onAnswer: (status: number) => void;
+}
+
 /**
  * Answers what node's parser refuses, which never reaches the app, as text like every other
- * error, and closes the connection: where the next request would begin is not known. `answering`
- * tells what is being answered on a connection; `onAnswer` hears of each status.
+ * error, and closes the connection: where the next request would begin is not known. Behind a
+ * request that is still computing nothing can be answered.
  */
 export function answerMalformedRequests(
   server: Server,
-  answering: (socket: Duplex) => ServerResponse | undefined,
-  onAnswer: (status: number) => void,
+  { answering, close, onAnswer }: Handling,
 ): void {
   // A proxy's method, which node hands over as a bare socket, or closes without a word.
   server.on('connect', (_, socket) => {
     // The client may be gone already, and nobody else listens to this socket any more.
     socket.on('error', () => socket.destroy());
-    if (answering(socket) !== undefined) socket.destroy();
+    if (answering(socket) !== undefined) close(socket, 'protocol');
     else {
       onAnswer(405);
       end(socket, 405, 'CONNECT is not possible here', 'Allow: GET, HEAD, POST, DELETE\r\n');
@@ -35,8 +45,12 @@ export function answerMalformedRequests(
     const response = answering(socket);
     // An answer that is still owed to an earlier request would be mistaken for this one.
     const mayAnswer = response === undefined || !(response.headersSent || response.req.complete);
-    if (error.code === 'ECONNRESET' || !socket.writable || !mayAnswer) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
+      return;
+    }
+    if (!mayAnswer) {
+      close(socket, error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'timeout' : 'protocol');
       return;
     }
     const [status, text] = ANSWERS.get(error.code ?? '') ?? MALFORMED;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Accepted } from '../engine/acceptor.js';
 import type { Clock } from '../core/clock.js';
 import { createApp } from './app.js';
-import { Connections } from './connections.js';
+import { answering, closeConnection, Connections } from './connections.js';
 import { answerMalformedRequests } from './malformed.js';
 import type { HttpOptions } from './options.js';
 import { createTimedServer } from './time-limits.js';
@@ -35,7 +35,11 @@ export function createHttp(options: HttpOptions): Http {
   // The app itself says 100 Continue, once it knows that it wants the body.
   server.on('checkContinue', take);
   server.on('checkExpectation', take);
-  answerMalformedRequests(server, (socket) => connections.answering(socket), options.onMalformed);
+  answerMalformedRequests(server, {
+    answering,
+    close: closeConnection,
+    onAnswer: options.onMalformed,
+  });
   return {
     take: (accepted) => connections.take(accepted),
     close: async (graceMs) => await close(server, connections, graceMs, options.clock),

@@ -14,11 +14,11 @@ const SHORT = Object.fromEntries(
 async function send(text: string, answer: RequestListener): Promise<Connected> {
   const server = createTimedServer(SHORT);
   let answering: ServerResponse | undefined;
-  answerMalformedRequests(
-    server,
-    () => answering,
-    () => {},
-  );
+  answerMalformedRequests(server, {
+    answering: () => answering,
+    close: (socket) => socket.destroy(),
+    onAnswer: () => {},
+  });
   server.on('request', (_, response) => (answering = response));
   server.on('request', (_, response) => limitUnreadAnswer(response, (socket) => socket.destroy()));
   server.on('request', answer);

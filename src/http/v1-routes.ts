@@ -37,10 +37,7 @@ export function v1Routes(options: HttpOptions): readonly Route[] {
       answerChunks(ctx, writeChanged('updated', changed));
     }),
     post('delete', 'readwrite', async (ctx) => {
-      const { ids, confirm } = await read(ctx, 'httpDelete');
-      const changed = await (confirm === undefined
-        ? points.delete(ids)
-        : points.deleteAll(confirm));
+      const changed = await points.delete(await read(ctx, 'httpDelete'));
       answerChunks(ctx, writeChanged('deleted', changed));
     }),
     post('get', 'readonly', async (ctx) => {
@@ -63,8 +60,9 @@ export function v1Routes(options: HttpOptions): readonly Route[] {
       answerChunks(ctx, writePage(reserve(ctx, records), next, { include, base64 }));
     }),
     post('count', 'readonly', async (ctx) => {
-      await read(ctx, 'httpNothing');
-      answerJson(ctx, 200, JSON.stringify({ count: points.count() }));
+      const { filter } = await read(ctx, 'httpCount');
+      const count = await points.count(filter, endOf(ctx));
+      answerJson(ctx, 200, JSON.stringify({ count }));
     }),
     {
       method: 'GET',

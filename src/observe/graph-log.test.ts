@@ -13,7 +13,7 @@ let log: GraphLog;
 beforeEach(() => {
   clock = new ManualClock();
   lines = [];
-  status = { points: 0, dead: 0, isFull: false, graphs: [] };
+  status = { points: 0, dead: 0, isFull: false, graphs: [], columns: [] };
   const write = (line: string): void => void lines.push(JSON.parse(line));
   const parameters = { hnswM: 16, hnswEfConstruction: 200 };
   log = new GraphLog({ status: () => status }, parameters, pino({}, { write }), clock);

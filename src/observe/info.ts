@@ -2,7 +2,7 @@ import { VERSION } from '../config/version.js';
 import type { Limits } from '../core/limits.js';
 import type { Similarity } from '../core/model.js';
 import type { Rules } from '../core/rules.js';
-import type { Engine } from '../engine/native.js';
+import type { Engine, EngineStatus } from '../engine/native.js';
 import { FolderMeasure } from './folder-size.js';
 
 /** How far the graph of a similarity is; searches scan what it does not hold. */
@@ -17,6 +17,17 @@ export interface GraphInfo {
   readonly linked: number;
 }
 
+/** Whether all points are in the index of a field; `scanned` has none, as there is no room for it. */
+export type FilterIndexState = 'building' | 'ready' | 'scanned';
+
+export interface FilterIndexInfo {
+  /** A key of metadata, or `$content_type`. */
+  readonly field: string;
+  readonly state: FilterIndexState;
+  /** Memory that it takes; of a field that is scanned, that it would take. */
+  readonly bytes: number;
+}
+
 /** What the service tells those who have a key. */
 export interface Info {
   readonly version: string;
@@ -26,6 +37,8 @@ export interface Info {
   /** Space that the data folder takes on its disk; undefined where the system does not tell. */
   readonly bytes: number | undefined;
   readonly graphs: readonly GraphInfo[];
+  /** In the order of the fields. */
+  readonly filterIndex: readonly FilterIndexInfo[];
   readonly limits: Limits;
 }
 
@@ -42,7 +55,7 @@ export class InfoReader {
 
   async read(): Promise<Info> {
     const size = await this.#folder.size();
-    const { points, graphs } = this.engine.status();
+    const { points, graphs, columns } = this.engine.status();
     const { dimension, limits } = this.rules;
     return {
       version: VERSION,
@@ -55,7 +68,17 @@ export class InfoReader {
         slots,
         linked,
       })),
+      filterIndex: filterIndexOf(columns),
       limits,
     };
   }
+}
+
+function filterIndexOf(columns: EngineStatus['columns']): FilterIndexInfo[] {
+  const parts = columns.map(({ field, exists, isRead, bytes }) => ({
+    field,
+    state: exists ? (isRead ? 'ready' : 'building') : 'scanned',
+    bytes,
+  })) satisfies FilterIndexInfo[];
+  return parts.toSorted((a, b) => (a.field < b.field ? -1 : 1));
 }

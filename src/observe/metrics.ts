@@ -21,6 +21,7 @@ export interface Observed {
   readonly decoder: { readonly waiting: number };
   readonly inflight: { readonly usedBytes: number; readonly maxBytes: number };
   readonly maxConnections: number;
+  readonly maxFilterIndexBytes: number;
   readonly dataPath: string;
   /** What each loop tells of itself. */
   readonly loops: () => Promise<readonly [LoopStats, ...LoopStats[]]>;
@@ -65,6 +66,7 @@ export class Metrics {
     to.gauge('vectord_decoder_waiting', 'Large requests that wait to be read.', decoder.waiting);
     const status = engine.status();
     writePoints(to, status);
+    writeFilterIndex(to, status, this.observed.maxFilterIndexBytes);
     writeFaults(to, status, service.faults().length === 0);
     writeEngine(to, engine.metrics());
     writeFolder(to, size);
@@ -129,6 +131,17 @@ function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): vo
     'vectord_graph_failures_total',
     'How often it was given up; the log says why.',
     each((graph) => graph.failures),
+  );
+}
+
+function writeFilterIndex(to: Exposition, { columns }: EngineStatus, maxBytes: number): void {
+  const there = columns.filter(({ exists }) => exists);
+  const bytes = there.reduce((sum, column) => sum + column.bytes, 0);
+  to.gauge('vectord_filter_index_bytes', 'Memory of the index that answers filters.', bytes);
+  to.gauge(
+    'vectord_filter_index_limit_bytes',
+    'How much it may take (MAX_FILTER_INDEX_BYTES).',
+    maxBytes,
   );
 }
 

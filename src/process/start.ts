@@ -85,6 +85,7 @@ export async function start(
       decoder,
       inflight,
       maxConnections: config.maxConnections,
+      maxFilterIndexBytes: config.maxFilterIndexBytes,
       dataPath,
       loops: async () => await loops.stats(),
     });

@@ -9,7 +9,7 @@ import { readPoint, readPoints, readQueries, readQuery } from './json/json.js';
 import * as v1 from './json/points.js';
 import type { Query } from '../core/model.js';
 import { listPoints, toPointBatch, type PointBatch } from '../core/point-batch.js';
-import type { DeleteRequest, GetRequest } from '../core/points-service.js';
+import type { CountRequest, DeleteRequest, GetRequest } from '../core/points-service.js';
 import type { UpdateBatch } from '../core/records.js';
 import type { SearchRequest } from '../core/searches.js';
 import type { UpsertRequest } from '../core/upserts.js';
@@ -68,8 +68,8 @@ export const PARSERS = {
     return v1.readScroll(bytes, limits);
   },
 
-  httpNothing(bytes: Uint8Array, { limits }: Rules): object {
-    return v1.readNothing(bytes, limits);
+  httpCount(bytes: Uint8Array, { limits }: Rules): CountRequest {
+    return v1.readCount(bytes, limits);
   },
 
   grpcPoint(bytes: Uint8Array, rules: Rules, maxFields: number): PointBatch {
@@ -115,16 +115,20 @@ export const PARSERS = {
     return requests.readDelete(bytes, limits, maxFields);
   },
 
-  grpcScroll(bytes: Uint8Array): requests.ScrollMessage {
-    return requests.readScroll(bytes);
+  grpcScroll(bytes: Uint8Array, { limits }: Rules, maxFields: number): requests.ScrollMessage {
+    return requests.readScroll(bytes, limits, maxFields);
   },
 
-  grpcScrollStream(bytes: Uint8Array): requests.ScrollMessage {
-    return requests.readScrollStream(bytes);
+  grpcScrollStream(
+    bytes: Uint8Array,
+    { limits }: Rules,
+    maxFields: number,
+  ): requests.ScrollMessage {
+    return requests.readScrollStream(bytes, limits, maxFields);
   },
 
-  grpcCount(bytes: Uint8Array): object {
-    return requests.readCount(bytes);
+  grpcCount(bytes: Uint8Array, { limits }: Rules, maxFields: number): CountRequest {
+    return requests.readCount(bytes, limits, maxFields);
   },
 
   grpcInfo(bytes: Uint8Array): object {

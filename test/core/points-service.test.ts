@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
+import type { Limits } from '../../src/core/limits.js';
 import { Similarity } from '../../src/core/model.js';
 import { POINT_ID_BYTES, type PointIds } from '../../src/core/point-id.js';
 import { PointsService } from '../../src/core/points-service.js';
@@ -18,11 +19,15 @@ const goesOn = (): void => {};
 
 let service: PointsService;
 
-async function open(settings: Record<string, string> = {}): Promise<PointsService> {
+async function open(
+  settings: Record<string, string> = {},
+  bounds: Partial<Limits> = {},
+): Promise<PointsService> {
   const config = readConfig({ DATA_PATH: makeTemporaryFolder(), DIMENSION: '2', ...settings });
   const engine = await Engine.open({ ...config, path: config.dataPath });
   onTestFinished(async () => await engine.close());
-  return new PointsService(engine, { dimension: 2, limits: config, defaultEf: 100 });
+  const limits = { ...config, ...bounds };
+  return new PointsService(engine, { dimension: 2, limits, defaultEf: 100 });
 }
 
 beforeEach(async () => {
@@ -63,22 +68,27 @@ function queries(...likes: number[]) {
     efs: new Float64Array(likes.length),
     maxDistances: new Float64Array(likes.length).fill(Infinity),
     likes: idsOf(...likes),
+    filters: { texts: NONE, ends: new Uint32Array(likes.length) },
   };
   let end = 0;
   const vectorEnds = Uint32Array.from(likes, (like) => (end += like === 0 ? 2 : 0));
   return toNeighbourQueries({ ...list, vectorEnds }, service.rules, describeQuery);
 }
 
+async function countAll(): Promise<number> {
+  return await service.count(undefined, goesOn);
+}
+
 describe('writes', () => {
   it('of no point change nothing', async () => {
     await store();
     const nothing = { count: 0, missing: NONE };
-    expect(await service.delete(NONE)).toEqual(nothing);
+    expect(await service.delete({ ids: NONE })).toEqual(nothing);
     const parts = { contents: NONE, contentEnds: new Uint32Array(), contentTypes: NONE };
     const metadata = { metadata: NONE, metadataEnds: new Uint32Array() };
     const update = { ids: NONE, given: NONE, ...parts, ...metadata };
     expect(await service.update(update)).toEqual(nothing);
-    expect(service.count()).toBe(0);
+    expect(await countAll()).toBe(0);
   });
 
   it('tell how many points there were, and which are missing', async () => {
@@ -93,17 +103,21 @@ describe('writes', () => {
       metadataEnds: new Uint32Array(2),
     });
     expect(update).toEqual({ count: 1, missing: idsOf(9) });
-    const deleted = await service.delete(idsOf(3, 9, 3, 9, 1));
+    const deleted = await service.delete({ ids: idsOf(3, 9, 3, 9, 1) });
     expect(deleted).toEqual({ count: 2, missing: idsOf(9) });
-    expect(service.count()).toBe(1);
+    expect(await countAll()).toBe(1);
   });
 
   it('delete all points only for who knows their number', async () => {
     await store(1, 2);
-    await expect(service.deleteAll(1)).rejects.toMatchObject({ code: 'CONFLICT' });
-    await expect(service.deleteAll(2 ** 60)).rejects.toMatchObject({ code: 'CONFLICT' });
-    expect(await service.deleteAll(2)).toEqual({ count: 2, missing: NONE });
-    expect(service.count()).toBe(0);
+    await expect(service.delete({ ids: NONE, confirm: 1 })).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    await expect(service.delete({ ids: NONE, confirm: 2 ** 60 })).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    expect(await service.delete({ ids: NONE, confirm: 2 })).toEqual({ count: 2, missing: NONE });
+    expect(await countAll()).toBe(0);
   });
 });
 
@@ -137,15 +151,37 @@ describe('search', () => {
     expect([...two.counts]).toEqual([2, 2]);
   });
 
+  it('counts an exact query of a list as one that looks at each point once', async () => {
+    service = await open({ MAX_SEARCH_WORK: '6' });
+    await store(1, 2, 3);
+    const exact = (count: number) => {
+      const asked = queries(...Array.from({ length: count }, () => 0));
+      return { ...asked, efs: asked.efs.fill(2 ** 32 - 1) };
+    };
+    const { counts } = await service.search(exact(2), true, NOTHING, goesOn);
+    expect([...counts]).toEqual([2, 2]);
+    const refused = service.search(exact(3), true, NOTHING, goesOn);
+    await expect(refused).rejects.toMatchObject({ code: 'TOO_LARGE' });
+  });
+
+  it('is TOO_LARGE where no service of this memory can ever answer it', async () => {
+    service = await open({}, { maxInflightBytes: 63 });
+    await store(1, 2, 3);
+    const refused = service.search(queries(0, 0), true, NOTHING, goesOn);
+    await expect(refused).rejects.toMatchObject({ code: 'TOO_LARGE' });
+  });
+
   it('names the query of a list that is refused, and of one alone nothing', async () => {
     await store(1);
     const alone = service.search(queries(7), false, NOTHING, goesOn);
     await expect(alone).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: 'like is the id of no point',
+      message: expect.stringMatching(/^like is [-0-9a-f]{36}, which is the id of no point$/),
     });
     const listed = service.search(queries(0, 7), true, NOTHING, goesOn);
-    await expect(listed).rejects.toThrow('queries[1]: like is the id of no point');
+    await expect(listed).rejects.toThrow(
+      /^queries\[1\]: like is [-0-9a-f]{36}, which is the id of no point$/,
+    );
   });
 });
 

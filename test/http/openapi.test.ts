@@ -111,11 +111,14 @@ function tableOfRoutes(): string[] {
 }
 
 /** All schemas of objects that a part of the document leads to. */
-function objectsIn(part: unknown): Readonly<Record<string, unknown>>[] {
+function objectsIn(part: unknown, seen = new Set<string>()): Readonly<Record<string, unknown>>[] {
   if (typeof part !== 'object' || part === null) return [];
   const fields: Readonly<Record<string, unknown>> = { ...part };
   const name = String(fields['$ref']).split('/').at(-1) ?? '';
-  const inner = [document.components.schemas[name], ...Object.values(fields)].flatMap(objectsIn);
+  // Filters lead to filters.
+  const leads = seen.has(name) ? [] : [document.components.schemas[name]];
+  seen.add(name);
+  const inner = [...leads, ...Object.values(fields)].flatMap((one) => objectsIn(one, seen));
   return fields['type'] === 'object' ? [fields, ...inner] : inner;
 }
 

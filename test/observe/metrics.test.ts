@@ -231,6 +231,37 @@ describe('requests', () => {
   });
 });
 
+describe('the filter index', () => {
+  const METADATA = [{ a: 1 }, { a: 2 }];
+
+  /** A service of its own that has filtered two points by two fields. */
+  async function startFiltered(env: Record<string, string>): Promise<Client> {
+    const own = await startServer({ env });
+    const client = new Client(own, own.keys.readwrite);
+    const points = METADATA.map((metadata) => ({ vector: VECTOR, metadata }));
+    await client.post('/v1/points/upsert', { points });
+    expect((await scrape(client)).value('vectord_filter_index_bytes')).toBe(0);
+    await client.post('/v1/points/count', { filter: { a: 1, b: 1 } });
+    return client;
+  }
+
+  test('takes memory once a field is filtered by', async () => {
+    const client = await startFiltered({});
+    await vi.waitFor(async () => {
+      const found = await scrape(client);
+      const least = 2 * METADATA.length * 8;
+      expect(found.value('vectord_filter_index_bytes')).toBeGreaterThanOrEqual(least);
+      expect(found.value('vectord_filter_index_limit_bytes')).toBe(1 << 30);
+    }, PATIENCE);
+  });
+
+  test('takes none where there is no room', async () => {
+    const found = await scrape(await startFiltered({ MAX_FILTER_INDEX_BYTES: '1' }));
+    expect(found.value('vectord_filter_index_bytes')).toBe(0);
+    expect(found.value('vectord_filter_index_limit_bytes')).toBe(1);
+  });
+});
+
 describe('connections', () => {
   const SEARCH = '/vectordb.VectorDB/SearchPoints';
   let own: TestServer;
@@ -304,15 +335,25 @@ describe('connections', () => {
   test('over HTTP they are told of, too', async () => {
     own = await startServer();
     const key = own.keys.readonly;
-    const head = `Host: x\r\napi-key: ${key}\r\n`;
-    await ended(connectTo(own.http, Buffer.from(`GET / HTTP/1.1\r\n${head}\r\n`.repeat(1_000))));
+    const request = `GET / HTTP/1.1\r\nHost: x\r\napi-key: ${key}\r\n\r\n`;
+    await ended(connectTo(own.http, Buffer.from(request.repeat(1_000))));
+    // While the request before it is being answered.
+    for (const bytes of ['HELLO\r\n\r\n', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n']) {
+      await ended(connectTo(own.http, Buffer.from(request + bytes)));
+    }
     const client = new Client(own, key);
     await vi.waitFor(async () => {
       const found = await scrape(client);
-      const name = 'vectord_http_connections_closed_total';
-      expect(found.value(name, { reason: 'pipelining' })).toBe(1);
+      const closed = found.all('vectord_http_connections_closed_total');
+      expect(Object.fromEntries(closed)).toEqual({
+        '{reason=pipelining}': 1,
+        '{reason=protocol}': 2,
+      });
     }, PATIENCE);
-    expect(own.log()).toContain('"interface":"http","reason":"pipelining","address":"127.0.0.1"');
+    for (const reason of ['pipelining', 'protocol']) {
+      const line = `"interface":"http","reason":"${reason}","address":"127.0.0.1"`;
+      expect(own.log()).toContain(line);
+    }
   });
 
   test('those that find no place, or give theirs up, are told of on both interfaces', async () => {

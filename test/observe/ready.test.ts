@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
@@ -93,12 +93,13 @@ test('damage turns readiness red, and the log names it under the ids of the answ
 });
 
 test('whoever watches the health of the service hears of damage', async () => {
-  const { server, id } = await startDamaged();
+  const { server, id } = await startWithPoint();
   const channel = createChannel(server.grpc);
   const told: ServingStatus[] = [];
   for await (const answer of createClient(HealthDefinition, channel).watch({ service: '' })) {
     told.push(answer.status);
     if (answer.status !== ServingStatus.SERVING) break;
+    rotVector(server);
     await new Client(server, server.keys.readonly).get(`/points/${id}`);
   }
   expect(told).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
@@ -106,22 +107,34 @@ test('whoever watches the health of the service hears of damage', async () => {
   await server.stop();
 });
 
-/** A service on a folder where the vector of a point, in a file that is full, has rotted. */
-async function startDamaged(): Promise<{ server: TestServer; id: string }> {
-  const env = { SEGMENT_BYTES: String(SEGMENT_BYTES) };
-  const first = await startServer({ env });
-  const client = new Client(first, first.keys.readwrite);
-  const vector = [1.25, 2.5, 3.75, 4.125];
-  const id = await client.insert(vector);
+const VECTOR = [1.25, 2.5, 3.75, 4.125];
+const env = { SEGMENT_BYTES: String(SEGMENT_BYTES) };
+
+/** A service with a point in a file that is full. */
+async function startWithPoint(): Promise<{ server: TestServer; id: string }> {
+  const server = await startServer({ env });
+  const client = new Client(server, server.keys.readwrite);
+  const id = await client.insert(VECTOR);
   for (let segment = 0; segment < 3; segment += 1) {
     await client.insert([1, 2, 3, 4], text('x'.repeat(SEGMENT_BYTES)));
   }
-  expect(await first.stop()).toBe(0);
-  const path = join(first.dataPath, '00000001.log');
+  return { server, id };
+}
+
+/** A service on a folder where the vector of that point has rotted. */
+async function startDamaged(): Promise<{ server: TestServer; id: string }> {
+  const { server, id } = await startWithPoint();
+  expect(await server.stop()).toBe(0);
+  rotVector(server);
+  return { server: await startServer({ env, dataPath: server.dataPath }), id };
+}
+
+function rotVector({ dataPath }: TestServer): void {
+  const path = join(dataPath, '00000001.log');
   const bytes = readFileSync(path);
-  const at = bytes.indexOf(new Uint8Array(Float32Array.from(vector).buffer));
+  const at = bytes.indexOf(new Uint8Array(Float32Array.from(VECTOR).buffer));
   expect(at).toBeGreaterThan(0);
-  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-  writeFileSync(path, bytes);
-  return { server: await startServer({ env, dataPath: first.dataPath }), id };
+  const file = openSync(path, 'r+');
+  writeSync(file, new Uint8Array([bytes.readUInt8(at) ^ 1]), 0, 1, at);
+  closeSync(file);
 }

@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
+import type { Filter, Metadata as PointMetadata } from '../../src/client/model.js';
 import { SIMILARITIES, type VectorClient, type TestPoint } from '../support/clients.js';
+import { passes } from '../support/filter-model.js';
 import { forEachParallel } from '../support/parallel.js';
 import { DIMENSION } from './load.js';
 import type { Ledger } from './ledger.js';
@@ -13,6 +15,13 @@ const SEARCHED_FOR = 2_000;
 /** Deleted points are looked for by a search for all; this many of them by their ids as well. */
 const DELETED_BY_ID = 200;
 
+const FILTERS: readonly Filter[] = [
+  { kind: 'größe' },
+  { tags: { $ne: 'b' } },
+  { rank: { $gte: 500 }, $content_type: 'Image' },
+  { $or: [{ rank: { $lt: 100 } }, { group: { $exists: false } }] },
+];
+
 /** Holds everything that is to be seen, on both interfaces, against the ledger. */
 export async function expectLedger(
   clients: readonly VectorClient[],
@@ -21,6 +30,7 @@ export async function expectLedger(
   const found = await readAll(clients);
   expect(ledger.settle(found).join('\n')).toBe('');
   await expectFoundBySearch(clients, found);
+  await expectFiltered(clients, found);
   const deleted = [...ledger.deleted];
   const step = Math.ceil(deleted.length / DELETED_BY_ID);
   const some = deleted.filter((_, index) => index % step === 0);
@@ -30,21 +40,39 @@ export async function expectLedger(
   });
 }
 
-/** Every point that a search for all of them gives, each read by its id. */
+/** What finds all points. */
+const ALL = {
+  vector: Array.from({ length: DIMENSION }, () => 0),
+  similarity: 'Euclidean',
+  limit: MORE_THAN_ALL,
+} as const;
+
+/**
+ * Every point that a search for all of them gives, in its order, each read by its id, and by
+ * scrolling.
+ */
 export async function readAll(clients: readonly VectorClient[]): Promise<Map<string, TestPoint>> {
-  const vector = Array.from({ length: DIMENSION }, () => 0);
-  const [ids = [], ...others] = await Promise.all(
-    clients.map((client) =>
-      client.search({ vector, similarity: 'Euclidean', limit: MORE_THAN_ALL }),
-    ),
-  );
+  const [ids = [], ...others] = await Promise.all(clients.map((client) => client.search(ALL)));
   for (const other of others) expect(other).toEqual(ids);
-  const found = new Map<string, TestPoint>();
+  expect(new Set(ids).size).toBe(ids.length);
+  const [scrolled, again] = await Promise.all(clients.map(scrollAll));
+  expect(again).toEqual(scrolled);
+  expect(scrolled?.size).toBe(ids.length);
   await forEachParallel(ids, 16, async (id, index) => {
-    const point = await clients[index % clients.length]?.get(id);
-    if (point !== undefined) found.set(id, point);
+    const found = await clients[index % clients.length]?.get(id);
+    expect({ ...found, metadata: scrolled?.get(id)?.metadata }).toEqual(scrolled?.get(id));
   });
-  expect(found.size).toBe(ids.length);
+  return new Map(ids.map((id) => [id, scrolled?.get(id) as TestPoint]));
+}
+
+async function scrollAll({ v1 }: VectorClient) {
+  const found = new Map<string, TestPoint & { id: string; metadata: PointMetadata | null }>();
+  const include = ['vector', 'content', 'contentType', 'metadata'] as const;
+  for await (const point of v1.scroll({ include })) {
+    const { id, vector = [], content = '', contentType = 'Text', metadata = null } = point;
+    expect(found.has(id), `${id} comes twice`).toBe(false);
+    found.set(id, { id, vector: [...vector], content, contentType, metadata });
+  }
   return found;
 }
 
@@ -67,5 +95,22 @@ async function expectFoundBySearch(
     }));
     const results = await clients[index % clients.length]?.searchBatch(queries);
     expect(results).toEqual(chunk.map(([id]) => [id]));
+  });
+}
+
+/** Counts and searches with a filter answer as a list of the points does, closest first. */
+async function expectFiltered(
+  clients: readonly VectorClient[],
+  points: ReadonlyMap<string, TestPoint>,
+): Promise<void> {
+  await forEachParallel(FILTERS, 2, async (filter) => {
+    const isPassing = ([id, point]: [string, TestPoint]): boolean =>
+      passes(filter, { id, ...point });
+    const expected = [...points].filter(isPassing).map(([id]) => id);
+    for (const { v1 } of clients) {
+      expect(await v1.count({ filter })).toBe(expected.length);
+      const found = await v1.search({ ...ALL, filter, include: [] });
+      expect(found.map(({ id }) => id)).toEqual(expected);
+    }
   });
 }

@@ -1,4 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TestPoint } from '../support/clients.js';
+
+/** What a write makes of the point with an id: another point, or none. */
+export type Changes = ReadonlyMap<string, TestPoint | undefined>;
+
+/** A write to points whose ids are known: what was there before it, and is there after it. */
+interface Change {
+  readonly before: Changes;
+  readonly after: Changes;
+}
 
 /**
  * What a client knows of its writes. An answered one has happened; one that a crash left without
@@ -7,10 +17,10 @@ import type { TestPoint } from '../support/clients.js';
 export class Ledger {
   /** Points of answered inserts. */
   readonly stored = new Map<string, TestPoint>();
-  /** Points of answered deletes. */
+  /** Points that are not there, since their deletes were answered or have happened. */
   readonly deleted = new Set<string>();
-  /** Points whose delete is under way. */
-  readonly #leaving = new Map<string, TestPoint>();
+  /** The changes that are under way. Their ids are not among those of `stored` and `deleted`. */
+  readonly #changing = new Set<Change>();
   /** The inserts that are under way, each of one point or of a batch. */
   readonly #coming = new Set<readonly TestPoint[]>();
 
@@ -27,14 +37,45 @@ export class Ledger {
     points.forEach((point, index) => this.stored.set(ids[index] ?? '', point));
   }
 
+  /** Deletes, replaces, updates or stores points, all of them or none. */
+  async change(after: Changes, send: () => Promise<void>): Promise<void> {
+    const before = new Map([...after.keys()].map((id) => [id, this.stored.get(id)]));
+    const change = { before, after };
+    this.#changing.add(change);
+    for (const id of after.keys()) {
+      this.stored.delete(id);
+      this.deleted.delete(id);
+    }
+    await send();
+    this.#changing.delete(change);
+    this.#enter(after);
+  }
+
   async delete(id: string, send: (id: string) => Promise<void>): Promise<void> {
-    const point = this.stored.get(id);
-    if (point === undefined) throw new Error(`the point ${id} is not known to be stored`);
-    this.stored.delete(id);
-    this.#leaving.set(id, point);
-    await send(id);
-    this.#leaving.delete(id);
-    this.deleted.add(id);
+    if (!this.stored.has(id)) throw new Error(`the point ${id} is not known to be stored`);
+    await this.change(new Map([[id, undefined]]), () => send(id));
+  }
+
+  /**
+   * The ids of the stored points that pass; undefined while it is open which these are, as a change
+   * is under way of a point that passes before it or after it.
+   */
+  passing(passes: (id: string, point: TestPoint) => boolean): string[] | undefined {
+    const touches = (points: Changes): boolean =>
+      [...points].some(([id, point]) => point !== undefined && passes(id, point));
+    const changes = [...this.#changing];
+    if (changes.some(({ before, after }) => touches(before) || touches(after))) return undefined;
+    return [...this.stored].filter(([id, point]) => passes(id, point)).map(([id]) => id);
+  }
+
+  #enter(points: Changes): void {
+    for (const [id, point] of points) {
+      if (point === undefined) this.deleted.add(id);
+      else {
+        this.stored.set(id, point);
+        this.deleted.delete(id);
+      }
+    }
   }
 
   /**
@@ -48,13 +89,13 @@ export class Ledger {
       if (there === undefined) faults.push(`lost: ${id}, ${point.content.slice(0, 40)}`);
       else if (!isSame(there, point)) faults.push(`changed: ${id}`);
     }
-    for (const [id, point] of this.#leaving) {
-      const there = found.get(id);
-      if (there === undefined) this.deleted.add(id);
-      else if (isSame(there, point)) this.stored.set(id, point);
-      else faults.push(`changed by an unanswered delete: ${id}`);
+    for (const { before, after } of this.#changing) {
+      const outcome = [after, before].find((points) => isThere(points, found));
+      if (outcome === undefined) {
+        faults.push(`in part or changed by an unanswered write: ${[...after.keys()].join(', ')}`);
+      } else this.#enter(outcome);
     }
-    this.#leaving.clear();
+    this.#changing.clear();
     for (const id of this.deleted) if (found.has(id)) faults.push(`back again: ${id}`);
     return [...faults, ...this.#settleInserts(found)];
   }
@@ -89,8 +130,16 @@ export class Ledger {
   }
 }
 
-function isSame(a: TestPoint, b: TestPoint): boolean {
+/** Whether exactly these points are there, or are not. */
+function isThere(points: Changes, found: ReadonlyMap<string, TestPoint>): boolean {
+  return [...points].every(([id, point]) => isSame(found.get(id), point));
+}
+
+/** Whether two points are the same in every part, or both are missing. */
+export function isSame(a: TestPoint | undefined, b: TestPoint | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
   return (
+    isDeepStrictEqual(a.metadata ?? null, b.metadata ?? null) &&
     a.contentType === b.contentType &&
     a.content === b.content &&
     a.vector.length === b.vector.length &&

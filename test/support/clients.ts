@@ -1,4 +1,7 @@
 import { createChannel, createClient, Metadata, type Channel, type Client } from 'nice-grpc';
+import type { Client as PointsClient } from '../../src/client/interface.js';
+import type { Metadata as PointMetadata } from '../../src/client/model.js';
+import { connect } from '../../src/client/node.js';
 import {
   ContentType,
   Similarity,
@@ -13,6 +16,8 @@ export interface TestPoint {
   readonly vector: readonly number[];
   readonly contentType: 'Text' | 'Image';
   readonly content: string;
+  /** What only vectord.v1 knows of; nothing for a point that has none. */
+  readonly metadata?: PointMetadata | null;
 }
 
 export const SIMILARITIES = ['Euclidean', 'Manhattan', 'Hamming', 'Cosine'] as const;
@@ -27,6 +32,8 @@ export interface TestQuery {
 
 /** A client of one of the two interfaces. Whatever is not a success is thrown. */
 export interface VectorClient {
+  /** The points of vectord.v1, over the same protocol; no call is repeated. */
+  readonly v1: PointsClient;
   insert(point: TestPoint): Promise<string>;
   insertBatch(points: readonly TestPoint[]): Promise<string[]>;
   get(id: string): Promise<TestPoint & { readonly id: string }>;
@@ -45,10 +52,12 @@ export function openClients(server: Addresses): readonly [VectorClient, VectorCl
 }
 
 class HttpClient implements VectorClient {
+  readonly v1: PointsClient;
   readonly #address: string;
   readonly #key: string;
 
   constructor({ http, keys }: Addresses) {
+    this.v1 = connectOnce(http, keys.readwrite);
     this.#address = http;
     this.#key = keys.readwrite;
   }
@@ -86,7 +95,9 @@ class HttpClient implements VectorClient {
   }
 
   // Node's fetch keeps its connections by itself.
-  close(): void {}
+  close(): void {
+    this.v1.close();
+  }
 
   async #send(method: string, path: string, body?: string): Promise<Record<string, unknown>> {
     const response = await fetch(this.#address + path, {
@@ -101,10 +112,12 @@ class HttpClient implements VectorClient {
 }
 
 class GrpcClient implements VectorClient {
+  readonly v1: PointsClient;
   readonly #channel: Channel;
   readonly #client: Client<typeof VectorDBDefinition>;
 
   constructor({ grpc, keys }: Addresses) {
+    this.v1 = connectOnce(`grpc://${grpc}`, keys.readwrite);
     this.#channel = createChannel(grpc);
     const metadata = Metadata({ authorization: keys.readwrite });
     this.#client = createClient(VectorDBDefinition, this.#channel, { '*': { metadata } });
@@ -144,8 +157,14 @@ class GrpcClient implements VectorClient {
   }
 
   close(): void {
+    this.v1.close();
     this.#channel.close();
   }
+}
+
+/** Whether a write that has failed had happened is for the test to find out. */
+function connectOnce(address: string, key: string): PointsClient {
+  return connect(address, { key, retries: { attempts: 1 } });
 }
 
 function insertJson({ vector, contentType, content }: TestPoint): string {
@@ -177,7 +196,7 @@ function searchRequest({ vector, similarity, limit, ef }: TestQuery): SearchRequ
   };
 }
 
-function idText({ id }: { id: { value: string } | undefined }): string {
+function idText({ id }: { id?: { value: string } | undefined }): string {
   if (id === undefined) throw new Error('an id without its UUID');
   return id.value;
 }

@@ -11,6 +11,14 @@ import {
 import { RawClient } from '../grpc/client.js';
 import { startServer, type TestServer } from '../support/server.js';
 
+const DISTANCE = {
+  distance: true,
+  vector: false,
+  content: false,
+  contentType: false,
+  metadata: false,
+};
+
 const A = '00000000-0000-4000-8000-00000000000a';
 const UNKNOWN = '9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
 const TEXT = ContentType.CONTENT_TYPE_TEXT;
@@ -117,6 +125,17 @@ describe('messages', () => {
     ['vector', () => upsert({ ...point(A, 1), vector: [1, NaN] }), 'points[0]'],
     ['confirm', () => client.delete({ ids: [], all: true, collection }), 'confirm is missing'],
     ['all', () => client.delete({ ids: [], all: false, confirm: 1n, collection }), 'confirm'],
+    ['include', () => client.get({ ids: [A], include: DISTANCE, collection }), 'include.distance'],
+    [
+      'include',
+      () => client.scroll({ limit: 1n, after: '', order: 0, include: DISTANCE, collection }),
+      'include.distance',
+    ],
+    [
+      'include',
+      () => all(client.scrollStream({ after: '', order: 0, include: DISTANCE, collection })),
+      'include.distance',
+    ],
     ['ids', () => client.get({ ids: [A, 'y'], include: undefined, collection }), 'ids[1] is "y"'],
   ])('with a wrong %s name it', async (_, ask, text) => {
     const [code, details] = await statusOf(ask());

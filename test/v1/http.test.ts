@@ -92,7 +92,8 @@ describe('refusals', () => {
     ['search', { vector: [1, 2], similarity: 'Cosine', limit: 0 }, /limit/],
     ['search', { vector: [1, 2], limit: 1 }, /similarity/],
     ['scroll', { limit: 1, after: 'x' }, /after/],
-    ['count', { filter: {} }, /filter/],
+    ['count', { filter: { year: {} } }, /filter\.year/],
+    ['count', { fliter: {} }, /fliter/],
     ['get', { ids: ['x'] }, /ids\[0\]/],
     ['get', { ids: [A], collection: 'other' }, /collection/],
     ['delete', {}, /ids/],
@@ -109,7 +110,7 @@ describe('refusals', () => {
   it('name a missing point that is asked about, and a wrong number of points', async () => {
     const like = { like: UNKNOWN, similarity: 'Cosine', limit: 1 };
     const missing = await ask('search', like);
-    const found = expect.stringContaining('like');
+    const found = `like is ${UNKNOWN}, which is the id of no point`;
     expect(missing.json).toEqual(problem(404, 'Not Found', 'NOT_FOUND', found));
     const wrong = await ask('delete', { all: true, confirm: 7 });
     const count = expect.stringContaining('2');
@@ -151,6 +152,7 @@ describe('refusals', () => {
 describe('GET /v1/info', () => {
   it('tells what is running, what it holds and what it bounds', async () => {
     await ask('search', { vector: [1, 2], similarity: 'Cosine', limit: 1 });
+    await ask('count', { filter: { year: 2020, $content_type: 'Text' } });
     const headers = { 'api-key': server.keys.readonly };
     const response = await fetch(`${server.http}/v1/info`, { headers });
     expect(response.headers.get('content-type')).toBe(JSON_TYPE);
@@ -160,12 +162,20 @@ describe('GET /v1/info', () => {
       points: 2,
       bytes: expect.any(Number),
       graphs: expect.any(Array),
+      filter_index: expect.arrayContaining(
+        ['$content_type', 'year'].map((field) => ({
+          field,
+          state: expect.stringMatching(/^(building|ready)$/),
+          bytes: expect.any(Number),
+        })),
+      ),
       limits: {
         max_request_bytes: expect.any(Number),
         max_batch: 20_000,
         max_content_bytes: expect.any(Number),
         max_search_work: expect.any(Number),
         max_inflight_bytes: expect.any(Number),
+        max_filter_index_bytes: 1 << 30,
       },
     });
   });

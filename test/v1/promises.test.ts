@@ -80,6 +80,7 @@ describe('docs/V1.md', () => {
           { id: dog, distance: expect.any(Number), content: 'a dog' },
         ],
       },
+      { results: [{ id: cat, distance: expect.any(Number) }] },
       { results: [[{ id: dog, distance: expect.any(Number) }]] },
       {
         points: [
@@ -89,6 +90,7 @@ describe('docs/V1.md', () => {
         next: null,
       },
       { updated: 1, missing: [] },
+      { count: 2 },
       { count: 2 },
       expect.objectContaining({ dimension: 4, points: 2 }),
       { deleted: 1, missing: [] },

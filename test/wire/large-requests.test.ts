@@ -96,6 +96,7 @@ describe('the thread that reads large requests', () => {
     maxContentBytes: 1_000,
     maxSearchWork: 1_000,
     maxInflightBytes: 1 << 30,
+    maxFilterIndexBytes: 1 << 30,
   };
   const rules = { dimension: 2, limits, defaultEf: 100 };
   const worker = new URL('../../dist/wire/decoder-worker.js', import.meta.url);

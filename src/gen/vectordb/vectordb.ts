@@ -42,7 +42,7 @@ export interface UUID {
 
 /** The id of a point, assigned by the service when the point is stored. */
 export interface PointID {
-  id: UUID | undefined;
+  id?: UUID | undefined;
 }
 
 /** A vector of the service's DIMENSION, each value finite. */
@@ -60,15 +60,15 @@ export interface Payload {
 
 /** A stored point. */
 export interface Point {
-  id: PointID | undefined;
-  payload: Payload | undefined;
-  vector: DenseVector | undefined;
+  id?: PointID | undefined;
+  payload?: Payload | undefined;
+  vector?: DenseVector | undefined;
 }
 
 /** A point to store. Both fields are required. */
 export interface InsertVectorRequest {
-  vector: DenseVector | undefined;
-  payload: Payload | undefined;
+  vector?: DenseVector | undefined;
+  payload?: Payload | undefined;
 }
 
 /** Points to store together, all or none. An empty batch is legal. */
@@ -83,7 +83,7 @@ export interface InsertVectorsBatchResponse {
 
 export interface SearchRequest {
   /** Required. */
-  queryVector:
+  queryVector?:
     | DenseVector
     | undefined;
   /** Not set, it means Euclidean, the first value. */

@@ -21,8 +21,9 @@ import {
   type ChunkedMessage,
   type MessageLimit,
   type RawMessage,
+  writePrefix,
 } from './messages.js';
-import type { Method } from './methods.js';
+import type { Encoded, Method } from './methods.js';
 import type { CallPolicy, OpenCall } from './policy.js';
 import { Requests } from './requests.js';
 import { statusOf, statusTrailers } from './status.js';
@@ -177,7 +178,7 @@ export class Call implements OpenCall {
       if (!this.#isAnswered) this.#end(Status.OK, '');
       return;
     }
-    const framed = this.#frame(message.finish());
+    const { framed } = this.#frame(message);
     const bytes = framed instanceof Promise ? await framed : framed;
     if (this.#isAnswered) return;
     this.#sendHeaders();
@@ -193,12 +194,12 @@ export class Call implements OpenCall {
         this.policy.sent(message.byteLength);
         continue;
       }
-      const bytes = message.finish();
-      const framed = await this.#frame(bytes);
+      const { framed, byteLength } = this.#frame(message);
+      const bytes = await framed;
       if (this.#isAnswered) return;
       this.#sendHeaders();
-      if (!this.stream.write(framed)) await this.#drained();
-      this.policy.sent(bytes.length);
+      if (!this.stream.write(bytes, this.#giveBack(bytes))) await this.#drained();
+      this.policy.sent(byteLength);
     }
     if (this.#isAnswered) return;
     this.#sendHeaders();
@@ -212,14 +213,18 @@ export class Call implements OpenCall {
     this.#sendHeaders();
     const head = framePrefix(message.byteLength);
     for (const chunk of message.chunks(head, (bytes) => pool.take(bytes))) {
-      // What failed to be written may still be on its way.
-      const isReady = this.stream.write(chunk, (error) => {
-        if (error === null || error === undefined) pool.give(chunk);
-      });
+      const isReady = this.stream.write(chunk, this.#giveBack(chunk));
       // oxlint-disable-next-line no-await-in-loop -- the wait is what the loop is for
       await (isReady ? nextTurn() : this.#drained());
       if (this.#isAnswered) return;
     }
+  }
+
+  /** Gives memory back that was sent. What failed to be written may still be on its way. */
+  #giveBack(bytes: Uint8Array): (error?: Error | null) => void {
+    return (error) => {
+      if (error === null || error === undefined) this.pool.give(bytes);
+    };
   }
 
   async #drained(): Promise<void> {
@@ -232,10 +237,19 @@ export class Call implements OpenCall {
     return encoding !== undefined && isEncoding(encoding) ? encoding : undefined;
   }
 
-  #frame(message: Uint8Array): Buffer | Promise<Buffer> {
-    this.policy.sending(message.length);
+  /** A message as it is sent, and its length by itself. */
+  #frame(message: Encoded): { byteLength: number; framed: Buffer | Promise<Buffer> } {
     const encoding = this.#answerEncoding;
-    return encoding === undefined ? frame(message) : compress(message, encoding);
+    if (encoding === undefined && message.finishBehind !== undefined) {
+      const framed = message.finishBehind(PREFIX_BYTES, (bytes) => this.pool.take(bytes));
+      const byteLength = framed.length - PREFIX_BYTES;
+      this.policy.sending(byteLength);
+      return { byteLength, framed: writePrefix(framed) };
+    }
+    const bytes = message.finish();
+    this.policy.sending(bytes.length);
+    const framed = encoding === undefined ? frame(bytes) : compress(bytes, encoding);
+    return { byteLength: bytes.length, framed };
   }
 
   #sendHeaders(): void {
@@ -285,7 +299,7 @@ export class Call implements OpenCall {
       this.#refuseRest();
     });
     if (last === undefined) this.stream.end();
-    else this.stream.end(last);
+    else this.stream.end(last, this.#giveBack(last));
   }
 
   /** Decides the status; answers the trailers that say it. */

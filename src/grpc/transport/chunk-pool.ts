@@ -1,25 +1,31 @@
-/** What a chunk of a long message has at most, unless one item of it has more. */
-export const CHUNK_BYTES = 256 * 1024;
+/** The sizes of the memory that is used again. */
+const SIZES = [16 * 1024, 64 * 1024, 256 * 1024];
 
-/** Free chunks that are kept, 1 MiB for each loop. */
-const MAX_FREE = 4;
+/** Less than this comes from the pool of Node.js. */
+const LEAST_BYTES = 4_096;
+
+/** The free memory of each size that is kept, for each loop. */
+const MAX_FREE_BYTES = 1024 * 1024;
 
 /**
- * Memory for the chunks of long messages, which is used again once a chunk has been sent: V8 counts
- * what is taken anew, and collects garbage for every few dozen MiB of it.
+ * Memory for messages and their chunks, which is used again once they have been sent: V8 counts what
+ * is taken anew, and collects garbage for every few dozen MiB of it.
  */
 export class ChunkPool {
-  readonly #free: Buffer[] = [];
+  readonly #free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
 
   /** Memory of at least so many bytes; what it holds is undefined. */
   take(bytes: number): Buffer {
-    if (bytes > CHUNK_BYTES) return Buffer.allocUnsafeSlow(bytes);
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    const size = bytes < LEAST_BYTES ? undefined : SIZES.find((most) => bytes <= most);
+    if (size === undefined) return Buffer.allocUnsafe(bytes);
+    return this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
   }
 
-  /** Takes back the memory of a chunk that nobody reads any more. */
+  /** Takes back memory that nobody reads any more. */
   give({ buffer }: Uint8Array): void {
-    if (buffer.byteLength !== CHUNK_BYTES || this.#free.length >= MAX_FREE) return;
-    this.#free.push(Buffer.from(buffer as ArrayBuffer));
+    const size = buffer.byteLength;
+    const free = this.#free.get(size);
+    if (free === undefined || (free.length + 1) * size > MAX_FREE_BYTES) return;
+    free.push(Buffer.from(buffer as ArrayBuffer));
   }
 }

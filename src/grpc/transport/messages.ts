@@ -119,9 +119,14 @@ export function isChunked(message: object): message is ChunkedMessage {
 /** A message with its prefix. */
 export function frame(message: Uint8Array, isCompressed = false): Buffer {
   const framed = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-  framed[0] = Number(isCompressed);
-  framed.writeUInt32BE(message.length, 1);
   framed.set(message, PREFIX_BYTES);
+  return writePrefix(framed, isCompressed);
+}
+
+/** Writes the prefix of a message into the bytes that are left free before it. */
+export function writePrefix(framed: Buffer, isCompressed = false): Buffer {
+  framed[0] = Number(isCompressed);
+  framed.writeUInt32BE(framed.length - PREFIX_BYTES, 1);
   return framed;
 }
 

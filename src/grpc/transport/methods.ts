@@ -28,8 +28,11 @@ interface GrpcJsMethod {
   responseSerialize(message: any): Buffer;
 }
 
-interface Encoded {
+/** A message that can be written. */
+export interface Encoded {
   finish(): Uint8Array;
+  /** The same in memory from `take`, which has room for a prefix of so many bytes before it. */
+  finishBehind?(bytes: number, take: (bytes: number) => Buffer): Buffer;
 }
 
 /** A method that can be called. */

@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { parse } from 'content-type';
 import { ServerError, Status } from 'nice-grpc';
 import { Call, closeSoon } from './call.js';
 import { ChunkPool } from './chunk-pool.js';
@@ -36,8 +37,8 @@ const MAX_SESSION_MEMORY_MIB = 16;
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 
-/** gRPC with messages of protobuf; parameters may follow. */
-const GRPC_TYPE = /^application\/grpc(\+proto)?[ \t]*(;|$)/i;
+/** gRPC with messages of protobuf, in lower case. */
+const GRPC_TYPES: ReadonlySet<string> = new Set(['application/grpc', 'application/grpc+proto']);
 
 /**
  * Calls that a client may reset in a second before nghttp2 ends its connection (CVE-2023-44487).
@@ -149,7 +150,8 @@ export class TransportServer {
       connection.noteReset();
       return;
     }
-    if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
+    const { type } = parse(headers['content-type'] ?? '');
+    if (headers[':method'] !== 'POST' || !GRPC_TYPES.has(type)) {
       stream.on('error', () => undefined);
       stream.respond({ ':status': 415 }, { endStream: true });
       closeSoon(stream);

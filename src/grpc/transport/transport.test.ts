@@ -63,7 +63,7 @@ const says: Record<string, (context: CallContext) => Promise<string>> = {
     return peer;
   },
   async failure({ trailer }) {
-    trailer.set('x-trailer', 'after');
+    trailer.set('x-trailer', 'after').set('grpc-status-details-bin', Buffer.from([8, 5]));
     throw new ServerError(Status.NOT_FOUND, 'There is no “point” at 100 %\n');
   },
   async fault() {
@@ -293,6 +293,7 @@ describe.each(Object.entries(SERVERS))('%s', (_, start) => {
     const failure = await failureOf(client.say('failure', { onTrailer: (got) => (trailer = got) }));
     expect(failure).toEqual({ code: Status.NOT_FOUND, details: 'There is no “point” at 100 %\n' });
     expect(trailer.get('x-trailer')).toBe('after');
+    expect([...(trailer.get('grpc-status-details-bin') ?? [])]).toEqual([8, 5]);
   });
 
   it('says nothing of a fault', async () => {

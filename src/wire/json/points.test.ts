@@ -3,7 +3,7 @@ import { readConfig } from '../../config/config.js';
 import { VectordError } from '../../core/errors.js';
 import type { Rules } from '../../core/rules.js';
 import { includeOf } from '../../core/include.js';
-import { readDelete, readGet, readNothing, readScroll, readSearch } from './points.js';
+import { readDelete, readGet, readCount, readScroll, readSearch } from './points.js';
 import { readUpdate, readUpsert } from './points.js';
 
 const limits = { ...readConfig({}), maxBatch: 2 };
@@ -47,7 +47,7 @@ describe('bodies of /v1', () => {
   it('searches are read, the default breadth and the exact one filled in', () => {
     const query = { similarity: 'Cosine', limit: 3 };
     const queries = [
-      { ...query, vector: [1, 2] },
+      { ...query, vector: [1, 2], filter: { a: 'é' } },
       { ...query, like: ID, exact: true, max_distance: 0.5, include: ['vector', 'distance'] },
     ];
     expect(readSearch(bytes({ queries, vector_format: 'base64' }), RULES)).toEqual({
@@ -57,6 +57,7 @@ describe('bodies of /v1', () => {
       efs: Uint32Array.of(77, 2 ** 32 - 1),
       maxDistances: Float64Array.of(Infinity, 0.5),
       likes: Uint8Array.of(...new Uint8Array(16), ...ID_BYTES),
+      filters: { texts: new Uint8Array(Buffer.from('{"a":"é"}')), ends: Uint32Array.of(10, 10) },
       includes: Uint8Array.of(16, 17),
       isList: true,
       base64: true,
@@ -74,11 +75,16 @@ describe('bodies of /v1', () => {
     expect(readDelete(bytes({ ids: [ID] }), limits)).toEqual({ ids: ID_BYTES });
     const all = { all: true, confirm: 5 };
     expect(readDelete(bytes(all), limits)).toEqual({ ids: new Uint8Array(), confirm: 5 });
-    const page = { limit: 5, after: 'x', order: 'newest' };
+    const filter = '{"a":1}';
+    const matching = { filter: JSON.parse(filter) as unknown };
+    expect(readDelete(bytes(matching), limits)).toEqual({ ids: new Uint8Array(), filter });
+    expect(readCount(bytes(matching), limits)).toEqual({ filter });
+    const page = { limit: 5, after: 'x', order: 'newest', ...matching };
     expect(readScroll(bytes(page), limits)).toEqual({
       limit: 5,
       after: 'x',
       newestFirst: true,
+      filter,
       include: 14,
       base64: false,
     });
@@ -89,7 +95,7 @@ describe('bodies of /v1', () => {
       metadata: true,
     });
     for (const body of [Buffer.alloc(0), bytes({}), bytes({ collection: 'default' })]) {
-      expect(readNothing(body, limits)).toEqual({});
+      expect(readCount(body, limits)).toEqual({});
     }
   });
 
@@ -126,8 +132,13 @@ describe('bodies of /v1', () => {
       ],
       [
         readSearch,
-        { ...search, filter: {} },
-        'INVALID_ARGUMENT: filter is unknown, expected only vector, like, similarity',
+        { ...search, fliter: {} },
+        'INVALID_ARGUMENT: fliter is unknown, expected only vector, like, similarity',
+      ],
+      [
+        readSearch,
+        { queries: [search, { ...search, filter: { a: { $gt: true } } }] },
+        'INVALID_ARGUMENT: queries[1].filter.a.$gt is true, expected a string or a finite number',
       ],
       [readSearch, { ...search, limit: 0 }, 'INVALID_ARGUMENT: limit is 0, expected at least 1'],
       [

@@ -1,5 +1,5 @@
 import type { Limits } from '../../core/limits.js';
-import type { DeleteRequest, GetRequest } from '../../core/points-service.js';
+import type { CountRequest, DeleteRequest, GetRequest } from '../../core/points-service.js';
 import type { UpdateBatch } from '../../core/records.js';
 import { describeQuery, describeSingle, type Rules } from '../../core/rules.js';
 import { toNeighbourQueries, type SearchRequest } from '../../core/searches.js';
@@ -28,6 +28,7 @@ export interface ScrollBody extends AnswerForm {
   readonly limit: number;
   readonly after?: string | undefined;
   readonly newestFirst: boolean;
+  readonly filter?: string | undefined;
   /** In bits. */
   readonly include: number;
 }
@@ -44,8 +45,9 @@ export function readUpdate(body: Uint8Array, rules: Rules): UpdateBatch {
 export function readSearch(body: Uint8Array, rules: Rules): SearchBody {
   const read = accepted(native.readSearches(body, rules.limits), rules.limits);
   const { includes, isList, base64 } = read;
+  const list = { ...read, filters: { texts: read.filters, ends: read.filterEnds } };
   const describe = isList ? describeQuery : describeSingle;
-  return { ...toNeighbourQueries(read, rules, describe), includes, isList, base64 };
+  return { ...toNeighbourQueries(list, rules, describe), includes, isList, base64 };
 }
 
 export function readGet(body: Uint8Array, limits: Limits): GetBody {
@@ -60,7 +62,7 @@ export function readScroll(body: Uint8Array, limits: Limits): ScrollBody {
   return accepted(native.readScroll(body), limits);
 }
 
-/** Checks a body that asks for nothing in particular; one without bytes does so, too. */
-export function readNothing(body: Uint8Array, limits: Limits): object {
-  return body.length === 0 ? {} : accepted(native.readNothing(body), limits);
+/** Reads a body that counts points: all of them where it has no bytes. */
+export function readCount(body: Uint8Array, limits: Limits): CountRequest {
+  return body.length === 0 ? {} : accepted(native.readCounts(body), limits);
 }

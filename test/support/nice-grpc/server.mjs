@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { createServer, ServerError, Status } from 'nice-grpc';
 import { CallLifecycle } from '../../../dist/grpc/call-lifecycle.js';
 import { vectorDbDefinition } from '../../../dist/grpc/definition.js';
-import { STATUS_DETAILS } from '../../../dist/grpc/error-details.js';
+import { STATUS_DETAILS } from '../../../dist/grpc/transport/metadata.js';
 import { checkAccess } from '../../../dist/grpc/access-control.js';
 import { vectorDbHandlers } from '../../../dist/grpc/handlers.js';
 import { Health } from '../../../dist/grpc/health.js';

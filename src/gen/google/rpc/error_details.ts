@@ -23,7 +23,7 @@ export interface ErrorInfo_MetadataEntry {
 
 /** When a call that failed is worth another try. */
 export interface RetryInfo {
-  retryDelay: Duration | undefined;
+  retryDelay?: Duration | undefined;
 }
 
 function createBaseErrorInfo(): ErrorInfo {

@@ -52,6 +52,15 @@ export enum GraphState {
   GRAPH_STATE_FAILED = 3,
 }
 
+export enum FilterIndexState {
+  FILTER_INDEX_STATE_UNSPECIFIED = 0,
+  /** FILTER_INDEX_STATE_BUILDING - Not all points are in it yet. */
+  FILTER_INDEX_STATE_BUILDING = 1,
+  FILTER_INDEX_STATE_READY = 2,
+  /** FILTER_INDEX_STATE_SCANNED - There is no room for it (max_filter_index_bytes): filters by the field read the points. */
+  FILTER_INDEX_STATE_SCANNED = 3,
+}
+
 /**
  * The parts of points that an answer holds besides their ids. An empty message asks for ids alone;
  * without a message it is the distance in a search, and content, content type and metadata elsewhere.
@@ -133,7 +142,7 @@ export interface UpsertStreamResponse {
 export interface GetRequest {
   /** One that comes twice counts once. */
   ids: string[];
-  include:
+  include?:
     | Include
     | undefined;
   /** Empty or "default". */
@@ -145,6 +154,65 @@ export interface GetResponse {
   points: Point[];
   /** The ids of those that are not. */
   missing: string[];
+}
+
+/** Which points are meant; without any field, all. docs/FILTERS.md says what passes. */
+export interface Filter {
+  /** All of at least one filter: $and. */
+  all?:
+    | FilterList
+    | undefined;
+  /** One of at least one filter: $or. */
+  any?:
+    | FilterList
+    | undefined;
+  /** Whatever the other filter does not pass: $not. */
+  negated?: Filter | undefined;
+  condition?: Condition | undefined;
+}
+
+export interface FilterList {
+  filters: Filter[];
+}
+
+/** What a field has to be; exactly one test is set. */
+export interface Condition {
+  /**
+   * A key of metadata, or "$id", whose values are UUIDs, or "$content_type", whose values are "Text"
+   * and "Image"; these two have only eq, ne, any_of and none_of.
+   */
+  field: string;
+  eq?:
+    | FilterValue
+    | undefined;
+  /** Also passes what has no such field, as none_of does. */
+  ne?:
+    | FilterValue
+    | undefined;
+  /** A string or a number, as in the next three. */
+  gt?: FilterValue | undefined;
+  gte?: FilterValue | undefined;
+  lt?: FilterValue | undefined;
+  lte?:
+    | FilterValue
+    | undefined;
+  /** $in. */
+  anyOf?:
+    | FilterValues
+    | undefined;
+  /** $nin. */
+  noneOf?: FilterValues | undefined;
+  exists?: boolean | undefined;
+}
+
+export interface FilterValue {
+  text?: string | undefined;
+  number?: number | undefined;
+  boolean?: boolean | undefined;
+}
+
+export interface FilterValues {
+  values: FilterValue[];
 }
 
 /** A query for the nearest points of a vector, or of a point that is stored. */
@@ -162,7 +230,11 @@ export interface Query {
   exact: boolean;
   /** Leaves out points that are farther away, in the unit of the similarity. */
   maxDistance?: number | undefined;
-  include: Include | undefined;
+  include?:
+    | Include
+    | undefined;
+  /** Leaves out points that do not pass. */
+  filter?: Filter | undefined;
 }
 
 export interface SearchRequest {
@@ -190,11 +262,13 @@ export interface ScrollRequest {
   /** The `next` of the page before; empty for the first page. */
   after: string;
   order: Order;
-  include:
+  include?:
     | Include
     | undefined;
   /** Empty or "default". */
   collection: string;
+  /** Leaves out points that do not pass. */
+  filter?: Filter | undefined;
 }
 
 export interface ScrollResponse {
@@ -207,11 +281,13 @@ export interface ScrollStreamRequest {
   /** The `next` of an earlier page or message; empty for all points. */
   after: string;
   order: Order;
-  include:
+  include?:
     | Include
     | undefined;
   /** Empty or "default". */
   collection: string;
+  /** Leaves out points that do not pass. */
+  filter?: Filter | undefined;
 }
 
 export interface ScrollStreamResponse {
@@ -223,6 +299,8 @@ export interface ScrollStreamResponse {
 export interface CountRequest {
   /** Empty or "default". */
   collection: string;
+  /** Counts only points that pass. */
+  filter?: Filter | undefined;
 }
 
 export interface CountResponse {
@@ -243,6 +321,8 @@ export interface DeleteRequest {
     | undefined;
   /** Empty or "default". */
   collection: string;
+  /** Deletes the points that pass; `ids` is empty and `all` false then. */
+  filter?: Filter | undefined;
 }
 
 export interface DeleteResponse {
@@ -288,7 +368,11 @@ export interface InfoResponse {
     | undefined;
   /** Those that there are. */
   graphs: Graph[];
-  limits: Limits | undefined;
+  limits?:
+    | Limits
+    | undefined;
+  /** A part for each field that was filtered by, in the order of the fields. */
+  filterIndex: FilterIndex[];
 }
 
 /** How far the graph of a similarity is. Searches scan what it does not hold. */
@@ -301,13 +385,26 @@ export interface Graph {
   linked: bigint;
 }
 
-/** The settings that bound requests. */
+/**
+ * The part of the filter index for one field. Filters read the points that are not in it, so that
+ * their answers are the same.
+ */
+export interface FilterIndex {
+  /** A key of metadata, or "$content_type". */
+  field: string;
+  state: FilterIndexState;
+  /** Memory that it takes; of a field that is scanned, that it would take. */
+  bytes: bigint;
+}
+
+/** The settings that bound requests and memory. */
 export interface Limits {
   maxRequestBytes: bigint;
   maxBatch: bigint;
   maxContentBytes: bigint;
   maxSearchWork: bigint;
   maxInflightBytes: bigint;
+  maxFilterIndexBytes: bigint;
 }
 
 function createBaseInclude(): Include {
@@ -1056,6 +1153,401 @@ export const GetResponse: MessageFns<GetResponse> = {
   },
 };
 
+function createBaseFilter(): Filter {
+  return { all: undefined, any: undefined, negated: undefined, condition: undefined };
+}
+
+export const Filter: MessageFns<Filter> = {
+  encode(message: Filter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.all !== undefined) {
+      FilterList.encode(message.all, writer.uint32(10).fork()).join();
+    }
+    if (message.any !== undefined) {
+      FilterList.encode(message.any, writer.uint32(18).fork()).join();
+    }
+    if (message.negated !== undefined) {
+      Filter.encode(message.negated, writer.uint32(26).fork()).join();
+    }
+    if (message.condition !== undefined) {
+      Condition.encode(message.condition, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Filter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFilter();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.all = FilterList.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.any = FilterList.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.negated = Filter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.condition = Condition.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFilterList(): FilterList {
+  return { filters: [] };
+}
+
+export const FilterList: MessageFns<FilterList> = {
+  encode(message: FilterList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.filters) {
+      Filter.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FilterList {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFilterList();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.filters.push(Filter.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCondition(): Condition {
+  return {
+    field: "",
+    eq: undefined,
+    ne: undefined,
+    gt: undefined,
+    gte: undefined,
+    lt: undefined,
+    lte: undefined,
+    anyOf: undefined,
+    noneOf: undefined,
+    exists: undefined,
+  };
+}
+
+export const Condition: MessageFns<Condition> = {
+  encode(message: Condition, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.eq !== undefined) {
+      FilterValue.encode(message.eq, writer.uint32(18).fork()).join();
+    }
+    if (message.ne !== undefined) {
+      FilterValue.encode(message.ne, writer.uint32(26).fork()).join();
+    }
+    if (message.gt !== undefined) {
+      FilterValue.encode(message.gt, writer.uint32(34).fork()).join();
+    }
+    if (message.gte !== undefined) {
+      FilterValue.encode(message.gte, writer.uint32(42).fork()).join();
+    }
+    if (message.lt !== undefined) {
+      FilterValue.encode(message.lt, writer.uint32(50).fork()).join();
+    }
+    if (message.lte !== undefined) {
+      FilterValue.encode(message.lte, writer.uint32(58).fork()).join();
+    }
+    if (message.anyOf !== undefined) {
+      FilterValues.encode(message.anyOf, writer.uint32(66).fork()).join();
+    }
+    if (message.noneOf !== undefined) {
+      FilterValues.encode(message.noneOf, writer.uint32(74).fork()).join();
+    }
+    if (message.exists !== undefined) {
+      writer.uint32(80).bool(message.exists);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Condition {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCondition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.eq = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.ne = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.gt = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.gte = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.lt = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.lte = FilterValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.anyOf = FilterValues.decode(reader, reader.uint32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.noneOf = FilterValues.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.exists = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFilterValue(): FilterValue {
+  return { text: undefined, number: undefined, boolean: undefined };
+}
+
+export const FilterValue: MessageFns<FilterValue> = {
+  encode(message: FilterValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.text !== undefined) {
+      writer.uint32(10).string(message.text);
+    }
+    if (message.number !== undefined) {
+      writer.uint32(17).double(message.number);
+    }
+    if (message.boolean !== undefined) {
+      writer.uint32(24).bool(message.boolean);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FilterValue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFilterValue();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.number = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.boolean = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFilterValues(): FilterValues {
+  return { values: [] };
+}
+
+export const FilterValues: MessageFns<FilterValues> = {
+  encode(message: FilterValues, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.values) {
+      FilterValue.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FilterValues {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFilterValues();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.values.push(FilterValue.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseQuery(): Query {
   return {
     vector: [],
@@ -1066,6 +1558,7 @@ function createBaseQuery(): Query {
     exact: false,
     maxDistance: undefined,
     include: undefined,
+    filter: undefined,
   };
 }
 
@@ -1104,6 +1597,9 @@ export const Query: MessageFns<Query> = {
     }
     if (message.include !== undefined) {
       Include.encode(message.include, writer.uint32(66).fork()).join();
+    }
+    if (message.filter !== undefined) {
+      Filter.encode(message.filter, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -1193,6 +1689,14 @@ export const Query: MessageFns<Query> = {
             }
 
             message.include = Include.decode(reader, reader.uint32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1358,7 +1862,7 @@ export const SearchResponse: MessageFns<SearchResponse> = {
 };
 
 function createBaseScrollRequest(): ScrollRequest {
-  return { limit: 0n, after: "", order: 0, include: undefined, collection: "" };
+  return { limit: 0n, after: "", order: 0, include: undefined, collection: "", filter: undefined };
 }
 
 export const ScrollRequest: MessageFns<ScrollRequest> = {
@@ -1380,6 +1884,9 @@ export const ScrollRequest: MessageFns<ScrollRequest> = {
     }
     if (message.collection !== "") {
       writer.uint32(42).string(message.collection);
+    }
+    if (message.filter !== undefined) {
+      Filter.encode(message.filter, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1435,6 +1942,14 @@ export const ScrollRequest: MessageFns<ScrollRequest> = {
             }
 
             message.collection = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1508,7 +2023,7 @@ export const ScrollResponse: MessageFns<ScrollResponse> = {
 };
 
 function createBaseScrollStreamRequest(): ScrollStreamRequest {
-  return { after: "", order: 0, include: undefined, collection: "" };
+  return { after: "", order: 0, include: undefined, collection: "", filter: undefined };
 }
 
 export const ScrollStreamRequest: MessageFns<ScrollStreamRequest> = {
@@ -1524,6 +2039,9 @@ export const ScrollStreamRequest: MessageFns<ScrollStreamRequest> = {
     }
     if (message.collection !== "") {
       writer.uint32(34).string(message.collection);
+    }
+    if (message.filter !== undefined) {
+      Filter.encode(message.filter, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1571,6 +2089,14 @@ export const ScrollStreamRequest: MessageFns<ScrollStreamRequest> = {
             }
 
             message.collection = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1644,13 +2170,16 @@ export const ScrollStreamResponse: MessageFns<ScrollStreamResponse> = {
 };
 
 function createBaseCountRequest(): CountRequest {
-  return { collection: "" };
+  return { collection: "", filter: undefined };
 }
 
 export const CountRequest: MessageFns<CountRequest> = {
   encode(message: CountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.collection !== "") {
       writer.uint32(10).string(message.collection);
+    }
+    if (message.filter !== undefined) {
+      Filter.encode(message.filter, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1674,6 +2203,14 @@ export const CountRequest: MessageFns<CountRequest> = {
             }
 
             message.collection = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1739,7 +2276,7 @@ export const CountResponse: MessageFns<CountResponse> = {
 };
 
 function createBaseDeleteRequest(): DeleteRequest {
-  return { ids: [], all: false, confirm: undefined, collection: "" };
+  return { ids: [], all: false, confirm: undefined, collection: "", filter: undefined };
 }
 
 export const DeleteRequest: MessageFns<DeleteRequest> = {
@@ -1758,6 +2295,9 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
     }
     if (message.collection !== "") {
       writer.uint32(34).string(message.collection);
+    }
+    if (message.filter !== undefined) {
+      Filter.encode(message.filter, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1805,6 +2345,14 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
             }
 
             message.collection = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.filter = Filter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -2112,7 +2660,7 @@ export const InfoRequest: MessageFns<InfoRequest> = {
 };
 
 function createBaseInfoResponse(): InfoResponse {
-  return { version: "", dimension: 0, points: 0n, bytes: undefined, graphs: [], limits: undefined };
+  return { version: "", dimension: 0, points: 0n, bytes: undefined, graphs: [], limits: undefined, filterIndex: [] };
 }
 
 export const InfoResponse: MessageFns<InfoResponse> = {
@@ -2140,6 +2688,9 @@ export const InfoResponse: MessageFns<InfoResponse> = {
     }
     if (message.limits !== undefined) {
       Limits.encode(message.limits, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.filterIndex) {
+      FilterIndex.encode(v!, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -2203,6 +2754,14 @@ export const InfoResponse: MessageFns<InfoResponse> = {
             }
 
             message.limits = Limits.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.filterIndex.push(FilterIndex.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -2303,8 +2862,86 @@ export const Graph: MessageFns<Graph> = {
   },
 };
 
+function createBaseFilterIndex(): FilterIndex {
+  return { field: "", state: 0, bytes: 0n };
+}
+
+export const FilterIndex: MessageFns<FilterIndex> = {
+  encode(message: FilterIndex, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asUintN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FilterIndex {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFilterIndex();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.bytes = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseLimits(): Limits {
-  return { maxRequestBytes: 0n, maxBatch: 0n, maxContentBytes: 0n, maxSearchWork: 0n, maxInflightBytes: 0n };
+  return {
+    maxRequestBytes: 0n,
+    maxBatch: 0n,
+    maxContentBytes: 0n,
+    maxSearchWork: 0n,
+    maxInflightBytes: 0n,
+    maxFilterIndexBytes: 0n,
+  };
 }
 
 export const Limits: MessageFns<Limits> = {
@@ -2338,6 +2975,12 @@ export const Limits: MessageFns<Limits> = {
         throw new globalThis.Error("value provided for field message.maxInflightBytes of type uint64 too large");
       }
       writer.uint32(40).uint64(message.maxInflightBytes);
+    }
+    if (message.maxFilterIndexBytes !== 0n) {
+      if (BigInt.asUintN(64, message.maxFilterIndexBytes) !== message.maxFilterIndexBytes) {
+        throw new globalThis.Error("value provided for field message.maxFilterIndexBytes of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.maxFilterIndexBytes);
     }
     return writer;
   },
@@ -2393,6 +3036,14 @@ export const Limits: MessageFns<Limits> = {
             }
 
             message.maxInflightBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.maxFilterIndexBytes = reader.uint64() as bigint;
             continue;
           }
         }
@@ -2471,7 +3122,7 @@ export const PointsServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** Counts the points. */
+    /** Counts the points, or those that pass a filter. */
     count: {
       name: "Count",
       requestType: CountRequest as typeof CountRequest,

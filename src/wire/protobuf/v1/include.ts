@@ -1,3 +1,4 @@
+import { invalid } from '../../../core/errors.js';
 import { CONTENT, CONTENT_TYPE, DISTANCE, METADATA, VECTOR } from '../../../core/include.js';
 import { tagOf, WireType, type WireReader } from '../wire-reader.js';
 import { readBool, readMessage } from './strict.js';
@@ -10,7 +11,7 @@ const BITS: ReadonlyMap<number, number> = new Map(
   ]),
 );
 
-/** The bits of the Include that follows; one that comes again adds to `earlier`. */
+/** Reads the Include of a search; answers its bits. A second one adds to the bits of `earlier`. */
 export function readInclude(reader: WireReader, where: string, earlier = 0): number {
   let bits = earlier;
   readMessage(reader, `${where}include`, (tag) => {
@@ -20,4 +21,11 @@ export function readInclude(reader: WireReader, where: string, earlier = 0): num
     return true;
   });
   return bits;
+}
+
+/** The same where there are no distances. */
+export function readIncludeOfPoints(reader: WireReader, earlier = 0): number {
+  const bits = readInclude(reader, '', earlier);
+  if ((bits & DISTANCE) === 0) return bits;
+  throw invalid('include.distance is true, expected false: only a search has distances');
 }

@@ -1,3 +1,4 @@
+import { release } from '../../../engine/release.js';
 import type { PointList } from './write-points.js';
 
 /** Up to so much is written at once, which takes a tenth of a millisecond. */
@@ -13,7 +14,7 @@ interface Item {
   write(target: Buffer, offset: number): number;
 }
 
-/** A message of points, of which each chunk is written when it can be sent. */
+/** A message of points, which is written once, each chunk of it when it can be sent. */
 export class PointsMessage {
   readonly byteLength: number;
 
@@ -44,14 +45,21 @@ export class PointsMessage {
       left -= item.bytes;
     }
     if (chunk !== undefined && length > 0) yield chunk.subarray(0, length);
+    this.#release();
   }
 
-  /** The whole message, in the shape in which a codec gives it. */
-  finish(): Uint8Array {
-    const whole = Buffer.allocUnsafe(this.byteLength);
-    let length = 0;
+  /** Writes the whole message into memory from `take`, behind room for a prefix of so many bytes. */
+  finish(behind = 0, take = (bytes: number): Buffer => Buffer.allocUnsafe(bytes)): Buffer {
+    const whole = take(behind + this.byteLength);
+    let length = behind;
     for (const item of itemsOf(this.parts)) length = item.write(whole, length);
-    return whole;
+    this.#release();
+    return whole.subarray(0, length);
+  }
+
+  /** Points are written once. */
+  #release(): void {
+    for (const part of this.parts) if (!(part instanceof Uint8Array)) release(part.records);
   }
 }
 

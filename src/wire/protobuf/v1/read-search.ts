@@ -3,12 +3,16 @@ import { DISTANCE } from '../../../core/include.js';
 import { isNilAt, POINT_ID_BYTES } from '../../../core/point-id.js';
 import { checkBatchSize, describeQuery, type Rules } from '../../../core/rules.js';
 import { toNeighbourQueries, type SearchRequest } from '../../../core/searches.js';
+import type { Filters } from '../../../core/records.js';
+import * as native from '../../../engine/json.js';
+import { accepted } from '../../json/json.js';
 import { ByteArena } from '../byte-arena.js';
 import { countItems } from '../read-items.js';
 import { readFloats } from '../read-vector.js';
 import { tagOf, WireReader, WireType } from '../wire-reader.js';
 import { toSimilarity } from './enums.js';
 import { readInclude } from './include.js';
+import { readFilter } from './read-filter.js';
 import { readId } from './read-ids.js';
 import { readBool, readCollection, readFields, readMessage } from './strict.js';
 
@@ -24,6 +28,7 @@ const EF = tagOf(5, WireType.Varint);
 const EXACT = tagOf(6, WireType.Varint);
 const MAX_DISTANCE = tagOf(7, WireType.Fixed64);
 const INCLUDE = tagOf(8, WireType.LengthDelimited);
+const FILTER = tagOf(9, WireType.LengthDelimited);
 
 /** Reads a SearchRequest. */
 export function readSearch(bytes: Uint8Array, rules: Rules, maxFields?: number): SearchRequest {
@@ -37,8 +42,9 @@ export function readSearch(bytes: Uint8Array, rules: Rules, maxFields?: number):
     else return false;
     return true;
   });
-  const { includes } = queries;
-  return { ...toNeighbourQueries(queries.list, rules, describeQuery), includes };
+  const { includes, list } = queries;
+  accepted(native.checkFilters(list.filters), rules.limits);
+  return { ...toNeighbourQueries(list, rules, describeQuery), includes };
 }
 
 /** The queries that have been read, each part of them in an array of its own. */
@@ -51,6 +57,7 @@ class Queries {
   readonly #limits: Float64Array;
   readonly #efs: Float64Array;
   readonly #maxDistances: Float64Array;
+  readonly #filters: string[];
   #item = 0;
 
   constructor(
@@ -66,6 +73,7 @@ class Queries {
     this.#limits = new Float64Array(count);
     this.#efs = new Float64Array(count);
     this.#maxDistances = new Float64Array(count).fill(Infinity);
+    this.#filters = Array.from({ length: count }, () => '');
   }
 
   get list() {
@@ -77,6 +85,7 @@ class Queries {
       limits: this.#limits,
       efs: this.#efs,
       maxDistances: this.#maxDistances,
+      filters: toFilters(this.#filters),
     };
   }
 
@@ -97,6 +106,9 @@ class Queries {
           return true;
         case INCLUDE:
           include = readInclude(this.reader, describeQuery(item), include);
+          return true;
+        case FILTER:
+          this.#filters[item] = readFilter(this.reader, `queries[${item}].filter`);
           return true;
         default:
           return this.#readNumber(tag, item) || this.#readTarget(tag, item);
@@ -140,4 +152,12 @@ class Queries {
     const found = hasVector ? 'like is given besides a vector' : 'vector is missing';
     throw invalid(`${describeQuery(item)}${found}, expected either a vector or like`);
   }
+}
+
+/** Texts, one behind the other. */
+function toFilters(list: readonly string[]): Filters {
+  const texts = Buffer.from(list.join(''));
+  let end = 0;
+  const ends = Uint32Array.from(list, (text) => (end += Buffer.byteLength(text)));
+  return { texts, ends };
 }

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzzing, FUZZ_TIMEOUT_MS } from '../../../../test/support/fuzz.js';
+import { mutated } from '../../../../test/support/mutate.js';
 import { readConfig } from '../../../config/config.js';
 import { VectordError } from '../../../core/errors.js';
 import { parsePointId, POINT_ID_BYTES } from '../../../core/point-id.js';
 import type { Records } from '../../../core/records.js';
 import type { Rules } from '../../../core/rules.js';
 import * as generated from '../../../gen/vectord/v1/points.js';
-import { readDelete, readGet, readScroll } from './read-requests.js';
+import { readCount, readDelete, readGet, readScroll } from './read-requests.js';
 import { readSearch } from './read-search.js';
 import { readUpdate } from './read-update.js';
 import { readUpsert } from './read-upsert.js';
@@ -39,7 +40,76 @@ function idBytes(texts: readonly string[]): Uint8Array {
   return new Uint8Array(Buffer.concat(texts.map((text) => parsePointId(text) ?? Buffer.alloc(0))));
 }
 
+const filterValue: fc.Arbitrary<generated.FilterValue> = fc.oneof(
+  fc.record({ text: content }),
+  fc.record({ number: fc.double({ noNaN: true, noDefaultInfinity: true }) }),
+  fc.record({ boolean: fc.boolean() }),
+);
+const filterValues = fc.record({ values: fc.array(filterValue, { maxLength: 3 }) });
+const ordered = filterValue.filter((value) => value.boolean === undefined);
+
+const condition: fc.Arbitrary<generated.Condition> = fc
+  .tuple(
+    content.filter((key) => !key.startsWith('$')),
+    fc.oneof(
+      fc.record({ eq: filterValue }),
+      fc.record({ ne: filterValue }),
+      fc.record({ gt: ordered }),
+      fc.record({ gte: ordered }),
+      fc.record({ lt: ordered }),
+      fc.record({ lte: ordered }),
+      fc.record({ anyOf: filterValues }),
+      fc.record({ noneOf: filterValues }),
+      fc.record({ exists: fc.boolean() }),
+    ),
+  )
+  .map(([field, test]) => ({ field, ...test }));
+
+const { filter } = fc.letrec<{ filter: generated.Filter; list: generated.FilterList }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 4 },
+    fc.record({ condition }),
+    fc.constant({}),
+    fc.record({ all: tie('list') }),
+    fc.record({ any: tie('list') }),
+    fc.record({ negated: tie('filter') }),
+  ),
+  list: fc.record({ filters: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }) }),
+}));
+
+/** The object that means the same as a message. */
+function objectOf({ all, any, negated, condition: one }: generated.Filter): unknown {
+  if (all !== undefined) return { $and: all.filters.map(objectOf) };
+  if (any !== undefined) return { $or: any.filters.map(objectOf) };
+  if (negated !== undefined) return { $not: objectOf(negated) };
+  if (one === undefined) return {};
+  const { field, anyOf, noneOf, exists, ...tests } = one;
+  const lists = { $in: anyOf?.values.map(valueOf), $nin: noneOf?.values.map(valueOf) };
+  const values = Object.entries(tests).map(([name, value = {}]) => [`$${name}`, valueOf(value)]);
+  return Object.fromEntries([
+    [field, { ...lists, ...Object.fromEntries(values), $exists: exists }],
+  ]);
+}
+
+/** JSON.parse of 0 is not -0. */
+function valueOf({ text, number, boolean }: generated.FilterValue): unknown {
+  return text ?? boolean ?? (number ?? Number.NaN) + 0;
+}
+
+function countRequest(asked: generated.Filter): Uint8Array {
+  return generated.CountRequest.encode({ filter: asked, collection: '' }).finish();
+}
+
 describe('requests that generated code has written are read as they are', () => {
+  it('of filters', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    check(
+      fc.property(filter, (asked) => {
+        const { filter: text = '' } = readCount(countRequest(asked), RULES.limits);
+        expect(JSON.parse(text)).toEqual(objectOf(asked));
+      }),
+    );
+  });
+
   it('of upserts', { timeout: FUZZ_TIMEOUT_MS }, () => {
     const point = fc.record({ id, vector, content, contentType, metadata });
     const points = fc.uniqueArray(point, { selector: (one) => one.id, maxLength: 5 });
@@ -147,10 +217,11 @@ describe('requests that generated code has written are read as they are', () => 
             include: undefined,
             collection: '',
           };
-          expect(readScroll(generated.ScrollRequest.encode(page).finish())).toEqual({
+          expect(readScroll(generated.ScrollRequest.encode(page).finish(), RULES.limits)).toEqual({
             limit: Number(asked.limit),
             after: 'x',
             newestFirst: true,
+            filter: undefined,
             include: 2 + 4 + 8,
           });
         },
@@ -165,10 +236,13 @@ describe('requests that generated code has written are read as they are', () => 
       (bytes: Uint8Array) => readSearch(bytes, RULES),
       (bytes: Uint8Array) => readGet(bytes, RULES.limits),
       (bytes: Uint8Array) => readDelete(bytes, RULES.limits),
-      (bytes: Uint8Array) => readScroll(bytes),
+      (bytes: Uint8Array) => readScroll(bytes, RULES.limits),
+      (bytes: Uint8Array) => readCount(bytes, RULES.limits),
     ];
+    const noise = fc.uint8Array({ maxLength: 60 });
+    const filtered = mutated(filter.map((asked) => Buffer.from(countRequest(asked))));
     check(
-      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+      fc.property(fc.oneof(noise, filtered), (bytes) => {
         const others = readers.map((read) => {
           try {
             read(bytes);

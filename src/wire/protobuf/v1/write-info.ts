@@ -1,15 +1,26 @@
-import { GraphState as WireState, InfoResponse } from '../../../gen/vectord/v1/points.js';
-import type { GraphState, Info } from '../../../observe/info.js';
+import {
+  FilterIndexState as WireFilterIndexState,
+  GraphState as WireGraphState,
+  InfoResponse,
+} from '../../../gen/vectord/v1/points.js';
+import type { FilterIndexState, GraphState, Info } from '../../../observe/info.js';
 import { fromSimilarity } from './enums.js';
 
-const STATES: Readonly<Record<GraphState, WireState>> = {
-  building: WireState.GRAPH_STATE_BUILDING,
-  ready: WireState.GRAPH_STATE_READY,
-  failed: WireState.GRAPH_STATE_FAILED,
+const GRAPH_STATES: Readonly<Record<GraphState, WireGraphState>> = {
+  building: WireGraphState.GRAPH_STATE_BUILDING,
+  ready: WireGraphState.GRAPH_STATE_READY,
+  failed: WireGraphState.GRAPH_STATE_FAILED,
+};
+
+const FILTER_INDEX_STATES: Readonly<Record<FilterIndexState, WireFilterIndexState>> = {
+  building: WireFilterIndexState.FILTER_INDEX_STATE_BUILDING,
+  ready: WireFilterIndexState.FILTER_INDEX_STATE_READY,
+  scanned: WireFilterIndexState.FILTER_INDEX_STATE_SCANNED,
 };
 
 /** An InfoResponse. */
-export function writeInfo({ version, dimension, points, bytes, graphs, limits }: Info) {
+export function writeInfo(info: Info) {
+  const { version, dimension, points, bytes, graphs, filterIndex, limits } = info;
   return InfoResponse.encode({
     version,
     dimension,
@@ -17,9 +28,14 @@ export function writeInfo({ version, dimension, points, bytes, graphs, limits }:
     bytes: bytes === undefined ? undefined : BigInt(bytes),
     graphs: graphs.map(({ similarity, state, slots, linked }) => ({
       similarity: fromSimilarity(similarity),
-      state: STATES[state],
+      state: GRAPH_STATES[state],
       slots: BigInt(slots),
       linked: BigInt(linked),
+    })),
+    filterIndex: filterIndex.map(({ field, state, bytes: size }) => ({
+      field,
+      state: FILTER_INDEX_STATES[state],
+      bytes: BigInt(size),
     })),
     limits: {
       maxRequestBytes: BigInt(limits.maxRequestBytes),
@@ -27,6 +43,7 @@ export function writeInfo({ version, dimension, points, bytes, graphs, limits }:
       maxContentBytes: BigInt(limits.maxContentBytes),
       maxSearchWork: BigInt(limits.maxSearchWork),
       maxInflightBytes: BigInt(limits.maxInflightBytes),
+      maxFilterIndexBytes: BigInt(limits.maxFilterIndexBytes),
     },
   });
 }

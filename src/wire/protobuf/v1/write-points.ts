@@ -29,7 +29,7 @@ export class PointList {
   readonly #lengths: Uint32Array;
 
   constructor(
-    private readonly records: Records,
+    readonly records: Records,
     readonly start: number,
     readonly end: number,
     /** The parts that are written besides ids, in bits. */
