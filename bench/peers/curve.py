@@ -10,15 +10,15 @@ LADDER = (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160,
 LADDER += (320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048)
 
 
-def breadths(recall_of):
-    """The breadths between which the recalls of interest lie, from one climb of the ladder."""
+def breadths(recall_of, targets=TARGETS):
+    """The breadths between which these recalls lie, from one climb of the ladder."""
     chosen = []
     for ef in LADDER:
         recall = recall_of(ef)
-        if recall < TARGETS[0]:
+        if recall < targets[0]:
             chosen.clear()
         chosen.append(ef)
-        if recall >= TARGETS[-1]:
+        if recall >= targets[-1]:
             break
     return chosen
 
@@ -44,3 +44,7 @@ def summary(values):
     if None in values:
         return None
     return {"median": median(values), "least": min(values), "most": max(values)}
+
+
+def quotient(value, other):
+    return None if value is None or other is None else value / other

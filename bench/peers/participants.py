@@ -43,7 +43,14 @@ PARTICIPANTS = [
     Participant("scann", "scann"),
     Participant("hnsw_rs", "hnsw_rs", metrics=ALL),
 ]
-RUST = ("vectord", "hnsw_rs")
+# With filters.
+FILTERED = [
+    Participant("vectord", "vectord-filtered"),
+    Participant("qdrant-edge", "qdrant_edge"),
+    Participant("qdrant-edge-walk", "qdrant_edge", "walk"),
+    Participant("qdrant-edge-acorn", "qdrant_edge", "acorn"),
+]
+RUST = ("vectord", "vectord-filtered", "hnsw_rs")
 
 
 class Process:
@@ -77,6 +84,13 @@ class Process:
         vectors = self.data.base.nbytes
         self.facts["memory_bytes"] = added + (0 if self.participant.copies_vectors else vectors)
         self.facts["memory_ratio"] = self.facts["memory_bytes"] / vectors
+
+    def filter(self, data, bound):
+        """Has the searches to come ask for the points of a lesser number, which are those that
+        `data` holds answers against; 0 for all points.
+        """
+        self.data = data
+        self.ask(f"filter {bound}")
 
     def recall(self, ef):
         return self.data.recall(self.ask(f"search {ef}")["found"])

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 
-from curve import TARGETS, at_recall, breadths, summary
+from curve import TARGETS, at_recall, breadths, quotient, summary
 from machine import ROOT, machine
 from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
@@ -249,10 +249,6 @@ def evaluate(builds, rounds, baseline_builds, baseline_rounds):
         ],
         "rounds": rounds,
     }
-
-
-def quotient(value, other):
-    return None if value is None or other is None else value / other
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The real sets, their exact answers by brute force, and recall against them."""
 
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -35,21 +36,34 @@ CASES = [
 class Set:
     """The vectors of a case, and how far the tenth nearest of each query is."""
 
-    def __init__(self, folder, case, most_points):
+    def __init__(self, folder, case, most_points, most_queries=None):
         self.case = case
         self.base_file, self.query_file = Path(folder) / case.base, Path(folder) / case.queries
         limits = [limit for limit in (case.most_points, most_points) if limit]
         self.base = floats(self.base_file, min(limits, default=None))
-        self.queries = floats(self.query_file)
+        self.queries = floats(self.query_file, most_queries)
         if case.metric == "Cosine":
             self.base, self.queries = unit(self.base), unit(self.queries)
         self.points, self.dimension = self.base.shape
+        self.find_answers(numpy.arange(self.points))
+
+    def among(self, matching):
+        """The same queries, whose right answers are among the rows that are marked."""
+        some = copy(self)
+        some.find_answers(numpy.flatnonzero(matching))
+        return some
+
+    def find_answers(self, rows):
+        """Finds how far the last right result of each query is, of these rows."""
+        self.rows, self.wanted = rows, min(K, len(rows))
+        self.matches = numpy.zeros(self.points, bool)
+        self.matches[rows] = True
         self.bounds = numpy.array([self.bound(query) for query in self.queries])
 
     def bound(self, query):
-        chunks = range(0, self.points, CHUNK_ROWS)
-        distances = [self.distances(query, slice(row, row + CHUNK_ROWS)) for row in chunks]
-        return numpy.partition(numpy.concatenate(distances), K - 1)[K - 1]
+        chunks = range(0, len(self.rows), CHUNK_ROWS)
+        distances = [self.distances(query, self.rows[at : at + CHUNK_ROWS]) for at in chunks]
+        return numpy.partition(numpy.concatenate(distances), self.wanted - 1)[self.wanted - 1]
 
     def distances(self, query, rows):
         return DISTANCES[self.case.metric](self.base[rows], query)
@@ -58,10 +72,10 @@ class Set:
         """The share of right results. By distance, as any row at the tenth distance is right."""
         hits = 0
         for query, bound, rows in zip(self.queries, self.bounds, found):
-            rows = [row for row in set(rows[:K]) if 0 <= row < self.points]
+            rows = [row for row in set(rows[:K]) if 0 <= row < self.points and self.matches[row]]
             # Sums of other shapes round otherwise, and no shape is the right one.
             hits += int(numpy.sum(self.distances(query, rows) <= bound + 1e-6 * max(bound, 1)))
-        return hits / (K * len(self.queries))
+        return hits / (self.wanted * len(self.queries))
 
 
 def floats(path, most_rows=None):

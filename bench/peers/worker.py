@@ -2,7 +2,7 @@
 EF_CONSTRUCTION`.
 
 It speaks the protocol of the engine's `peer` example: a line of JSON when the base is read, then
-one for each line `build THREADS` or `search EF` that it is given.
+one for each line `build THREADS`, `filter BOUND` or `search EF` that it is given.
 """
 
 import ctypes
@@ -37,6 +37,9 @@ def main():
             took, _ = timed(lambda: index.build(base, int(number)))
             settle()
             reply(**took)
+        elif command == "filter":
+            index.set_filter(int(number))
+            reply()
         else:
             index.set_ef(int(number))
             took, rows = timed(lambda: index.search_batch(queries))

@@ -2,6 +2,9 @@
 export const BENCHMARKS = {
   scan: { title: 'The exact scan beside a plain read of memory', flags: [] },
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
+  filters: { title: 'Filtered searches', flags: ['--changing'] },
+  'filter-peers': { title: 'Filtered searches beside Qdrant Edge', flags: [] },
+  'filter-servers': { title: 'Filtered searches beside other servers', flags: [] },
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   loops: { title: 'A second event loop', flags: [] },
   payloads: { title: 'What contents cost', flags: [] },

@@ -2,6 +2,7 @@
 
 from costs import payload_costs
 from figures import spread
+from filtered import filter_tables, filter_verdicts
 from targets import OWN, verdicts
 
 FIGURES = {
@@ -34,16 +35,24 @@ COMPARED = {
 }
 
 
-def report(runs, recall, whole):
+def report(runs, whole):
+    filters = [run for run in runs if run.contest.filters]
+    if filters:
+        found = [one for run in filters for one in filter_verdicts(run)]
+    else:
+        found = verdicts({run.data.case.name: run.measured for run in runs})
     return {
-        "settings": settings(runs, recall),
+        "settings": settings(runs),
         "tables": [table for run in runs for table in tables(run)],
-        "verdicts": verdicts({run.data.case.name: run.measured for run in runs}),
+        "verdicts": found,
         "decides": whole,
     }
 
 
 def tables(run):
+    if run.contest.filters:
+        yield from filter_tables(run)
+        return
     measured, name = run.measured, run.data.case.name
     for mode, title in TITLES.items():
         if mode in run.contest.modes:
@@ -105,10 +114,12 @@ def ratios(run, peers):
         yield row
 
 
-def settings(runs, recall):
+def settings(runs):
     options = runs[0].options
     lines = {run.data.case.name: described(run.data) + run.contest.besides for run in runs}
-    lines["breadth"] = f"the least ef at which recall@10 reaches {recall}"
+    lines["breadth"] = "the least ef at which recall@10 reaches " + ", ".join(
+        f"{one:g}" for one in sorted({run.contest.recall for run in runs})
+    )
     lines["rounds"] = (
         f"{options.rounds} of searches, {options.loads} of loads, inserts and restarts, "
         f"slices of {options.seconds:g} s"
@@ -136,8 +147,9 @@ def foreign(runs):
         one["foreign"]
         for run in runs
         for phases in run.measured.values()
-        for mode in TITLES
-        for one in phases.get(mode, [])
+        for rounds in phases.values()
+        for one in rounds
+        if isinstance(one, dict) and "foreign" in one
     ]
     found = spread([100 * share for share in shares], 1)
     return found if found == "-" else f"{found['median']} % (at most {found['most']} %)"

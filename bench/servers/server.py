@@ -25,6 +25,8 @@ class Server:
     user = None
     stop_signal = signal.SIGTERM
     ef = 100
+    # The least number of a point that a search does not ask for; 0 for no filter.
+    bound = 0
 
     def __init__(self, metric, dimension, log):
         self.metric, self.dimension, self.log = metric, dimension, log

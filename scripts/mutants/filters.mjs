@@ -160,6 +160,48 @@ export const FILTER_MUTANTS = [
     'if stamps.insert(near) {',
     SEARCH_TESTS,
   ),
+  mutant(
+    'a part of a filter is taken for the whole',
+    `${FILTER}/filter.rs`,
+    'least.is_whole &= list.len() == 1;',
+    '',
+    RULE_TESTS,
+  ),
+  mutant(
+    'an alternative of which nothing is known is left out',
+    `${FILTER}/filter.rs`,
+    'let one = node.cover(points)?;',
+    'let Some(one) = node.cover(points) else { continue };',
+    RULE_TESTS,
+  ),
+  mutant(
+    'a slot that got another word is not looked at',
+    `${COLUMNS}/sorted.rs`,
+    'self.changes.fetch_add(1, Ordering::Relaxed);',
+    '',
+    COLUMN_TESTS,
+  ),
+  mutant(
+    'slots beside a span are taken for sure',
+    `${COLUMNS}/sorted.rs`,
+    'place(first)..(behind * FENCE).saturating_sub(FENCE - 1)',
+    'place(first)..place(behind)',
+    COLUMN_TESTS,
+  ),
+  mutant(
+    'points that came after the others were sorted are not found',
+    PROBE,
+    'if block < end / BLOCK {',
+    'if true {',
+    COLUMN_TESTS,
+  ),
+  mutant(
+    'of the points that pass some are not ranked',
+    'crates/engine/src/hnsw/search.rs',
+    'slots.chunks(BLOCK).peekable()',
+    'slots.chunks(BLOCK).skip(1).peekable()',
+    SEARCH_TESTS,
+  ),
 ];
 
 function mutant(name, file, from, to, tests) {

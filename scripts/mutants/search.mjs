@@ -168,8 +168,8 @@ export const SEARCH_MUTANTS = [
   mutant(
     'what equals a query is left to the walk',
     `${INDEX}/search/walk.rs`,
-    'graph.list_equal(arena, request.query, wanted, patience, age, &mut slots)?',
-    'graph.list_equal(arena, request.query, 0, patience, age, &mut slots)?',
+    'list_equal(arena, query, wanted, patience, age, &mut slots)?',
+    'list_equal(arena, query, 0, patience, age, &mut slots)?',
     ITSELF_TESTS,
   ),
   mutant(

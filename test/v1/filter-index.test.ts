@@ -60,7 +60,7 @@ describe.each(PROTOCOLS)('the filter index, over %s', (protocol) => {
     const { filterIndex, limits } = await client.info();
     expect(limits.maxFilterIndexBytes).toBe(1);
     expect(filterIndex).toEqual(
-      FIELDS.map((field) => ({ field, state: 'scanned', bytes: POINTS * 8 })),
+      FIELDS.map((field) => ({ field, state: 'scanned', bytes: POINTS * 13 })),
     );
   });
 

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from clients.http1 import Http1, request
+from filters import FIELD, number
 from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server, free_port
 from sets import K
@@ -75,10 +76,13 @@ class Chroma(Server):
     def search_batch(self, queries):
         embeddings = [query.tolist() for query in queries]
         query = {"query_embeddings": embeddings, "n_results": K, "include": self.included()}
-        return self.post("query", query)
+        return self.post("query", {**query, **self.where()})
 
     def included(self):
         return []
+
+    def where(self):
+        return {}
 
     def found(self, answer):
         return self.found_batch(answer)[0]
@@ -98,3 +102,14 @@ class ChromaPayload(WithPayload, Chroma):
 
     def contents(self, answer):
         return [(text or "").encode() for text in json.loads(answer)["documents"][0]]
+
+
+class ChromaFiltered(Chroma):
+    """With a number in the metadata of each point."""
+
+    def records(self, rows, vectors):
+        metadatas = [{FIELD: number(row)} for row in rows]
+        return {**super().records(rows, vectors), "metadatas": metadatas}
+
+    def where(self):
+        return {"where": {FIELD: {"$lt": self.bound}}} if self.bound else {}

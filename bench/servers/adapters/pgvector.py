@@ -13,6 +13,7 @@ from struct import pack
 
 from clients.postgres import SYNC, Postgres, columns, execute, message, parse, query
 from clients.stream import HOST
+from filters import FIELD, number
 from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server, free_port
 from sets import K
@@ -42,6 +43,8 @@ class Pgvector(Server):
     )
     BATCH, LOADERS = 10_000, 2
     COLUMNS = "id, vector"
+    # Of a connection.
+    SETTINGS = ()
     # Connections that are open are closed.
     stop_signal = signal.SIGINT
 
@@ -85,14 +88,19 @@ class Pgvector(Server):
         self.run("CREATE EXTENSION vector", table)
 
     def connect(self):
-        setup = [query(ONE_PLAN), query(f"SET hnsw.ef_search = {self.ef}")]
-        search = f"SELECT {self.selected()} FROM points ORDER BY vector <-> $1 LIMIT {K}"
+        settings = [ONE_PLAN, f"SET hnsw.ef_search = {self.ef}", *self.SETTINGS]
+        setup = [query(one) for one in settings]
+        points = f"points {self.where()}"
+        search = f"SELECT {self.selected()} FROM {points} ORDER BY vector <-> $1 LIMIT {K}"
         setup += [parse("search", search)]
         setup += [parse("insert", "INSERT INTO points (vector) VALUES ($1)")]
         return Postgres(self.port, ADMIN, setup)
 
     def selected(self):
         return "id"
+
+    def where(self):
+        return ""
 
     def insert(self, rows, vectors):
         records = (record(*self.values(row, vector)) for row, vector in zip(rows, vectors))
@@ -147,6 +155,30 @@ class PgvectorPayload(WithPayload, Pgvector):
 
     def contents(self, answer):
         return [list(columns(row))[-1] for row in answer[0]]
+
+
+class PgvectorFiltered(Pgvector):
+    """With a column of numbers, and an index of it; a scan of the graph goes on until it has found
+    enough points that match.
+    """
+
+    setting = f"{Pgvector.setting}, a b-tree, hnsw.iterative_scan=relaxed_order"
+    COLUMNS = f"id, vector, {FIELD}"
+    SETTINGS = ("SET hnsw.iterative_scan = relaxed_order",)
+
+    def create(self):
+        super().create()
+        self.run(f"ALTER TABLE points ADD {FIELD} int")
+
+    def values(self, row, vector):
+        return *super().values(row, vector), pack(">i", number(row))
+
+    def index(self):
+        self.run(f"CREATE INDEX points_{FIELD} ON points ({FIELD})")
+        return super().index()
+
+    def where(self):
+        return f"WHERE {FIELD} < {self.bound}" if self.bound else ""
 
 
 def record(*values):

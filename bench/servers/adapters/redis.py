@@ -1,5 +1,6 @@
 """Vector sets of Redis, over RESP2. They know the cosine alone."""
 
+import json
 import re
 import subprocess
 import time
@@ -7,6 +8,7 @@ from importlib.metadata import distribution
 
 from clients.resp import Resp, command, pipeline
 from clients.stream import HOST
+from filters import FIELD, number
 from server import EF_CONSTRUCTION, LOOK_SECONDS, M, Gone, Server, free_port
 from sets import K
 
@@ -68,10 +70,16 @@ class Redis(Server):
         build = self.quantization, "EF", EF_CONSTRUCTION, "M", M
         return pipeline(
             [
-                command("VADD", KEY, "FP32", vector.tobytes(), row, *build)
+                command("VADD", KEY, "FP32", vector.tobytes(), row, *build, *self.part(row))
                 for row, vector in zip(rows, vectors)
             ]
         )
+
+    def part(self, row):
+        return ()
+
+    def where(self):
+        return ()
 
     def insert_one(self, row, vector):
         return self.insert([row], [vector])
@@ -95,7 +103,7 @@ class Redis(Server):
         return self.search_batch([query])
 
     def search_batch(self, queries):
-        options = "COUNT", K, "EF", self.ef, *self.search_options
+        options = "COUNT", K, "EF", self.ef, *self.where(), *self.search_options
         return pipeline(
             [command("VSIM", KEY, "FP32", query.tobytes(), *options) for query in queries]
         )
@@ -119,3 +127,21 @@ class RedisOneThread(Redis):
 
     title = "redis-nothread"
     search_options = ("NOTHREAD",)
+
+
+class Filtered:
+    """With a number in the attributes of each point."""
+
+    def part(self, row):
+        return "SETATTR", json.dumps({FIELD: number(row)})
+
+    def where(self):
+        return ("FILTER", f".{FIELD} < {self.bound}") if self.bound else ()
+
+
+class RedisFiltered(Filtered, Redis):
+    pass
+
+
+class RedisOneThreadFiltered(Filtered, RedisOneThread):
+    pass

@@ -7,8 +7,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import filters
 from clients.grpc import Grpc, request
-from clients.protobuf import field, fields, number, within
+from clients.protobuf import double, field, fields, number, within
+from filters import FIELD
 from payload import WithPayload, content
 from server import EF_CONSTRUCTION, M, Server
 from sets import K
@@ -126,16 +128,13 @@ class Vectord(Server):
         return [within(point, 1, 1) for point in fields(answer, 1)]
 
 
-class VectordPayload(WithPayload, Vectord):
-    """Through the service whose searches answer the parts of points that are asked for."""
+class VectordV1(Vectord):
+    """Through the service whose points have all their parts."""
 
     SERVICE = "vectord.v1.PointsService"
 
     def insert(self, rows, vectors):
-        points = (
-            field(2, vector.tobytes()) + field(3, content(row).encode())
-            for row, vector in zip(rows, vectors)
-        )
+        points = (field(2, vector.tobytes()) + self.part(row) for row, vector in zip(rows, vectors))
         return self.call("Upsert", b"".join(field(1, point) for point in points))
 
     insert_one = search_batch = None
@@ -146,13 +145,35 @@ class VectordPayload(WithPayload, Vectord):
     def search(self, query):
         # The similarities are those of the other service, one further.
         similarity = number(3, SIMILARITIES[self.metric] + 1)
-        include = number(1, 1) + number(3, 1) if self.payload else b""
         query = field(1, query.tobytes()) + similarity + number(4, K) + number(5, self.ef)
-        return self.call("Search", field(1, query + field(8, include)))
+        return self.call("Search", field(1, query + self.asked()))
 
     @staticmethod
     def ids(answer):
         return [within(point, 1) for point in fields(within(answer, 1), 1)]
 
+
+class VectordPayload(WithPayload, VectordV1):
+    """With a content for each point."""
+
+    def part(self, row):
+        return field(3, content(row).encode())
+
+    def asked(self):
+        return field(8, number(1, 1) + number(3, 1) if self.payload else b"")
+
     def contents(self, answer):
         return [within(point, 3) for point in fields(within(answer, 1), 1)]
+
+
+class VectordFiltered(VectordV1):
+    """With a number in the metadata of each point."""
+
+    def part(self, row):
+        return field(5, json.dumps({FIELD: filters.number(row)}).encode())
+
+    def asked(self):
+        if not self.bound:
+            return b""
+        condition = field(1, FIELD.encode()) + field(6, double(2, self.bound))
+        return field(9, field(4, condition))

@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 from uuid import UUID
 
+import filters
 from clients import http1
 from clients.grpc import Grpc, request
 from clients.http1 import Http1
-from clients.protobuf import field, fields, number, within
+from clients.protobuf import double, field, fields, number, within
+from filters import FIELD
 from payload import WithPayload, content
 from server import EF_CONSTRUCTION, LOOK_SECONDS, M, Server, free_port
 from sets import K
@@ -22,6 +24,8 @@ PORTS = (
     "CLUSTER_DATA_BIND_PORT",
 )
 COLLECTION = "Points"
+# The operator of a filter.
+LESS_THAN = 5
 # Kept beside a point, and in no index.
 CONTENT = {
     "name": "content",
@@ -171,3 +175,28 @@ class WeaviatePayload(WithPayload, Weaviate):
 
     def contents(self, answer):
         return [within(one, 1, 11, 1, 2, 13) for one in fields(answer, 2)]
+
+
+class WeaviateFiltered(Weaviate):
+    """With a number for each point, in both indexes that Weaviate has for numbers."""
+
+    setting = f"{Weaviate.setting}, indexFilterable and indexRangeFilters"
+    PROPERTIES = [
+        {
+            "name": FIELD,
+            "dataType": ["int"],
+            "indexFilterable": True,
+            "indexRangeFilters": True,
+            "indexSearchable": False,
+        }
+    ]
+
+    def properties(self, row):
+        value = field(2, double(2, filters.number(row)))
+        return field(1, field(1, field(1, FIELD.encode()) + value))
+
+    def included(self):
+        if not self.bound:
+            return super().included()
+        rule = number(1, LESS_THAN) + number(5, self.bound) + field(20, field(1, FIELD.encode()))
+        return super().included() + field(40, rule)

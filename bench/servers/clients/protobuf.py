@@ -1,5 +1,7 @@
 """As much of Protocol Buffers as the requests and answers here need."""
 
+from struct import pack
+
 LENGTH_DELIMITED = 2
 # Bytes of the wire types that have a fixed length.
 FIXED = {1: 8, 5: 4}
@@ -7,6 +9,10 @@ FIXED = {1: 8, 5: 4}
 
 def number(field, value):
     return varint(field << 3) + varint(value)
+
+
+def double(field, value):
+    return varint(field << 3 | 1) + pack("<d", value)
 
 
 def field(number, value):

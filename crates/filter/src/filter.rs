@@ -36,6 +36,17 @@ pub enum Question<'f> {
     Ids(&'f HashSet<[u8; 16]>),
 }
 
+/// Tests of a filter: each point that passes the filter passes one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// Their numbers.
+    pub tests: Vec<usize>,
+    /// The number of points that pass them, or more: one that passes several counts for each.
+    pub points: usize,
+    /// Whether each point that passes one of them passes the filter.
+    pub is_whole: bool,
+}
+
 /// Which tests the last point has passed: memory that is used again for each point.
 #[derive(Debug, Default)]
 pub struct Held(Vec<bool>);
@@ -84,6 +95,13 @@ impl Filter {
         self.root.passing(asked, &mut answer)
     }
 
+    /// The cover with the fewest points, by the number of points that may pass each test; it is not
+    /// known for all tests. None if there is no cover of tests of which it is known.
+    #[must_use]
+    pub fn cover(&self, points: impl Fn(usize) -> Option<usize>) -> Option<Cover> {
+        self.root.cover(&points)
+    }
+
     fn node(&mut self, expression: Expression) -> Node {
         let mut nodes =
             |list: Vec<Expression>| list.into_iter().map(|one| self.node(one)).collect();
@@ -111,6 +129,37 @@ impl Filter {
 }
 
 impl Node {
+    fn cover(&self, points: &impl Fn(usize) -> Option<usize>) -> Option<Cover> {
+        match self {
+            Node::All(list) => {
+                let covers = list.iter().filter_map(|node| node.cover(points));
+                let mut least = covers.min_by_key(|cover| cover.points)?;
+                least.is_whole &= list.len() == 1;
+                Some(least)
+            }
+            Node::Any(list) => {
+                let mut all = Cover {
+                    tests: Vec::new(),
+                    points: 0,
+                    is_whole: true,
+                };
+                for node in list {
+                    let one = node.cover(points)?;
+                    all.tests.extend(one.tests);
+                    all.points = all.points.saturating_add(one.points);
+                    all.is_whole &= one.is_whole;
+                }
+                Some(all)
+            }
+            Node::Test(number) => Some(Cover {
+                tests: vec![*number],
+                points: points(*number)?,
+                is_whole: true,
+            }),
+            Node::Not(_) | Node::Ids(_) => None,
+        }
+    }
+
     fn passing(&self, asked: u64, answer: &mut impl FnMut(Question, u64) -> u64) -> u64 {
         match self {
             Node::All(list) => {

@@ -12,6 +12,9 @@ use crate::{
 /// Up to this number of words are compared with one after the other. More are in a table.
 const FEW: usize = 4;
 
+/// The most ranges of [`Passing::spans`].
+const MANY: usize = 256;
+
 /// The words of one field that pass a [`Test`], by the texts and arrays that were in the field's
 /// dictionary when it was made.
 #[derive(Debug)]
@@ -25,6 +28,17 @@ pub struct Passing {
     arrays: Codes,
     /// The range of the words of texts and arrays that came into the dictionary later.
     later: (u64, u64),
+}
+
+/// A range of words, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first word.
+    pub from: u64,
+    /// The last word.
+    pub to: u64,
+    /// Whether it is known that all of them pass. Else it is known of none.
+    pub is_known: bool,
 }
 
 /// Which of 64 words pass: a bit for each.
@@ -112,6 +126,20 @@ impl Passing {
             passing,
             unknown: within(words, (UNREAD, UNREAD)) | within(words, self.later),
         }
+    }
+
+    /// Ranges of words that pass or are not known; no other word passes. None if there are too many.
+    #[must_use]
+    pub fn spans(&self) -> Option<Vec<Span>> {
+        if self.texts.any || self.arrays.any || self.singles.len() + self.ranges.len() > MANY {
+            return None;
+        }
+        let span = |is_known| move |(from, to)| Span { from, to, is_known };
+        let singles = self.singles.iter().map(|&word| (word, word));
+        let passing = self.ranges.iter().copied().chain(singles);
+        let unknown = [(UNREAD, UNREAD), self.later].into_iter();
+        let all = passing.map(span(true)).chain(unknown.map(span(false)));
+        Some(all.filter(|span| span.from <= span.to).collect())
     }
 
     fn contains(&self, word: u64) -> bool {

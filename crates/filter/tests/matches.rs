@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use vectord_filter::{
-    Bound, Condition, Dictionary, Expression, Field, Fields, Filter, Held, Passing, Side, Subject,
-    Test, Value, Values, within as words_within, words,
+    Bound, Condition, Dictionary, Expression, Field, Fields, Filter, Held, Passing, Side, Span,
+    Subject, Test, Value, Values, within as words_within, words,
 };
 
 fn passes(expression: Expression, metadata: &str) -> bool {
@@ -31,6 +31,35 @@ fn within(side: Side, value: Value<'static>) -> Test {
 
 fn text(text: &'static str) -> Value<'static> {
     Value::Text(text.into())
+}
+
+#[test]
+fn a_cover_has_the_tests_that_the_fewest_points_pass() {
+    let test = |key: &str| on(key, Test::Exists);
+    // The tests have the numbers of their letters.
+    let points = |number: usize| [Some(50), Some(20), Some(30), None].get(number).copied()?;
+    let cover = |expression| {
+        let found = Filter::new(expression).cover(points)?;
+        Some((found.tests, found.points, found.is_whole))
+    };
+    let all = || Expression::All(vec![test("a"), test("b"), test("c"), test("d")]);
+    assert_eq!(cover(all()), Some((vec![1], 20, false)));
+    let any = |list: Vec<Expression>| Expression::Any(list);
+    assert_eq!(
+        cover(any(vec![test("a"), test("b")])),
+        Some((vec![0, 1], 70, true))
+    );
+    let any_of_all = any(vec![test("a"), test("b"), test("c"), test("d")]);
+    assert_eq!(cover(any_of_all), None, "nothing is known of the last");
+    let not = Expression::Not(Box::new(test("a")));
+    assert_eq!(cover(not.clone()), None);
+    assert_eq!(
+        cover(Expression::All(vec![test("a"), not])),
+        Some((vec![0], 50, false))
+    );
+    let either = any(vec![Expression::All(vec![test("a"), test("b")]), test("c")]);
+    assert_eq!(cover(either), Some((vec![1, 2], 50, false)));
+    assert_eq!(cover(Expression::All(Vec::new())), None);
 }
 
 #[test]
@@ -258,6 +287,12 @@ proptest! {
             let is_known = outcome.unknown >> at & 1 == 0;
             let passes = outcome.passing >> at & 1 != 0;
             prop_assert_eq!(passing.of(word), is_known.then_some(passes), "{:x}", word);
+            if let Some(spans) = passing.spans() {
+                let is_in = |span: &&Span| (span.from..=span.to).contains(&word);
+                let known = spans.iter().find(is_in).map(|span| span.is_known);
+                let expected = (passes || !is_known).then_some(is_known);
+                prop_assert_eq!(known, expected, "{:x}", word);
+            }
         }
         prop_assert_eq!(outcome.unknown >> stored.len() & 1, 1, "unread words are unknown");
         for (at, item) in items.iter().enumerate() {

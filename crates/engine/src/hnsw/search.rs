@@ -47,6 +47,17 @@ enum Way<'s> {
     Among(&'s [u32]),
 }
 
+/// Where a search takes its candidates from.
+#[derive(Clone, Copy)]
+enum Source<'s> {
+    Walk(Way<'s>),
+    /// These points, all of which it accepts.
+    List(&'s [u32]),
+}
+
+/// The number of points of a list that are ranked together, while the next are prefetched.
+const BLOCK: usize = 32;
+
 /// A walk through rejected points is worth it where at least this share of the points near to the
 /// query are accepted.
 const LEAST_SHARE: f32 = 0.25;
@@ -77,7 +88,8 @@ impl Graph {
         accept: impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        self.search_by(Way::Through, points, measure, (ef, limit), accept, scratch)
+        let walk = Source::Walk(Way::Through);
+        self.search_by(walk, points, measure, (ef, limit), accept, scratch)
     }
 
     /// As [`search`](Self::search), but gives up at once unless a good part of the points near to
@@ -91,7 +103,8 @@ impl Graph {
         accept: impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        self.search_by(Way::Near, points, measure, (ef, limit), accept, scratch)
+        let walk = Source::Walk(Way::Near);
+        self.search_by(walk, points, measure, (ef, limit), accept, scratch)
     }
 
     /// As [`search`](Self::search), by a walk [among](super::among) the accepted points: for a
@@ -106,13 +119,27 @@ impl Graph {
         seeds: &[u32],
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        let way = Way::Among(seeds);
-        self.search_by(way, points, measure, (ef, limit), accept, scratch)
+        let walk = Source::Walk(Way::Among(seeds));
+        self.search_by(walk, points, measure, (ef, limit), accept, scratch)
+    }
+
+    /// As [`search`](Self::search), by ranking the points in `slots`, whether they are in the graph or
+    /// not: for a search that accepts few points. None of them needs double precision.
+    pub fn search_only<P: Points>(
+        &self,
+        points: &P,
+        measure: &Measure,
+        (ef, limit): (usize, usize),
+        slots: &[u32],
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
+        let list = Source::List(slots);
+        self.search_by(list, points, measure, (ef, limit), |_| true, scratch)
     }
 
     fn search_by<P: Points>(
         &self,
-        way: Way,
+        source: Source,
         points: &P,
         measure: &Measure,
         (ef, limit): (usize, usize),
@@ -131,15 +158,15 @@ impl Graph {
             let mut code = std::mem::take(&mut scratch.code);
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
-            let walked = self.walk(way, by_code, points, ef, stop_rule, &accept, scratch);
-            evaluations = walked?;
+            let filled = self.fill(source, by_code, points, ef, stop_rule, &accept, scratch);
+            evaluations = filled?;
             let is_sure = scratch.rescore(by_code, by_vector, stop_rule.most, limit);
             scratch.code = code;
             if is_sure || scratch.gave_up() {
                 return Ok(evaluations);
             }
         }
-        evaluations += self.walk(way, by_vector, points, ef, stop_rule, &accept, scratch)?;
+        evaluations += self.fill(source, by_vector, points, ef, stop_rule, &accept, scratch)?;
         let Scratch { beam, results, .. } = scratch;
         results.clear();
         results.extend(beam.neighbors().take(limit));
@@ -152,15 +179,15 @@ impl Graph {
         breadth.saturating_mul(4).max(self.len() as usize / 4)
     }
 
-    /// Fills the beam with the points of layer 0 that are closest by `ranks` and that `accept`
-    /// holds for. Returns the number of ranks that were computed.
+    /// Fills the beam with the closest points by `ranks` that `accept` holds for. Returns the number
+    /// of ranks that were computed.
     #[expect(
         clippy::too_many_arguments,
         reason = "all of them differ from search to search"
     )]
-    fn walk<R: Ranks, P: Points>(
+    fn fill<R: Ranks, P: Points>(
         &self,
-        way: Way,
+        source: Source,
         ranks: R,
         points: &P,
         ef: usize,
@@ -168,17 +195,45 @@ impl Graph {
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<u64> {
+        let mut target = Target::new(ranks);
+        match source {
+            Source::Walk(way) => {
+                self.walk(way, &mut target, points, ef, stop_rule, accept, scratch)?;
+            }
+            Source::List(slots) => {
+                scratch.beam.begin(stop_rule.most, slots.len())?;
+                target.rank_only(slots, scratch);
+            }
+        }
+        Ok(target.evaluations)
+    }
+
+    /// Fills the beam with the points of layer 0 that are closest to the target and that `accept`
+    /// holds for.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ from search to search"
+    )]
+    fn walk<R: Ranks, P: Points>(
+        &self,
+        way: Way,
+        target: &mut Target<R>,
+        points: &P,
+        ef: usize,
+        stop_rule: StopRule,
+        accept: &impl Fn(u32) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         scratch.beam.begin(ef, self.links.capacity())?;
         let Some(highest) = self.entries.highest() else {
-            return Ok(0);
+            return Ok(());
         };
-        let mut target = Target::new(ranks);
         match way {
             Way::Through | Way::Near => {
-                self.approach(&mut target, points, highest, 0, APPROACH, scratch)?;
+                self.approach(target, points, highest, 0, APPROACH, scratch)?;
             }
             Way::Among(seeds) => {
-                self.approach_among(&mut target, highest, seeds, accept, scratch)?;
+                self.approach_among(target, highest, seeds, accept, scratch)?;
             }
         }
         scratch.visited.begin(self.links.capacity())?;
@@ -189,7 +244,7 @@ impl Graph {
             scratch.share_near = self.share_near(&scratch.starts, accept);
             if scratch.share_near < LEAST_SHARE {
                 scratch.beam.give_up();
-                return Ok(target.evaluations);
+                return Ok(());
             }
             patience = patience.min(ef.saturating_mul(PASSED_PER_PLACE));
         }
@@ -201,8 +256,8 @@ impl Graph {
             }
         }
         while match way {
-            Way::Through | Way::Near => self.expand(&mut target, 0, scratch),
-            Way::Among(_) => self.expand_among(&mut target, 0, accept, scratch),
+            Way::Through | Way::Near => self.expand(target, 0, scratch),
+            Way::Among(_) => self.expand_among(target, 0, accept, scratch),
         } {
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];
@@ -211,7 +266,7 @@ impl Graph {
                 }
             }
         }
-        Ok(target.evaluations)
+        Ok(())
     }
 
     /// Takes a point that a search has met, and its duplicates, into the beam, as long as it admits
@@ -343,6 +398,28 @@ impl Graph {
             count += usize::from(stamps.insert(link.slot()));
         }
         fresh.truncate(count);
+    }
+}
+
+impl<R: Ranks> Target<R> {
+    /// Fills the beam with the closest of these points.
+    fn rank_only(&mut self, slots: &[u32], scratch: &mut Scratch) {
+        let Scratch { fresh, beam, .. } = scratch;
+        let mut blocks = slots.chunks(BLOCK).peekable();
+        while let Some(block) = blocks.next() {
+            let next = blocks.peek().copied().unwrap_or_default();
+            for &slot in next {
+                self.ranks.prefetch(slot);
+            }
+            fresh.clear();
+            fresh.extend(block.iter().map(|&slot| Neighbor::unranked(slot)));
+            self.rank_all(fresh);
+            for &neighbor in &*fresh {
+                if beam.admits(neighbor.rank) {
+                    beam.accept_leaf(neighbor);
+                }
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The builder fills columns in the background.
+//! The builder fills columns in the background, and sorts the slots by their words.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -33,7 +33,7 @@ impl Builder {
         let run = move || {
             while !of_thread.columns().is_stopped() {
                 // After a panic the words that were not read stay so, and filters read the records.
-                drop(catch_unwind(AssertUnwindSafe(|| of_thread.fill_columns())));
+                drop(catch_unwind(AssertUnwindSafe(|| of_thread.build_columns())));
                 of_thread.columns().keep_within_bounds(of_thread.live());
                 of_thread.columns().wait();
             }
@@ -53,8 +53,14 @@ impl Builder {
 }
 
 impl Index {
+    /// Brings the columns up to date.
+    pub fn build_columns(&self) {
+        self.fill_columns();
+        self.sort_columns();
+    }
+
     /// Fills the columns that are not read yet.
-    pub fn fill_columns(&self) {
+    fn fill_columns(&self) {
         let list = self.columns().list();
         let columns: Vec<Arc<Column>> = list
             .columns()
@@ -77,6 +83,16 @@ impl Index {
             self.fill_words(&list, slot, &mut ahead);
         }
         self.columns().note_read(&list);
+    }
+
+    /// Sorts the slots of the columns that are read and have no order yet, or an old one.
+    fn sort_columns(&self) {
+        for column in self.columns().list().columns() {
+            if column.wants_order(self.arena.slots()) && !self.columns().is_stopped() {
+                let sorted = self.columns().begin_order(column, || self.arena.slots());
+                column.finish_order(&sorted);
+            }
+        }
     }
 
     /// Stores the words of the point in a slot, if there is one.

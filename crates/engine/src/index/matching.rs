@@ -36,9 +36,42 @@ impl Matching {
         })
     }
 
-    /// Adds the next 64 slots, those of them whose bits are set.
-    pub(super) fn push(&mut self, bits: u64) {
-        self.bits.push(bits);
-        self.count += bits.count_ones() as usize;
+    /// Adds their slots to a list, in ascending order.
+    pub(super) fn list(&self, slots: &mut Vec<u32>) {
+        for (word, &bits) in (0..).zip(&self.bits) {
+            let mut rest = bits;
+            while rest != 0 {
+                slots.push(word * u64::BITS + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// None of this number of slots.
+    pub(super) fn none(slots: u32) -> Self {
+        Matching {
+            bits: vec![0; slots.div_ceil(u64::BITS) as usize],
+            count: 0,
+        }
+    }
+
+    /// Adds a slot below the number of slots, without counting it.
+    pub(super) fn mark(&mut self, slot: u32) {
+        let (word, bit) = bit_of(slot);
+        if let Some(bits) = self.bits.get_mut(word as usize) {
+            *bits |= bit;
+        }
+    }
+
+    /// The slots of a block of 64: a bit for each.
+    pub(super) fn block(&self, block: u32) -> u64 {
+        self.bits[block as usize]
+    }
+
+    /// Adds those of 64 slots whose bits are set, in block `block` of all slots.
+    pub(super) fn add(&mut self, block: u32, bits: u64) {
+        let word = &mut self.bits[block as usize];
+        self.count += (bits & !*word).count_ones() as usize;
+        *word |= bits;
     }
 }

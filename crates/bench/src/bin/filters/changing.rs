@@ -6,12 +6,14 @@ use std::{
     time::Duration,
 };
 
-use vectord_bench::Result;
+use vectord_bench::{
+    Result,
+    collection::{Collection, Written},
+};
 use vectord_engine::layers::vectors::points::Points;
 
 use crate::{
     attributes::{Attributes, metadata_of_nobody, shuffled},
-    collection::{Collection, Written},
     set::Set,
 };
 

@@ -7,7 +7,6 @@
 
 mod attributes;
 mod changing;
-mod collection;
 mod faults;
 mod kind;
 mod measure;
@@ -22,15 +21,18 @@ mod workload;
 use std::{env, process::ExitCode};
 
 use attributes::Attributes;
-use collection::Collection;
 use faults::Faults;
 use measure::Measurement;
 use options::{Options, USAGE};
 use set::Set;
 use vectord_bench::{
     Result,
-    report::{Report, Row, Table},
+    collection::Collection,
+    report::{Bound, Cell, Report, Row, Table, Verdict},
 };
+
+/// How much less the recall of a filtered search may be.
+const MOST_LOST: f64 = 0.01;
 
 fn main() -> ExitCode {
     if env::args_os().any(|argument| argument == "--help") {
@@ -50,8 +52,13 @@ fn run(options: &Options) -> Result<ExitCode> {
     let (mut rows, mut verdicts) = (Rows::default(), Vec::new());
     for &name in &options.sets {
         let mut faults = Faults::default();
-        measure(name, options, &mut faults, &mut rows)?;
+        let lost = measure(name, options, &mut faults, &mut rows)?;
         verdicts.extend(faults.verdicts(name));
+        verdicts.push(Verdict {
+            what: format!("{name}: the most recall that a filter costs at the same breadth"),
+            found: Cell::Number(lost, 4),
+            bound: Bound::AtMost(MOST_LOST),
+        });
     }
     for verdict in &verdicts {
         verdict.print();
@@ -86,21 +93,22 @@ struct Rows {
     changing: Vec<Row>,
 }
 
-/// Measures one set.
+/// Measures one set. Returns the most recall that filtered searches lacked, at rest or while points
+/// changed, of the recall of unfiltered ones at rest.
 fn measure(
     name: &'static str,
     options: &Options,
     faults: &mut Faults,
     rows: &mut Rows,
-) -> Result<()> {
+) -> Result<f64> {
     let set = Set::read(&options.folder, name, options.points, options.queries)?;
     println!("{name}: {} points, {:?}", set.base.len(), set.metric);
     let attributes = Attributes::new(&set);
     let (workloads, all) = workload::all(&set, &attributes, &options.kinds, &options.shares)?;
-    let collection = Collection::load(&set, &attributes)?;
+    let collection = Collection::load(set.metric, &set.base, |row| attributes.metadata(row, 0))?;
 
     let mut measurement = Measurement::new(&collection, &set, &attributes, &all, faults);
-    let mut recalls = Vec::new();
+    let (mut recalls, mut lost) = (Vec::new(), f64::MIN);
     let mut is_first = true;
     for workload in &workloads {
         measurement.prepare(workload)?;
@@ -110,7 +118,9 @@ fn measure(
             table::print(&row, is_first);
             is_first = false;
             rows.at_rest.push(row);
-            recalls.push(outcome.filtered.recall());
+            let (filtered, unfiltered) = (outcome.filtered.recall(), outcome.unfiltered.recall());
+            lost = lost.max(unfiltered - filtered);
+            recalls.push((filtered, unfiltered));
         }
     }
     if options.changing {
@@ -128,11 +138,15 @@ fn measure(
             .iter()
             .flat_map(|workload| options.efs.iter().map(move |&ef| (workload, ef)));
         let pairs = recalls.into_iter().zip(recalls_changing);
-        for (at, ((workload, ef), pair)) in cases.zip(pairs).enumerate() {
-            let row = table::changing(&set, workload, ef, pair);
+        for (at, ((workload, ef), ((at_rest, unfiltered), changing))) in
+            cases.zip(pairs).enumerate()
+        {
+            lost = lost.max(unfiltered - changing);
+            let row = table::changing(&set, workload, ef, (at_rest, changing));
             table::print(&row, at == 0);
             rows.changing.push(row);
         }
     }
-    Ok(collection.close()?)
+    collection.close()?;
+    Ok(lost)
 }

@@ -5,7 +5,11 @@
 
 use std::{collections::HashSet, ops::Range, thread, time::Duration};
 
-use vectord_bench::{Result, cpu};
+use vectord_bench::{
+    Result,
+    collection::{Collection, row_of},
+    cpu,
+};
 use vectord_engine::{
     Hit,
     layers::vectors::{kernels, points::Points},
@@ -13,7 +17,6 @@ use vectord_engine::{
 
 use crate::{
     attributes::Attributes,
-    collection::{Collection, row_of},
     faults::Faults,
     outcome::{Outcome, Round, Side, Times},
     rule::Rule,

@@ -1,14 +1,18 @@
 //! One index in the comparison with other libraries, which `bench/peers` runs: `peer
-//! vectord|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
+//! vectord|vectord-filtered|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
 //!
 //! It reads the first `POINTS` rows of `BASE` and answers with a line of JSON. Then it reads
-//! commands, `build THREADS` and `search EF` (on one thread), and answers each with a line that has
-//! the seconds of wall time and of processor time.
+//! commands, `build THREADS`, `filter BOUND` and `search EF` (on one thread), and answers each with
+//! a line that has, of the first and the last, the seconds of wall time and of processor time.
+
+mod filtered;
+mod index;
 
 use std::{env, io, mem, path::Path, time::Instant};
-use vectord_bench::cpu;
 
-use vectord_bench::{Result, fill::fill, recall::K, reference::Reference, vectors::Vectors};
+use filtered::Filtered;
+use index::Index;
+use vectord_bench::{Result, cpu, fill::fill, recall::K, reference::Reference, vectors::Vectors};
 use vectord_engine::{
     Metric, Params,
     layers::{
@@ -16,15 +20,6 @@ use vectord_engine::{
         vectors::{measure::Measure, points::Points, quantize::Codes},
     },
 };
-
-/// An index that takes part.
-trait Index {
-    /// Indexes all points.
-    fn build(&mut self, threads: u32) -> Result<()>;
-
-    /// The slots nearest to a query, and how many distances it took to find them.
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)>;
-}
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -39,14 +34,15 @@ fn main() -> Result<()> {
         ef_construction: ef_construction.parse()?,
     };
     let ranked = match index.as_str() {
-        "vectord" => ranked_by(metric, &base),
+        "vectord" | "vectord-filtered" => ranked_by(metric, &base),
         _ => "f32",
     };
     println!(r#"{{"parameters": "M={m}, ef_construction={ef_construction}, {ranked}"}}"#);
     match index.as_str() {
         "vectord" => serve(&queries, &mut Own::new(metric, params, base)),
+        "vectord-filtered" => serve(&queries, &mut Filtered::new(metric, base)),
         "hnsw_rs" => serve(&queries, &mut Other::new(metric, params, &base)),
-        _ => Err(format!("index {index}: expected vectord or hnsw_rs").into()),
+        _ => Err(format!("index {index}: expected vectord, vectord-filtered or hnsw_rs").into()),
     }
 }
 
@@ -86,14 +82,14 @@ impl Index for Own {
         Ok(fill(&self.graph, &self.base, 0..self.base.len(), threads)?)
     }
 
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)> {
+    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)> {
         let measure = Measure::new(self.metric, query);
         let scratch = &mut self.scratch;
         let ranks = self
             .graph
             .search(&self.base, &measure, ef, K, |_| true, scratch)?;
         let nearest = scratch.results().iter();
-        Ok((nearest.map(|found| found.slot).collect(), ranks))
+        Ok((nearest.map(|found| found.slot).collect(), Some(ranks)))
     }
 }
 
@@ -117,8 +113,9 @@ impl Index for Other<'_> {
         Ok(self.reference.fill(0..self.points, threads)?)
     }
 
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, u64)> {
-        Ok(self.reference.search(query, ef))
+    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)> {
+        let (slots, distances) = self.reference.search(query, ef);
+        Ok((slots, Some(distances)))
     }
 }
 
@@ -143,19 +140,24 @@ fn serve(queries: &Vectors, index: &mut impl Index) -> Result<()> {
                 index.build(threads.parse()?)?;
                 println!("{{{}}}", took());
             }
+            Some(("filter", bound)) => {
+                index.filter(bound.parse()?)?;
+                println!("{{}}");
+            }
             Some(("search", ef)) => {
                 let ef = ef.parse()?;
                 let mut found = Vec::with_capacity(queries.len() as usize);
-                let mut evaluations = 0;
+                let mut evaluations = Some(0);
                 for query in 0..queries.len() {
                     let (slots, distances) = index.search(queries.vector(query), ef)?;
                     found.push(slots);
-                    evaluations += distances;
+                    evaluations = evaluations.zip(distances).map(|(sum, one)| sum + one);
                 }
                 let took = took();
+                let evaluations = evaluations.map_or("null".into(), |sum: u64| sum.to_string());
                 println!(r#"{{{took}, "found": {found:?}, "evaluations": {evaluations}}}"#);
             }
-            _ => return Err(format!("command {line:?}: expected build or search").into()),
+            _ => return Err(format!("command {line:?}: expected build, filter or search").into()),
         }
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! The words of one field, by slot.
 
-use std::{sync::PoisonError, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
-use vectord_filter::{Dictionary, Field, Passing, Stored, Test, words};
+use vectord_filter::{Dictionary, Field, Passing, Span, Stored, Test, words};
 
+use super::sorted::{Found, Sorted};
 use crate::{
     Result,
     sync::{
@@ -27,6 +31,8 @@ pub struct Column {
     words: Table<AtomicU64>,
     dictionary: RwLock<Dictionary>,
     is_read: AtomicBool,
+    /// The slots by their words: the newest that is sorted, and one that is being sorted.
+    sorted: RwLock<Vec<Arc<Sorted>>>,
     /// When a filter last asked for it, in milliseconds since the columns began.
     asked_at: AtomicU64,
 }
@@ -39,6 +45,7 @@ impl Column {
             words: Table::new(1),
             dictionary: RwLock::default(),
             is_read: AtomicBool::new(false),
+            sorted: RwLock::default(),
             asked_at: AtomicU64::new(now.as_millis() as u64),
         }
     }
@@ -63,14 +70,16 @@ impl Column {
         &self.field
     }
 
-    /// The bytes that a column without texts takes for this number of slots.
+    /// The bytes that a column without texts takes for this number of slots: 8 for the word of each,
+    /// and 5 for its place among the sorted ones.
     pub fn least_bytes(slots: u32) -> usize {
-        slots as usize * size_of::<u64>()
+        slots as usize * (size_of::<u64>() + 5)
     }
 
     /// The bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<u64>() + self.dictionary().bytes()
+        let sorted: usize = self.sorted().iter().map(|sorted| sorted.bytes()).sum();
+        self.words.capacity() * size_of::<u64>() + sorted + self.dictionary().bytes()
     }
 
     /// Notes that a filter asks for it.
@@ -134,6 +143,40 @@ impl Column {
         if self.words.ensure(slot as usize + 1).is_ok() {
             self.words.get(slot).store(word, Ordering::Relaxed);
         }
+        for sorted in &*self.sorted() {
+            sorted.note_changed(slot);
+        }
+    }
+
+    /// Whether the slots should be sorted by their words, of which there are `slots` now.
+    pub fn wants_order(&self, slots: u32) -> bool {
+        self.is_read() && self.sorted().last().is_none_or(|last| last.is_old(slots))
+    }
+
+    /// Begins to sort the slots below `end`, while the writer stores no word: those that it stores
+    /// later are noted.
+    pub fn begin_order(&self, end: u32) -> Arc<Sorted> {
+        let sorted = Arc::new(Sorted::begin(end));
+        let mut list = self.sorted.write().unwrap_or_else(PoisonError::into_inner);
+        list.retain(|sorted| sorted.is_sorted());
+        list.push(Arc::clone(&sorted));
+        sorted
+    }
+
+    /// Sorts the slots, and has readers find them by that.
+    pub fn finish_order(&self, sorted: &Arc<Sorted>) {
+        sorted.sort(|slot| self.word(slot));
+        let mut list = self.sorted.write().unwrap_or_else(PoisonError::into_inner);
+        list.retain(|one| Arc::ptr_eq(one, sorted));
+    }
+
+    /// The slots with words in these spans, of those that are sorted. None if none are yet.
+    pub fn find(&self, spans: &[Span]) -> Option<Found> {
+        self.sorted().iter().find_map(|sorted| sorted.find(spans))
+    }
+
+    fn sorted(&self) -> RwLockReadGuard<'_, Vec<Arc<Sorted>>> {
+        self.sorted.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the word of a point if none was stored.

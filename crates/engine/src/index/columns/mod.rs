@@ -9,6 +9,7 @@
 
 mod column;
 mod refused;
+mod sorted;
 
 use std::{
     sync::{
@@ -20,6 +21,7 @@ use std::{
 
 pub use column::Column;
 use refused::Refused;
+pub use sorted::{Found, Sorted};
 use vectord_filter::{Field, Fields, Subject, words};
 
 use crate::sync::{RwLock, RwLockReadGuard, lock};
@@ -160,6 +162,13 @@ impl Columns {
     /// there.
     pub fn hold(&self) -> RwLockReadGuard<'_, Arc<List>> {
         self.list.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to sort the slots of a column by their words, while the writer stores none. `slots`
+    /// tells their number.
+    pub fn begin_order(&self, column: &Column, slots: impl Fn() -> u32) -> Arc<Sorted> {
+        let _no_store = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        column.begin_order(slots())
     }
 
     /// The columns of now.

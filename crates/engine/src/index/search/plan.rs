@@ -25,6 +25,9 @@ pub enum Plan {
 /// The nanoseconds that a scan takes for each point, besides the time for its values.
 const SLOT: f32 = 20.0;
 
+/// The nanoseconds that a scan of listed points takes for each, besides the time for its code.
+const LISTED: f32 = 4.0;
+
 /// The nanoseconds that a walk takes for each rank that it computes, besides the time for the
 /// values.
 const HOP: f32 = 20.0;
@@ -40,12 +43,10 @@ const RANKS_PER_PLACE: usize = 14;
 const RANKS_PER_PLACE_OF_HAMMING: usize = 25;
 
 /// How many times as long a walk [among](crate::hnsw::Graph::search_among) accepted points takes as
-/// one of the same breadth that accepts all: behind rejected neighbours it reads more rows.
-const AMONG: f32 = 4.0;
-
-/// The same if the accepted points are far from the query: then many are about as far as the closest,
-/// and the walk expands most of those that it meets.
-const AMONG_FAR: f32 = 24.0;
+/// one of the same breadth that accepts all, if the accepted points are far from the query rather
+/// than anywhere: then many are about as far as the closest, and the walk expands most of those that
+/// it meets.
+const FAR: f32 = 2.2;
 
 /// The greatest part of its time that a query saves if it scans together with many others.
 const SHARED: f32 = 0.7;
@@ -59,6 +60,8 @@ struct Values {
     walked: f32,
     /// For a walk by codes (quantized vectors).
     code: f32,
+    /// For a scan of listed points by codes, which reads them from anywhere in order.
+    listed: f32,
     /// For a rank in double precision.
     exact: f32,
 }
@@ -70,6 +73,7 @@ impl Values {
                 scanned: 0.09,
                 walked: 0.095,
                 code: 0.04,
+                listed: 0.11,
                 exact: 0.2,
             },
             // These are guesses from AVX2, as NEON has half as many lanes.
@@ -77,12 +81,14 @@ impl Values {
                 scanned: 0.13,
                 walked: 0.14,
                 code: 0.06,
+                listed: 0.13,
                 exact: 0.4,
             },
             Level::Scalar => Values {
                 scanned: 0.18,
                 walked: 0.2,
                 code: 0.45,
+                listed: 0.5,
                 exact: 0.8,
             },
         }
@@ -94,6 +100,9 @@ impl Values {
 pub struct Costs {
     /// The cost of a point in a scan.
     scanned: f32,
+    /// The cost of a point in a scan of listed points, by its code if that is worth it.
+    listed: f32,
+    has_codes: bool,
     /// The cost of reading the values of a point in a walk.
     walked: f32,
     /// The number of ranks that a walk computes for each candidate of its breadth.
@@ -108,13 +117,21 @@ impl Costs {
     pub fn new(level: Level, metric: Metric, dimension: usize) -> Costs {
         let values = Values::of(level);
         let count = dimension as f32;
-        let walked = if Codes::pay(dimension) && Codes::suit(metric) {
+        let has_codes = Codes::pay(dimension) && Codes::suit(metric);
+        let walked = if has_codes {
             values.code
         } else {
             values.walked
         };
+        let scanned = SLOT + values.scanned * count;
         Costs {
-            scanned: SLOT + values.scanned * count,
+            scanned,
+            listed: if has_codes {
+                LISTED + values.listed * count
+            } else {
+                scanned
+            },
+            has_codes,
             walked: walked * count,
             ranks_per_place: match metric {
                 Metric::Hamming => RANKS_PER_PLACE_OF_HAMMING,
@@ -131,6 +148,18 @@ impl Costs {
         alone * (1.0 - SHARED + SHARED / queries.max(1) as f32)
     }
 
+    /// The cost of a scan of this number of listed points.
+    #[must_use]
+    pub fn scan_list(&self, points: u32) -> f32 {
+        self.listed * points as f32
+    }
+
+    /// Whether walks, and scans of listed points, rank by codes.
+    #[must_use]
+    pub fn has_codes(&self) -> bool {
+        self.has_codes
+    }
+
     /// The cost of a walk of this breadth among `slots` slots. In a small collection a broad walk
     /// reads the values of every point once, but pays [`HOP`] as often as in a large one.
     #[must_use]
@@ -140,11 +169,13 @@ impl Costs {
         ranks * HOP + ranks.min(slots as f32) * self.walked
     }
 
-    /// The cost of a walk of this breadth among the accepted ones of `slots` slots, near to
-    /// the query or far from it.
+    /// The cost of a walk of this breadth among the accepted ones of `slots` slots, a share of all.
+    /// For each accepted point that it ranks it meets the others beside it. The accepted ones may be
+    /// far from the query.
     #[must_use]
-    pub fn walk_among(&self, breadth: usize, slots: u32, is_far: bool) -> f32 {
-        self.walk(breadth, slots) * if is_far { AMONG_FAR } else { AMONG }
+    pub fn walk_among(&self, breadth: usize, slots: u32, share: f32, is_far: bool) -> f32 {
+        let met = 1.0 + share.recip();
+        self.walk(breadth, slots) * met * if is_far { FAR } else { 1.0 }
     }
 
     /// The cost of this number of ranks in double precision.

@@ -15,6 +15,10 @@ use crate::{
     },
 };
 
+/// Where it is known which points pass, a scan of them is chosen unless it takes this many times as
+/// long as a walk: they are few then, and seldom near to the query, so that most walks give up.
+const WALKS: f32 = 8.0;
+
 impl View<'_> {
     /// Chooses the plan of a search. If a walk would cost less than a scan and there is no graph of
     /// the metric, the graph is begun. Until it has caught up, scans answer.
@@ -38,7 +42,10 @@ impl View<'_> {
             plan: Plan::Scan,
             linked: None,
             costs,
-            scan_cost: costs.scan(most as u32, 1),
+            scan_cost: match request.within {
+                Some(_) => costs.scan_list(most as u32),
+                None => costs.scan(most as u32, 1),
+            },
             walk_cost: costs.walk(request.ef, self.slots),
             final_cost: costs.exact(with_margin(request.limit).min(most) + f64_only),
         };
@@ -113,7 +120,12 @@ impl<'q> Prepared<'_, 'q> {
             return;
         }
         self.walk_cost += self.costs.scan(linked.tail_len(self.view.slots), 1);
-        if self.walk_cost < self.scan_cost {
+        let is_known_few = self
+            .request
+            .within
+            .is_some_and(|within| within.found().is_some());
+        let walks = if is_known_few { WALKS } else { 1.0 };
+        if self.walk_cost * walks < self.scan_cost {
             self.plan = Plan::Graph;
         }
         self.linked = Some(linked);

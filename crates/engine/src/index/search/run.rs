@@ -1,7 +1,7 @@
 //! Runs searches that are prepared: a search alone, a search that must not take long, or several
 //! together.
 
-use super::{Neighbour, Prepared, plan::Plan, rescore::Ranked, walk::Way};
+use super::{Neighbour, Prepared, filtered::SLOTS_AT_ONCE, plan::Plan, rescore::Ranked, walk::Way};
 use crate::{Result, hnsw::Scratch};
 
 impl Prepared<'_, '_> {
@@ -29,14 +29,23 @@ impl Prepared<'_, '_> {
     pub fn run_at_once(&self, scratch: &mut Scratch) -> Result<Option<Vec<Neighbour>>> {
         let ranked = match (self.plan, &self.linked) {
             (Plan::Graph, Some(linked)) => {
-                let ranked = self.walk(linked, Way::Plain, scratch)?;
+                let mut ranked = self.walk(linked, Way::Plain, scratch)?;
+                if let Some(within) = self.request.within
+                    && ranked.len() < self.request.limit
+                    && self.view.slots <= SLOTS_AT_ONCE
+                {
+                    ranked = self.search_among(within, scratch)?;
+                }
                 if ranked.len() < self.request.limit {
                     return Ok(None);
                 }
                 ranked
             }
             (Plan::Exact, _) => self.rank_all()?,
-            _ => self.scan()?,
+            _ => match self.request.within {
+                Some(within) => self.scan_matching(within.matching()?, scratch)?,
+                None => self.scan()?,
+            },
         };
         if scratch.is_impatient() && self.takes_long_to_verify(&ranked) {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::{
     Prepared, Request,
-    best::Candidate,
+    best::{Candidate, reserve},
     rescore::{Ranked, slots_of, with_margin},
     scan::{self, Scan},
 };
@@ -76,15 +76,49 @@ impl Prepared<'_, '_> {
         for &Neighbor { rank, slot } in found.filter(|found| !tail.contains(found.slot)) {
             best.offer(candidate(rank, slot));
         }
-        let mut slots = slots_of(&best.into_sorted());
+        self.finish_walk(linked, slots_of(&best.into_sorted()), scratch)
+    }
+
+    /// Puts what a walk has found in its final order. None of it if too many points have the vector of
+    /// the query.
+    fn finish_walk(
+        &self,
+        linked: &LinkedGraph,
+        mut slots: Vec<u32>,
+        scratch: &Scratch,
+    ) -> Result<Ranked> {
+        let Request { query, limit, .. } = self.request;
+        let arena = &self.view.index.arena;
         // A walk may miss points whose vectors equal the query, so they are looked up in a table.
         let age = |slot| self.accepts(slot).then(|| arena.sequence(slot));
-        let graph = &linked.graph;
-        let patience = scratch.patience();
-        if !graph.list_equal(arena, request.query, wanted, patience, age, &mut slots)? {
+        let (wanted, patience) = (with_margin(limit), scratch.patience());
+        if !(linked.graph).list_equal(arena, query, wanted, patience, age, &mut slots)? {
             return Ok(Ranked::new());
         }
         self.rank(self.with_f64_only(slots))
+    }
+
+    /// The closest of some points in their final order, first by their codes. None if too many have
+    /// the vector of the query.
+    pub(super) fn scan_codes(
+        &self,
+        linked: &LinkedGraph,
+        matching: &Matching,
+        scratch: &mut Scratch,
+    ) -> Result<Ranked> {
+        let arena = &self.view.index.arena;
+        let mut slots = Vec::new();
+        reserve(&mut slots, matching.count())?;
+        matching.list(&mut slots);
+        // Seldom there are any, and each look for one reads memory.
+        if !self.view.index.f64_only().is_empty() {
+            slots.retain(|&slot| !arena.needs_f64(slot));
+        }
+        let wanted = with_margin(self.request.limit);
+        let breadths = (self.request.ef.max(wanted), wanted);
+        (linked.graph).search_only(arena, &self.measure(), breadths, &slots, scratch)?;
+        let found = scratch.results().iter().map(|found| found.slot).collect();
+        self.finish_walk(linked, found, scratch)
     }
 
     /// Walks the graph, and leaves the closest points of the search in the results of `scratch`.

@@ -1,12 +1,16 @@
 //! Columns: which there are, what is in them, and that filters answer alike with and without them.
 
-use vectord_filter::{Bound, Condition, Expression, Field, Filter, Side, Test, Value, words};
+use std::{collections::HashSet, time::Duration};
+
+use vectord_filter::{
+    Bound, Condition, Expression, Field, Filter, Side, Span, Stored, Test, Value, words,
+};
 
 use super::support::{id, index_with_metadata, work_on};
 use crate::{
     Metric,
     hnsw::Params,
-    index::Index,
+    index::{Index, columns::Column},
     store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Opened, Store, Write},
 };
 
@@ -41,6 +45,10 @@ fn count(index: &Index, filter: &Filter) -> usize {
     let probe = view.probe(filter);
     let alone = (0..view.slots()).filter(|&slot| view.contains(slot) && probe.passes(slot));
     assert!(matching.slots().eq(alone), "together and one by one");
+    if let Some(few) = probe.few(usize::MAX) {
+        assert!(few.slots().eq(matching.slots()), "by their words");
+        assert_eq!(few.count(), matching.count());
+    }
     matching.count()
 }
 
@@ -85,11 +93,105 @@ fn a_field_that_is_asked_for_gets_a_column_and_answers_stay_the_same() {
         (0..POINTS as u32).all(|slot| column.word(slot) != words::UNREAD)
     };
     assert!(!is_read("a"));
-    index.fill_columns();
+    index.build_columns();
     assert!(is_read("a") && is_read("b"));
     let after: Vec<usize> = filters.iter().map(|filter| count(&index, filter)).collect();
     assert_eq!(after, before);
     assert!(index.columns().status().iter().all(|column| column.is_read));
+}
+
+#[test]
+fn points_are_found_by_their_words_where_a_filter_says_which_may_pass() {
+    let index = index_with_metadata(POINTS, usize::MAX, |number| match number % 7 {
+        0 => "{}".into(),
+        1 => r#"{"a":"a text"}"#.into(),
+        _ => format!(r#"{{"a":{number}}}"#),
+    });
+    let small = |key: &str, number| {
+        let bound = Bound {
+            value: Value::Number(number),
+            side: Side::Below,
+        };
+        let test = Test::Within(bound);
+        Expression::Condition(Condition::Metadata(key.into(), test))
+    };
+    let not = |one| Expression::Not(Box::new(one));
+    let all = |list: [Expression; 2]| Filter::new(Expression::All(list.into()));
+    let any = |list: [Expression; 2]| Filter::new(Expression::Any(list.into()));
+    let found = [
+        (all([small("a", 500.0), not(small("a", 200.0))]), true),
+        (any([small("a", 200.0), small("a", 100.0)]), true),
+        (any([small("a", 200.0), not(small("a", 100.0))]), false),
+        (Filter::new(not(small("a", 100.0))), false),
+    ];
+    let counts = || found.each_ref().map(|(filter, _)| count(&index, filter));
+    let before = counts();
+    assert!(before.iter().all(|&count| count > 20));
+    index.build_columns();
+    assert_eq!(counts(), before);
+    let view = index.view();
+    for (at, (filter, is_found)) in found.iter().enumerate() {
+        let few = view.probe(filter).few(POINTS / 3);
+        assert_eq!(few.map(|few| few.count()), is_found.then_some(before[at]));
+    }
+    assert!(view.probe(&found[0].0).few(before[0] - 1).is_none());
+}
+
+#[test]
+fn a_million_distinct_numbers_take_at_most_16_bytes_each_and_are_found_by_their_words() {
+    const MILLION: u32 = 1_000_000;
+    let time = |place: u32| f64::from(place) + 1.7e9;
+    let column = Column::new(field("time"), Duration::ZERO);
+    let store = |slot: u32, place| {
+        let stored = Stored::Scalar(Value::Number(time(place)));
+        column.store(slot, column.word_of(&stored));
+    };
+    // The stride has no divisor in common with a million.
+    (0..MILLION).for_each(|slot| store(slot, (u64::from(slot) * 618_033 % 1_000_000) as u32));
+    assert!(!column.wants_order(MILLION), "it is not read");
+    column.note_read();
+    assert!(column.wants_order(MILLION));
+    let sorted = column.begin_order(MILLION);
+    // A slot that gets another word while the others are sorted.
+    store(7, MILLION + 1);
+    column.finish_order(&sorted);
+    assert!(!column.wants_order(MILLION));
+    assert!(column.bytes() <= 16 * MILLION as usize);
+    let word = |place| column.word_of(&Stored::Scalar(Value::Number(time(place))));
+    let found = |from: u32, to: u32| {
+        let span = Span {
+            from: word(from),
+            to: word(to),
+            is_known: true,
+        };
+        let is_inside = |&slot: &u32| (span.from..=span.to).contains(&column.word(slot));
+        let found = column.find(&[span]).unwrap();
+        let unsure: HashSet<u32> = found.unsure().collect();
+        let sure = found.sure().filter(|slot| !unsure.contains(slot));
+        let sure: Vec<u32> = sure.collect();
+        assert!(sure.iter().all(is_inside));
+        let others = unsure.iter().copied().filter(is_inside);
+        let mut slots: Vec<u32> = sure.into_iter().chain(others).collect();
+        slots.sort_unstable();
+        assert!(
+            slots.iter().copied().eq((0..MILLION).filter(is_inside)),
+            "{from} to {to}"
+        );
+        assert!(found.count() <= slots.len() + 64);
+        slots
+    };
+    for (from, to, expected) in [
+        (0, 0, 1),
+        (5, 9, 5),
+        (400, 699_999, 699_600),
+        (999_990, 999_999, 10),
+    ] {
+        // The number that slot 7 had is gone.
+        assert!([expected, expected - 1].contains(&found(from, to).len()));
+    }
+    assert!(found(MILLION, 2 * MILLION).contains(&7));
+    store(8, MILLION + 2);
+    assert_eq!(found(MILLION + 2, MILLION + 2), [8]);
 }
 
 #[test]
@@ -100,7 +202,7 @@ fn points_that_come_later_are_in_the_columns_that_there_are() {
     });
     let even = is("parity", "even");
     assert_eq!(count(&index, &even), POINTS / 2);
-    index.fill_columns();
+    index.build_columns();
     // Each odd point becomes a copy of the even one behind it.
     for number in (1..POINTS).step_by(2) {
         let location = index.find(&id(number + 1)).unwrap().location;
@@ -125,14 +227,14 @@ fn points_that_come_later_are_in_the_columns_that_there_are() {
 
 #[test]
 fn beyond_their_bound_fields_get_no_column_and_are_answered_from_the_records() {
-    let index = index_with_metadata(POINTS, 2 * POINTS * 8 + 20_000, |number| {
+    let index = index_with_metadata(POINTS, 2 * POINTS * 13 + 20_000, |number| {
         format!(r#"{{"a":{number},"b":{number},"c":{number},"text":"a longer text {number}"}}"#)
     });
     let exists = |key| index.columns().list().find(&field(key)).is_some();
     for key in ["a", "b", "c"] {
         assert_eq!(count(&index, &below(key, 100.0)), 99);
     }
-    index.fill_columns();
+    index.build_columns();
     assert!(
         exists("a") && exists("b") && !exists("c"),
         "the oldest stay"
@@ -142,7 +244,7 @@ fn beyond_their_bound_fields_get_no_column_and_are_answered_from_the_records() {
     let refused: Vec<_> = status.iter().filter(|column| !column.exists).collect();
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].field, field("c"));
-    assert!(refused[0].bytes >= POINTS * 8);
+    assert!(refused[0].bytes >= POINTS * 13);
 }
 
 #[test]
@@ -174,7 +276,7 @@ fn a_field_that_was_refused_gets_a_column_once_there_is_room() {
     };
     let of_text = |index: &Index| {
         assert_eq!(count(index, &is("text", "7")), 1);
-        index.fill_columns();
+        index.build_columns();
         index.columns().status()[0].bytes
     };
     let index = texts(of_text(&texts(usize::MAX)));
@@ -207,7 +309,7 @@ fn a_field_whose_texts_take_too_much_memory_loses_its_column_and_gets_no_other()
     let wanted = is("text", "a longer text 7");
     for _ in 0..3 {
         assert_eq!(count(&index, &wanted), 1);
-        index.fill_columns();
+        index.build_columns();
         index.columns().keep_within_bounds(index.live());
         let [status] = &index.columns().status()[..] else {
             panic!("one field was asked for");
@@ -224,7 +326,7 @@ fn texts_that_no_point_has_any_more_go_with_their_column() {
     });
     let wanted = is("text", "7");
     assert_eq!(count(&index, &wanted), 1);
-    index.fill_columns();
+    index.build_columns();
     for number in 8..=2 * POINTS {
         index.delete(&id(number), (2 * POINTS + number) as u64);
     }
@@ -232,7 +334,7 @@ fn texts_that_no_point_has_any_more_go_with_their_column() {
     index.columns().keep_within_bounds(index.live());
     assert_eq!(index.columns().status(), []);
     assert_eq!(count(&index, &wanted), 1);
-    index.fill_columns();
+    index.build_columns();
     let status = index.columns().status();
     assert!(status[0].is_read);
     index.columns().keep_within_bounds(index.live());
@@ -286,7 +388,7 @@ fn a_start_takes_the_words_of_the_snapshot_for_the_points_that_are_still_there()
     let odd = is("parity", "1");
     assert_eq!(count(&index, &odd), 100);
     let changes = index.changes();
-    index.fill_columns();
+    index.build_columns();
     assert!(index.changes() > changes, "a snapshot is due");
     index.snapshot(&store.snapshots()).unwrap();
     // Later the first 50 change their parity, and 50 more come.
@@ -318,7 +420,7 @@ fn a_start_takes_the_words_of_the_snapshot_for_the_points_that_are_still_there()
     };
     assert_eq!(read(), 150, "those that did not change");
     assert_eq!(count(&index, &odd), 150);
-    index.fill_columns();
+    index.build_columns();
     assert_eq!(read(), 250);
     assert_eq!(count(&index, &odd), 150);
 }

@@ -9,6 +9,7 @@ use crate::{
     Metric,
     hnsw::Scratch,
     index::{Index, Request},
+    vectors::points::Points,
 };
 
 const POINTS: usize = 12_000;
@@ -26,14 +27,14 @@ struct Known {
     is_live: bool,
 }
 
-fn known() -> Vec<Known> {
+fn known(count: usize, dimension: usize) -> Vec<Known> {
     let point = |(number, vector): (usize, Vec<f32>)| Known {
         random: i32::try_from(number * 7_919 % 1_000).unwrap_or_default(),
         place: (vector[0] * 100.0) as i32,
         is_live: true,
         vector,
     };
-    let points = vectors(POINTS, DIMENSION);
+    let points = vectors(count, dimension);
     points.into_iter().enumerate().map(point).collect()
 }
 
@@ -81,7 +82,8 @@ fn rules(place: i32) -> Vec<Rule> {
 fn check(index: &Index, points: &[Known]) -> Vec<(&'static str, usize, usize)> {
     let mut scratch = Scratch::new();
     let mut counts: Vec<(&str, usize, usize)> = Vec::new();
-    for query in vectors(POINTS + 20, DIMENSION).split_off(POINTS) {
+    let dimension = points[0].vector.len();
+    for query in vectors(points.len() + 20, dimension).split_off(points.len()) {
         for (name, filter, passes) in rules((query[0] * 100.0) as i32) {
             let passing = points.iter().zip(1..);
             let passing = passing.filter(|(point, _)| point.is_live && passes(point));
@@ -118,25 +120,29 @@ fn check(index: &Index, points: &[Known]) -> Vec<(&'static str, usize, usize)> {
     counts
 }
 
+/// An index of these points, all of them linked.
+fn index_of(points: &[Known]) -> Arc<Index> {
+    let all: Vec<Vec<f32>> = points.iter().map(|point| point.vector.clone()).collect();
+    let text = |number: usize| {
+        let Known { random, place, .. } = points[number - 1];
+        format!(r#"{{"random":{random},"place":{place}}}"#)
+    };
+    let index = Arc::new(index_of_points(&all, usize::MAX, text));
+    link_all(&index);
+    index
+}
+
 #[test]
 fn a_filtered_search_finds_the_closest_points_that_pass_whatever_their_share() {
-    let mut points = known();
-    let all: Vec<Vec<f32>> = points.iter().map(|point| point.vector.clone()).collect();
-    let texts: Vec<String> = points
-        .iter()
-        .map(|Known { random, place, .. }| format!(r#"{{"random":{random},"place":{place}}}"#))
-        .collect();
-    let index = Arc::new(index_of_points(&all, usize::MAX, |number| {
-        texts[number - 1].clone()
-    }));
-    link_all(&index);
+    let mut points = known(POINTS, DIMENSION);
+    let index = index_of(&points);
     let good = |counts: Vec<(&str, usize, usize)>| {
         for (name, found, of) in counts {
             assert!(found * 100 >= of * 95, "{name}: {found} of {of}");
         }
     };
     good(check(&index, &points));
-    index.fill_columns();
+    index.build_columns();
     good(check(&index, &points));
     // Later a third are gone, and the slots are not free yet.
     for number in (1..=POINTS).step_by(3) {
@@ -145,4 +151,19 @@ fn a_filtered_search_finds_the_closest_points_that_pass_whatever_their_share() {
     }
     index.publish(3 * POINTS as u64);
     good(check(&index, &points));
+}
+
+#[test]
+fn the_closest_of_few_points_are_found_by_their_codes() {
+    let points = known(3_000, 96);
+    let index = index_of(&points);
+    assert!(index.arena.codes().is_some());
+    index.build_columns();
+    let few = ["a tenth", "one in a hundred", "twelve"];
+    for (name, found, of) in check(&index, &points) {
+        assert!(
+            found == of || !few.contains(&name),
+            "{name}: {found} of {of}"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! An engine that holds the points of a set, in a temporary folder.
+//! An engine that holds points with metadata, in a temporary folder.
 
 use std::{
     sync::{
@@ -10,14 +10,13 @@ use std::{
 };
 
 use tempfile::TempDir;
-use vectord_bench::{Result, recall::K};
 use vectord_engine::{
     Asked, Batch, DEFAULT_SEGMENT_BYTES, Done, Engine, Existing, Hit, Metric, Options, Params,
     Query, Result as EngineResult, Want, layers::vectors::points::Points,
 };
 use vectord_filter::Filter;
 
-use crate::{attributes::Attributes, set::Set};
+use crate::{Result, recall::K, vectors::Vectors};
 
 /// The points of one upsert.
 const BATCH: usize = 1_000;
@@ -39,29 +38,35 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Stores the points of a set, and waits until the graph holds them all.
-    pub fn load(set: &Set, attributes: &Attributes) -> Result<Self> {
+    /// Stores a point for each vector, with the metadata of its row in JSON, and waits until the
+    /// graph holds them all.
+    pub fn load(
+        metric: Metric,
+        base: &Vectors,
+        metadata: impl Fn(usize) -> String,
+    ) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let engine = Engine::open(&Options {
             path: folder.path().into(),
-            dimension: Some(set.base.vector(0).len() as u32),
+            dimension: Some(base.vector(0).len() as u32),
             graph: Params::default(),
-            warm_metrics: vec![set.metric],
+            warm_metrics: vec![metric],
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             max_queued_bytes: 512 << 20,
             max_column_bytes: 256 << 20,
         })?;
         let collection = Collection {
             engine,
-            metric: set.metric,
+            metric,
             _folder: folder,
         };
-        for first in (0..set.points()).step_by(BATCH) {
-            let rows = first..set.points().min(first + BATCH);
+        let count = base.len() as usize;
+        for first in (0..count).step_by(BATCH) {
+            let rows = first..count.min(first + BATCH);
             let points = rows.map(|row| Written {
                 row,
-                vector: set.base.vector(row as u32),
-                metadata: attributes.metadata(row, 0),
+                vector: base.vector(row as u32),
+                metadata: metadata(row),
             });
             collection.upsert(points)?;
         }
