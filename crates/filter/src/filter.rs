@@ -70,6 +70,12 @@ impl Filter {
         &self.tests
     }
 
+    /// Whether the filter asks for the ids of points, which no column has.
+    #[must_use]
+    pub fn asks_for_ids(&self) -> bool {
+        self.root.asks_for_ids()
+    }
+
     /// Whether a point passes the filter.
     #[must_use]
     pub fn matches(&self, subject: Subject, held: &mut Held) -> bool {
@@ -129,6 +135,15 @@ impl Filter {
 }
 
 impl Node {
+    fn asks_for_ids(&self) -> bool {
+        match self {
+            Node::All(list) | Node::Any(list) => list.iter().any(Node::asks_for_ids),
+            Node::Not(node) => node.asks_for_ids(),
+            Node::Ids(_) => true,
+            Node::Test(_) => false,
+        }
+    }
+
     fn cover(&self, points: &impl Fn(usize) -> Option<usize>) -> Option<Cover> {
         match self {
             Node::All(list) => {

@@ -34,6 +34,17 @@ fn text(text: &'static str) -> Value<'static> {
 }
 
 #[test]
+fn a_filter_tells_whether_it_asks_for_ids_anywhere() {
+    let ids = || Expression::Condition(Condition::Id(HashSet::from([[7; 16]])));
+    let test = || on("a", Test::Exists);
+    let asks = |expression| Filter::new(expression).asks_for_ids();
+    assert!(!asks(Expression::All(vec![test(), test()])));
+    assert!(asks(Expression::All(vec![test(), ids()])));
+    let not = Expression::Not(Box::new(ids()));
+    assert!(asks(Expression::Any(vec![test(), not])));
+}
+
+#[test]
 fn a_cover_has_the_tests_that_the_fewest_points_pass() {
     let test = |key: &str| on(key, Test::Exists);
     // The tests have the numbers of their letters.

@@ -108,7 +108,7 @@ impl View<'_> {
             }
             let points = self.page(last, at_once, request.direction);
             for &(sequence, slot) in &points {
-                if probe.as_ref().is_none_or(|probe| probe.passes(slot)) {
+                if probe.as_ref().is_none_or(|probe| probe.passes_now(slot)) {
                     let more = self.bytes_in_answer(slot, include, &mut ahead);
                     let is_too_large = !slots.is_empty() && bytes + more > request.max_bytes;
                     has_more = slots.len() == limit || is_too_large;

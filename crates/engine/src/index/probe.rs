@@ -92,7 +92,8 @@ impl View<'_> {
             let column = columns.find(field);
             column.is_some_and(|column| column.is_read() && column.has_few_texts())
         };
-        filter.tests().len() <= TESTS_AT_ONCE && filter.tests().iter().all(is_quick)
+        let has_few_tests = filter.tests().len() <= TESTS_AT_ONCE && !filter.asks_for_ids();
+        has_few_tests && filter.tests().iter().all(is_quick)
     }
 
     /// The points that pass a filter. None if `goes_on` has answered no meanwhile.
@@ -163,7 +164,18 @@ impl Probe<'_> {
         self.view
     }
 
-    /// Whether the point in `slot` passes. The view contains it, or it was live later.
+    /// Whether the point in `slot` passes, which the view contains, or which was live later.
+    #[must_use]
+    pub fn passes_now(&self, slot: u32) -> bool {
+        if self.view.contains(slot) {
+            self.passes(slot)
+        } else {
+            // A column that was dropped meanwhile still has the word of the point before.
+            self.read(slot)
+        }
+    }
+
+    /// Whether the point in `slot` passes, which the view contains.
     #[must_use]
     pub fn passes(&self, slot: u32) -> bool {
         let mut is_unknown = false;

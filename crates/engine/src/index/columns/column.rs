@@ -20,8 +20,9 @@ use crate::{
 /// A dictionary may have this many texts and arrays beside twice as many as there are points.
 const SPARE: u64 = 4096;
 
-/// Up to this number of texts and arrays are compared with in some microseconds.
+/// Up to this number of texts and arrays, and of their bytes, are compared with in some microseconds.
 const FEW_TEXTS: usize = 1024;
+const FEW_BYTES: usize = 128 << 10;
 
 /// A column. Words are stored and read without a lock. A reader whose view contains a point has
 /// synchronized with its publication, which follows the word that the writer stores; the builder
@@ -111,7 +112,8 @@ impl Column {
 
     /// Whether a test by the texts is made ready quickly.
     pub fn has_few_texts(&self) -> bool {
-        self.dictionary().len() <= FEW_TEXTS
+        let dictionary = self.dictionary();
+        dictionary.len() <= FEW_TEXTS && dictionary.bytes() <= FEW_BYTES
     }
 
     /// The words that pass a test.

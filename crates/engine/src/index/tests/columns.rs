@@ -226,6 +226,28 @@ fn points_that_come_later_are_in_the_columns_that_there_are() {
 }
 
 #[test]
+fn a_point_that_came_after_a_view_is_asked_by_its_record() {
+    let text = |number| format!(r#"{{"number":{number}}}"#);
+    let index = index_with_metadata(POINTS, usize::MAX, text);
+    let small = below("number", 10.0);
+    assert_eq!(count(&index, &small), 9);
+    index.build_columns();
+    let view = index.view();
+    let probe = view.probe(&small);
+    let location = index.find(&id(3)).unwrap().location;
+    index.replace(id(3), location, POINTS as u64 + 1).unwrap();
+    index.publish(POINTS as u64 + 1);
+    let slot = view.slots();
+    assert!(view.id(slot) == id(3) && !view.contains(slot));
+    // As in a column that the writer has lost sight of, whose slot had another point.
+    let list = index.columns().list();
+    let column = list.find(&field("number")).unwrap();
+    let large = Stored::Scalar(Value::Number(1e9));
+    column.store(slot, column.word_of(&large));
+    assert!(probe.passes_now(slot));
+}
+
+#[test]
 fn beyond_their_bound_fields_get_no_column_and_are_answered_from_the_records() {
     let index = index_with_metadata(POINTS, 2 * POINTS * 13 + 20_000, |number| {
         format!(r#"{{"a":{number},"b":{number},"c":{number},"text":"a longer text {number}"}}"#)
