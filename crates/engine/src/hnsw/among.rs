@@ -6,72 +6,53 @@
 //! behind each rejected neighbour of a point for the accepted ones among the neighbours' neighbours.
 //! So it goes through the graph as if that were built of the accepted points, with longer rows.
 //!
-//! Differences from the paper: the graph is not compressed for it; all layers are walked so; a walk
-//! that finds no accepted entry point begins at accepted points that the caller names.
+//! Differences from the paper: the graph is not compressed for it; the layers above 0 are walked
+//! through all points, as few accepted ones are linked there; a walk that finds next to no accepted
+//! point near to the query begins at accepted points that the caller names.
 
-use super::{EntryPoint, Graph, Neighbor, Scratch, enter::Target, links::Link, ranks::Ranks};
+use super::{Graph, Neighbor, Scratch, enter::Target, links::Link, ranks::Ranks};
 use crate::Result;
-
-/// The breadth of the beam in the layers above 0.
-const APPROACH: usize = 4;
 
 /// The number of points whose neighbours are sampled to learn how many are accepted near to a query.
 const SAMPLED_ROWS: usize = 2;
 
-/// With fewer accepted entry points than this, a walk begins at the caller's points too.
+/// With fewer accepted points than this near to the query, a walk begins at the caller's points too.
 const ENOUGH_ENTRIES: usize = 4;
 
 impl Graph {
-    /// Walks from accepted entry points, or from `seeds`, which are accepted points, down to the
-    /// layer above 0. Leaves the points at which the walk of layer 0 begins, with their ranks, in
-    /// `scratch.starts`.
-    pub(super) fn approach_among<R: Ranks>(
+    /// Turns `scratch.starts`, the points near to the query at which a walk that accepts all would begin
+    /// layer 0, into accepted points: those of them that are accepted, those that are linked from
+    /// them or from their neighbours, and `seeds` if these are few. Sets their ranks.
+    ///
+    /// So a walk begins in the right place even where the accepted points of the upper layers are
+    /// not linked, as where points lie in clusters of which few are accepted each.
+    pub(super) fn start_among<R: Ranks>(
         &self,
         target: &mut Target<R>,
-        highest: EntryPoint,
         seeds: &[u32],
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let mut level = self.enter(target, highest, 0, scratch);
-        scratch.starts.retain(|start| accept(start.slot));
-        if scratch.starts.len() < ENOUGH_ENTRIES {
-            // They may be in layer 0 alone.
-            level = 0;
+        scratch.visited.begin(self.links.capacity())?;
+        let starts = std::mem::take(&mut scratch.starts);
+        for start in &starts {
+            scratch.visited.insert(start.slot);
+        }
+        scratch.fresh.clear();
+        for start in &starts {
+            self.list_accepted(start.slot, 0, accept, scratch);
+        }
+        if scratch.fresh.len() < ENOUGH_ENTRIES {
             let has_links = |slot: u32| Link::load(&self.links.row(slot, 0)[0]).is_some();
             let seeds = seeds
                 .iter()
                 .filter(|&&slot| self.contains(slot) && has_links(slot));
-            let begun = scratch.starts.len();
-            scratch
-                .starts
-                .extend(seeds.map(|&slot| Neighbor::unranked(slot)));
-            target.rank_all(&mut scratch.starts[begun..]);
+            (scratch.fresh).extend(seeds.map(|&slot| Neighbor::unranked(slot)));
         }
-        scratch.beam.begin(APPROACH, usize::MAX)?;
-        for layer in (1..=level).rev() {
-            self.begin_layer(scratch)?;
-            let Scratch {
-                starts,
-                visited,
-                beam,
-                ..
-            } = &mut *scratch;
-            for &start in &*starts {
-                if visited.insert(start.slot) && beam.admits(start.rank) {
-                    beam.accept(start);
-                }
-            }
-            while self.expand_among(target, layer, accept, scratch) {
-                for &neighbor in &scratch.fresh {
-                    if scratch.beam.admits(neighbor.rank) && accept(neighbor.slot) {
-                        scratch.beam.accept(neighbor);
-                    }
-                }
-            }
-            scratch.starts.clear();
-            scratch.starts.extend(scratch.beam.neighbors());
-        }
+        target.fetch_and_rank_all(&mut scratch.fresh);
+        scratch.starts = starts;
+        scratch.starts.retain(|start| accept(start.slot));
+        scratch.starts.extend_from_slice(&scratch.fresh);
         Ok(())
     }
 

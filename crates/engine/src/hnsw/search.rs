@@ -228,13 +228,9 @@ impl Graph {
         let Some(highest) = self.entries.highest() else {
             return Ok(());
         };
-        match way {
-            Way::Through | Way::Near => {
-                self.approach(target, points, highest, 0, APPROACH, scratch)?;
-            }
-            Way::Among(seeds) => {
-                self.approach_among(target, highest, seeds, accept, scratch)?;
-            }
+        self.approach(target, points, highest, 0, APPROACH, scratch)?;
+        if let Way::Among(seeds) = way {
+            self.start_among(target, seeds, accept, scratch)?;
         }
         scratch.visited.begin(self.links.capacity())?;
         scratch.beam.begin(stop_rule.most, self.links.capacity())?;
