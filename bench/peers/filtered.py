@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from curve import at_recall, breadths, quotient, summary
-from filters import SHARES, bound, by_share, named
+from filters import JUDGED, SHARES, TIMES_PEER, bound, by_share, named
 from machine import ROOT
 from participants import EF_CONSTRUCTION, FILTERED, M, Gone, Process
 from sets import CASES, Set
@@ -21,8 +21,6 @@ AROUND = 0.93, 0.96
 LEAST_ROUNDS = 5
 SHORT_POINTS = 10_000
 OWN = FILTERED[0].name
-# vectord over the best peer; below the least of these shares a run reports alone.
-TIMES_PEER, LEAST_SHARE = 2, 0.1
 # Of vectord's own searches without a filter.
 OF_UNFILTERED = {50: 0.4, 10: 0.15}
 
@@ -35,7 +33,7 @@ def main():
         data = Set(options.data, case, SHORT_POINTS if options.short else None)
         print(f"{case.name}: {data.points:,} points, {case.metric}", flush=True)
         rates = measure(data, options, left_out)
-        rows += [row(case.name, data, share, rates) for share in SHARES]
+        rows += [row(case.name, share, rates) for share in SHARES]
         verdicts += judge(case.name, rates)
     whole = not options.short and not left_out and options.rounds >= LEAST_ROUNDS
     tables = [{"title": f"Searches a second at recall@10 {RECALL}, one thread", "rows": rows}]
@@ -104,7 +102,7 @@ def build(data, options, left_out):
     return running
 
 
-def row(name, data, share, rates):
+def row(name, share, rates):
     """A row of the table: each index, and vectord over the best other and over itself."""
     own = rates[OWN]
     return {
@@ -123,7 +121,7 @@ def judge(name, rates):
             found = ratios(own[share], own[None])
             what = f"{name}, {named(share)} match: vectord over its searches without a filter"
             yield verdict(what, found, OF_UNFILTERED[share])
-        if share is not None and share >= LEAST_SHARE:
+        if share in JUDGED:
             found = over_best(rates, share)
             yield verdict(f"{name}, {named(share)} match: vectord over the best", found, TIMES_PEER)
 

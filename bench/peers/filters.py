@@ -6,6 +6,9 @@ FIELD = "r"
 
 # Shares of the points in percent; None is a search without a filter.
 SHARES = (None, 50, 10, 1, 0.1, 0.01)
+# vectord has to make this many times the searches of the best peer, at these shares.
+TIMES_PEER = 2
+JUDGED = (50, 10, 1, 0.1)
 
 # The numbers of this many points in a row are all different; the stride has no divisor in common.
 NUMBERS, STRIDE = 100_000, 61_803

@@ -86,8 +86,8 @@ class Process:
         self.facts["memory_ratio"] = self.facts["memory_bytes"] / vectors
 
     def filter(self, data, bound):
-        """Has the searches to come ask for the points of a lesser number, which are those that
-        `data` holds answers against; 0 for all points.
+        """Sets the filter of later searches, numbers below `bound`, or none if that is 0. `data` has
+        the right answers under it.
         """
         self.data = data
         self.ask(f"filter {bound}")

@@ -4,7 +4,7 @@ from statistics import median
 
 from curve import LADDER
 from figures import over_best, spread
-from filters import SHARES, bound, by_share, named
+from filters import JUDGED, SHARES, TIMES_PEER, bound, by_share, named
 from measure import choose_ef, search
 from phases import Run
 from server import Gone
@@ -12,8 +12,6 @@ from targets import OWN
 
 # Connections, queries in a request, and whether the answers have a payload.
 ONE = 1, 1, False
-# vectord over the best of the others; below the least of these shares a run reports alone.
-TIMES_PEER, LEAST_SHARE = 2, 0.1
 
 
 class FilteredRun(Run):
@@ -87,15 +85,14 @@ def details(run, share, server):
 
 def filter_verdicts(run):
     name = run.data.case.name
-    for share in SHARES:
-        if share is not None and share >= LEAST_SHARE:
-            found = over_others(run, share)
-            yield {
-                "what": f"{name}, {named(share)} match: vectord over the best",
-                "found": spread(found, 2) if found else "no other has run",
-                "target": f"at least {TIMES_PEER}",
-                "met": median(found) >= TIMES_PEER if found else None,
-            }
+    for share in JUDGED:
+        found = over_others(run, share)
+        yield {
+            "what": f"{name}, {named(share)} match: vectord over the best",
+            "found": spread(found, 2) if found else "no other has run",
+            "target": f"at least {TIMES_PEER}",
+            "met": median(found) >= TIMES_PEER if found else None,
+        }
 
 
 def over_others(run, share):

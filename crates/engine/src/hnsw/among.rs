@@ -34,13 +34,12 @@ impl Graph {
         scratch: &mut Scratch,
     ) -> Result<()> {
         scratch.visited.begin(self.links.capacity())?;
-        let starts = std::mem::take(&mut scratch.starts);
-        for start in &starts {
+        for start in &scratch.starts {
             scratch.visited.insert(start.slot);
         }
         scratch.fresh.clear();
-        for start in &starts {
-            self.list_accepted(start.slot, 0, accept, scratch);
+        for index in 0..scratch.starts.len() {
+            self.list_accepted(scratch.starts[index].slot, accept, scratch);
         }
         if scratch.fresh.len() < ENOUGH_ENTRIES {
             let has_links = |slot: u32| Link::load(&self.links.row(slot, 0)[0]).is_some();
@@ -50,7 +49,6 @@ impl Graph {
             (scratch.fresh).extend(seeds.map(|&slot| Neighbor::unranked(slot)));
         }
         target.fetch_and_rank_all(&mut scratch.fresh);
-        scratch.starts = starts;
         scratch.starts.retain(|start| accept(start.slot));
         scratch.starts.extend_from_slice(&scratch.fresh);
         Ok(())
@@ -80,7 +78,6 @@ impl Graph {
     pub(super) fn expand_among<R: Ranks>(
         &self,
         target: &mut Target<R>,
-        layer: u8,
         accept: &impl Fn(u32) -> bool,
         scratch: &mut Scratch,
     ) -> bool {
@@ -88,23 +85,17 @@ impl Graph {
         let Some(slot) = scratch.beam.next() else {
             return false;
         };
-        self.list_accepted(slot, layer, accept, scratch);
+        self.list_accepted(slot, accept, scratch);
         target.fetch_and_rank_all(&mut scratch.fresh);
         let Scratch { fresh, beam, .. } = scratch;
         fresh.retain(|neighbor| beam.admits(neighbor.rank));
         true
     }
 
-    /// Adds to `scratch.fresh` the accepted points linked from `slot`, and those linked from the
-    /// rejected ones, until there are as many as a row has places; all of them points that this walk
+    /// Adds to `scratch.fresh` the accepted points linked from `slot` in layer 0, and those linked from
+    /// the rejected ones, until there are as many as a row has places; all of them points that this walk
     /// has not met before. A rejected point with duplicates is added too, as these may be accepted.
-    fn list_accepted(
-        &self,
-        slot: u32,
-        layer: u8,
-        accept: &impl Fn(u32) -> bool,
-        scratch: &mut Scratch,
-    ) {
+    fn list_accepted(&self, slot: u32, accept: &impl Fn(u32) -> bool, scratch: &mut Scratch) {
         let Scratch {
             visited,
             fresh,
@@ -112,7 +103,7 @@ impl Graph {
             ..
         } = scratch;
         let mut stamps = visited.open();
-        let row = self.links.row(slot, layer);
+        let row = self.links.row(slot, 0);
         rejected.clear();
         for near in row.iter().map_while(Link::load).map(Link::slot) {
             if !stamps.insert(near) {
@@ -126,7 +117,7 @@ impl Graph {
             }
         }
         for &between in &*rejected {
-            for near in self.links.row(between, layer).iter().map_while(Link::load) {
+            for near in self.links.row(between, 0).iter().map_while(Link::load) {
                 if fresh.len() == row.len() {
                     return;
                 }

@@ -43,7 +43,7 @@ enum Way<'s> {
     /// The same, if enough of the points near to the query are accepted.
     Near,
     /// It [looks behind](super::among) them. Begins at these points, which are accepted, if too few
-    /// entry points are.
+    /// near to the query are.
     Among(&'s [u32]),
 }
 
@@ -109,7 +109,7 @@ impl Graph {
 
     /// As [`search`](Self::search), by a walk [among](super::among) the accepted points: for a
     /// search that accepts a part of all points. `seeds` are some of them, spread over all: the walk
-    /// begins there if too few entry points are accepted.
+    /// begins there if too few near to the query are accepted.
     pub fn search_among<P: Points>(
         &self,
         points: &P,
@@ -253,7 +253,7 @@ impl Graph {
         }
         while match way {
             Way::Through | Way::Near => self.expand(target, 0, scratch),
-            Way::Among(_) => self.expand_among(target, 0, accept, scratch),
+            Way::Among(_) => self.expand_among(target, accept, scratch),
         } {
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];

@@ -1,6 +1,6 @@
 //! The points of a view that pass a filter, as a set.
 
-use crate::sync::table::bit_of;
+use crate::sync::table::{bit_of, indexes_of};
 
 /// The slots of a view whose points pass a filter.
 #[derive(Debug, Default)]
@@ -28,23 +28,8 @@ impl Matching {
 
     /// Their slots, in ascending order.
     pub fn slots(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.bits).flat_map(|(word, &bits)| {
-            let next = |&bits: &u64| Some(bits & (bits - 1)).filter(|&rest| rest != 0);
-            let first = Some(bits).filter(|&bits| bits != 0);
-            let each = std::iter::successors(first, next);
-            each.map(move |bits| word * u64::BITS + bits.trailing_zeros())
-        })
-    }
-
-    /// Adds their slots to a list, in ascending order.
-    pub(super) fn list(&self, slots: &mut Vec<u32>) {
-        for (word, &bits) in (0..).zip(&self.bits) {
-            let mut rest = bits;
-            while rest != 0 {
-                slots.push(word * u64::BITS + rest.trailing_zeros());
-                rest &= rest - 1;
-            }
-        }
+        let words = (0..).zip(&self.bits);
+        words.flat_map(|(word, &bits)| indexes_of(word, bits))
     }
 
     /// None of this number of slots.

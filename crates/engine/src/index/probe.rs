@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     store::{ReadAhead, StoredPoint},
-    sync::table::bit_of,
+    sync::table::indexes_of,
     vectors::kernels::{self, PassingOf},
 };
 
@@ -249,12 +249,6 @@ impl View<'_> {
 
 /// Those of the bits of `asked` of whose numbers `is_so` holds.
 fn bits(asked: u64, mut is_so: impl FnMut(u32) -> bool) -> u64 {
-    let (mut rest, mut found) = (asked, 0);
-    while rest != 0 {
-        let number = rest.trailing_zeros();
-        let (_, bit) = bit_of(number);
-        found |= if is_so(number) { bit } else { 0 };
-        rest &= !bit;
-    }
-    found
+    let found = indexes_of(0, asked).filter(|&number| is_so(number));
+    found.fold(0, |bits, number| bits | 1 << number)
 }

@@ -175,6 +175,16 @@ pub const fn bit_of(index: u32) -> (u32, u64) {
     (index / u64::BITS, 1 << (index % u64::BITS))
 }
 
+/// The indexes whose bits are set in the word at `word`, in ascending order: what [`bit_of`] takes.
+#[inline]
+pub fn indexes_of(word: u32, mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let index = (bits != 0).then(|| word * u64::BITS + bits.trailing_zeros())?;
+        bits &= bits - 1;
+        Some(index)
+    })
+}
+
 impl<T> fmt::Debug for Table<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         write!(formatter, "Table of rows of {}", self.width)

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 async def answer_of(call: Awaitable[Answer]) -> Answer:
     """The answer of a call. Raises a CancelledError of vectord where the client was closed, and one
     of asyncio where the task that waits was cancelled."""
-    # A task of its own, which gRPC can end without ending the one that waits.
+    # The call has its own task, so that gRPC can cancel it without cancelling the task that waits.
     waiting = asyncio.ensure_future(call)
     try:
         await asyncio.wait([waiting])

@@ -13,7 +13,7 @@ use vectord_filter::Span;
 
 use crate::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering},
-    table::bit_of,
+    table::{bit_of, indexes_of},
 };
 
 /// The word of every so many slots is kept: words between two of them are looked for in all slots
@@ -132,11 +132,8 @@ impl Sorted {
             0 => &[],
             _ => &*self.changed,
         };
-        (0..).zip(changed).flat_map(|(word, bits)| {
-            let bits = bits.load(Ordering::Relaxed);
-            let set = (0..u64::BITS).filter(move |number| bits >> number & 1 != 0);
-            set.map(move |number| word * u64::BITS + number)
-        })
+        let words = (0..).zip(changed);
+        words.flat_map(|(word, bits)| indexes_of(word, bits.load(Ordering::Relaxed)))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-        table::{Table, bit_of},
+        table::{Table, bit_of, indexes_of},
     },
 };
 
@@ -231,11 +231,8 @@ impl LinkedGraph {
         }
         let words = (self.marks.capacity() as u32).min(len.div_ceil(u64::BITS));
         for word in 0..words {
-            let mut bits = self.marks.get(word).load(Ordering::Acquire);
-            while bits != 0 {
-                slots.push(word * u64::BITS + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
+            let bits = self.marks.get(word).load(Ordering::Acquire);
+            slots.extend(indexes_of(word, bits));
         }
         slots
     }

@@ -53,7 +53,8 @@ impl Prepared<'_, '_> {
             .costs
             .walk_among(breadth, self.view.slots, share, is_far);
         let may_walk = share >= LEAST_SHARE && breadth < count && walking < scanning;
-        if scratch.is_impatient() && if may_walk { walking } else { scanning } > AT_ONCE {
+        let cost = if may_walk { walking } else { scanning };
+        if scratch.is_impatient() && cost > AT_ONCE {
             return Ok(Ranked::new());
         }
         if may_walk && let Some(linked) = &self.linked {

@@ -109,7 +109,7 @@ impl Prepared<'_, '_> {
         let arena = &self.view.index.arena;
         let mut slots = Vec::new();
         reserve(&mut slots, matching.count())?;
-        matching.list(&mut slots);
+        matching.slots().for_each(|slot| slots.push(slot));
         // Seldom there are any, and each look for one reads memory.
         if !self.view.index.f64_only().is_empty() {
             slots.retain(|&slot| !arena.needs_f64(slot));
