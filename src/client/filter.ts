@@ -1,4 +1,5 @@
 import { array, boolean, finite, isPlain, oneOf, text, wrong } from './checks.js';
+import { InvalidArgumentError } from './errors.js';
 import type { Filter, FilterValue } from './model.js';
 
 const ONE_VALUE = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'] as const;
@@ -56,7 +57,7 @@ function member(where: string, name: string, value: unknown, depth: number): Ful
 
 function filters(path: string, list: unknown, depth: number): FullFilter[] {
   const items = array(path, list as readonly unknown[]);
-  if (items.length === 0) throw wrong(path, list, 'an array of at least one filter');
+  if (items.length === 0) throw empty(path, 'an array of at least one filter');
   return Array.from(items, (item, at) => read(`${path}[${at}]`, item, depth));
 }
 
@@ -65,7 +66,7 @@ function conditions(path: string, name: string, value: unknown): FullFilter[] {
   const field = text(path, name);
   if (!isPlain(value)) return [{ condition: condition(path, field, '$eq', value) }];
   const operators = members(value);
-  if (operators.length === 0) throw wrong(path, value, 'an object of operators');
+  if (operators.length === 0) throw empty(path, 'a value or operators');
   return operators.map(([operator, operand]) => ({
     condition: condition(
       `${path}.${operator}`,
@@ -107,6 +108,10 @@ function valueOf(path: string, value: unknown): FilterValue {
     default:
       throw wrong(path, value, 'a string, a boolean or a finite number');
   }
+}
+
+function empty(path: string, expected: string): InvalidArgumentError {
+  return new InvalidArgumentError(`${path} is empty, expected ${expected}`);
 }
 
 function members(object: object): [string, unknown][] {

@@ -190,6 +190,11 @@ async def test_a_delete_deletes_what_passes(
         ({"x": float("nan")}, "filter.x is nan, expected a text"),
         ({"x": np.float32("-inf")}, "filter.x is -inf, expected a text"),
         ({"x": {"$lt": 10**400}}, "filter.x.$lt is beyond the range of a float, expected"),
+        (
+            {"x": {"$in": [2**53, -(2**53) - 1]}},
+            "filter.x.$in[1] is -9007199254740993, which no float has exactly, expected a text",
+        ),
+        ({"x": np.int64(2**53 + 1)}, "filter.x is 9007199254740993, which no float"),
         ({"x": ["a"]}, "filter.x is of the type list, expected a text"),
         ({"x": b"a"}, "filter.x is of the type bytes"),
         ({"x": 1j}, "filter.x is of the type complex"),

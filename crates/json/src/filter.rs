@@ -128,7 +128,7 @@ impl Reader {
     ) -> Result<Vec<Expression>, Wrong> {
         let filters = items(path, raw, FILTERS)?;
         if filters.is_empty() {
-            return Err(Wrong::new(path, Found::Array, FILTERS));
+            return Err(Wrong::new(path, Found::Empty, FILTERS));
         }
         let read = |(at, &raw)| self.filter(&format!("{path}[{at}]"), raw, depth);
         filters.iter().enumerate().map(read).collect()
@@ -157,7 +157,7 @@ impl Reader {
         }
         if parts.is_empty() {
             let expected = field.operators();
-            return Err(Wrong::new(path, Found::Object, expected));
+            return Err(Wrong::new(path, Found::Empty, expected));
         }
         Ok(all(parts))
     }

@@ -110,7 +110,8 @@ pub fn kind_of(raw: &RawValue) -> Result<Kind, (Found, Option<&'static str>)> {
             let is_whole = !text.contains(['.', 'e', 'E']);
             let is_exact = |number: i64| number.unsigned_abs() <= MAX_WHOLE;
             if is_whole && !text.parse().is_ok_and(is_exact) {
-                return Err((Found::Number(value), Some(WHOLE)));
+                let found = Found::Whole(beginning(text.as_bytes()));
+                return Err((found, Some(WHOLE)));
             }
             if value.is_finite() {
                 Ok(Kind::Number)
@@ -263,6 +264,14 @@ mod tests {
         ] {
             assert_eq!(read(text), Err(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn a_whole_number_that_would_be_rounded_is_named_as_it_was_written() {
+        let digits = "-9007199254740993";
+        let raw: &RawValue = serde_json::from_str(digits).unwrap();
+        let refused = kind_of(raw).map(|_| ()).unwrap_err();
+        assert_eq!(refused, (Found::Whole(digits.into()), Some(WHOLE)));
     }
 
     #[test]

@@ -82,8 +82,12 @@ pub enum Found {
     Bool(bool),
     /// A number, infinite if it is beyond the range of a double.
     Number(f64),
+    /// A whole number that no double has exactly, as it was written: its beginning.
+    Whole(String),
     /// The beginning of a string.
     Text(String),
+    /// An array or an object of nothing.
+    Empty,
     /// An array.
     Array,
     /// An object.

@@ -200,21 +200,24 @@ fn refusal_of(refusal: Refusal) -> JsonRefusal {
 }
 
 fn wrong_value(wrong: Wrong) -> JsonRefusal {
+    let words = |found: &str| (Some(found.to_owned()), None, None);
     let (found, number, text) = match wrong.found {
         Found::Number(number) => (None, Some(number), None),
         Found::Text(text) => (None, None, Some(text)),
-        Found::Missing => (Some("missing"), None, None),
-        Found::Unknown => (Some("unknown"), None, None),
-        Found::Twice => (Some("given twice"), None, None),
-        Found::Null => (Some("null"), None, None),
-        Found::Bool(true) => (Some("true"), None, None),
-        Found::Bool(false) => (Some("false"), None, None),
-        Found::Array => (Some("an array"), None, None),
-        Found::Object => (Some("an object"), None, None),
+        Found::Whole(digits) => words(&digits),
+        Found::Missing => words("missing"),
+        Found::Unknown => words("unknown"),
+        Found::Twice => words("given twice"),
+        Found::Null => words("null"),
+        Found::Bool(true) => words("true"),
+        Found::Bool(false) => words("false"),
+        Found::Empty => words("empty"),
+        Found::Array => words("an array"),
+        Found::Object => words("an object"),
     };
     JsonRefusal {
         expected: wrong.expected.to_owned(),
-        found: found.map(str::to_owned),
+        found,
         number,
         text,
         ..about("Wrong", wrong.path)

@@ -118,6 +118,8 @@ def _number(given: int | float | np.integer | np.floating, name: str) -> float:
         raise ValueError(f"{name} is beyond the range of a float, expected {_VALUE}") from error
     if not math.isfinite(number):
         raise _wrong(name, number, _VALUE)
+    if isinstance(given, int | np.integer) and int(number) != int(given):
+        raise ValueError(f"{name} is {given}, which no float has exactly, expected {_VALUE}")
     return number
 
 
