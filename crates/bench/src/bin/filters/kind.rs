@@ -17,10 +17,18 @@ pub enum Kind {
     Correlated,
     /// In the clusters farthest from the query, or in all but the nearest.
     Anti,
+    /// In every second cluster, whatever the query.
+    Alternate,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Random, Kind::Tag, Kind::Correlated, Kind::Anti];
+    pub const ALL: [Kind; 5] = [
+        Kind::Random,
+        Kind::Tag,
+        Kind::Correlated,
+        Kind::Anti,
+        Kind::Alternate,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -28,12 +36,17 @@ impl Kind {
             Kind::Tag => "tag",
             Kind::Correlated => "correlated",
             Kind::Anti => "anti",
+            Kind::Alternate => "alternate",
         }
     }
 
     /// Whether there are filters of this kind that such a share matches.
     pub fn has(self, share: f64) -> bool {
-        self == Kind::Anti || share <= LEAST_ALL_BUT
+        match self {
+            Kind::Anti => true,
+            Kind::Alternate => share == LEAST_ALL_BUT,
+            _ => share <= LEAST_ALL_BUT,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! engine: `filters [FOLDER] [flags]`; `--help` lists the flags.
 //!
 //! Filters differ in the share of the points that match, and in where the matching points lie: at
-//! random, near the query, or far from it. Exits with 1 if an answer has another number of points
+//! random, near the query, far from it, or in every second cluster. Exits with 1 if an answer has another number of points
 //! than it should, or a point that does not match.
 
 mod attributes;

@@ -19,7 +19,7 @@ filters [FOLDER] [flags], with VECTORD_DATA as the folder of the sets if none is
   --set NAME      runs sift or minilm alone
   --points N      takes the first N points of a set, at least 1,000; 100,000 unless said otherwise
   --queries N     takes the first N queries; 200 unless said otherwise
-  --kinds a,b     some of random, tag, correlated, anti
+  --kinds a,b     some of random, tag, correlated, anti, alternate
   --shares a,b    some of 99, 50, 10, 1, 0.1, 0.01, in percent of the points; 99 for anti alone
   --ef a,b        the breadths, at least 10; 16,32,64,128 unless said otherwise
   --rounds N      rounds of searches; 3 unless said otherwise

@@ -102,6 +102,10 @@ impl Clusters {
             Kind::Tag => Rule::Tag(tag_of(share)),
             Kind::Correlated => self.first(nearest, wanted),
             Kind::Anti if share < LEAST_ALL_BUT => self.first(nearest.rev(), wanted),
+            Kind::Alternate => Rule::In {
+                clusters: (0..CLUSTERS).map(|cluster| cluster % 2 == 0).collect(),
+                below: f64::INFINITY,
+            },
             Kind::Anti => Rule::NotIn(noted(self.until(nearest, self.points - wanted))),
         }
     }
