@@ -16,8 +16,8 @@ export const FILTER_MUTANTS = [
   mutant(
     'an array passes by its last item alone',
     `${FILTER}/metadata.rs`,
-    'passes = passes || test.passes(&item)',
-    'passes = test.passes(&item)',
+    'items.iter().any(|item| test.passes(item))',
+    'items.last().is_some_and(|item| test.passes(item))',
     RULE_TESTS,
   ),
   mutant(
@@ -100,9 +100,31 @@ export const FILTER_MUTANTS = [
   mutant(
     'columns grow beyond their bound',
     `${COLUMNS}/mod.rs`,
-    'oldest(&columns).filter(|_| bytes > self.max_bytes)',
-    'oldest(&columns).filter(|_| bytes > usize::MAX)',
+    'next.filter(|_| bytes > self.max_bytes)',
+    'next.filter(|_| bytes > usize::MAX)',
     COLUMN_TESTS,
+  ),
+  mutant(
+    'a column is bounded only when it is whole',
+    'crates/engine/src/index/column_builder.rs',
+    'if slot.is_multiple_of(STRIDE) {',
+    'if slot == u32::MAX {',
+    COLUMN_TESTS,
+  ),
+  mutant(
+    'a column that is built stays in place of one that is ready',
+    `${COLUMNS}/mod.rs`,
+    'unread.or_else(|| oldest(&columns))',
+    'unread.and(None).or_else(|| oldest(&columns))',
+    COLUMN_TESTS,
+  ),
+  mutant('what was given up goes on', PROBE, 'if !(self.goes_on)() {', 'if false {', COLUMN_TESTS),
+  mutant(
+    'a number in an array passes if one above it does',
+    `${FILTER}/passing.rs`,
+    'first.is_some_and(|&item| item <= to)',
+    'first.is_some()',
+    RULE_TESTS,
   ),
   mutant(
     'there is room for any column',

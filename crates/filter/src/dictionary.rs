@@ -4,11 +4,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 use hashbrown::HashTable;
 
-use crate::{
-    metadata::{Array, Stored},
-    values::Value,
-    words,
-};
+use crate::{metadata::Stored, values::Value, words};
 
 /// The distinct texts and arrays of a field. A code is never given to another one.
 #[derive(Debug, Default)]
@@ -25,7 +21,7 @@ impl Dictionary {
         match stored {
             Stored::Scalar(value) => self.find_value(value),
             Stored::Array(array) => {
-                let items = items(*array, |item| self.find_value(item))?;
+                let items = items(array, |item| self.find_value(item))?;
                 self.arrays.find(&items).map(words::of_array)
             }
         }
@@ -37,7 +33,7 @@ impl Dictionary {
         match stored {
             Stored::Scalar(value) => self.add_value(value),
             Stored::Array(array) => {
-                let items = items(*array, |item| self.add_value(item))?;
+                let items = items(array, |item| self.add_value(item))?;
                 self.arrays.add(&items).map(words::of_array)
             }
         }
@@ -121,18 +117,9 @@ impl Dictionary {
     }
 }
 
-/// The words of the items of an array, each once, in ascending order; None if one has none.
-fn items(array: Array, mut word: impl FnMut(&Value) -> Option<u64>) -> Option<Vec<u64>> {
-    let mut words = Some(Vec::new());
-    array.for_each(|item| {
-        if let Some(list) = &mut words {
-            match word(&item) {
-                Some(word) => list.push(word),
-                None => words = None,
-            }
-        }
-    });
-    let mut words = words?;
+/// The words of the items of an array, each once, in ascending order; None if one has no word.
+fn items(array: &[Value], word: impl FnMut(&Value) -> Option<u64>) -> Option<Vec<u64>> {
+    let mut words: Vec<u64> = array.iter().map(word).collect::<Option<_>>()?;
     words.sort_unstable();
     words.dedup();
     Some(words)

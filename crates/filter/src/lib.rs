@@ -14,6 +14,6 @@ pub use dictionary::Dictionary;
 pub use expression::{Condition, Expression, Test};
 pub use field::{Field, Fields, Subject};
 pub use filter::{Cover, Filter, Held, Question};
-pub use metadata::{Array, Stored};
+pub use metadata::Stored;
 pub use passing::{Outcome, Passing, Span, within};
 pub use values::{Bound, Side, Value, Values};

@@ -12,19 +12,15 @@ use crate::{expression::Test, values::Value};
 pub enum Stored<'m> {
     /// One value.
     Scalar(Value<'m>),
-    /// An array of values.
-    Array(Array<'m>),
+    /// An array: its items that are not null.
+    Array(Vec<Value<'m>>),
 }
-
-/// An array in JSON.
-#[derive(Clone, Copy, Debug)]
-pub struct Array<'m>(&'m str);
 
 impl<'m> Stored<'m> {
     /// What a text of JSON stands for; None for null.
     fn of(text: &'m str) -> Option<Self> {
         if text.starts_with('[') {
-            Some(Stored::Array(Array(text)))
+            Some(Stored::Array(items(text)))
         } else {
             value(text).map(Stored::Scalar)
         }
@@ -35,22 +31,10 @@ impl<'m> Stored<'m> {
     pub fn passes(&self, test: &Test) -> bool {
         match self {
             Stored::Scalar(value) => test.passes(value),
-            Stored::Array(_) if *test == Test::Exists => true,
-            Stored::Array(array) => {
-                let mut passes = false;
-                array.for_each(|item| passes = passes || test.passes(&item));
-                passes
+            Stored::Array(items) => {
+                *test == Test::Exists || items.iter().any(|item| test.passes(item))
             }
         }
-    }
-}
-
-impl<'m> Array<'m> {
-    /// Calls `take` with each item that is not null.
-    pub fn for_each(self, take: impl FnMut(Value<'m>)) {
-        let mut parser = serde_json::Deserializer::from_str(self.0);
-        // What is not an array is in no record unless it is damaged.
-        drop(parser.deserialize_seq(Items(take)));
     }
 }
 
@@ -63,6 +47,15 @@ pub fn read<'m, T>(
 ) {
     let mut parser = serde_json::Deserializer::from_slice(metadata);
     drop(parser.deserialize_map(Members { keys, take }));
+}
+
+/// The items of an array in JSON that are not null.
+fn items(array: &str) -> Vec<Value<'_>> {
+    let mut items = Vec::new();
+    let mut parser = serde_json::Deserializer::from_str(array);
+    // What is not an array is in no record unless it is damaged.
+    drop(parser.deserialize_seq(Items(&mut items)));
+    items
 }
 
 /// The scalar that a text stands for; None for null.
@@ -121,20 +114,18 @@ impl<'m, T, F: FnMut(&T, &Stored<'m>)> Visitor<'m> for Members<'_, T, F> {
     }
 }
 
-struct Items<F>(F);
+struct Items<'i, 'm>(&'i mut Vec<Value<'m>>);
 
-impl<'m, F: FnMut(Value<'m>)> Visitor<'m> for Items<F> {
+impl<'m> Visitor<'m> for Items<'_, 'm> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'m>>(mut self, mut items: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'m>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<&RawValue>()? {
-            if let Some(value) = value(item.get()) {
-                (self.0)(value);
-            }
+            self.0.extend(value(item.get()));
         }
         Ok(())
     }

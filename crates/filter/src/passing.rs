@@ -78,7 +78,7 @@ impl Passing {
                 _ => passing.texts = texts(bound, dictionary),
             },
         }
-        let passes = |items: &[u64]| items.iter().any(|&item| passing.contains(item));
+        let passes = |items: &[u64]| passing.contains_one(items);
         passing.arrays = dictionary.arrays().map(passes).collect();
         passing.compare_few();
         passing
@@ -147,6 +147,28 @@ impl Passing {
         ranges.any(|&(from, to)| (from..=to).contains(&word))
             || self.singles.contains(&word)
             || self.has_passing_code(word)
+    }
+
+    /// Whether one of the items of an array passes: words in ascending order, none that of an array.
+    /// What many tests ask of many long arrays, so only texts are looked at one by one.
+    fn contains_one(&self, items: &[u64]) -> bool {
+        let behind = |word: u64| items.partition_point(|&item| item < word);
+        let is_in = |&(from, to): &(u64, u64)| {
+            let first = items.get(behind(from));
+            first.is_some_and(|&item| item <= to)
+        };
+        let has_single = || {
+            if items.len() <= self.singles.len() {
+                items.iter().any(|item| self.singles.contains(item))
+            } else {
+                let mut singles = self.singles.iter();
+                singles.any(|&word| is_in(&(word, word)))
+            }
+        };
+        let texts = || items[behind(TEXTS)..].iter();
+        self.ranges.iter().any(is_in)
+            || has_single()
+            || self.texts.any && texts().any(|&item| self.texts.contains(item - TEXTS))
     }
 
     fn has_passing_code(&self, word: u64) -> bool {

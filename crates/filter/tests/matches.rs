@@ -219,7 +219,7 @@ fn any_test() -> impl Strategy<Value = Test> {
     let side = prop::sample::select(vec![Side::Above, Side::AtLeast, Side::Below, Side::AtMost]);
     prop_oneof![
         Just(Test::Exists),
-        prop::collection::vec(any_value(), 0..3)
+        prop::collection::vec(any_value(), 0..7)
             .prop_map(|list| Test::In(list.into_iter().collect())),
         (any_value(), side).prop_map(|(value, side)| within(side, value)),
     ]

@@ -447,7 +447,7 @@ impl Engine {
             failure: self.writer.failure(),
             is_full: self.writer.is_full(),
             graphs: self.index.graphs(),
-            columns: self.index.columns().status(),
+            columns: self.index.column_status(),
             damage: self.index.damage(),
             upkeep_failure: lock(&self.upkeep).as_ref().and_then(Upkeep::failure),
         }

@@ -94,7 +94,9 @@ impl View<'_> {
     ) -> Result<Page> {
         let PageRequest { limit, include, .. } = *request;
         let limit = limit.max(1);
-        let probe = (request.filter.as_deref()).map(|filter| self.probe(filter));
+        let filter = request.filter.as_deref();
+        let probe = filter.map(|filter| self.probe(filter, &goes_on));
+        let probe = probe.transpose()?;
         let at_once = match probe {
             Some(_) => FILTERED_AT_ONCE,
             None => limit.saturating_add(1),
@@ -218,7 +220,7 @@ impl Reading<u64> {
         done: Done<u64>,
     ) -> Self {
         let work: Box<Work<u64>> = Box::new(move |view, _, goes_on| {
-            let matching = view.matching(&filter, goes_on).ok_or(Error::Abandoned)?;
+            let matching = view.matching(&filter, goes_on)?;
             Ok(matching.count() as u64)
         });
         Reading::new(index, budget, usize::MAX, done, work)

@@ -17,7 +17,7 @@ use crate::{
     store::{ReadAhead, StoredPoint},
 };
 
-/// The number of slots between two questions whether to end.
+/// The number of slots between two questions whether to end, and whether the memory is within bounds.
 const STRIDE: u32 = 256;
 
 /// The handle of the builder's thread.
@@ -34,7 +34,7 @@ impl Builder {
             while !of_thread.columns().is_stopped() {
                 // After a panic the words that were not read stay so, and filters read the records.
                 drop(catch_unwind(AssertUnwindSafe(|| of_thread.build_columns())));
-                of_thread.columns().keep_within_bounds(of_thread.live());
+                of_thread.bound_columns();
                 of_thread.columns().wait();
             }
         };
@@ -59,6 +59,12 @@ impl Index {
         self.sort_columns();
     }
 
+    /// Drops columns that take too much memory, or hold mostly what no point has any more.
+    pub fn bound_columns(&self) {
+        self.columns()
+            .keep_within_bounds(self.live(), self.arena.slots());
+    }
+
     /// Fills the columns that are not read yet.
     fn fill_columns(&self) {
         let list = self.columns().list();
@@ -71,14 +77,18 @@ impl Index {
         if columns.is_empty() {
             return;
         }
-        let list = List::new(columns);
+        let mut list = List::new(columns);
         // Points that were put into slots later came after the columns: the writer stored their
         // words.
         let slots = self.arena.slots();
         let mut ahead = ReadAhead::default();
         for slot in 0..slots {
-            if slot.is_multiple_of(STRIDE) && self.columns().is_stopped() {
-                return;
+            if slot.is_multiple_of(STRIDE) {
+                self.bound_columns();
+                list = self.columns().still(&list);
+                if list.is_empty() || self.columns().is_stopped() {
+                    return;
+                }
             }
             self.fill_words(&list, slot, &mut ahead);
         }

@@ -215,6 +215,11 @@ impl Index {
         &self.columns
     }
 
+    /// The states of the columns.
+    pub fn column_status(&self) -> Vec<ColumnStatus> {
+        self.columns.status(self.arena.slots())
+    }
+
     /// Deletes a point: views taken at `sequence` or later do not contain it. False if there is no
     /// point with this id. Only the writer calls this.
     pub fn delete(&self, id: &PointId, sequence: u64) -> bool {

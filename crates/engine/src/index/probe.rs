@@ -11,6 +11,7 @@ use super::{
     view::View,
 };
 use crate::{
+    Error, Result,
     store::{ReadAhead, StoredPoint},
     sync::table::indexes_of,
     vectors::kernels::{self, PassingOf},
@@ -40,6 +41,7 @@ pub struct Probe<'v> {
     tests: Vec<Option<ColumnTest>>,
     passing_of: PassingOf,
     reader: RefCell<Reader>,
+    goes_on: &'v dyn Fn() -> bool,
 }
 
 /// A test of a field that has a column.
@@ -64,23 +66,36 @@ struct Reader {
 
 impl View<'_> {
     /// Makes a filter ready to be asked about the points of this view. Fields that have no column
-    /// get one, filled in the background.
-    #[must_use]
-    pub fn probe<'v>(&'v self, filter: &'v Filter) -> Probe<'v> {
+    /// get one, filled in the background. Once `goes_on` answers no, it does so for good, and nobody
+    /// waits for answers any more: they may be wrong.
+    ///
+    /// # Errors
+    /// [`Error::Abandoned`] if `goes_on` has answered no meanwhile.
+    pub fn probe<'v>(
+        &'v self,
+        filter: &'v Filter,
+        goes_on: &'v dyn Fn() -> bool,
+    ) -> Result<Probe<'v>> {
         let fields = filter.tests().iter().map(|(field, _)| field);
         let columns = self.index.columns.want(fields, self.slots);
         let test = |(field, test): &(Field, Test)| {
-            let column = Arc::clone(columns.find(field)?);
-            let passing = column.passing(test);
-            Some(ColumnTest { column, passing })
+            if !goes_on() {
+                return Err(Error::Abandoned);
+            }
+            let column = columns.find(field).map(Arc::clone);
+            Ok(column.map(|column| ColumnTest {
+                passing: column.passing(test),
+                column,
+            }))
         };
-        Probe {
+        Ok(Probe {
             view: self,
             filter,
-            tests: filter.tests().iter().map(test).collect(),
+            tests: filter.tests().iter().map(test).collect::<Result<_>>()?,
             passing_of: kernels::passing_of(),
             reader: RefCell::default(),
-        }
+            goes_on,
+        })
     }
 
     /// Whether a filter can be asked about some points without reading records, and is made ready for
@@ -96,26 +111,46 @@ impl View<'_> {
         has_few_tests && filter.tests().iter().all(is_quick)
     }
 
-    /// The points that pass a filter. None if `goes_on` has answered no meanwhile.
-    pub fn matching(&self, filter: &Filter, goes_on: impl Fn() -> bool) -> Option<Matching> {
-        self.probe(filter).matching(goes_on)
+    /// The points that pass a filter.
+    ///
+    /// # Errors
+    /// [`Error::Abandoned`] if `goes_on` has answered no meanwhile, as it does for good from then on.
+    pub fn matching(&self, filter: &Filter, goes_on: &dyn Fn() -> bool) -> Result<Matching> {
+        self.probe(filter, goes_on)?.matching()
     }
 }
 
 impl Probe<'_> {
-    /// All points of the view that pass. None if `goes_on` has answered no meanwhile.
-    pub fn matching(&self, goes_on: impl Fn() -> bool) -> Option<Matching> {
-        if let Some(few) = self.few((self.view.slots / ONE_OF) as usize) {
-            return Some(few);
-        }
+    /// All points of the view that pass.
+    ///
+    /// # Errors
+    /// [`Error::Abandoned`].
+    pub fn matching(&self) -> Result<Matching> {
+        let matching = match self.few((self.view.slots / ONE_OF) as usize) {
+            Some(few) => few,
+            None => self.ask_about_all()?,
+        };
+        // Answers that came later may be wrong.
+        self.unless_abandoned(matching)
+    }
+
+    fn ask_about_all(&self) -> Result<Matching> {
         let mut matching = Matching::none(self.view.slots);
         for block in 0..self.view.slots.div_ceil(BLOCK) {
-            if block.is_multiple_of(STRIDE) && !goes_on() {
-                return None;
+            if block.is_multiple_of(STRIDE) {
+                self.unless_abandoned(())?;
             }
             matching.add(block, self.passing(block * BLOCK, self.view.block(block)));
         }
-        Some(matching)
+        Ok(matching)
+    }
+
+    fn unless_abandoned<T>(&self, found: T) -> Result<T> {
+        if (self.goes_on)() {
+            Ok(found)
+        } else {
+            Err(Error::Abandoned)
+        }
     }
 
     /// All points of the view that pass, if the columns show that they are among at most `most`
@@ -227,6 +262,10 @@ impl Probe<'_> {
     /// Whether a point passes, by its record. One whose record is damaged does not, whatever the
     /// filter says; the damage is noted.
     fn read(&self, slot: u32) -> bool {
+        // A filter of many conditions on long arrays takes a second for a record.
+        if !(self.goes_on)() {
+            return false;
+        }
         let Reader { held, ahead } = &mut *self.reader.borrow_mut();
         let id = self.view.id(slot);
         let passes = |stored: StoredPoint| self.filter.matches(stored.subject(), held);

@@ -1,5 +1,7 @@
 //! Plans a change: from the points that there are follow the records that it takes, and its answer.
 
+use std::time::{Duration, Instant};
+
 use vectord_filter::Filter;
 
 use super::request::{Batch, Change, Existing, Outcome, Update, Upserted};
@@ -13,6 +15,10 @@ use crate::{
 /// point that there is, so that the size of a request does not bound it.
 const MAX_UPDATE_BYTES: usize = 256 << 20;
 
+/// The longest time that is taken to find the points of a delete by filter. Nothing else is written
+/// meanwhile.
+const LONGEST: Duration = Duration::from_secs(30);
+
 /// What a change takes.
 pub struct Planned<'a> {
     /// The writes, in order.
@@ -25,14 +31,14 @@ pub struct Planned<'a> {
 ///
 /// # Errors
 /// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
-/// a part of is damaged, an update is too large, or the number of points is another than the one
+/// a part of is damaged, an update is too large, the points of a filter are not found in [`LONGEST`], or the number of points is another than the one
 /// that a delete of all expects.
 pub fn plan<'a>(change: &'a Change, index: &Index, segments: &'a Segments) -> Result<Planned<'a>> {
     match change {
         Change::Store(batch, existing) => Ok(store(batch, *existing, index)),
         Change::Update(updates) => update(updates, index, segments),
         Change::Delete(ids) => Ok(delete(ids, index)),
-        Change::DeleteMatching(filter) => Ok(delete_matching(filter, index)),
+        Change::DeleteMatching(filter) => delete_matching(filter, index, LONGEST),
         Change::DeleteAll(expected) => delete_all(*expected, index),
     }
 }
@@ -109,9 +115,12 @@ fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
 }
 
 /// Nothing that came before is hidden from the view: such a delete begins a group.
-fn delete_matching(filter: &Filter, index: &Index) -> Planned<'static> {
-    let view = index.view();
-    let matching = view.matching(filter, || true).unwrap_or_default();
+fn delete_matching(filter: &Filter, index: &Index, longest: Duration) -> Result<Planned<'static>> {
+    let (view, begun) = (index.view(), Instant::now());
+    let goes_on = || begun.elapsed() < longest;
+    let matching = view
+        .matching(filter, &goes_on)
+        .map_err(|_| takes_long(longest))?;
     let ids = matching.slots().map(|slot| view.id(slot));
     let delete = |id| {
         Some(Write::Delete {
@@ -120,13 +129,20 @@ fn delete_matching(filter: &Filter, index: &Index) -> Planned<'static> {
         })
     };
     let writes: Vec<_> = ids.filter_map(delete).collect();
-    Planned {
+    Ok(Planned {
         outcome: Outcome {
             deleted: writes.len() as u64,
             ..Outcome::default()
         },
         writes,
-    }
+    })
+}
+
+fn takes_long(longest: Duration) -> Error {
+    Error::InvalidArgument(format!(
+        "it takes more than {longest:?} to find the points of this filter, and nothing else can be \
+         written meanwhile: delete by the ids that a scroll with the filter lists"
+    ))
 }
 
 fn delete_all(expected: u64, index: &Index) -> Result<Planned<'static>> {
@@ -178,4 +194,24 @@ impl Batch {
 fn part<'a>(bytes: &'a [u8], ends: &[usize], at: usize) -> &'a [u8] {
     let start = at.checked_sub(1).map_or(0, |before| ends[before]);
     &bytes[start..ends[at]]
+}
+
+#[cfg(test)]
+#[cfg(not(vectord_shuttle))]
+mod tests {
+    use vectord_filter::Expression;
+
+    use super::*;
+    use crate::index::tests::support::index_with_metadata;
+
+    #[test]
+    fn a_delete_whose_points_take_long_to_find_is_refused() {
+        let index = index_with_metadata(100, 0, |_| "{}".into());
+        let filter = Filter::new(Expression::All(Vec::new()));
+        let planned = delete_matching(&filter, &index, Duration::from_mins(1)).unwrap();
+        assert_eq!(planned.writes.len(), 100);
+        let refused = delete_matching(&filter, &index, Duration::ZERO).map(|_| ());
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains("delete by the ids that a scroll"), "{text}");
+    }
 }

@@ -77,10 +77,12 @@ impl Column {
         slots as usize * (size_of::<u64>() + 5)
     }
 
-    /// The bytes that it takes.
-    pub fn bytes(&self) -> usize {
+    /// The bytes that it takes for this number of slots. Memory for the words of further slots is
+    /// reserved, but none of it is used.
+    pub fn bytes(&self, slots: u32) -> usize {
+        let words = self.words.capacity().min(slots as usize);
         let sorted: usize = self.sorted().iter().map(|sorted| sorted.bytes()).sum();
-        self.words.capacity() * size_of::<u64>() + sorted + self.dictionary().bytes()
+        words * size_of::<u64>() + sorted + self.dictionary().bytes()
     }
 
     /// Notes that a filter asks for it.

@@ -130,8 +130,8 @@ impl List {
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.columns.iter().map(|column| column.bytes()).sum()
+    fn bytes(&self, slots: u32) -> usize {
+        self.columns.iter().map(|column| column.bytes(slots)).sum()
     }
 }
 
@@ -193,6 +193,14 @@ impl Columns {
         self.read_so_far.fetch_add(read, Ordering::Relaxed);
     }
 
+    /// Those of `list` that were not dropped meanwhile.
+    pub fn still(&self, list: &List) -> Arc<List> {
+        let now = self.list();
+        let is_there =
+            |column: &&Arc<Column>| now.columns.iter().any(|one| Arc::ptr_eq(one, column));
+        List::new(list.columns.iter().filter(is_there).cloned().collect())
+    }
+
     /// The columns, with those of these fields as far as there is room for them. `slots` is the
     /// number of slots.
     pub fn want<'f>(
@@ -240,11 +248,11 @@ impl Columns {
         slots: u32,
         now: Duration,
     ) -> bool {
-        let known = lock(&self.state).refused.bytes_of(field);
-        let needed = known.max(Column::least_bytes(slots));
+        let known = lock(&self.state).refused.bytes_of(field, now);
+        let needed = Column::least_bytes(slots).max(known.unwrap_or_default());
         let is_there = needed <= self.max_bytes && self.drop_idle(columns, needed, slots, now);
-        if !is_there {
-            lock(&self.state).refused.add(field, needed);
+        if !is_there && known.is_none() {
+            lock(&self.state).refused.add(field, needed, now);
         }
         is_there
     }
@@ -259,7 +267,7 @@ impl Columns {
         now: Duration,
     ) -> bool {
         // A column that is not read yet takes less than it will.
-        let bytes = |column: &Arc<Column>| column.bytes().max(Column::least_bytes(slots));
+        let bytes = |column: &Arc<Column>| column.bytes(slots).max(Column::least_bytes(slots));
         loop {
             let bytes: usize = columns.iter().map(bytes).sum();
             if columns.len() < MAX_COLUMNS && bytes + needed <= self.max_bytes {
@@ -273,26 +281,28 @@ impl Columns {
         }
     }
 
-    /// Drops columns until the others keep to the bound, first those that were not asked for
-    /// longest, and each whose dictionary has mostly what no point has any more. `live` is the
-    /// number of points.
-    pub fn keep_within_bounds(&self, live: u64) {
+    /// Drops columns until the others keep to the bound, first those that are not read yet, then those
+    /// that were not asked for longest; and each whose dictionary has mostly what no point has any
+    /// more. `live` is the number of points.
+    pub fn keep_within_bounds(&self, live: u64, slots: u32) {
         let list = self.list();
         let is_outgrown = |column: &Arc<Column>| column.has_outgrown(live);
-        if list.bytes() <= self.max_bytes && !list.columns.iter().any(is_outgrown) {
+        if list.bytes(slots) <= self.max_bytes && !list.columns.iter().any(is_outgrown) {
             return;
         }
         let mut held = self.list.write().unwrap_or_else(PoisonError::into_inner);
         let mut columns = held.columns.clone();
         columns.retain(|column| !is_outgrown(column));
         loop {
-            let bytes: usize = columns.iter().map(|column| column.bytes()).sum();
-            let Some(place) = oldest(&columns).filter(|_| bytes > self.max_bytes) else {
+            let bytes: usize = columns.iter().map(|column| column.bytes(slots)).sum();
+            let unread = columns.iter().position(|column| !column.is_read());
+            let next = unread.or_else(|| oldest(&columns));
+            let Some(place) = next.filter(|_| bytes > self.max_bytes) else {
                 break;
             };
             let dropped = columns.remove(place);
-            let mut state = lock(&self.state);
-            state.refused.add(dropped.field(), dropped.bytes());
+            let (bytes, now) = (dropped.bytes(slots), self.begun.elapsed());
+            lock(&self.state).refused.add(dropped.field(), bytes, now);
         }
         *held = List::new(columns);
     }
@@ -320,20 +330,20 @@ impl Columns {
     }
 
     /// The states of the columns, and of the fields for whose columns there was no room.
-    pub fn status(&self) -> Vec<ColumnStatus> {
+    pub fn status(&self, slots: u32) -> Vec<ColumnStatus> {
         let list = self.list();
         let columns = list.columns.iter().map(|column| ColumnStatus {
             field: column.field().clone(),
-            bytes: column.bytes(),
+            bytes: column.bytes(slots),
             exists: true,
             is_read: column.is_read(),
         });
         let state = lock(&self.state);
         let refused = state.refused.iter();
-        let refused = refused.filter(|(field, _)| list.find(field).is_none());
-        let refused = refused.map(|(field, bytes)| ColumnStatus {
-            field: field.clone(),
-            bytes: *bytes,
+        let refused = refused.filter(|one| list.find(&one.field).is_none());
+        let refused = refused.map(|one| ColumnStatus {
+            field: one.field.clone(),
+            bytes: one.bytes,
             exists: false,
             is_read: false,
         });

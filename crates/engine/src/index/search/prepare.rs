@@ -49,7 +49,7 @@ impl View<'_> {
             walk_cost: costs.walk(request.ef, self.slots),
             final_cost: costs.exact(with_margin(request.limit).min(most) + f64_only),
         };
-        let points = request.within.map_or(self.live, |_| most as u64);
+        let points = self.live.min(most as u64);
         if !is_ordinary {
             prepared.plan = Plan::Exact;
             prepared.scan_cost = costs.exact(most);

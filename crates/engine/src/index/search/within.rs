@@ -5,7 +5,7 @@ use std::{cell::OnceCell, fmt};
 use vectord_filter::Filter;
 
 use crate::{
-    Error, Result,
+    Result,
     index::{matching::Matching, probe::Probe, view::View},
 };
 
@@ -24,7 +24,6 @@ const SEEDS: usize = 8;
 /// points, so it is done when a search needs them. Searches in one view with one filter share them.
 pub struct Selection<'v> {
     probe: Probe<'v>,
-    goes_on: &'v dyn Fn() -> bool,
     matching: OnceCell<Matching>,
 }
 
@@ -49,8 +48,7 @@ impl View<'_> {
         goes_on: &'v dyn Fn() -> bool,
     ) -> Result<Selection<'v>> {
         let selection = Selection {
-            probe: self.probe(filter),
-            goes_on,
+            probe: self.probe(filter, goes_on)?,
             matching: OnceCell::new(),
         };
         if self.slots < FEW_SLOTS {
@@ -95,7 +93,7 @@ impl Selection<'_> {
         if let Some(matching) = self.found() {
             return Ok(matching);
         }
-        let matching = self.probe.matching(self.goes_on).ok_or(Error::Abandoned)?;
+        let matching = self.probe.matching()?;
         Ok(self.matching.get_or_init(|| matching))
     }
 }

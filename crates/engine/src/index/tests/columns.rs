@@ -1,6 +1,6 @@
 //! Columns: which there are, what is in them, and that filters answer alike with and without them.
 
-use std::{collections::HashSet, time::Duration};
+use std::{cell::Cell, collections::HashSet, time::Duration};
 
 use vectord_filter::{
     Bound, Condition, Expression, Field, Filter, Side, Span, Stored, Test, Value, words,
@@ -8,7 +8,7 @@ use vectord_filter::{
 
 use super::support::{id, index_with_metadata, work_on};
 use crate::{
-    Metric,
+    Error, Metric,
     hnsw::Params,
     index::{Index, columns::Column},
     store::{DEFAULT_SEGMENT_BYTES, OpenOptions, Opened, Store, Write},
@@ -41,8 +41,8 @@ fn below(key: &str, number: f64) -> Filter {
 
 fn count(index: &Index, filter: &Filter) -> usize {
     let view = index.view();
-    let matching = view.matching(filter, || true).unwrap();
-    let probe = view.probe(filter);
+    let matching = view.matching(filter, &|| true).unwrap();
+    let probe = view.probe(filter, &|| true).unwrap();
     let alone = (0..view.slots()).filter(|&slot| view.contains(slot) && probe.passes(slot));
     assert!(matching.slots().eq(alone), "together and one by one");
     if let Some(few) = probe.few(usize::MAX) {
@@ -72,7 +72,7 @@ fn a_field_that_is_asked_for_gets_a_column_and_answers_stay_the_same() {
         is("a", "no such text"),
         is("b", "3"),
     ];
-    assert_eq!(index.columns().status(), []);
+    assert_eq!(index.column_status(), []);
     let before: Vec<usize> = filters.iter().map(|filter| count(&index, filter)).collect();
     let numbers = (1..=POINTS).filter(|number| number % 7 != 0);
     assert_eq!(before[0], numbers.clone().count());
@@ -97,7 +97,7 @@ fn a_field_that_is_asked_for_gets_a_column_and_answers_stay_the_same() {
     assert!(is_read("a") && is_read("b"));
     let after: Vec<usize> = filters.iter().map(|filter| count(&index, filter)).collect();
     assert_eq!(after, before);
-    assert!(index.columns().status().iter().all(|column| column.is_read));
+    assert!(index.column_status().iter().all(|column| column.is_read));
 }
 
 #[test]
@@ -131,10 +131,15 @@ fn points_are_found_by_their_words_where_a_filter_says_which_may_pass() {
     assert_eq!(counts(), before);
     let view = index.view();
     for (at, (filter, is_found)) in found.iter().enumerate() {
-        let few = view.probe(filter).few(POINTS / 3);
+        let few = view.probe(filter, &|| true).unwrap().few(POINTS / 3);
         assert_eq!(few.map(|few| few.count()), is_found.then_some(before[at]));
     }
-    assert!(view.probe(&found[0].0).few(before[0] - 1).is_none());
+    assert!(
+        view.probe(&found[0].0, &|| true)
+            .unwrap()
+            .few(before[0] - 1)
+            .is_none()
+    );
 }
 
 #[test]
@@ -156,7 +161,7 @@ fn a_million_distinct_numbers_take_at_most_16_bytes_each_and_are_found_by_their_
     store(7, MILLION + 1);
     column.finish_order(&sorted);
     assert!(!column.wants_order(MILLION));
-    assert!(column.bytes() <= 16 * MILLION as usize);
+    assert!(column.bytes(MILLION) <= 16 * MILLION as usize);
     let word = |place| column.word_of(&Stored::Scalar(Value::Number(time(place))));
     let found = |from: u32, to: u32| {
         let span = Span {
@@ -212,7 +217,7 @@ fn points_that_come_later_are_in_the_columns_that_there_are() {
     }
     let old_view = index.view();
     index.publish(2 * POINTS as u64);
-    let old = old_view.matching(&even, || true).unwrap();
+    let old = old_view.matching(&even, &|| true).unwrap();
     assert_eq!(old.count(), POINTS / 2, "in a view from before");
     drop(old_view);
     assert_eq!(count(&index, &even), POINTS);
@@ -233,7 +238,7 @@ fn a_point_that_came_after_a_view_is_asked_by_its_record() {
     assert_eq!(count(&index, &small), 9);
     index.build_columns();
     let view = index.view();
-    let probe = view.probe(&small);
+    let probe = view.probe(&small, &|| true).unwrap();
     let location = index.find(&id(3)).unwrap().location;
     index.replace(id(3), location, POINTS as u64 + 1).unwrap();
     index.publish(POINTS as u64 + 1);
@@ -262,7 +267,7 @@ fn beyond_their_bound_fields_get_no_column_and_are_answered_from_the_records() {
         "the oldest stay"
     );
     assert_eq!(count(&index, &below("c", 100.0)), 99);
-    let status = index.columns().status();
+    let status = index.column_status();
     let refused: Vec<_> = status.iter().filter(|column| !column.exists).collect();
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].field, field("c"));
@@ -275,7 +280,7 @@ fn the_fields_without_a_column_that_are_told_of_are_few_and_their_keys_short() {
     for number in 0..1_000 {
         assert_eq!(count(&index, &below(&format!("key {number}"), 1.0)), 0);
     }
-    let status = index.columns().status();
+    let status = index.column_status();
     assert_eq!(status.len(), 256);
     assert!(status.iter().all(|column| !column.exists));
     let latest = &status.last().unwrap().field;
@@ -283,7 +288,7 @@ fn the_fields_without_a_column_that_are_told_of_are_few_and_their_keys_short() {
     let long = "k".repeat(1_025);
     assert_eq!(count(&index, &below(&long, 1.0)), 0);
     assert_eq!(count(&index, &below(&long[1..], 1.0)), 0);
-    let status = index.columns().status();
+    let status = index.column_status();
     assert_eq!(status.len(), 256);
     let is_told_of = |key: &str| status.iter().any(|column| column.field == field(key));
     assert!(is_told_of(&long[1..]) && !is_told_of(&long));
@@ -299,14 +304,14 @@ fn a_field_that_was_refused_gets_a_column_once_there_is_room() {
     let of_text = |index: &Index| {
         assert_eq!(count(index, &is("text", "7")), 1);
         index.build_columns();
-        index.columns().status()[0].bytes
+        index.column_status()[0].bytes
     };
     let index = texts(of_text(&texts(usize::MAX)));
     of_text(&index);
     let below = below("number", 8.0);
     assert_eq!(count(&index, &below), 7);
     let states = || {
-        let status = index.columns().status();
+        let status = index.column_status();
         let kept = status.iter().map(|one| (one.field.clone(), one.exists));
         kept.collect::<Vec<_>>()
     };
@@ -317,7 +322,7 @@ fn a_field_that_was_refused_gets_a_column_once_there_is_room() {
         index.delete(&id(number), (2 * POINTS + number) as u64);
     }
     index.publish(5 * POINTS as u64);
-    index.columns().keep_within_bounds(index.live());
+    index.bound_columns();
     assert_eq!(states(), [(number.clone(), false)]);
     assert_eq!(count(&index, &below), 7);
     assert_eq!(states(), [(number, true)]);
@@ -332,12 +337,52 @@ fn a_field_whose_texts_take_too_much_memory_loses_its_column_and_gets_no_other()
     for _ in 0..3 {
         assert_eq!(count(&index, &wanted), 1);
         index.build_columns();
-        index.columns().keep_within_bounds(index.live());
-        let [status] = &index.columns().status()[..] else {
+        index.bound_columns();
+        let [status] = &index.column_status()[..] else {
             panic!("one field was asked for");
         };
         assert_eq!((status.exists, &status.field), (false, &field("text")));
         assert!(status.bytes > 50_000);
+    }
+}
+
+#[test]
+fn a_column_that_grows_beyond_the_bound_while_it_is_built_goes_before_the_others_and_at_once() {
+    const BOUND: usize = 100_000;
+    let index = index_with_metadata(POINTS, BOUND, |number| {
+        format!(
+            r#"{{"number":{number},"text":"{}"}}"#,
+            number.to_string().repeat(100)
+        )
+    });
+    assert_eq!(count(&index, &below("number", 8.0)), 7);
+    index.build_columns();
+    assert_eq!(count(&index, &is("text", "no such text")), 0);
+    index.build_columns();
+    let status = index.column_status();
+    let kept: Vec<_> = status.iter().map(|one| (&one.field, one.exists)).collect();
+    assert_eq!(kept, [(&field("number"), true), (&field("text"), false)]);
+    // All texts would take a million bytes.
+    assert!(status[1].bytes < 4 * BOUND, "{}", status[1].bytes);
+}
+
+#[test]
+fn what_is_given_up_ends_before_all_points_are_asked_about() {
+    // Each condition on each of the arrays.
+    let index = index_with_metadata(POINTS, 1, |number| format!(r#"{{"list":[{number},0.5]}}"#));
+    let conditions = (0..100).map(|number| {
+        let test = Test::In([Value::Number(f64::from(number))].into_iter().collect());
+        Expression::Condition(Condition::Metadata("list".into(), test))
+    });
+    let filter = Filter::new(Expression::Any(conditions.collect()));
+    assert_eq!(count(&index, &filter), 99);
+    let view = index.view();
+    for most in [0, 1, 50, 200, 1_000] {
+        let asked = Cell::new(0);
+        let goes_on = || asked.replace(asked.get() + 1) < most;
+        let given_up = view.matching(&filter, &goes_on);
+        assert!(matches!(given_up, Err(Error::Abandoned)), "{given_up:?}");
+        assert!(asked.get() < most + 2_000, "{} of {most}", asked.get());
     }
 }
 
@@ -353,14 +398,14 @@ fn texts_that_no_point_has_any_more_go_with_their_column() {
         index.delete(&id(number), (2 * POINTS + number) as u64);
     }
     index.publish(5 * POINTS as u64);
-    index.columns().keep_within_bounds(index.live());
-    assert_eq!(index.columns().status(), []);
+    index.bound_columns();
+    assert_eq!(index.column_status(), []);
     assert_eq!(count(&index, &wanted), 1);
     index.build_columns();
-    let status = index.columns().status();
+    let status = index.column_status();
     assert!(status[0].is_read);
-    index.columns().keep_within_bounds(index.live());
-    assert_eq!(index.columns().status(), status, "the new one holds few");
+    index.bound_columns();
+    assert_eq!(index.column_status(), status, "the new one holds few");
 }
 
 fn opened(folder: &std::path::Path) -> Opened {
