@@ -149,8 +149,9 @@ impl Passing {
             || self.has_passing_code(word)
     }
 
-    /// Whether one of the items of an array passes: words in ascending order, none that of an array.
-    /// What many tests ask of many long arrays, so only texts are looked at one by one.
+    /// Whether an array has an item that passes. `items` are the words of its scalars, in ascending
+    /// order: ranges are searched by halves, because arrays may be long and tests many. Only texts are
+    /// looked at one by one.
     fn contains_one(&self, items: &[u64]) -> bool {
         let behind = |word: u64| items.partition_point(|&item| item < word);
         let is_in = |&(from, to): &(u64, u64)| {

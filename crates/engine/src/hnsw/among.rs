@@ -20,12 +20,12 @@ const SAMPLED_ROWS: usize = 2;
 const ENOUGH_ENTRIES: usize = 4;
 
 impl Graph {
-    /// Turns `scratch.starts`, the points near to the query at which a walk that accepts all would begin
-    /// layer 0, into accepted points: those of them that are accepted, those that are linked from
-    /// them or from their neighbours, and `seeds` if these are few. Sets their ranks.
+    /// Replaces the entry points in `scratch.starts`, accepted or not, by accepted ones: those that are
+    /// accepted themselves, and accepted points that one or two links lead to from any of them. Adds
+    /// `seeds` if the links lead to few. Ranks the points that it adds.
     ///
-    /// So a walk begins in the right place even where the accepted points of the upper layers are
-    /// not linked, as where points lie in clusters of which few are accepted each.
+    /// The entry points are found through all points of the upper layers, because the accepted ones
+    /// there may not be linked to each other: in a set of clusters, each may have few accepted points.
     pub(super) fn start_among<R: Ranks>(
         &self,
         target: &mut Target<R>,

@@ -82,7 +82,7 @@ impl View<'_> {
             if !goes_on() {
                 return Err(Error::Abandoned);
             }
-            let column = columns.find(field).map(Arc::clone);
+            let column = columns.find(field).cloned();
             Ok(column.map(|column| ColumnTest {
                 passing: column.passing(test),
                 column,

@@ -2,8 +2,8 @@
 //! engine: `filters [FOLDER] [flags]`; `--help` lists the flags.
 //!
 //! Filters differ in the share of the points that match, and in where the matching points lie: at
-//! random, near the query, far from it, or in every second cluster. Exits with 1 if an answer has another number of points
-//! than it should, or a point that does not match.
+//! random, near the query, far from it, or in every second cluster. Exits with 1 if an answer has
+//! another number of points than it should, or a point that does not match.
 
 mod attributes;
 mod changing;

@@ -31,8 +31,8 @@ pub struct Planned<'a> {
 ///
 /// # Errors
 /// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
-/// a part of is damaged, an update is too large, the points of a filter are not found in [`LONGEST`], or the number of points is another than the one
-/// that a delete of all expects.
+/// a part of is damaged, an update is too large, the points of a filter are not found in [`LONGEST`],
+/// or the number of points is another than the one that a delete of all expects.
 pub fn plan<'a>(change: &'a Change, index: &Index, segments: &'a Segments) -> Result<Planned<'a>> {
     match change {
         Change::Store(batch, existing) => Ok(store(batch, *existing, index)),

@@ -281,9 +281,9 @@ impl Columns {
         }
     }
 
-    /// Drops columns until the others keep to the bound, first those that are not read yet, then those
-    /// that were not asked for longest; and each whose dictionary has mostly what no point has any
-    /// more. `live` is the number of points.
+    /// Drops each column whose dictionary has mostly texts and arrays of deleted points. Then drops
+    /// others until the rest keeps to the bound: first columns that are still being built, then those
+    /// that no filter has asked for longest. `live` is the number of points, `slots` that of slots.
     pub fn keep_within_bounds(&self, live: u64, slots: u32) {
         let list = self.list();
         let is_outgrown = |column: &Arc<Column>| column.has_outgrown(live);

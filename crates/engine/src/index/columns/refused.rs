@@ -25,7 +25,7 @@ pub struct One {
 }
 
 impl Refused {
-    /// Keeps a field of which it is found now that its column would take this many bytes.
+    /// Records that the column of a field would take this many bytes, as found at the time `now`.
     pub fn add(&mut self, field: &Field, bytes: usize, now: Duration) {
         let one = One {
             field: field.clone(),
@@ -42,8 +42,8 @@ impl Refused {
         self.0.push(one);
     }
 
-    /// The bytes that the column of a field would take. None for one that is not kept, or was found
-    /// long ago.
+    /// The bytes that the column of a field would take. None if the field is not kept, or if its
+    /// bytes were found more than [`RETRY`] before `now`.
     pub fn bytes_of(&self, field: &Field, now: Duration) -> Option<usize> {
         let mut all = self.0.iter();
         let known = all.find(|known| known.field == *field && known.at + RETRY > now);
