@@ -168,7 +168,11 @@ fn a_damaged_point_that_is_deleted_holds_its_segment_no_longer() {
     assert!(first.exists(), "a live point is lost");
     assert!(delete(&engine, ids[40]));
     wait_until("compaction", || !first.exists());
-    assert_eq!(engine.status().damage, None);
+    // A copy that met the record before the delete notes its place without a point. This entry goes
+    // with the segment, whose file is removed first.
+    wait_until("the damage to be dropped", || {
+        engine.status().damage.is_none()
+    });
     assert_eq!(engine.get(&ids[41]).unwrap().unwrap().vector, vectors[41]);
 }
 

@@ -29,7 +29,8 @@ impl Index {
     }
 
     /// Adds the damaged place that `error` names, unless it is known. `point` is the point whose
-    /// record is damaged, and the place of the record, or None for a header, and for a record that no live point has.
+    /// record is damaged, and the place of the record. It is None for a header, and for a record
+    /// that no live point has.
     pub fn note_damage(&self, error: &Error, point: Option<(PointId, Location)>) {
         self.known_damage().note(error, point);
     }
