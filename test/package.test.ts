@@ -57,6 +57,16 @@ export const found: Document[] = await store.asRetriever({ k: ids.length }).invo
 await VectordVectorStore.fromDocuments([], embeddings, { client, similarity: 'cosine' });
 `;
 
+const EMBEDDED_CONSUMER = `
+import type { Client, Point } from 'vectord';
+import { open, type EmbeddedClient } from 'vectord/embedded';
+const client: EmbeddedClient = await open({ dimension: 2, warmMetrics: ['Cosine'] });
+export const asAny: Client = client;
+export const points: readonly Point[] = await client.search({ like: '', similarity: 'Cosine', limit: 1 });
+// @ts-expect-error -- no similarity has this name
+await open({ warmMetrics: ['cosine'] });
+`;
+
 /** A PATH without Rust and compilers: what npm and the packages need, and nothing else. */
 const PATH = linkPrograms('node', 'npm', 'sh');
 
@@ -74,10 +84,8 @@ test('the packages hold what is needed at run time, and nothing to build', () =>
   );
   const files = readdirSync(vectordFolder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(?:map|node)$|\.test\./.test(file))).toEqual([]);
-  const sources = files.filter((file) => file.endsWith('.ts'));
-  expect(
-    sources.filter((file) => !/^dist\/(?:client|gen|langchain)\/.*\.d\.ts$/.test(file)),
-  ).toEqual([]);
+  const sources = files.filter((file) => /\.[cm]?ts$/.test(file));
+  expect(sources.filter((file) => !/^dist\/.*\.d\.ts$/.test(file))).toEqual([]);
   expect(platformPackages).toHaveLength(1);
   const manifest = readManifest(vectordFolder);
   expect(manifest.scripts).toBeUndefined();
@@ -137,6 +145,20 @@ describe('an import of the package', () => {
     expect(node(CONNECT)).toBe('true true\n');
     expect(existsSync(join(folder, 'data'))).toBe(false);
     expect(node(`console.log(require('vectord/package.json').version)`)).toBe(`${version}\n`);
+  });
+
+  test('opens an engine in the process', () => {
+    const script = `
+      const { open } = await import('vectord/embedded');
+      const client = await open({ path: 'embedded', dimension: 2 });
+      await client.upsert([{ vector: [1, 0], content: 'here' }]);
+      const query = { vector: [1, 0], similarity: 'Cosine', limit: 1, include: ['content'] };
+      const [{ content }] = await client.search(query);
+      console.log(content);
+      await client.close();`;
+    expect(run('node', ['--input-type=module', '--eval', script])).toBe('here\n');
+    writeFileSync(join(folder, 'embedded.mts'), EMBEDDED_CONSUMER);
+    expectCompiles('embedded.mts', ['--module', 'nodenext', '--skipLibCheck']);
   });
 
   test('is its half over HTTP for browsers', () => {

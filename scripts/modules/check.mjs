@@ -22,7 +22,7 @@ const ENGINE_LAYERS = [
 /** The folders of src/, and the one file that is in none. */
 const SERVER_LAYERS = [
   ['main.ts'],
-  ['cli', 'process', 'langchain'],
+  ['cli', 'process', 'langchain', 'embedded'],
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
   ['observe'],
