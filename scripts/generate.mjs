@@ -1,9 +1,11 @@
-// Writes what is generated from proto/ into src/gen, where it is committed: the ts-proto types and
-// codec, and the descriptor set that the reflection service answers from. Two runs give the same
-// bytes, so that a difference after a run means that the committed files are stale.
+// Writes what is generated, and committed: from proto/ into src/gen the ts-proto types and codec, and
+// the descriptor set that the reflection service answers from; from both contracts docs/HTTP.md and
+// docs/GRPC.md. Two runs give the same bytes, so that a difference after a run means that the committed
+// files are stale.
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { writeReferences } from './reference/main.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GENERATED = `${ROOT}src/gen`;
@@ -14,6 +16,11 @@ buf('lint');
 buf('format', '--write');
 buf('generate');
 writeDescriptorSet(buf('build', '--as-file-descriptor-set', '--exclude-source-info', '-o', '-'));
+
+await writeReferences(
+  ROOT,
+  JSON.parse(buf('build', '--as-file-descriptor-set', '-o', '-#format=json')),
+);
 
 function buf(...args) {
   return execFileSync(`${ROOT}node_modules/.bin/buf`, args, {
