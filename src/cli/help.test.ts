@@ -69,11 +69,11 @@ test('the help page tells name, meaning, range and default of every setting', ()
   }
 });
 
-const README = new URL('../../README.md', import.meta.url);
+const PAGE = new URL('../../docs/CONFIGURATION.md', import.meta.url);
 
-test.skipIf(!existsSync(README))('the README shows the table of settings as it is', () => {
-  const readme = withoutPadding(readFileSync(README, 'utf8'));
-  expect(readme).toContain(withoutPadding(settingsTable()));
+test.skipIf(!existsSync(PAGE))('the page of settings shows the table as it is', () => {
+  const page = withoutPadding(readFileSync(PAGE, 'utf8'));
+  expect(page).toContain(withoutPadding(settingsTable()));
 });
 
 /** Formatters pad the cells of a table; that is no difference. */

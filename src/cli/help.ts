@@ -115,7 +115,7 @@ Exit codes:
 `;
 }
 
-/** The settings as a Markdown table, as the README shows it. */
+/** The settings as a Markdown table, as docs/CONFIGURATION.md shows it. */
 export function settingsTable(): string {
   const rows = ALL_SETTINGS.map(
     ({ name, fallbackText, expected, meaning }) =>

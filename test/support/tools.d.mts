@@ -5,6 +5,7 @@ export const GRPC_GO_CLIENT: string;
 export const GRPC_PYTHON_FOLDER: string;
 export const GRPC_PYTHON: string;
 export const H2SPEC: string;
+export const HADOLINT: string;
 export const PYTHON_CLIENT_FOLDER: string;
 export const PYTHON_CLIENT_PYTHON: string;
 export const PYTHON_PROTOC_FOLDER: string;

@@ -11,6 +11,7 @@ export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
 export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
 export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
 export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
+export const HADOLINT_FOLDER = join(CACHE, 'hadolint');
 export const PYTHON_CLIENT_FOLDER = join(CACHE, 'python-client');
 export const PYTHON_PROTOC_FOLDER = join(CACHE, 'python-protoc');
 
@@ -34,6 +35,9 @@ export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
 
 /** The command of schemathesis, which sends what an OpenAPI document allows, and what it does not. */
 export const SCHEMATHESIS = join(SCHEMATHESIS_FOLDER, 'bin', 'schemathesis');
+
+/** The command that finds faults of Dockerfiles. */
+export const HADOLINT = join(HADOLINT_FOLDER, 'bin', 'hadolint');
 
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {

@@ -75,9 +75,9 @@ export class Vectord {
   }
 
   /** Waits until something has shown in the output; fails if the process ends before. */
-  async until(condition: () => boolean): Promise<void> {
+  async until(condition: () => boolean, patienceMs = PATIENCE_MS): Promise<void> {
     const ended = this.exit.then(() => true);
-    const giveUpAtMs = performance.now() + PATIENCE_MS;
+    const giveUpAtMs = performance.now() + patienceMs;
     while (!condition()) {
       const sleep = new Promise<false>((resolve) => setTimeout(resolve, 10, false));
       const isOver = (await Promise.race([ended, sleep])) || performance.now() > giveUpAtMs;

@@ -11,7 +11,7 @@ const BYTES = 64 * MIB;
 /** More than any batch has. */
 const PARTS = 2_000_000;
 
-/** What the service may take at its peak, by the README: 10 times its size to read one, and what is itself. */
+/** What the service may take at its peak, by docs/SECURITY.md: 10 times its size to read one, and what is itself. */
 const MAX_MEMORY_BYTES = 768 * MIB;
 
 const TIMEOUT_MS = 120_000;
