@@ -1,7 +1,8 @@
-import { fstatSync, linkSync, mkdtempSync, rmSync } from 'node:fs';
+import { fstatSync, linkSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { addKey } from './keys-edit.js';
 import { createKeysFile } from './keys-file.js';
 
 const calls = vi.hoisted((): string[] => []);
@@ -20,16 +21,29 @@ vi.mock('node:fs', async (importOriginal) => {
       calls.push('name');
       fs.linkSync(...paths);
     },
+    renameSync(...paths: Parameters<typeof renameSync>) {
+      calls.push('name');
+      fs.renameSync(...paths);
+    },
   };
 });
 
-test('a keys file is on disk before it has its name, and its name is', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'vectord-keys-'));
-  createKeysFile(join(folder, 'keys.json'));
-  rmSync(folder, { recursive: true });
-  expect(calls).toEqual([
-    expect.stringMatching(/^sync of [1-9]\d+ bytes$/),
-    'name',
-    'sync of the folder',
-  ]);
+const DURABLY = [expect.stringMatching(/^sync of [1-9]\d+ bytes$/), 'name', 'sync of the folder'];
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vectord-keys-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('a keys file is on disk before it has its name, and its name is', async () => {
+  const path = join(folder, 'keys.json');
+  calls.length = 0;
+  createKeysFile(path);
+  expect(calls).toEqual(DURABLY);
+  calls.length = 0;
+  await addKey(path, { name: 'shop', role: 'readonly' });
+  expect(calls).toEqual(DURABLY);
 });

@@ -32,6 +32,12 @@ export interface Key {
   readonly isShort: boolean;
 }
 
+/** A key as the file has it: itself, or its hash. */
+export interface KeyEntry extends KeyHolder {
+  readonly key?: string;
+  readonly sha256?: string;
+}
+
 const ROLES: ReadonlyMap<unknown, Role> = new Map([
   ['readonly', 'readonly'],
   ['readwrite', 'readwrite'],
@@ -185,14 +191,19 @@ export function createKeysFile(path: string): boolean {
 }
 
 function freshKeys(): string {
-  const keys = [
+  return formatKeysFile([
     { name: 'admin', role: 'readwrite', key: freshKey() },
     { name: 'search', role: 'readonly', key: freshKey() },
-  ];
+  ]);
+}
+
+/** The text of a keys file. */
+export function formatKeysFile(keys: readonly KeyEntry[]): string {
   return `${JSON.stringify({ keys }, undefined, 2)}\n`;
 }
 
-function freshKey(): string {
+/** A new random key. */
+export function freshKey(): string {
   return randomBytes(KEY_BYTES).toString('base64url');
 }
 
@@ -207,7 +218,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-function refusal(path: string, reason: string): StartError {
+export function refusal(path: string, reason: string): StartError {
   return new StartError(`the keys file ${path} ${reason}`);
 }
 
