@@ -1,5 +1,6 @@
+// What `check`, `backup`, `restore` and `repair` do. What is found goes to the standard output; how
+// far the work is, and why it failed, to the standard error.
 import { resolve } from 'node:path';
-import type { Command } from './help.js';
 import {
   backupFolder,
   checkFolder,
@@ -9,11 +10,15 @@ import {
   type FolderEvent,
   type FolderReport,
 } from '../engine/folder.js';
-import { EXIT_DAMAGED, EXIT_IN_USE, EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
+import {
+  EXIT_DAMAGED,
+  EXIT_IN_USE,
+  EXIT_OK,
+  EXIT_REFUSED,
+  StartError,
+} from '../core/start-error.js';
 import { formatBytes } from './bytes.js';
 import { Progress } from './progress.js';
-
-export type MaintenanceCommand = Extract<Command, { readonly folder: unknown }>;
 
 /** The codes of the engine that have an exit code of their own. */
 const EXIT_CODES: ReadonlyMap<string, number> = new Map([
@@ -21,35 +26,10 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['LOCKED', EXIT_IN_USE],
 ]);
 
-/**
- * Checks, backs up, restores or repairs a data folder and returns the exit code. What is found goes to the
- * standard output; how far the work is, and why it failed, to the standard error.
- */
-export async function maintain(command: MaintenanceCommand, dataPath: string): Promise<number> {
-  try {
-    return await run(command, resolve(dataPath));
-  } catch (error) {
-    if (!(error instanceof FolderError)) throw error;
-    process.stderr.write(`vectord ${command.name} failed: ${error.message}\n`);
-    return EXIT_CODES.get(error.code) ?? EXIT_REFUSED;
-  }
-}
-
-async function run(command: MaintenanceCommand, dataPath: string): Promise<number> {
-  switch (command.name) {
-    case 'check':
-      return await check(resolve(command.folder ?? dataPath));
-    case 'backup':
-      return await backup(dataPath, resolve(command.folder));
-    case 'restore':
-      return await restore(resolve(command.folder), dataPath);
-    case 'repair':
-      return await repair(resolve(command.folder), resolve(command.into));
-  }
-}
-
-async function check(path: string): Promise<number> {
-  const report = await checkFolder(path, reporter('checked'));
+/** Verifies a folder, and answers the exit code. */
+export async function check(folder: string): Promise<number> {
+  const path = resolve(folder);
+  const report = await refusing(checkFolder(path, reporter('checked')));
   const { damages } = report;
   tell(`${path}: ${describe(report)}`);
   if (damages === 0) {
@@ -60,23 +40,27 @@ async function check(path: string): Promise<number> {
   return EXIT_DAMAGED;
 }
 
-async function backup(dataPath: string, target: string): Promise<number> {
-  const report = await backupFolder(dataPath, target, reporter('copied'));
+/** Backs a data folder up into another folder. */
+export async function backup(dataPath: string, folder: string): Promise<void> {
+  const [source, target] = [resolve(dataPath), resolve(folder)];
+  const report = await refusing(backupFolder(source, target, reporter('copied')));
   const { segments, linked, bytes, lastSequence } = report;
-  tell(`backed up ${dataPath} into ${target}, up to sequence ${lastSequence}:`);
+  tell(`backed up ${source} into ${target}, up to sequence ${lastSequence}:`);
   tell(`${segments} segments, of which ${linked} linked, ${formatBytes(bytes)}`);
-  return EXIT_OK;
 }
 
-async function restore(source: string, dataPath: string): Promise<number> {
-  const report = await restoreFolder(source, dataPath, reporter('verified or copied'));
-  tell(`restored ${source} into ${dataPath}:`);
+/** Copies a backup into a data folder. */
+export async function restore(folder: string, dataPath: string): Promise<void> {
+  const [source, target] = [resolve(folder), resolve(dataPath)];
+  const report = await refusing(restoreFolder(source, target, reporter('verified or copied')));
+  tell(`restored ${source} into ${target}:`);
   tell(describe(report));
-  return EXIT_OK;
 }
 
-async function repair(source: string, target: string): Promise<number> {
-  const report = await repairFolder(source, target, reporter('read or written'));
+/** Saves what is sound in a folder into another one. */
+export async function repair(folder: string, into: string): Promise<void> {
+  const [source, target] = [resolve(folder), resolve(into)];
+  const report = await refusing(repairFolder(source, target, reporter('read or written')));
   const { points, bytes, damages, lostPoints, lostRecords, isEndLost, outdated, losses } = report;
   tell(`repaired ${source} into ${target}:`);
   tell(`${points} points saved, ${formatBytes(bytes)}; ${damages} damaged places`);
@@ -84,7 +68,17 @@ async function repair(source: string, target: string): Promise<number> {
   if (isEndLost) tell('the end of the log may be lost, with any number of records');
   if (outdated > 0) tell(`${outdated} of the points may have been deleted by what is lost`);
   tell(`${losses} lists what is lost`);
-  return EXIT_OK;
+}
+
+/** Why the work failed, with the exit code of the reason. */
+async function refusing<Report>(work: Promise<Report>): Promise<Report> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof FolderError)) throw error;
+    const exitCode = EXIT_CODES.get(error.code) ?? EXIT_REFUSED;
+    throw new StartError(error.message, exitCode, { cause: error });
+  }
 }
 
 function describe({ segments, records, points, bytes }: FolderReport): string {

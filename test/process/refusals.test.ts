@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../src/config/settings.js';
 import { expectRefusal } from '../support/refusal.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 
@@ -12,32 +11,6 @@ let keysPath = '';
 
 beforeEach(() => {
   ({ folder, dataPath, keysPath } = ownFolder());
-});
-
-describe('the command line', () => {
-  test('--help lists every setting and ends with 0', async () => {
-    const vectord = new Vectord({}, ['--help']);
-    expect(await vectord.exit).toEqual({ code: 0, signal: null });
-    for (const { name } of Object.values(SETTINGS)) expect(vectord.stdout).toContain(name);
-    expect(vectord.stderr).toBe('');
-  });
-
-  test('--version prints the version and ends with 0', async () => {
-    const vectord = new Vectord({}, ['--version']);
-    expect(await vectord.exit).toEqual({ code: 0, signal: null });
-    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-    expect(vectord.stdout).toBe(`${JSON.parse(manifest).version}\n`);
-  });
-
-  test('an unknown argument is refused with 2', async () => {
-    const vectord = new Vectord({ DATA_PATH: dataPath }, ['--port', '80']);
-    await expectRefusal(vectord, 2, '"--port 80"', '--help');
-  });
-
-  test('backup without a folder is refused with 2, and says what is missing', async () => {
-    const vectord = new Vectord({ DATA_PATH: dataPath }, ['backup']);
-    await expectRefusal(vectord, 2, 'expected backup and one folder', 'to back DATA_PATH up into');
-  });
 });
 
 describe('a start is refused', () => {
