@@ -6,6 +6,7 @@ import { ownKeysPath } from '../auth/own-keys-file.js';
 import type { Config } from '../config/config.js';
 import { ensureDataFolder } from '../config/data-folder.js';
 import { StartError } from '../core/start-error.js';
+import { tableLines } from './table.js';
 
 /** The settings that say where the keys are. */
 type KeysPlace = Pick<Config, 'serviceKeysFile' | 'dataPath'>;
@@ -47,14 +48,8 @@ export function listKeys(place: KeysPlace): void {
     role,
     key === undefined ? 'hash' : 'plain',
   ]);
-  const table = [['NAME', 'ROLE', 'STORED AS'], ...rows];
-  const [nameWidth, roleWidth] = [0, 1].map((at) =>
-    Math.max(...table.map((row) => (row[at] ?? '').length)),
-  );
-  for (const [name = '', role = '', stored = ''] of table) {
-    const line = `${name.padEnd(nameWidth ?? 0)}  ${role.padEnd(roleWidth ?? 0)}  ${stored}`;
-    process.stdout.write(`${line}\n`);
-  }
+  const lines = tableLines([['NAME', 'ROLE', 'STORED AS'], ...rows]);
+  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 /** Removes a key. A service that runs refuses it within a second. */

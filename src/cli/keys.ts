@@ -82,10 +82,10 @@ function revokeCommand(): Command {
     .summary('remove a key')
     .description('Removes a key from the keys file. A service that runs refuses it in a second.')
     .argument('<NAME>', 'the name of the key')
-    .option('--force', 'also if no key is left that may write', false)
-    .action(async (name: string, options: { force: boolean }) => {
+    .option('--force', 'also if no key is left that may write')
+    .action(async (name: string, { force }: { force?: true }) => {
       const { dropKey } = await import('./change-keys.js');
-      await dropKey(readSettings(), name, options);
+      await dropKey(readSettings(), name, { force: force === true });
     });
   return addHelp(command, {
     examples: [['vectord keys revoke shop', 'removes the key "shop"']],

@@ -15,6 +15,7 @@ import { repairCommand } from './repair.js';
 import { restoreCommand } from './restore.js';
 import { serveCommand, SIGNAL_EXIT, SIGNALS } from './serve.js';
 import { settingsText } from './settings-text.js';
+import { topCommand } from './top.js';
 
 /**
  * The command line of vectord. A command imports what it does once it is asked for: the help does not
@@ -36,6 +37,7 @@ export function createProgram(serve: () => Promise<void>): Command {
     checkCommand(),
     repairCommand(),
     keysCommand(),
+    topCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   shareSettings(program);

@@ -14,6 +14,7 @@ const COMMANDS = [
   'keys create',
   'keys list',
   'keys revoke',
+  'top',
 ];
 
 let dataPath = '';

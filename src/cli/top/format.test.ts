@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { formatDuration, formatLatency, formatRate, formatWhole } from './format.js';
+
+test.each([
+  [undefined, '-'],
+  [0.000_25, '0.25 ms'],
+  [0.004, '4.0 ms'],
+  [0.25, '250 ms'],
+  [2.5, '2.5 s'],
+])('a latency of %d seconds is shown as %s', (seconds, text) => {
+  expect(formatLatency(seconds)).toBe(text);
+});
+
+test.each([
+  [0, '0'],
+  [0.5, '0.5'],
+  [99.94, '99.9'],
+  [1234.5, '1,235'],
+])('a rate of %d is shown as %s', (rate, text) => {
+  expect(formatRate(rate)).toBe(text);
+});
+
+test.each([
+  [0, '0 s'],
+  [59.9, '59 s'],
+  [61, '1 min 1 s'],
+  [3 * 3600 + 12 * 60 + 5, '3 h 12 min'],
+  [86_400, '1 d 0 h'],
+])('a time of %d seconds is shown as %s', (seconds, text) => {
+  expect(formatDuration(seconds)).toBe(text);
+});
+
+test('whole numbers have commas between thousands', () => {
+  expect(formatWhole(1_000_000)).toBe('1,000,000');
+});
