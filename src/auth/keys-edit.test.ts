@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdtempSync,
@@ -71,6 +72,13 @@ describe('a key that is added', () => {
     chmodSync(path, mode);
     await addKey(path, { name: 'shop', role: 'readonly' });
     expect(statSync(path).mode & 0o777).toBe(mode);
+  });
+
+  test.runIf(process.getuid?.() === 0)('leaves the owner of the file as it is', async () => {
+    createKeysFile(path);
+    chownSync(path, 65_534, 65_533);
+    await addKey(path, { name: 'shop', role: 'readonly' });
+    expect(statSync(path)).toMatchObject({ uid: 65_534, gid: 65_533 });
   });
 
   test('goes into the file that a link names, and the link stays', async () => {
