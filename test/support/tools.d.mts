@@ -14,5 +14,8 @@ export const VORTEXDB_FOLDER: string;
 export const VORTEXDB_PYTHON: string;
 export const SCHEMATHESIS_FOLDER: string;
 export const SCHEMATHESIS: string;
+export const CHROMIUM_FOLDER: string;
+export function findChromium():
+  { readonly executablePath: string; readonly env: Record<string, string> } | undefined;
 export function findGrpcurl(): string | undefined;
 export function findProgram(name: string, ...others: readonly string[]): string | undefined;

@@ -1,5 +1,5 @@
 // Where the programs of others are that some tests run against the service; see install.mjs.
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -38,6 +38,34 @@ export const SCHEMATHESIS = join(SCHEMATHESIS_FOLDER, 'bin', 'schemathesis');
 
 /** The command that finds faults of Dockerfiles. */
 export const HADOLINT = join(HADOLINT_FOLDER, 'bin', 'hadolint');
+
+/** The packages of Chromium, unpacked. */
+export const CHROMIUM_FOLDER = join(CACHE, 'chromium');
+
+/** What Chromium, or a browser made of it, is called. */
+const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/**
+ * A Chromium as playwright launches it: that of CHROME_PATH, one on PATH or the one installed by us;
+ * undefined where there is none.
+ */
+export function findChromium() {
+  const installed = [process.env.CHROME_PATH, ...CHROMIUM_NAMES.map((name) => findProgram(name))];
+  const executablePath = installed.find((path) => path !== undefined);
+  if (executablePath !== undefined) return { executablePath, env: { ...process.env } };
+  const unpacked = join(CHROMIUM_FOLDER, 'usr/lib/chromium/chromium');
+  if (!isExecutable(unpacked)) return undefined;
+  // Its own libraries are beside it, and not where the system looks for them.
+  const LD_LIBRARY_PATH = libraryFolders(join(CHROMIUM_FOLDER, 'usr/lib')).join(delimiter);
+  return { executablePath: unpacked, env: { ...process.env, LD_LIBRARY_PATH } };
+}
+
+/** Where Debian has libraries: in folders named after the machine, and after what they belong to. */
+function libraryFolders(parent) {
+  const machine = readdirSync(parent).find((name) => name.endsWith('-linux-gnu'));
+  if (machine === undefined) return [];
+  return [join(parent, machine), join(parent, machine, 'pulseaudio')];
+}
 
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {
