@@ -73,6 +73,7 @@ function makeRoot(own, platforms) {
     const options = ['--project', project, '--outDir', join(own, 'dist'), '--sourceMap', 'false'];
     run('node_modules/.bin/tsc', options);
   }
+  run('node', ['scripts/console.mjs', join(own, 'dist/console')]);
   for (const path of ['native/index.cjs', 'proto', 'docs/openapi.yaml', 'README.md', 'LICENSE']) {
     cpSync(path, join(own, path), { recursive: true });
   }

@@ -112,9 +112,11 @@ test('points are stored and found over both interfaces', async () => {
     await client.delete(near ?? '');
     client.close();
   }
-  const document = await fetch(`${vectord.value('HTTP')}/docs/openapi.yaml`);
-  expect(document.status).toBe(200);
-  await document.text();
+  for (const path of ['/docs/openapi.yaml', '/console', '/console/assets/console.js']) {
+    const file = await fetch(vectord.value('HTTP') + path);
+    expect(file.status, path).toBe(200);
+    await file.text();
+  }
   expect(await vectord.stop()).toEqual({ code: 0, signal: null });
 });
 

@@ -22,7 +22,7 @@ const ENGINE_LAYERS = [
 /** The folders of src/, and the one file that is in none. */
 const SERVER_LAYERS = [
   ['main.ts'],
-  ['cli', 'process', 'langchain', 'embedded'],
+  ['cli', 'process', 'langchain', 'embedded', 'console'],
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
   ['observe'],

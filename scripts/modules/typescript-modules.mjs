@@ -11,14 +11,15 @@ import { join, posix } from 'node:path';
 export function readProgram(folder) {
   const files = readdirSync(folder, { recursive: true })
     .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
     .toSorted();
   const known = new Set(files);
   return new Map(
     files.map((file) => {
-      const paths = importsIn(readFileSync(join(folder, file), 'utf8')).map((path) =>
-        posix.join(posix.dirname(file), path).replace(/\.js$/, '.ts'),
-      );
+      const paths = importsIn(readFileSync(join(folder, file), 'utf8')).flatMap((path) => {
+        const source = posix.join(posix.dirname(file), path).replace(/\.js$/, '.ts');
+        return [source, `${source}x`];
+      });
       return [nameOf(file), new Set(paths.filter((path) => known.has(path)).map(nameOf))];
     }),
   );

@@ -48,6 +48,12 @@ test.each([
   expect(uses.get('a::a.ts')).toEqual(new Set());
 });
 
+test('a use is found in and of a file with elements', () => {
+  const of = "import { b } from '../b/b.js';\nexport const a = <p>{b}</p>;";
+  const uses = programOf({ 'a/a.tsx': of, 'b/b.tsx': 'export const b = <b />;' });
+  expect(uses.get('a::a.tsx')).toEqual(new Set(['b::b.tsx']));
+});
+
 test('a test is no part of the program', () => {
   const uses = programOf({ 'a/a.test.ts': USE, 'b/b.ts': B });
   expect([...uses.keys()]).toEqual(['b::b.ts']);

@@ -74,6 +74,12 @@ export const SETTINGS = {
   ),
   httpHost: host('HTTP_HOST', 'Address that the HTTP interface listens on'),
   httpPort: port('HTTP_PORT', 3000, 'Port of the HTTP interface; 0 picks a free one'),
+  httpConsole: choice(
+    'HTTP_CONSOLE',
+    'true',
+    SWITCH,
+    'Whether /console answers the console, a page for browsers',
+  ),
   grpcHost: host('GRPC_HOST', 'Address that the gRPC interface listens on'),
   grpcPort: port('GRPC_PORT', 50_051, 'Port of the gRPC interface; 0 picks a free one'),
   grpcReflection: choice(

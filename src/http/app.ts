@@ -3,6 +3,7 @@ import { invalid } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
 import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
+import { consoleRoutes } from './console-routes.js';
 import { cors } from './cors.js';
 import type { Context, RequestState } from './context.js';
 import { needsKey, isPlain, pathOf } from './path.js';
@@ -17,7 +18,7 @@ import type { HttpOptions } from './options.js';
  */
 export function createApp(options: HttpOptions): Koa<RequestState> {
   const { keys, logger, clock, corsOrigins } = options;
-  const table = [...routes(options), ...v1Routes(options)];
+  const table = [...routes(options), ...v1Routes(options), ...consoleRoutes(options)];
   const app = new Koa<RequestState>({ proxy: false });
   // Errors of a request are answered below: what arrives here is a connection that broke.
   app.on('error', (error: unknown) => {

@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly onMalformed: (status: number) => void;
   /** Whether metrics are for everyone, not only for those with a key. */
   readonly metricsOpen: boolean;
+  /** Whether the console is there. */
+  readonly hasConsole: boolean;
   /** Whose pages may use it from a browser. */
   readonly corsOrigins: readonly string[];
 }

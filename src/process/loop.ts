@@ -105,6 +105,7 @@ export class Loop implements LoopControl {
       metrics: parts.metrics,
       onMalformed: (status) => this.#meter.countMalformed(status),
       metricsOpen: config.metricsOpen,
+      hasConsole: config.httpConsole,
       corsOrigins: config.corsOrigins,
     });
     this.#grpc = createGrpc({

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { HttpOptions } from '../../src/http/options.js';
+import { consoleRoutes } from '../../src/http/console-routes.js';
 import { routes } from '../../src/http/routes.js';
 import { v1Routes } from '../../src/http/v1-routes.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -105,9 +106,14 @@ function operations(): { path: string; method: string; operation: Operation }[] 
 
 /** Every method and path of the source, whatever the options are that its handlers use. */
 function tableOfRoutes(): string[] {
-  const options = { service: { rules: { dimension: VECTOR.length } } };
-  const table = [...routes(options as HttpOptions), ...v1Routes(options as HttpOptions)];
-  return table.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}')}`);
+  const some = { service: { rules: { dimension: VECTOR.length } }, hasConsole: true };
+  const options = some as HttpOptions;
+  const table = [...routes(options), ...v1Routes(options), ...consoleRoutes(options)];
+  // What the page of the console loads is no interface.
+  const interfaces = table.filter(({ path }) => !path.startsWith('/console/'));
+  return interfaces.map(
+    ({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}')}`,
+  );
 }
 
 /** All schemas of objects that a part of the document leads to. */
@@ -133,7 +139,7 @@ it('names the server that it comes from, whatever its port', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('lists every route that is served, and no other', async () => {
+  it('lists every route that is served, but for the files of the console, and no other', async () => {
     const served: string[] = [];
     for (const path of Object.keys(document.paths)) {
       const target = path.replace('{id}', ID);
@@ -151,6 +157,7 @@ describe('the OpenAPI document', () => {
         'get /',
         'get /health',
         'get /ready',
+        'get /console',
         'get /docs/openapi.yaml',
         'get /metrics',
         'post /points',

@@ -1,0 +1,58 @@
+import type { Filter } from '../../client/browser.js';
+
+/** What somebody typed cannot be used; the message says what is expected. */
+export class InputError extends Error {
+  override readonly name = 'InputError';
+}
+
+/** What a search is for: a vector, or the neighbours of a point. */
+export type Question = { readonly vector: Float32Array } | { readonly like: string };
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Reads the id of a point, or a vector: a JSON array, or numbers with commas or spaces between. */
+export function parseQuestion(text: string, dimension: number): Question {
+  const trimmed = text.trim();
+  if (UUID.test(trimmed)) return { like: trimmed.toLowerCase() };
+  if (trimmed === '') throw new InputError('Type a vector or the id of a point.');
+  const items = trimmed
+    .replace(/^\[/, '')
+    .replace(/\]$/, '')
+    .trim()
+    .split(/[\s,]+/);
+  const wrong = items.find((item) => item === '' || !Number.isFinite(Number(item)));
+  if (wrong !== undefined) {
+    throw new InputError(
+      `“${shorten(wrong, 40)}” is no number. Expected an array of ${dimension} numbers such as ` +
+        '[0.1, 0.2, …], or the id of a point.',
+    );
+  }
+  if (items.length !== dimension) {
+    throw new InputError(
+      `The vector has ${items.length} numbers. The vectors of this service have ${dimension}.`,
+    );
+  }
+  return { vector: Float32Array.from(items, Number) };
+}
+
+/** Reads a filter, a JSON object; nothing is no filter. */
+export function parseFilter(text: string): Filter | undefined {
+  if (text.trim() === '') return undefined;
+  let filter: unknown;
+  try {
+    filter = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputError(`The filter is no JSON: ${reason}. ${EXPECTED_FILTER}`);
+  }
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
+    throw new InputError(`The filter is no JSON object. ${EXPECTED_FILTER}`);
+  }
+  return filter as Filter;
+}
+
+const EXPECTED_FILTER = 'Expected one such as {"lang": "en", "year": {"$gte": 2020}}.';
+
+export function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

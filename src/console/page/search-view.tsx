@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks';
+import type { Client, Query } from '../../client/browser.js';
+import { formatLatency } from '../model/format.js';
+import { parseFilter, parseQuestion } from '../model/input.js';
+import { FailureNote } from './failure-note.js';
+import {
+  Checkbox,
+  FilterField,
+  NumberField,
+  SimilaritySelect,
+  type SimilarityProps,
+} from './fields.js';
+import { NeighbourTable } from './neighbour-table.js';
+import { useAnswer } from './use-answer.js';
+
+interface SearchViewProps extends SimilarityProps {
+  readonly client: Client;
+  readonly dimension: number;
+}
+
+/** A query and the time at which it was asked, so that the same one can be asked again. */
+interface Asked {
+  readonly query: Query;
+  readonly atMs: number;
+}
+
+/** Finds the neighbours of a vector or of a point. */
+export function SearchView({ client, ...props }: SearchViewProps) {
+  const [asked, setAsked] = useState<Asked>();
+  const ask = async (signal: AbortSignal) => {
+    const startedAtMs = performance.now();
+    const points = asked === undefined ? [] : await client.search(asked.query, { signal });
+    return { points, seconds: (performance.now() - startedAtMs) / 1000 };
+  };
+  const { value, error, isAsking } = useAnswer(asked && ask, [asked]);
+  const onAsk = (query: Query): void => setAsked({ query, atMs: performance.now() });
+  return (
+    <>
+      <h1>Search</h1>
+      <SearchForm {...props} onAsk={onAsk} />
+      {error !== undefined && <FailureNote error={error} />}
+      <section aria-label="Neighbours" aria-busy={isAsking}>
+        <p role="status" class="hint">
+          {isAsking && 'Searching…'}
+          {!isAsking &&
+            value !== undefined &&
+            `${value.points.length} found in ${formatLatency(value.seconds)}, as this browser saw it`}
+        </p>
+        {value !== undefined && value.points.length > 0 && (
+          <div class="card">
+            <NeighbourTable
+              points={value.points}
+              caption={`Closest first under ${asked?.query.similarity}`}
+            />
+          </div>
+        )}
+      </section>
+    </>
+  );
+}
+
+interface SearchFormProps extends SimilarityProps {
+  readonly dimension: number;
+  readonly onAsk: (query: Query) => void;
+}
+
+function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormProps) {
+  const [text, setText] = useState('');
+  const [limit, setLimit] = useState('10');
+  const [ef, setEf] = useState('');
+  const [isExact, setIsExact] = useState(false);
+  const [filter, setFilter] = useState('');
+  const [error, setError] = useState<unknown>();
+
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    try {
+      onAsk({
+        ...parseQuestion(text, dimension),
+        similarity,
+        limit: Number(limit),
+        ...(ef === '' ? {} : { ef: Number(ef) }),
+        exact: isExact,
+        filter: parseFilter(filter),
+        include: ['distance', 'content', 'contentType', 'metadata'],
+      });
+      setError(undefined);
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+
+  return (
+    <form class="card row" onSubmit={submit} aria-label="Search">
+      <label class="field whole-row">
+        <span>Vector of {dimension} numbers, or the id of a point</span>
+        <textarea
+          class="code"
+          rows={3}
+          value={text}
+          spellcheck={false}
+          placeholder="[0.12, -0.03, …] or 9f3c1d52-6f0e-4c8e-9a51-0a4f5f1f6f0b"
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </label>
+      <SimilaritySelect similarity={similarity} onSimilarity={onSimilarity} />
+      <NumberField label="Limit" value={limit} least={1} onInput={setLimit} />
+      <NumberField label="ef" value={ef} least={0} onInput={setEf} placeholder="default" />
+      <FilterField value={filter} onInput={setFilter} />
+      <Checkbox label="Exact" checked={isExact} onChange={setIsExact} />
+      <button type="submit" class="primary">
+        Search
+      </button>
+      {error !== undefined && <FailureNote error={error} />}
+    </form>
+  );
+}
