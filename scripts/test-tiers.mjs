@@ -26,6 +26,7 @@ export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
   'test/grpc/{clients/idle,h2spec}.test.ts',
   'test/clients/{load,python}.test.ts',
+  'test/console/access.test.ts',
   'test/wire/worst-requests.test.ts',
   'test/http/schemathesis.test.ts',
   'test/process/{grace,time-limits}.test.ts',
