@@ -26,7 +26,7 @@ const SERVER_LAYERS = [
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
   ['observe'],
-  ['config', 'engine', 'client'],
+  ['config', 'engine', 'client', 'scrape'],
   ['core'],
   ['gen'],
 ];

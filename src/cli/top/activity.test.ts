@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Exposition } from '../../observe/exposition.js';
 import { Histogram } from '../../observe/histogram.js';
 import { activityBetween } from './activity.js';
-import { Latencies } from './latencies.js';
-import { Scrape } from './scrape.js';
+import { Latencies } from '../../scrape/latencies.js';
+import { Scrape } from '../../scrape/scrape.js';
 
 describe('a quantile', () => {
   const latencies = new Latencies([

@@ -1,5 +1,5 @@
-import { Latencies, latenciesSince } from './latencies.js';
-import type { Labels, Scrape } from './scrape.js';
+import { Latencies, latenciesSince } from '../../scrape/latencies.js';
+import type { Labels, Scrape } from '../../scrape/scrape.js';
 import type { Look } from './service.js';
 
 /** One kind of request in the time between two looks. */

@@ -2,8 +2,8 @@ import { formatBytes } from '../bytes.js';
 import { tableLines } from '../table.js';
 import { activityBetween, type Activity } from './activity.js';
 import { formatDuration, formatLatency, formatRate, formatWhole } from './format.js';
-import type { Latencies } from './latencies.js';
-import type { Scrape } from './scrape.js';
+import type { Latencies } from '../../scrape/latencies.js';
+import type { Scrape } from '../../scrape/scrape.js';
 import type { Look } from './service.js';
 
 /** What is shown of a service between two looks, as lines of text. */

@@ -4,7 +4,7 @@ import type { Client } from '../../client/interface.js';
 import type { Info } from '../../client/model.js';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { GivenKey } from '../given-key.js';
-import { Scrape } from './scrape.js';
+import { Scrape } from '../../scrape/scrape.js';
 
 /** A service that takes longer for its metrics has gone away, as far as anybody can tell. */
 const PATIENCE_MS = 5_000;
