@@ -1,7 +1,7 @@
 import type { Labels, Scrape } from './scrape.js';
 
 /** How many of the values that a histogram counted are at most `le`. */
-interface Bucket {
+export interface Bucket {
   readonly le: number;
   readonly count: number;
 }

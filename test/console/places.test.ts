@@ -70,7 +70,7 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console in a browser', { timeout: TIMEOUT_
       )
       .toEqual([expect.stringContaining('L'), expect.stringMatching(/^(?!0$)[\d.,]+$/)]);
     const operations = page.getByRole('region', { name: 'Operations' });
-    await operations.getByText('POST /v1/points/search').waitFor();
+    await operations.getByText('HTTP POST /v1/points/search').waitFor();
     expect(await operations.innerText()).not.toContain('/metrics');
     await chart.locator('svg').hover();
     await chart.getByText(/\d+ s ago/).waitFor();

@@ -1,4 +1,4 @@
-import { addedTo, quantile } from './quantile.js';
+import { Latencies } from '../../scrape/latencies.js';
 import type { Operation, Snapshot } from './snapshot.js';
 
 /** How far back the charts go. */
@@ -73,7 +73,12 @@ export function summarize(history: readonly Snapshot[]): OperationSummary[] {
 }
 
 function quantileBetween(before: Snapshot, now: Snapshot, name: string, q: number) {
-  return quantile(q, addedTo(durations(before, name), durations(now, name)));
+  const earlier = durations(before, name);
+  const added = durations(now, name).map(({ le, count }, at) => ({
+    le,
+    count: count - (earlier[at]?.count ?? 0),
+  }));
+  return new Latencies(added).quantile(q);
 }
 
 function durations(snapshot: Snapshot, name: string): Operation['durations'] {

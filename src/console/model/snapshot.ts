@@ -1,5 +1,5 @@
-import { valueOf, type Metrics, type Sample } from './exposition.js';
-import type { Bucket } from './quantile.js';
+import type { Bucket } from '../../scrape/latencies.js';
+import type { Sample, Scrape } from '../../scrape/scrape.js';
 
 /** One kind of request, and what has been counted of it since the service started. */
 export interface Operation {
@@ -16,8 +16,9 @@ export interface Snapshot {
   /** Tells one run of the service from the next. */
   readonly startedAtS: number;
   readonly operations: ReadonlyMap<string, Operation>;
-  readonly points: number | undefined;
-  readonly memoryBytes: number | undefined;
+  readonly points: number;
+  readonly memoryBytes: number;
+  /** Undefined where the system does not tell, as is what is available. */
   readonly dataBytes: number | undefined;
   readonly availableBytes: number | undefined;
   readonly connections: number;
@@ -30,27 +31,27 @@ const OWN = /\/(?:metrics|ready|v1\/info|console.*)$/;
 
 const PROTOCOLS = ['http', 'grpc'] as const;
 
-export function snapshotOf(metrics: Metrics, atMs: number): Snapshot {
+export function snapshotOf(metrics: Scrape, atMs: number): Snapshot {
   return {
     atMs,
-    startedAtS: valueOf(metrics, 'process_start_time_seconds') ?? 0,
+    startedAtS: metrics.value('process_start_time_seconds'),
     operations: new Map(PROTOCOLS.flatMap((protocol) => operationsOf(metrics, protocol))),
-    points: valueOf(metrics, 'vectord_points'),
-    memoryBytes: valueOf(metrics, 'process_resident_memory_bytes'),
-    dataBytes: valueOf(metrics, 'vectord_data_bytes'),
-    availableBytes: valueOf(metrics, 'vectord_data_available_bytes'),
+    points: metrics.value('vectord_points'),
+    memoryBytes: metrics.value('process_resident_memory_bytes'),
+    dataBytes: metrics.all('vectord_data_bytes')[0]?.value,
+    availableBytes: metrics.all('vectord_data_available_bytes')[0]?.value,
     connections: sum(
-      PROTOCOLS.flatMap((protocol) => metrics.get(`vectord_${protocol}_connections`) ?? []),
+      PROTOCOLS.flatMap((protocol) => metrics.all(`vectord_${protocol}_connections`)),
     ),
-    commits: valueOf(metrics, 'vectord_commit_duration_seconds_count') ?? 0,
-    commitRecords: valueOf(metrics, 'vectord_commit_records_sum') ?? 0,
+    commits: metrics.value('vectord_commit_duration_seconds_count'),
+    commitRecords: metrics.value('vectord_commit_records_sum'),
   };
 }
 
-function operationsOf(metrics: Metrics, protocol: (typeof PROTOCOLS)[number]) {
+function operationsOf(metrics: Scrape, protocol: (typeof PROTOCOLS)[number]) {
   const prefix = `vectord_${protocol}_request`;
-  const durations = byOperation(metrics.get(`${prefix}_duration_seconds_bucket`) ?? []);
-  const counts = byOperation(metrics.get(`${prefix}s_total`) ?? []);
+  const durations = byOperation(metrics.all(`${prefix}_duration_seconds_bucket`));
+  const counts = byOperation(metrics.all(`${prefix}s_total`));
   return Array.from(counts)
     .filter(([name]) => !OWN.test(name))
     .map(([name, samples]): [string, Operation] => [
@@ -60,19 +61,19 @@ function operationsOf(metrics: Metrics, protocol: (typeof PROTOCOLS)[number]) {
         requests: sum(samples),
         failed: sum(samples.filter(({ labels }) => isFailure(labels['status'] ?? ''))),
         durations: (durations.get(name) ?? []).map(({ labels, value }) => ({
-          bound: labels['le'] === '+Inf' ? Infinity : Number(labels['le']),
+          le: labels['le'] === '+Inf' ? Infinity : Number(labels['le']),
           count: value,
         })),
       },
     ]);
 }
 
-/** Samples by what they are called on the page: `POST /v1/points/search`, `gRPC Search`. */
+/** Samples by what they are called on the page: `HTTP POST /v1/points/search`, `gRPC Search`. */
 function byOperation(samples: readonly Sample[]): Map<string, Sample[]> {
   const found = new Map<string, Sample[]>();
   for (const sample of samples) {
     const { method = '', route } = sample.labels;
-    const name = route === undefined ? `gRPC ${method}` : `${method} ${route}`;
+    const name = route === undefined ? `gRPC ${method}` : `HTTP ${method} ${route}`;
     const known = found.get(name);
     if (known === undefined) found.set(name, [sample]);
     else known.push(sample);

@@ -1,8 +1,8 @@
 import type { Info } from '../../client/browser.js';
 import { useEffect, useState } from 'preact/hooks';
-import { parseMetrics } from '../model/exposition.js';
 import { extend } from '../model/history.js';
 import { snapshotOf, type Snapshot } from '../model/snapshot.js';
+import { Scrape } from '../../scrape/scrape.js';
 import { fetchFaults, fetchMetrics, type Session } from './service.js';
 
 const INTERVAL_MS = 2_000;
@@ -32,7 +32,7 @@ export function useLive({ client, key, info }: Session): Live {
       // First, as it fails with an error that says what to do.
       const newest = await client.info({ signal, retries: { attempts: 1 } });
       const [metrics, faults] = await Promise.all([fetchMetrics(key, signal), fetchFaults(signal)]);
-      const snapshot = snapshotOf(parseMetrics(metrics), Date.now());
+      const snapshot = snapshotOf(new Scrape(metrics), Date.now());
       setLive(({ history }) => ({
         info: newest,
         history: extend(history, snapshot),
