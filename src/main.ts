@@ -19,7 +19,7 @@ try {
 
 /** Imports what needs the addon only once it is known to load: an import cannot say what to do. */
 async function run(args: readonly string[]): Promise<void> {
-  if (['import', 'export'].includes(args[0] ?? '')) {
+  if (['import', 'export', 'bench'].includes(args[0] ?? '')) {
     const { runRemoteProgram } = await import('./cli/remote-program.js');
     await runRemoteProgram(args);
     return;

@@ -23,6 +23,7 @@ const ENGINE_LAYERS = [
 const SERVER_LAYERS = [
   ['main.ts'],
   ['cli', 'process', 'langchain'],
+  ['measure'],
   ['transfer'],
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
