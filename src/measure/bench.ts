@@ -19,8 +19,18 @@ export interface BenchOptions {
   readonly seconds: number;
   readonly filter: Filter | undefined;
   readonly signal: AbortSignal;
-  /** Hears what is being done, and how much of it is done, from 0 to 1. */
-  readonly onStep: (step: string, share: number) => void;
+  readonly onStep: (step: BenchStep) => void;
+}
+
+/** How far the work is. */
+export interface BenchStep {
+  /** What is being done. */
+  readonly name: string;
+  /** What is counted, and how many so far. */
+  readonly unit: string;
+  readonly done: number;
+  /** How much of the step that is, from 0 to 1. */
+  readonly share: number;
 }
 
 /** What was measured with one ef, or with exact searches. */
@@ -73,7 +83,8 @@ export class Bench {
           `the graph of ${similarity} has failed: see the log of the service`,
         );
       }
-      onStep('waiting for the graph', graph.linked / Math.max(1, graph.slots));
+      const { linked: done, slots } = graph;
+      onStep({ name: 'graph', unit: 'points', done, share: done / Math.max(1, slots) });
       // oxlint-disable-next-line no-await-in-loop -- the wait is between two looks
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
@@ -93,7 +104,7 @@ export class Bench {
     const { concurrency, seconds, onStep } = this.options;
     const step = `ef ${ef}`;
     const recalls: number[] = [];
-    await this.#askAll(step, { ef }, new Latencies(), (at, found) => {
+    await this.#askAll(`recall of ${step}`, { ef }, new Latencies(), (at, found) => {
       const { farthest, count } = this.#truths[at] ?? { farthest: 0, count: 0 };
       const hits = found.filter(({ distance = Infinity }) => distance <= farthest).length;
       if (count > 0) recalls.push(Math.min(1, hits / count));
@@ -108,7 +119,8 @@ export class Bench {
       next += 1;
       await this.#search(next % this.targets.length, { ef });
       latencies.add(performance.now() - askedAtMs);
-      onStep(step, (performance.now() - startedAtMs) / (seconds * 1000));
+      const share = Math.min(1, (performance.now() - startedAtMs) / (seconds * 1000));
+      onStep({ name: step, unit: 'searches', done: latencies.count, share });
       return true;
     });
     return rowOf(ef, mean(recalls), latencies, performance.now() - startedAtMs);
@@ -116,7 +128,7 @@ export class Bench {
 
   /** Asks each query once. */
   async #askAll(
-    step: string,
+    name: string,
     how: { readonly ef?: number; readonly exact?: boolean },
     latencies: Latencies,
     heard: (at: number, found: readonly Point[]) => void,
@@ -130,7 +142,8 @@ export class Bench {
       const found = await this.#search(at, how);
       latencies.add(performance.now() - askedAtMs);
       heard(at, found);
-      this.options.onStep(step, latencies.count / this.targets.length);
+      const done = latencies.count;
+      this.options.onStep({ name, unit: 'queries', done, share: done / this.targets.length });
       return true;
     });
   }

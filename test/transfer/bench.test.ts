@@ -53,9 +53,9 @@ test('without a file stored points are searched for; a greater ef finds more, an
 });
 
 test('an interruption prints what was measured', async () => {
-  // The second ef would take an hour.
+  // It would take an hour.
   const command = begin(server, ['bench', '--ef', '10', '--seconds', '3600', '--queries', '5']);
-  await command.until(() => command.stderr.includes('% of ef 10'));
+  await command.until(() => command.stderr.includes('ef 10: ['));
   await command.stop('SIGINT');
   const { code, stdout } = await endOf(command);
   expect(stdout).toMatch(/^exact +1\.0000/m);

@@ -259,7 +259,7 @@ test.each([
   [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],
   [['x.csv', '--colour'], 2, "unknown option '--colour'"],
   [['x.csv', '--key-file', 'nothing'], 2, 'nothing cannot be read'],
-  [[], 2, "missing required argument 'file'"],
+  [[], 2, "missing required argument 'FILE'"],
 ])('import %j ends with %i', async (args, exitCode, message) => {
   const { code, stderr } = await run(server, 'import', ...args);
   expect(stderr).toContain(message);

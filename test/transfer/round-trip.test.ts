@@ -90,7 +90,7 @@ test('only points that pass a filter are exported, and a file that is there is k
   const filtered = ['export', path, '--filter', '{"year": {"$gte": 2024}}'];
   expect(await run(server, ...filtered)).toMatchObject({
     code: 0,
-    stdout: `1 points written to ${path}\n`,
+    stdout: `1 point written to ${path}\n`,
   });
   expect(await run(server, 'export', path)).toMatchObject({
     code: 1,

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { REAL_CLOCK, type Clock } from '../core/clock.js';
+import { REAL_CLOCK, type Clock } from '../../core/clock.js';
 
 /** On a terminal; a line that is redrawn more often only costs. */
 const REDRAW_EVERY_MS = 100;
@@ -24,9 +24,10 @@ export class Bar {
   #firstShare: number | undefined;
   #isDrawn = false;
 
-  /** `unit` is what is counted, as in "rows". */
+  /** `unit` is what is counted, as in "rows"; `label` stands before it all. */
   constructor(
     private readonly unit: string,
+    private readonly label = '',
     private readonly output: BarOutput = process.stderr,
     private readonly clock: Clock = REAL_CLOCK,
   ) {
@@ -41,7 +42,7 @@ export class Bar {
     this.#firstShare ??= share;
     if (nowMs < this.#nextAtMs) return;
     this.#nextAtMs = nowMs + this.#everyMs;
-    const text = this.#describe(done, share, (nowMs - this.#startedAtMs) / 1000);
+    const text = this.label + this.#describe(done, share, (nowMs - this.#startedAtMs) / 1000);
     this.#isDrawn = this.output.isTTY === true;
     this.output.write(this.#isDrawn ? `${ERASE}${text}` : `${text}\n`);
   }
@@ -71,6 +72,11 @@ export class Bar {
 /** A number as people read it, in groups of three digits. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
+}
+
+/** So many of something, whose name in the plural has one more s. */
+export function formatCounted(count: number, unit: string): string {
+  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** A time in its two greatest units. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { EXIT_SIGNAL } from '../core/start-error.js';
+import { EXIT_SIGNAL } from '../../core/start-error.js';
 
 /** What has begun may take so long to end by itself. */
 const GRACE_MS = 10_000;

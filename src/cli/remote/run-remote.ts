@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { VectordError } from '../client/errors.js';
-import type { Client } from '../client/interface.js';
-import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../core/start-error.js';
-import { TransferError, UsageError } from '../transfer/transfer-error.js';
+import { VectordError } from '../../client/errors.js';
+import type { Client } from '../../client/interface.js';
+import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
+import { TransferError, UsageError } from '../../transfer/transfer-error.js';
 import { Interruption } from './interruption.js';
-import { connectTo, type ServerOptions } from './server-options.js';
+import type { ServerOptions } from '../server-options.js';
+import { connectTo } from './connect-to.js';
 
 /** What a command does with a service; answers the exit code. */
 export type Work = (client: Client, interruption: Interruption) => Promise<number>;
@@ -26,7 +27,10 @@ export async function runRemote(
   } catch (error) {
     const code = error instanceof UsageError ? EXIT_BAD_USAGE : EXIT_REFUSED;
     process.exitCode = interruption.exitCode ?? code;
-    if (interruption.exitCode !== undefined) return;
+    if (interruption.exitCode !== undefined) {
+      process.stderr.write(`vectord ${command.name()} was stopped by a signal\n`);
+      return;
+    }
     if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
     process.stderr.write(`vectord ${command.name()} failed: ${error.message}${hintOf(error)}\n`);
   } finally {
