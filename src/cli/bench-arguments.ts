@@ -14,5 +14,5 @@ export interface BenchArguments extends ServerOptions {
   readonly concurrency: number;
   readonly seconds: number;
   readonly filter?: Filter;
-  readonly json: boolean;
+  readonly json?: true;
 }

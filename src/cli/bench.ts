@@ -51,7 +51,7 @@ export function benchCommand(): Command {
     .option('--concurrency <COUNT>', 'searches under way at one time', wholeFrom(1), 4)
     .option('--seconds <SECONDS>', 'how long each ef is measured', seconds, 3)
     .option('--filter <JSON>', 'searches only points that pass', jsonObject<Filter>)
-    .option('--json', 'prints one object of JSON in place of the table', false)
+    .option('--json', 'prints one object of JSON in place of the table')
     .addHelpText('after', HELP);
   return withServerOptions(command).action(
     async (file: string | undefined, options: BenchArguments) => {

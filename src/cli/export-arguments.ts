@@ -6,6 +6,6 @@ import type { ServerOptions } from './server-options.js';
 export interface ExportArguments extends ServerOptions {
   readonly format?: Format;
   readonly filter?: Filter;
-  readonly base64: boolean;
-  readonly force: boolean;
+  readonly base64?: true;
+  readonly force?: true;
 }

@@ -45,10 +45,9 @@ export function exportCommand(): Command {
     )
     .option(
       '--base64',
-      'vectors in JSON and CSV as base64 of 32-bit floats, a third as long',
-      false,
+      'vectors in JSON and CSV as base64 of 32-bit floats, about a quarter as long',
     )
-    .option('--force', 'replaces a file that is there', false)
+    .option('--force', 'replaces a file that is there')
     .addHelpText('after', HELP);
   return withServerOptions(command).action(async (path: string, options: ExportArguments) => {
     const { runExport } = await import('./remote/run-export.js');

@@ -17,8 +17,8 @@ export interface ImportArguments extends ServerOptions {
   readonly rejects?: string;
   readonly maxRejects: number;
   readonly state?: string;
-  readonly restart: boolean;
-  readonly ifAbsent: boolean;
+  readonly restart?: true;
+  readonly ifAbsent?: true;
   readonly window?: number;
   readonly patience?: number;
 }

@@ -67,8 +67,8 @@ export function importCommand(): Command {
     .option('--rejects <FILE>', 'where rejected rows are listed')
     .option('--max-rejects <COUNT>', 'stops at more of them', wholeFrom(0), 1_000)
     .option('--state <FILE>', 'where the place to go on is kept')
-    .option('--restart', 'begins anew, whatever an earlier import has done', false)
-    .option('--if-absent', 'leaves points alone whose ids are there', false)
+    .option('--restart', 'begins anew, whatever an earlier import has done')
+    .option('--if-absent', 'leaves points alone whose ids are there')
     .option('--window <COUNT>', 'requests under way at one time (4)', wholeFrom(1))
     .option('--patience <SECONDS>', 'how long a request is repeated (60)', seconds)
     .addHelpText('after', HELP);

@@ -91,7 +91,7 @@ function print(
 ): void {
   const { similarity, k, concurrency, seconds: duration, json, url } = options;
   const { version, points, dimension } = info;
-  if (json) {
+  if (json === true) {
     const service = { url, version, points, dimension };
     const measured = { service, similarity, k, queries, concurrency, seconds: duration, rows };
     process.stdout.write(`${JSON.stringify(measured)}\n`);

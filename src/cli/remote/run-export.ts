@@ -13,8 +13,8 @@ export async function runExport(
 ): Promise<void> {
   await runRemote(options, command, async (client, { signal: stopping }) => {
     const bar = new Bar('points');
-    const { format, filter, base64, force: isForced } = options;
-    const vectors = base64 ? 'base64' : 'array';
+    const { format, filter, base64, force } = options;
+    const vectors = base64 === true ? 'base64' : 'array';
     const onProgress = (points: number, total: number): void => bar.at(points, points / total);
     try {
       const { points, paths } = await exportPoints(client, {
@@ -22,7 +22,7 @@ export async function runExport(
         format,
         filter,
         vectors,
-        isForced,
+        isForced: force === true,
         stopping,
         onProgress,
       });
