@@ -120,6 +120,15 @@ test('points are stored and found over both interfaces', async () => {
   expect(await vectord.stop()).toEqual({ code: 0, signal: null });
 });
 
+test('a file of Parquet is read by a library that only its readers install', async () => {
+  const path = join(makeTemporaryFolder(), 'x.parquet');
+  writeFileSync(path, '');
+  const vectord = new Vectord({ PATH }, ['import', path], launch);
+  expect(await vectord.exit).toEqual({ code: 1, signal: null });
+  expect(vectord.stderr).toContain('reading Parquet needs a library that is not installed');
+  expect(vectord.stderr).toContain('"npm install hyparquet"');
+});
+
 describe('an import of the package', () => {
   test('stores and finds points over both interfaces', async () => {
     const vectord = await Vectord.start({ ...ownFolder().environment, PATH }, launch);

@@ -23,6 +23,8 @@ const ENGINE_LAYERS = [
 const SERVER_LAYERS = [
   ['main.ts'],
   ['cli', 'process', 'langchain', 'embedded', 'console'],
+  ['measure'],
+  ['transfer'],
   ['http', 'grpc'],
   ['auth', 'admission', 'wire'],
   ['observe'],

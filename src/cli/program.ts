@@ -8,8 +8,11 @@ import {
   EXIT_REFUSED,
 } from '../core/start-error.js';
 import { backupCommand } from './backup.js';
+import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
+import { exportCommand } from './export.js';
 import { exitCodesText } from './help-text.js';
+import { importCommand } from './import.js';
 import { keysCommand } from './keys.js';
 import { repairCommand } from './repair.js';
 import { restoreCommand } from './restore.js';
@@ -32,11 +35,14 @@ export function createProgram(serve: () => Promise<void>): Command {
     .exitOverride();
   const commands = [
     serveCommand(serve),
+    importCommand(),
+    exportCommand(),
     backupCommand(),
     restoreCommand(),
     checkCommand(),
     repairCommand(),
     keysCommand(),
+    benchCommand(),
     topCommand(),
   ];
   for (const command of commands) program.addCommand(command);

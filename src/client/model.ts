@@ -196,6 +196,8 @@ export interface BulkProgress {
   readonly kept: number;
   /** All that are acknowledged: stored, replaced and kept. */
   readonly points: number;
+  /** Of the source's points the first so many are all acknowledged: a load may go on behind them. */
+  readonly leading: number;
   /** What they took in the requests. */
   readonly bytes: number;
 }

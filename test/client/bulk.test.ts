@@ -47,13 +47,31 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const onProgress = (progress: BulkProgress): number => heard.push(progress);
     const total = await client.bulk(points(95), { onProgress });
     const bytes = expect.any(Number);
-    expect(total).toEqual({ stored: 95, replaced: 0, kept: 0, points: 95, bytes });
+    expect(total).toEqual({ stored: 95, replaced: 0, kept: 0, points: 95, leading: 95, bytes });
     expect(heard).toHaveLength(10);
     expect(heard.at(-1)).toEqual(total);
     expect(heard.map((each) => each.points)).toEqual(
       heard.map((each) => each.points).toSorted((left, right) => left - right),
     );
     expect(await contentsOf(client)).toEqual(numbers(95));
+  });
+
+  test('the points before those that are not acknowledged are told, so that a load can go on', async () => {
+    const heard: BulkProgress[] = [];
+    const onProgress = (progress: BulkProgress): number => heard.push(progress);
+    async function* source(): AsyncGenerator<NewPoint> {
+      yield* points(45);
+      // Of another dimension: the batch that it is in is refused.
+      yield { ...point(46), vector: [1] };
+      yield* points(100);
+    }
+    const options = { onProgress, window: 3 };
+    await expectFailure(client.bulk(source(), options), 'INVALID_ARGUMENT', /vector/);
+    const { leading = 0 } = heard.at(-1) ?? {};
+    expect(leading).toBeGreaterThan(0);
+    expect(leading).toBeLessThanOrEqual(40);
+    const stored = await contentsOf(client);
+    for (const [one, content] of numbers(leading)) expect(stored.get(one)).toBe(content);
   });
 
   test('batches have no more than some thousand points, however small these are', async () => {

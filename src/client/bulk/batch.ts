@@ -21,6 +21,9 @@ export class Batch {
   });
   readonly #ids = new Set<string>();
 
+  /** `start` is the number of points in the batches before it. */
+  constructor(readonly start: number) {}
+
   add(point: EncodedPoint): void {
     this.points.push(point);
     this.#ids.add(point.id);

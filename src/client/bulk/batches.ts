@@ -13,12 +13,12 @@ export async function* batchesOf(
   transport: Pick<Transport, 'encode'>,
 ): AsyncGenerator<Batch, void, undefined> {
   const open = new Set<Batch>();
-  const opened = (): Batch => {
-    const fresh = new Batch();
+  const opened = (start: number): Batch => {
+    const fresh = new Batch(start);
     void fresh.settled.then(() => open.delete(fresh));
     return fresh;
   };
-  let batch = opened();
+  let batch = opened(0);
   let at = 0;
   for await (const given of points) {
     const point = transport.encode(fullPoint(given, `points[${at}]`));
@@ -26,7 +26,7 @@ export async function* batchesOf(
     if (batch.has(point.id) || !batch.hasRoomFor(point, limits)) {
       open.add(batch);
       yield batch;
-      batch = opened();
+      batch = opened(at - 1);
     }
     for (const other of open) if (other.has(point.id)) await other.settled;
     batch.add(point);

@@ -44,7 +44,11 @@ class Load {
   readonly #onProgress: BulkOptions['onProgress'];
   /** Aborted with what ends the load before its end. */
   readonly #failing = new AbortController();
-  readonly #total = { stored: 0, replaced: 0, kept: 0, points: 0, bytes: 0 };
+  readonly #total = { stored: 0, replaced: 0, kept: 0, points: 0, leading: 0, bytes: 0 };
+  /** Batches that are not acknowledged, in the order of their points. */
+  readonly #pending = new Set<Batch>();
+  /** Points of the source up to the last batch that is acknowledged. */
+  #readTo = 0;
 
   constructor(
     private readonly transport: Transport,
@@ -92,6 +96,7 @@ class Load {
       // oxlint-disable-next-line no-await-in-loop -- a batch is read when the last one is stored
       const { done, value: batch } = await batches.next();
       if (done === true) return;
+      this.#pending.add(batch);
       try {
         // oxlint-disable-next-line no-await-in-loop -- the window is the number of workers
         const stored = await this.#make(this.transport.upsert(batch.points, this.#ifAbsent));
@@ -122,6 +127,10 @@ class Load {
     total.kept += kept;
     total.points += batch.points.length;
     total.bytes += batch.bytes;
+    this.#pending.delete(batch);
+    const [first] = this.#pending;
+    this.#readTo = Math.max(this.#readTo, batch.start + batch.points.length);
+    total.leading = first?.start ?? this.#readTo;
   }
 }
 

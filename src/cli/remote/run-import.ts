@@ -1,0 +1,111 @@
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import { EXIT_OK, EXIT_REFUSED, messageOf } from '../../core/start-error.js';
+import { importRows, type ImportSummary } from '../../transfer/import.js';
+import { ImportState, type Fingerprint } from '../../transfer/import-state.js';
+import { parseMetadataColumns, type Mapping } from '../../transfer/mapping.js';
+import { openSource } from '../../transfer/source.js';
+import { TransferError, UsageError } from '../../transfer/transfer-error.js';
+import type { ImportArguments } from '../import-arguments.js';
+import { Bar, formatCount, formatCounted } from './bar.js';
+import { runRemote } from './run-remote.js';
+
+/** Does what `vectord import` asks for, and sets the exit code. */
+export async function runImport(
+  file: string,
+  options: ImportArguments,
+  command: Command,
+): Promise<void> {
+  await runRemote(options, command, async (client, { signal: stopping }) => {
+    const mapping = mappingOf(options);
+    const { format, texts, delimiter } = options;
+    const fingerprint = fingerprintOf(file, options, mapping);
+    const source = await openSource({ path: file, format, texts, delimiter, mapping });
+    const bar = new Bar('rows');
+    try {
+      const rejectsPath = options.rejects ?? `${file}.rejected.jsonl`;
+      const summary = await importRows(client, source, {
+        mapping,
+        sourceName: sourceNameOf(file, options),
+        state: new ImportState(options.state ?? `${file}.vectord-import.json`, fingerprint),
+        isRestart: options.restart === true,
+        rejectsPath,
+        maxRejects: options.maxRejects,
+        ifAbsent: options.ifAbsent === true,
+        window: options.window,
+        patienceMs: options.patience === undefined ? undefined : options.patience * 1000,
+        stopping,
+        onProgress: ({ rows, share }) => bar.at(rows, share),
+      });
+      bar.clear();
+      return report(summary, rejectsPath);
+    } finally {
+      bar.clear();
+      await source.close();
+    }
+  });
+}
+
+function mappingOf(options: ImportArguments): Mapping {
+  const { id, vector, content, contentType, metadata, vectorColumns, metadataColumns } = options;
+  if (vectorColumns !== undefined && vectorColumns.split('*').length !== 2) {
+    throw new UsageError(`--vector-columns is "${vectorColumns}", expected one * in it: dim_*`);
+  }
+  return {
+    id,
+    vector,
+    vectorColumns,
+    content,
+    contentType,
+    metadata,
+    metadataColumns: metadataColumns === undefined ? [] : parseMetadataColumns(metadataColumns),
+  };
+}
+
+function sourceNameOf(file: string, { sourceName }: ImportArguments): string {
+  return sourceName ?? basename(file);
+}
+
+/** What an import has in common with the one that it goes on with. */
+function fingerprintOf(file: string, options: ImportArguments, mapping: Mapping): Fingerprint {
+  const { url, format, texts, delimiter, ifAbsent } = options;
+  return {
+    file: stampOf(file),
+    texts: texts === undefined ? null : stampOf(texts),
+    service: url,
+    'source name': sourceNameOf(file, options),
+    options: { format, delimiter, ifAbsent, mapping },
+  };
+}
+
+/** What tells a file from another of its name. */
+function stampOf(path: string): object {
+  try {
+    const { size, mtimeMs } = statSync(path);
+    return { size, mtimeMs };
+  } catch (error) {
+    throw new TransferError(`${path} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function report(summary: ImportSummary, rejectsPath: string): number {
+  const { rows, before, stored, replaced, kept, rejected, stoppedBy } = summary;
+  if (before > 0) say(`went on behind row ${formatCount(before)}, up to which all was done`);
+  const parts = [
+    `${formatCounted(stored, 'point')} stored`,
+    `${formatCount(replaced)} replaced`,
+    ...(kept > 0 ? [`${formatCount(kept)} kept as they were`] : []),
+    `${formatCounted(rejected, 'row')} rejected`,
+  ];
+  say(parts.join(', '));
+  if (rejected > 0) say(`rejected rows, with reasons: ${rejectsPath}`);
+  if (stoppedBy === undefined) return rejected === 0 ? EXIT_OK : EXIT_REFUSED;
+  const why = stoppedBy === 'signal' ? 'by a signal' : 'since too many rows were rejected';
+  say(`stopped behind row ${formatCount(rows)}, ${why}: the same command goes on from there`);
+  return EXIT_REFUSED;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

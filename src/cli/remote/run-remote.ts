@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { VectordError } from '../../client/errors.js';
+import type { Client } from '../../client/interface.js';
+import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
+import { TransferError, UsageError } from '../../transfer/transfer-error.js';
+import { Interruption } from './interruption.js';
+import type { ServerOptions } from '../server-options.js';
+import { connectTo } from './connect-to.js';
+
+/** What a command does with a service; answers the exit code. */
+export type Work = (client: Client, interruption: Interruption) => Promise<number>;
+
+/**
+ * Runs a command that speaks to a service, and sets the exit code: after a signal that of the signal,
+ * after a failure 1, or 2 if the arguments are to blame, with its reason on the standard error.
+ */
+export async function runRemote(
+  options: ServerOptions,
+  command: Command,
+  work: Work,
+): Promise<void> {
+  const client = connectTo(options, command);
+  const interruption = new Interruption(() => client.close());
+  try {
+    const code = await work(client, interruption);
+    process.exitCode = interruption.exitCode ?? code;
+  } catch (error) {
+    const code = error instanceof UsageError ? EXIT_BAD_USAGE : EXIT_REFUSED;
+    process.exitCode = interruption.exitCode ?? code;
+    if (interruption.exitCode !== undefined) {
+      process.stderr.write(`vectord ${command.name()} was stopped by a signal\n`);
+      return;
+    }
+    if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
+    process.stderr.write(`vectord ${command.name()} failed: ${error.message}${hintOf(error)}\n`);
+  } finally {
+    interruption.close();
+    client.close();
+  }
+}
+
+function hintOf(error: Error): string {
+  if (!(error instanceof VectordError)) return '';
+  switch (error.code) {
+    case 'UNAUTHENTICATED':
+      return ' (the variable VECTORD_KEY or --key-file has the key)';
+    case 'PERMISSION_DENIED':
+      return ' (a key with the role readwrite is needed)';
+    case 'CONNECTION_LOST':
+      return ' (--url names the service; is it running?)';
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,51 @@
+import type { Client } from '../client/interface.js';
+import type { Filter, Query } from '../client/model.js';
+import type { Mapping } from '../transfer/mapping.js';
+import type { Source } from '../transfer/row.js';
+import { TransferError } from '../transfer/transfer-error.js';
+import { vectorIn } from '../transfer/values.js';
+
+/** What is searched for. */
+export type Target = Pick<Query, 'vector' | 'like'>;
+
+/** Stored points that are looked at for a sample: more would take long to list. */
+const MOST_LISTED = 100_000;
+
+/** The first vectors of a file. */
+export async function targetsIn(
+  source: Source,
+  mapping: Mapping,
+  dimension: number,
+  count: number,
+): Promise<readonly Target[]> {
+  const targets: Target[] = [];
+  for await (const { number, columns, fault } of source.rows(0)) {
+    if (targets.length === count) break;
+    if (fault !== undefined) throw new TransferError(`row ${number}: ${fault}`);
+    const vector = vectorIn(columns, mapping);
+    if (vector.length !== dimension) {
+      throw new TransferError(
+        `row ${number} has a vector of ${vector.length} values, and the service takes ${dimension}`,
+      );
+    }
+    targets.push({ vector });
+  }
+  return targets;
+}
+
+/** Stored points, evenly spread over the oldest ones; each is left out of its own neighbours. */
+export async function sampledTargets(
+  client: Client,
+  count: number,
+  filter: Filter | undefined,
+  signal: AbortSignal,
+): Promise<readonly Target[]> {
+  const ids: string[] = [];
+  for await (const { id } of client.scroll({ include: [], filter, signal })) {
+    ids.push(id);
+    if (ids.length === MOST_LISTED) break;
+  }
+  const step = Math.max(1, ids.length / count);
+  const length = Math.min(count, ids.length);
+  return Array.from({ length }, (_, at) => ({ like: ids[Math.floor(at * step)] }));
+}

@@ -1,0 +1,203 @@
+import type { Client } from '../client/interface.js';
+import type { BulkProgress, Info, NewPoint } from '../client/model.js';
+import { START, type ImportState, type Position } from './import-state.js';
+import type { Mapping } from './mapping.js';
+import { pointOf } from './point-of.js';
+import { Rejects } from './rejects.js';
+import type { Row, Source } from './row.js';
+import { RowFault, TransferError } from './transfer-error.js';
+
+/** How often the state is written: what is lost in a crash is stored once more, under the same ids. */
+const STATE_EVERY_MS = 1_000;
+
+/** Rows from one place at which an import can go on to the next. */
+const MARK_EVERY_ROWS = 256;
+
+export interface ImportOptions {
+  readonly mapping: Mapping;
+  /** What ids of rows without one are made of, with their numbers. */
+  readonly sourceName: string;
+  readonly state: ImportState;
+  /** Forgets what an earlier import has done. */
+  readonly isRestart: boolean;
+  readonly rejectsPath: string;
+  readonly maxRejects: number;
+  readonly ifAbsent: boolean;
+  readonly window: number | undefined;
+  readonly patienceMs: number | undefined;
+  /** Ends the import behind the batches that are under way. */
+  readonly stopping: AbortSignal;
+  readonly onProgress: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  /** Rows that are stored or rejected, those before an interruption included. */
+  readonly rows: number;
+  readonly rejected: number;
+  /** How much of the file was read, from 0 to 1. */
+  readonly share: number | undefined;
+}
+
+export interface ImportSummary extends ImportProgress {
+  /** Rows that an earlier import had done. */
+  readonly before: number;
+  readonly stored: number;
+  readonly replaced: number;
+  readonly kept: number;
+  /** What ended it before the end of the file. */
+  readonly stoppedBy: 'signal' | 'rejects' | undefined;
+}
+
+/** Stores the rows of a source as points; every bad row is found before it is sent. */
+export async function importRows(
+  client: Client,
+  source: Source,
+  options: ImportOptions,
+): Promise<ImportSummary> {
+  const info = await client.info();
+  checkDimension(source, info);
+  const position = options.isRestart ? START : options.state.read();
+  const run = new Import(source, info, options, position);
+  try {
+    return await run.to(client);
+  } finally {
+    run.close();
+  }
+}
+
+function checkDimension({ dimension }: Source, info: Info): void {
+  if (dimension === undefined || dimension === info.dimension) return;
+  throw new TransferError(
+    `the file has vectors of ${dimension} values, and the service takes ${info.dimension}: a ` +
+      `service with an empty folder takes them if it is started with DIMENSION=${dimension}`,
+  );
+}
+
+/** A place in the source: so many points and rejects come before it. */
+interface Mark {
+  readonly rows: number;
+  readonly points: number;
+  readonly rejected: number;
+  readonly rejectsBytes: number;
+}
+
+class Import {
+  readonly #rejects: Rejects;
+  /** Places behind which not all is acknowledged, oldest first. */
+  readonly #marks: Mark[] = [];
+  #position: Position;
+  #points = 0;
+  #rejected: number;
+  /** When the state was written last. */
+  #writtenAtMs = -Infinity;
+  #stoppedBy: ImportSummary['stoppedBy'];
+
+  constructor(
+    private readonly source: Source,
+    private readonly info: Info,
+    private readonly options: ImportOptions,
+    private readonly start: Position,
+  ) {
+    this.#position = start;
+    this.#rejected = start.rejected;
+    this.#rejects = new Rejects(options.rejectsPath, start.rejectsBytes);
+  }
+
+  async to(client: Client): Promise<ImportSummary> {
+    const { ifAbsent, window, patienceMs, state } = this.options;
+    // What a lost answer leaves open is found by the next try, so that an earlier state is no loss.
+    const onProgress = (progress: BulkProgress): void => this.#acknowledged(progress);
+    let total: BulkProgress;
+    try {
+      total = await client.bulk(this.#pointsOf(), { ifAbsent, window, patienceMs, onProgress });
+    } catch (error) {
+      if (this.#position.rows > 0) state.write(this.#position);
+      throw error;
+    }
+    this.#advance(total.points);
+    if (this.#stoppedBy === undefined) state.remove();
+    else state.write(this.#position);
+    return {
+      ...this.#progress(),
+      before: this.start.rows,
+      stored: total.stored,
+      replaced: total.replaced,
+      kept: total.kept,
+      stoppedBy: this.#stoppedBy,
+    };
+  }
+
+  close(): void {
+    this.#rejects.close();
+  }
+
+  async *#pointsOf(): AsyncGenerator<NewPoint, void, undefined> {
+    const { stopping } = this.options;
+    let [last, sinceMark] = [this.start.rows, 0];
+    for await (const row of this.source.rows(this.start.rows)) {
+      if (stopping.aborted) this.#stoppedBy = 'signal';
+      const point = stopping.aborted ? undefined : this.#pointOf(row);
+      if (this.#stoppedBy !== undefined) break;
+      if (point !== undefined) {
+        this.#points += 1;
+        yield point;
+      }
+      [last, sinceMark] = [row.number, sinceMark + 1];
+      if (sinceMark < MARK_EVERY_ROWS) continue;
+      this.#mark(last);
+      sinceMark = 0;
+    }
+    this.#mark(last);
+  }
+
+  /** Nothing for a row that is rejected, or that is one too many of these. */
+  #pointOf(row: Row): NewPoint | undefined {
+    const { mapping, sourceName, maxRejects } = this.options;
+    try {
+      return pointOf(row, { mapping, sourceName, info: this.info });
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      if (this.#rejected >= maxRejects) this.#stoppedBy = 'rejects';
+      else this.#reject(row, error);
+      return undefined;
+    }
+  }
+
+  #reject({ number }: Row, { message }: RowFault): void {
+    this.#rejects.add(number, message);
+    this.#rejected += 1;
+  }
+
+  #mark(rows: number): void {
+    const { bytes: rejectsBytes } = this.#rejects;
+    this.#marks.push({ rows, points: this.#points, rejected: this.#rejected, rejectsBytes });
+  }
+
+  #acknowledged({ leading }: BulkProgress): void {
+    this.#advance(leading);
+    this.options.onProgress(this.#progress());
+    const nowMs = performance.now();
+    const isDue = nowMs - this.#writtenAtMs >= STATE_EVERY_MS;
+    if (!isDue || this.#position.rows === this.start.rows) return;
+    this.#writtenAtMs = nowMs;
+    this.options.state.write(this.#position);
+  }
+
+  /** Moves on to the last place before which every point is acknowledged. */
+  #advance(points: number): void {
+    for (let mark = this.#marks[0]; mark !== undefined; mark = this.#marks[0]) {
+      if (mark.points > points) return;
+      const { rows, rejected, rejectsBytes } = mark;
+      const stored = this.start.stored + mark.points;
+      this.#position = { rows, stored, rejected, rejectsBytes };
+      this.#marks.shift();
+    }
+  }
+
+  #progress(): ImportProgress {
+    const { rows } = this.#position;
+    const { total } = this.source;
+    const share = total === undefined ? this.source.share() : rows / Math.max(1, total);
+    return { rows, rejected: this.#rejected, share };
+  }
+}

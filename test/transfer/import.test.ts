@@ -1,0 +1,275 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { idFor, type Client } from '../../src/client/node.js';
+import { all, id, open } from '../client/open.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { fileOf, npy, run } from './command.js';
+
+const VECTOR = [1, 2, 3, 4];
+const DONE = { code: 0, stderr: '' };
+
+let server: TestServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startServer({ env: { MAX_CONTENT_BYTES: '1000' } });
+  client = open(server, 'http');
+});
+
+beforeEach(async () => {
+  await client.deleteAll(await client.count());
+});
+
+async function points() {
+  return await all(client.scroll({ include: ['vector', 'content', 'metadata'] }));
+}
+
+function lines(...rows: readonly unknown[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+}
+
+/** The rejected rows by their numbers. */
+function rejectsOf(path: string): Record<string, string> {
+  const texts = readFileSync(`${path}.rejected.jsonl`, 'utf8').trimEnd().split('\n');
+  const rows = texts.map((text) => JSON.parse(text) as { row: number; reason: string });
+  return Object.fromEntries(rows.map(({ row, reason }) => [row, reason]));
+}
+
+describe('ids', () => {
+  test('a UUID is kept, another id and none at all become UUIDs, so that a repeat stores nothing twice', async () => {
+    const rows = [
+      { id: id(7).toUpperCase(), vector: VECTOR },
+      { id: 'doc-1', vector: VECTOR },
+      { id: 17, vector: VECTOR },
+      { vector: VECTOR },
+    ];
+    const path = fileOf('named.jsonl', lines(...rows));
+    expect(await run(server, 'import', path)).toMatchObject({
+      ...DONE,
+      stdout: '4 points stored, 0 replaced, 0 rows rejected\n',
+    });
+    const ids = [id(7), idFor('doc-1'), idFor('17'), idFor('named.jsonl#4')];
+    expect((await points()).map((point) => point.id)).toEqual(ids);
+    expect(await run(server, 'import', path)).toMatchObject({
+      ...DONE,
+      stdout: '0 points stored, 4 replaced, 0 rows rejected\n',
+    });
+    expect(await run(server, 'import', path, '--if-absent')).toMatchObject({
+      ...DONE,
+      stdout: '0 points stored, 0 replaced, 4 kept as they were, 0 rows rejected\n',
+    });
+  });
+
+  test('a name of the source tells rows without ids from those of another file', async () => {
+    const path = fileOf('same.jsonl', lines({ vector: VECTOR }));
+    await run(server, 'import', path);
+    await run(server, 'import', path, '--source-name', 'other');
+    const ids = (await points()).map((point) => point.id);
+    expect(ids).toEqual([idFor('same.jsonl#1'), idFor('other#1')]);
+  });
+});
+
+describe('columns', () => {
+  test('of JSON are mapped, and fields of metadata are taken as they are', async () => {
+    const row = { key: 'a', emb: VECTOR, body: 'text', year: 2024, tags: ['x'], skip: { deep: 1 } };
+    const path = fileOf('mapped.jsonl', lines(row));
+    const mapping = ['--id', 'key', '--vector', 'emb', '--content', 'body'];
+    const fields = ['--metadata-columns', 'year,tags,absent'];
+    expect(await run(server, 'import', path, ...mapping, ...fields)).toMatchObject(DONE);
+    const metadata = { year: 2024, tags: ['x'] };
+    const vector = Float32Array.from(VECTOR);
+    expect(await points()).toEqual([{ id: idFor('a'), vector, content: 'text', metadata }]);
+  });
+
+  test('of CSV may be one for each value, in the order of their numbers, with types of the fields', async () => {
+    const header = 'dim_10,dim_2,dim_0,dim_1,title,year,zip,ok,none,more\r\n';
+    const record = '4,3,1,2,"a ""b"",\nc",2024,01234,TRUE,,"[1,2]"\r\n';
+    const path = fileOf('table.csv', `\uFEFF${header}${record}`);
+    const columns = 'year:number,zip,ok:boolean,none:number,more:json';
+    const command = ['import', path, '--vector-columns', 'dim_*', '--content', 'title'];
+    expect(await run(server, ...command, '--metadata-columns', columns)).toMatchObject(DONE);
+    const [point] = await points();
+    expect(point).toMatchObject({
+      vector: Float32Array.from(VECTOR),
+      content: 'a "b",\nc',
+      metadata: { year: 2024, zip: '01234', ok: true, more: [1, 2] },
+    });
+  });
+
+  test('may be separated by something else than commas', async () => {
+    const path = fileOf('table.csv', 'id;vector\nx;[1,2,3,4]\n');
+    expect(await run(server, 'import', path, '--delimiter', ';')).toMatchObject(DONE);
+    expect((await points()).map((point) => point.id)).toEqual([idFor('x')]);
+  });
+
+  test('that are missing are named before anything is stored', async () => {
+    const path = fileOf('table.csv', 'id,vector\na,"[1,2,3,4]"\n');
+    expect(await run(server, 'import', path, '--content', 'text')).toMatchObject({
+      code: 1,
+      stderr: `vectord import failed: ${path} has no column "text"; it has id, vector\n`,
+    });
+    expect(await client.count()).toBe(0);
+  });
+});
+
+describe('texts beside vectors', () => {
+  const vectors = npy('<f4', '(2, 4)', Buffer.from(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8).buffer));
+
+  test('are the contents, a line for each row', async () => {
+    const path = fileOf('v.npy', vectors);
+    const texts = fileOf('texts.txt', 'first\r\n\n');
+    expect(await run(server, 'import', path, '--texts', texts)).toMatchObject(DONE);
+    expect((await points()).map(({ content }) => content)).toEqual(['first', '']);
+  });
+
+  test('may be JSON with ids and metadata', async () => {
+    const path = fileOf('v.npy', vectors);
+    const texts = fileOf('texts.jsonl', lines({ id: 'a', text: 'x' }, { id: 'b', n: 1 }));
+    const options = ['--texts', texts, '--content', 'text', '--metadata-columns', 'n'];
+    expect(await run(server, 'import', path, ...options)).toMatchObject(DONE);
+    expect(await all(client.scroll({ include: ['content', 'metadata'] }))).toEqual([
+      { id: idFor('a'), content: 'x', metadata: {} },
+      { id: idFor('b'), content: '', metadata: { n: 1 } },
+    ]);
+  });
+
+  test.each([
+    ['one\n', 'ends before row 2 of the vectors'],
+    ['one\ntwo\nthree\n', 'has more lines than there are vectors (2)'],
+  ])('of another number of lines are refused: %j', async (texts, message) => {
+    const path = fileOf('v.npy', vectors);
+    const ended = await run(server, 'import', path, '--texts', fileOf('texts.txt', texts));
+    expect(ended.stderr).toContain(message);
+    expect(ended.code).toBe(1);
+  });
+});
+
+describe('bad rows', () => {
+  test('are listed by number and reason, and all others are stored', async () => {
+    const good = { vector: VECTOR };
+    const rows = [
+      JSON.stringify(good),
+      '{"vector": [1, 2',
+      '',
+      JSON.stringify({ vector: [1, 2, 3] }),
+      JSON.stringify({ vector: [1, 2, 3, 1e39] }),
+      JSON.stringify({ vector: [1, 2, 3, 'x'] }),
+      JSON.stringify({ ...good, content: 'x'.repeat(1001) }),
+      JSON.stringify({ ...good, metadata: { deep: { er: 1 } } }),
+      JSON.stringify({ ...good, metadata: { mixed: [1, 'a'] } }),
+      JSON.stringify({ ...good, metadata: { $eq: 1 } }),
+      JSON.stringify({ ...good, metadata: { long: 'x'.repeat(70_000) } }),
+      JSON.stringify({ ...good, content_type: 'Video' }),
+      JSON.stringify({ ...good, id: '00000000-0000-0000-0000-000000000000' }),
+      '{"vector": [1,2,3,4], "content": "\\ud800"}',
+      '{}',
+      '[]',
+      JSON.stringify({ vector: 'AACAPw==' }),
+      JSON.stringify(good),
+    ];
+    const bytes = Buffer.concat([Buffer.from(`${rows.join('\n')}\n`), Buffer.from([0xff, 0x0a])]);
+    const path = fileOf('bad.jsonl', bytes);
+    expect(await run(server, 'import', path)).toMatchObject({
+      code: 1,
+      stderr: '',
+      stdout:
+        '2 points stored, 0 replaced, 16 rows rejected\n' +
+        `rejected rows, with reasons: ${path}.rejected.jsonl\n`,
+    });
+    expect(rejectsOf(path)).toEqual({
+      2: expect.stringMatching(/^the line is no JSON: /) as string,
+      4: 'the vector has 3 values, expected 4',
+      5: 'vector[3] is not finite in single precision',
+      6: 'vector[3] is a text, expected a number',
+      7: 'the content has 1001 bytes, expected at most 1000',
+      8: expect.stringContaining('metadata.deep is an Object') as string,
+      9: 'metadata.mixed is a list of several kinds of values, expected one kind',
+      10: 'a key of the metadata begins with "$"',
+      11: 'the metadata has 70011 bytes, expected at most 65536',
+      12: 'the content type is neither Text nor Image',
+      13: 'the id is the nil UUID, which no point can have',
+      14: 'the content has a half of a surrogate pair, expected well-formed Unicode',
+      15: 'has no vector',
+      16: 'the line is not an object of JSON',
+      17: 'the vector has 1 values, expected 4',
+      19: 'the line is not in UTF-8',
+    });
+    expect(await client.count()).toBe(2);
+    // The file is mended: nothing is rejected, and the list is gone.
+    writeFileSync(path, lines(good));
+    expect(await run(server, 'import', path)).toMatchObject(DONE);
+    expect(existsSync(`${path}.rejected.jsonl`)).toBe(false);
+  });
+
+  test('stop the import if there are too many, which then goes on behind the last good one', async () => {
+    const rows = [VECTOR, [], VECTOR, [], VECTOR, [], VECTOR];
+    const path = fileOf('bad.jsonl', lines(...rows.map((vector) => ({ vector }))));
+    expect(await run(server, 'import', path, '--max-rejects', '1')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('stopped behind row 3, since too many') as unknown,
+    });
+    expect(await client.count()).toBe(2);
+    const { code, stdout } = await run(server, 'import', path, '--max-rejects', '9');
+    expect(stdout).toContain('went on behind row 3');
+    expect(stdout).toContain('2 points stored, 0 replaced, 3 rows rejected');
+    expect(code).toBe(1);
+    expect(Object.keys(rejectsOf(path))).toEqual(['2', '4', '6']);
+    expect(existsSync(`${path}.vectord-import.json`)).toBe(false);
+  });
+
+  test('are not listed in a file that holds something else', async () => {
+    const path = fileOf('good.jsonl', lines({ vector: VECTOR }));
+    const precious = fileOf('notes.txt', 'mine');
+    const ended = await run(server, 'import', path, '--rejects', precious);
+    expect(ended.stderr).toContain('holds something else than rejected rows');
+    expect([ended.code, readFileSync(precious, 'utf8')]).toEqual([1, 'mine']);
+  });
+});
+
+test('a file of another dimension than that of the service is refused with what to do', async () => {
+  const path = fileOf('wide.npy', npy('<f4', '(1, 2)', Buffer.alloc(8)));
+  expect(await run(server, 'import', path)).toMatchObject({
+    code: 1,
+    stderr:
+      'vectord import failed: the file has vectors of 2 values, and the service takes 4: a ' +
+      'service with an empty folder takes them if it is started with DIMENSION=2\n',
+  });
+});
+
+test('a quote of CSV that cannot be read ends the import, since what follows is not known', async () => {
+  const path = fileOf('broken.csv', 'id,vector\na,"[1,2,3,4]"\nb,"[1"2\n');
+  const { code, stderr } = await run(server, 'import', path);
+  expect(stderr).toContain(`${basename(path)} is no CSV around line 3`);
+  expect(code).toBe(1);
+});
+
+test('a record of CSV with too many cells is rejected, and those beside it are stored', async () => {
+  const path = fileOf('uneven.csv', 'id,vector\na,"[1,2,3,4]"\nb,"[1,2,3,4]",x\nc,"[1,2,3,4]"\n');
+  expect((await run(server, 'import', path)).code).toBe(1);
+  expect(rejectsOf(path)).toEqual({ 2: '3 cells, expected 2 by the header' });
+  expect(await client.count()).toBe(2);
+});
+
+test.each([
+  [['nothing.jsonl'], 1, 'nothing.jsonl cannot be read'],
+  [['package.json'], 2, 'the name does not tell the format'],
+  [['package.json', '--format', 'jsonl', '--texts', 'LICENSE'], 2, '--texts is for npy'],
+  [['x.csv', '--vector-columns', 'dim'], 2, 'expected one * in it'],
+  [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],
+  [['x.csv', '--colour'], 2, "unknown option '--colour'"],
+  [['x.csv', '--key-file', 'nothing'], 2, 'nothing cannot be read'],
+  [[], 2, "missing required argument 'FILE'"],
+])('import %j ends with %i', async (args, exitCode, message) => {
+  const { code, stderr } = await run(server, 'import', ...args);
+  expect(stderr).toContain(message);
+  expect(code).toBe(exitCode);
+});
+
+test('a key that is not known is named by where it comes from', async () => {
+  const path = fileOf('one.jsonl', lines({ vector: VECTOR }));
+  const key = fileOf('key.txt', 'no-such-key\n');
+  const { code, stderr } = await run(server, 'import', path, '--key-file', key);
+  expect(stderr).toContain('VECTORD_KEY or --key-file has the key');
+  expect(code).toBe(1);
+});
