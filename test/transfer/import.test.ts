@@ -258,7 +258,7 @@ test.each([
   [['x.csv', '--vector-columns', 'dim'], 2, 'expected one * in it'],
   [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],
   [['x.csv', '--colour'], 2, "unknown option '--colour'"],
-  [['x.csv', '--key-file', 'nothing'], 2, 'nothing cannot be read'],
+  [['x.csv', '--key-file', 'nothing'], 1, 'nothing cannot be read'],
   [[], 2, "missing required argument 'FILE'"],
 ])('import %j ends with %i', async (args, exitCode, message) => {
   const { code, stderr } = await run(server, 'import', ...args);

@@ -8,9 +8,9 @@ import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError } from '../../transfer/transfer-error.js';
 import type { BenchArguments } from '../bench-arguments.js';
+import { tableLines } from '../table.js';
 import { Bar, formatCount } from './bar.js';
 import { runRemote } from './run-remote.js';
-import { tableOf } from './table.js';
 
 /** Does what `vectord bench` asks for, and sets the exit code. */
 export async function runBench(
@@ -102,7 +102,7 @@ function print(
       `${similarity}, ${k} neighbours, ${formatCount(queries)} queries, ${concurrency} at a time\n\n`,
   );
   const head = ['ef', `recall@${k}`, 'p50 ms', 'p95 ms', 'p99 ms', 'searches/s', 'searches'];
-  process.stdout.write(tableOf(head, rows.map(cellsOf)));
+  process.stdout.write(`${tableLines([head, ...rows.map(cellsOf)], 0).join('\n')}\n`);
 }
 
 function cellsOf(row: BenchRow): readonly string[] {

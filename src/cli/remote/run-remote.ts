@@ -19,7 +19,7 @@ export async function runRemote(
   command: Command,
   work: Work,
 ): Promise<void> {
-  const client = connectTo(options, command);
+  const client = connectTo(options);
   const interruption = new Interruption(() => client.close());
   try {
     const code = await work(client, interruption);
