@@ -7,18 +7,18 @@ import {
   EXIT_OK,
   EXIT_REFUSED,
 } from '../core/start-error.js';
-import { backupCommand } from './backup.js';
-import { benchCommand } from './bench.js';
-import { checkCommand } from './check.js';
-import { exportCommand } from './export.js';
+import { backupCommand } from './commands/backup.js';
+import { benchCommand } from './commands/bench.js';
+import { checkCommand } from './commands/check.js';
+import { exportCommand } from './commands/export.js';
 import { exitCodesText } from './help-text.js';
-import { importCommand } from './import.js';
-import { keysCommand } from './keys.js';
-import { repairCommand } from './repair.js';
-import { restoreCommand } from './restore.js';
-import { serveCommand, SIGNAL_EXIT, SIGNALS } from './serve.js';
+import { importCommand } from './commands/import.js';
+import { keysCommand } from './commands/keys.js';
+import { repairCommand } from './commands/repair.js';
+import { restoreCommand } from './commands/restore.js';
+import { serveCommand, SIGNAL_EXIT, SIGNALS } from './commands/serve.js';
 import { settingsText } from './settings-text.js';
-import { topCommand } from './top.js';
+import { topCommand } from './commands/top.js';
 
 /**
  * The command line of vectord. A command imports what it does once it is asked for: the help does not

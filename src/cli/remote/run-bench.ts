@@ -7,7 +7,7 @@ import { sampledTargets, targetsIn, type Target } from '../../measure/queries.js
 import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError } from '../../transfer/transfer-error.js';
-import type { BenchArguments } from '../bench-arguments.js';
+import type { BenchArguments } from './bench-arguments.js';
 import { tableLines } from '../table.js';
 import { Bar, formatCount } from './bar.js';
 import { runRemote } from './run-remote.js';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { EXIT_OK } from '../../core/start-error.js';
 import { exportPoints } from '../../transfer/export.js';
-import type { ExportArguments } from '../export-arguments.js';
+import type { ExportArguments } from './export-arguments.js';
 import { Bar, formatCounted } from './bar.js';
 import { runRemote } from './run-remote.js';
 

@@ -7,7 +7,7 @@ import { ImportState, type Fingerprint } from '../../transfer/import-state.js';
 import { parseMetadataColumns, type Mapping } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
-import type { ImportArguments } from '../import-arguments.js';
+import type { ImportArguments } from './import-arguments.js';
 import { Bar, formatCount, formatCounted } from './bar.js';
 import { runRemote } from './run-remote.js';
 

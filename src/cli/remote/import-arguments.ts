@@ -1,5 +1,5 @@
-import type { Format } from '../transfer/formats.js';
-import type { ServerOptions } from './server-options.js';
+import type { Format } from '../../transfer/formats.js';
+import type { ServerOptions } from '../server-options.js';
 
 /** The options of `vectord import`. */
 export interface ImportArguments extends ServerOptions {

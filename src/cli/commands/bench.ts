@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Filter } from '../client/model.js';
-import { FORMATS } from '../transfer/formats.js';
-import { DEFAULT_MAPPING } from '../transfer/mapping.js';
-import type { BenchArguments } from './bench-arguments.js';
-import { jsonObject, seconds, wholeFrom } from './numbers.js';
-import { withServerOptions } from './server-options.js';
+import type { Filter } from '../../client/model.js';
+import { FORMATS } from '../../transfer/formats.js';
+import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
+import type { BenchArguments } from '../remote/bench-arguments.js';
+import { jsonObject, seconds, wholeFrom } from '../numbers.js';
+import { withServerOptions } from '../server-options.js';
 
 const SIMILARITIES = ['Cosine', 'Euclidean', 'Manhattan', 'Hamming'] as const;
 
@@ -55,7 +55,7 @@ export function benchCommand(): Command {
     .addHelpText('after', HELP);
   return withServerOptions(command).action(
     async (file: string | undefined, options: BenchArguments) => {
-      const { runBench } = await import('./remote/run-bench.js');
+      const { runBench } = await import('../remote/run-bench.js');
       await runBench(file, options, command);
     },
   );

@@ -1,6 +1,6 @@
-import type { Filter, Similarity } from '../client/model.js';
-import type { Format } from '../transfer/formats.js';
-import type { ServerOptions } from './server-options.js';
+import type { Filter, Similarity } from '../../client/model.js';
+import type { Format } from '../../transfer/formats.js';
+import type { ServerOptions } from '../server-options.js';
 
 /** The options of `vectord bench`. */
 export interface BenchArguments extends ServerOptions {

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { EXIT_BAD_USAGE, EXIT_DAMAGED, EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
-import { addHelp } from './help-text.js';
-import { loadMaintenance } from './load-maintenance.js';
-import { pathArgument } from './path-argument.js';
-import { readSettings } from './read-settings.js';
+import { EXIT_BAD_USAGE, EXIT_DAMAGED, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
+import { addHelp } from '../help-text.js';
+import { loadMaintenance } from '../load-maintenance.js';
+import { pathArgument } from '../path-argument.js';
+import { readSettings } from '../read-settings.js';
 
 export function backupCommand(): Command {
   const command = new Command('backup')

@@ -5,11 +5,11 @@ import {
   EXIT_IN_USE,
   EXIT_OK,
   EXIT_REFUSED,
-} from '../core/start-error.js';
-import { addHelp } from './help-text.js';
-import { loadMaintenance } from './load-maintenance.js';
-import { pathArgument } from './path-argument.js';
-import { readSettings } from './read-settings.js';
+} from '../../core/start-error.js';
+import { addHelp } from '../help-text.js';
+import { loadMaintenance } from '../load-maintenance.js';
+import { pathArgument } from '../path-argument.js';
+import { readSettings } from '../read-settings.js';
 
 export function checkCommand(): Command {
   const command = new Command('check')

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
-import { FORMATS } from '../transfer/formats.js';
-import { DEFAULT_MAPPING } from '../transfer/mapping.js';
-import type { ImportArguments } from './import-arguments.js';
-import { seconds, wholeFrom } from './numbers.js';
-import { withServerOptions } from './server-options.js';
+import { FORMATS } from '../../transfer/formats.js';
+import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
+import type { ImportArguments } from '../remote/import-arguments.js';
+import { seconds, wholeFrom } from '../numbers.js';
+import { withServerOptions } from '../server-options.js';
 
 const HELP = `
 Formats, by the extension or --format; each of the first five also as .gz:
@@ -73,7 +73,7 @@ export function importCommand(): Command {
     .option('--patience <SECONDS>', 'how long a request is repeated (60)', seconds)
     .addHelpText('after', HELP);
   return withServerOptions(command).action(async (file: string, options: ImportArguments) => {
-    const { runImport } = await import('./remote/run-import.js');
+    const { runImport } = await import('../remote/run-import.js');
     await runImport(file, options, command);
   });
 }

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { parseAddress } from '../client/address.js';
-import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, messageOf } from '../core/start-error.js';
-import { addHelp } from './help-text.js';
-import { pathArgument } from './path-argument.js';
+import { parseAddress } from '../../client/address.js';
+import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, messageOf } from '../../core/start-error.js';
+import { addHelp } from '../help-text.js';
+import { pathArgument } from '../path-argument.js';
 
 /** Each look costs the service a millisecond or two; one in an hour is no live view. */
 const LEAST_INTERVAL_S = 0.1;
@@ -37,9 +37,9 @@ export function topCommand(): Command {
     .option('--interval <SECONDS>', 'the time between two looks', intervalArgument, 1)
     .option('--once', 'print what happens in one interval, and end')
     .action(async ({ url, keyFile, interval, once }: TopOptions) => {
-      const { givenKey } = await import('./given-key.js');
-      const { WatchedService } = await import('./top/service.js');
-      const { watch, watchOnce } = await import('./top/watch.js');
+      const { givenKey } = await import('../given-key.js');
+      const { WatchedService } = await import('../top/service.js');
+      const { watch, watchOnce } = await import('../top/watch.js');
       const service = new WatchedService(url, givenKey(keyFile));
       await (once === true ? watchOnce : watch)(service, interval * 1_000);
     });

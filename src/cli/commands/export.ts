@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
-import type { Filter } from '../client/model.js';
-import { FORMATS } from '../transfer/formats.js';
-import type { ExportArguments } from './export-arguments.js';
-import { jsonObject } from './numbers.js';
-import { withServerOptions } from './server-options.js';
+import type { Filter } from '../../client/model.js';
+import { FORMATS } from '../../transfer/formats.js';
+import type { ExportArguments } from '../remote/export-arguments.js';
+import { jsonObject } from '../numbers.js';
+import { withServerOptions } from '../server-options.js';
 
 const HELP = `
 Formats, by the extension or --format; .fvecs, .jsonl and .csv also as .gz:
@@ -50,7 +50,7 @@ export function exportCommand(): Command {
     .option('--force', 'replaces a file that is there')
     .addHelpText('after', HELP);
   return withServerOptions(command).action(async (path: string, options: ExportArguments) => {
-    const { runExport } = await import('./remote/run-export.js');
+    const { runExport } = await import('../remote/run-export.js');
     await runExport(path, options, command);
   });
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, EXIT_SIGNAL } from '../core/start-error.js';
-import { addHelp } from './help-text.js';
-import { settingsText } from './settings-text.js';
+import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, EXIT_SIGNAL } from '../../core/start-error.js';
+import { addHelp } from '../help-text.js';
+import { settingsText } from '../settings-text.js';
 
 export const SIGNALS = `Signals:
   SIGTERM, SIGINT     finish what is under way and stop; a second one stops at once,

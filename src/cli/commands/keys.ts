@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Role } from '../auth/keys-file.js';
-import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
-import { addHelp } from './help-text.js';
-import { readSettings } from './read-settings.js';
+import type { Role } from '../../auth/keys-file.js';
+import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
+import { addHelp } from '../help-text.js';
+import { readSettings } from '../read-settings.js';
 
 const ROLES: readonly Role[] = ['readonly', 'readwrite'];
 
@@ -50,7 +50,7 @@ function createCommand(): Command {
       if (name === undefined && role !== undefined) {
         command.error("error: option '--role' needs the NAME of a key");
       }
-      const { createKey, createKeys } = await import('./change-keys.js');
+      const { createKey, createKeys } = await import('../change-keys.js');
       if (name === undefined) createKeys(readSettings());
       else await createKey(readSettings(), { name, role: role ?? 'readonly' });
     });
@@ -68,7 +68,7 @@ function listCommand(): Command {
     .summary('list names and roles')
     .description('Lists name and role of each key, and whether the file has it or its hash alone.')
     .action(async () => {
-      const { listKeys } = await import('./change-keys.js');
+      const { listKeys } = await import('../change-keys.js');
       listKeys(readSettings());
     });
   return addHelp(command, {
@@ -84,7 +84,7 @@ function revokeCommand(): Command {
     .argument('<NAME>', 'the name of the key')
     .option('--force', 'also if no key is left that may write')
     .action(async (name: string, { force }: { force?: true }) => {
-      const { dropKey } = await import('./change-keys.js');
+      const { dropKey } = await import('../change-keys.js');
       await dropKey(readSettings(), name, { force: force === true });
     });
   return addHelp(command, {
