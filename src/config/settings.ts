@@ -128,6 +128,14 @@ export const SETTINGS = {
     [0, 3_600_000],
     'A request that takes longer is logged with what made it heavy; 0 logs none',
   ),
+  otlpEndpoint: optional(
+    url('OTEL_EXPORTER_OTLP_ENDPOINT', 'Collector of OpenTelemetry that gets traces at v1/traces'),
+    'none: no traces',
+  ),
+  otlpTracesEndpoint: optional(
+    url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'The same with the whole path, for traces alone'),
+    'none',
+  ),
   metricsOpen: choice('METRICS_OPEN', 'false', SWITCH, 'Whether /metrics answers without a key'),
   maxRequestBytes: bytes(
     'MAX_REQUEST_BYTES',
@@ -223,6 +231,17 @@ function path(name: string, fallback: string, meaning: string): Setting<string> 
     fallback,
     fallbackText: fallback,
     parse: (text) => (text.trim() === '' ? undefined : text),
+  };
+}
+
+function url(name: string, meaning: string): Setting<string> {
+  return {
+    name,
+    meaning,
+    expected: 'an http or https URL',
+    fallback: '',
+    fallbackText: '',
+    parse: (text) => (/^https?:\/\//i.test(text) && URL.canParse(text) ? text : undefined),
   };
 }
 
