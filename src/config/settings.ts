@@ -37,6 +37,11 @@ const LOG_LEVELS: ReadonlyMap<string, LevelWithSilent> = new Map(
   ]),
 );
 
+const LOG_FORMATS: ReadonlyMap<string, 'json' | 'pretty'> = new Map([
+  ['json', 'json'],
+  ['pretty', 'pretty'],
+]);
+
 const SWITCH: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -122,6 +127,10 @@ export const SETTINGS = {
     'Greatest usual size of a file of the log; the space of deleted points comes back file by file',
   ),
   logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
+  logFormat: optional(
+    choice('LOG_FORMAT', 'json', LOG_FORMATS, 'Lines of the log as JSON, or for people to read'),
+    'pretty on a terminal, else json',
+  ),
   slowRequestMs: integer(
     'SLOW_REQUEST_MS',
     1_000,
