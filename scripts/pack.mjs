@@ -73,10 +73,11 @@ function makeRoot(own, platforms) {
     const options = ['--project', project, '--outDir', join(own, 'dist'), '--sourceMap', 'false'];
     run('node_modules/.bin/tsc', options);
   }
-  for (const path of ['native/index.cjs', 'proto', 'docs/openapi.yaml', 'README.md', 'LICENSE']) {
+  const published = readManifest('.');
+  const docs = published.files.filter((path) => path.startsWith('docs/'));
+  for (const path of ['native/index.cjs', 'proto', ...docs, 'README.md', 'LICENSE']) {
     cpSync(path, join(own, path), { recursive: true });
   }
-  const published = readManifest('.');
   for (const key of ['scripts', 'devDependencies', 'overrides', 'napi']) delete published[key];
   const dependencies = platforms.map(({ name }) => [name, published.version]);
   published.optionalDependencies = Object.fromEntries(dependencies);
