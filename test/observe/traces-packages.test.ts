@@ -44,6 +44,12 @@ test('a collector without the packages refuses the start, and says how to instal
   expect(vectord.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT is set');
 });
 
+test('the page about traces has the same line', () => {
+  const packages = Object.entries(TRACE_PACKAGES).map(([name, version]) => `${name}@${version}`);
+  const page = readFileSync(join(ROOT, 'docs/OBSERVABILITY.md'), 'utf8');
+  expect(page).toContain(`\nnpm install ${packages.join(' ')}\n`);
+});
+
 test('the versions that it names are those that the tests run with', () => {
   const { devDependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
