@@ -74,10 +74,11 @@ function makeRoot(own, platforms) {
     run('node_modules/.bin/tsc', options);
   }
   run('node', ['scripts/console.mjs', join(own, 'dist/console')]);
-  for (const path of ['native/index.cjs', 'proto', 'docs/openapi.yaml', 'README.md', 'LICENSE']) {
+  const published = readManifest('.');
+  const docs = published.files.filter((path) => path.startsWith('docs/'));
+  for (const path of ['native/index.cjs', 'proto', ...docs, 'README.md', 'LICENSE']) {
     cpSync(path, join(own, path), { recursive: true });
   }
-  const published = readManifest('.');
   for (const key of ['scripts', 'devDependencies', 'overrides', 'napi']) delete published[key];
   const dependencies = platforms.map(({ name }) => [name, published.version]);
   published.optionalDependencies = Object.fromEntries(dependencies);

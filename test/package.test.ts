@@ -82,6 +82,11 @@ test('the packages hold what is needed at run time, and nothing to build', () =>
   expect(readdirSync(vectordFolder).toSorted()).toEqual(
     ['LICENSE', 'README.md', 'dist', 'docs', 'native', 'package.json', 'proto'].toSorted(),
   );
+  expect(readdirSync(join(vectordFolder, 'docs')).toSorted()).toEqual([
+    'grafana-dashboard.json',
+    'openapi.yaml',
+    'prometheus-alerts.yml',
+  ]);
   const files = readdirSync(vectordFolder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(?:map|node)$|\.test\./.test(file))).toEqual([]);
   const sources = files.filter((file) => /\.[cm]?ts$/.test(file));

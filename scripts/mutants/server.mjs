@@ -12,6 +12,7 @@ const EARLY_TESTS = ['test/process/stop-early.test.ts'];
 const STOP_TESTS = ['test/process/stop.test.ts'];
 const READY_TESTS = ['test/observe/ready.test.ts'];
 const METRICS_TESTS = ['test/observe/metrics.test.ts'];
+const TRACE_TESTS = ['test/observe/traces.test.ts'];
 const LOG_TESTS = ['src/observe', 'src/observe/graph-log.test.ts'];
 const ERROR_DETAILS = ['test/grpc/error-details.test.ts'];
 const TLS_TESTS = ['test/process/tls.test.ts'];
@@ -720,6 +721,49 @@ export const SERVER_MUTANTS = [
     'if (damage !== undefined) faults',
     'if (damage !== undefined && this.#isStopping) faults',
     READY_TESTS,
+  ),
+  // What traces tell.
+  mutant(
+    'the parts of a request are not those of its trace',
+    'src/http/answer-and-note.ts',
+    'trace === undefined ? next() : trace.run(next)',
+    'next()',
+    [...TRACE_TESTS, '-t', 'over HTTP'],
+  ),
+  mutant(
+    'a path that is no route gets into spans',
+    'src/observe/traces/conventions.ts',
+    "outcome.route === 'none' ? undefined : outcome.route",
+    'outcome.route',
+    [...TRACE_TESTS, '-t', 'did wrong'],
+  ),
+  mutant(
+    'a stop drops the spans that are left',
+    'src/process/loop.ts',
+    'await this.#tracing?.close(Math',
+    'void (Math',
+    [...TRACE_TESTS, '-t', 'a stop hands on'],
+  ),
+  mutant(
+    'a stop waits for a collector that never answers',
+    'src/observe/traces/opentelemetry.ts',
+    'this.clock.after(withinMs, resolve)',
+    'this.clock.after(60_000, resolve)',
+    [...TRACE_TESTS, '-t', 'never answers'],
+  ),
+  mutant(
+    'a setting of OpenTelemetry that cannot be followed falls back silently',
+    'src/observe/traces/opentelemetry.ts',
+    'if (faults.length > 0) throw',
+    'if (faults.length > 9) throw',
+    [...TRACE_TESTS, '-t', 'sometimes'],
+  ),
+  mutant(
+    'a line of the log for people moves their cursor',
+    'src/observe/pretty.ts',
+    'return visible(typeof value',
+    'return String(typeof value',
+    ['src/observe/pretty.test.ts'],
   ),
   mutant(
     'deleted points are none',

@@ -37,6 +37,11 @@ const LOG_LEVELS: ReadonlyMap<string, LevelWithSilent> = new Map(
   ]),
 );
 
+const LOG_FORMATS: ReadonlyMap<string, 'json' | 'pretty'> = new Map([
+  ['json', 'json'],
+  ['pretty', 'pretty'],
+]);
+
 const SWITCH: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -128,11 +133,23 @@ export const SETTINGS = {
     'Greatest usual size of a file of the log; the space of deleted points comes back file by file',
   ),
   logLevel: choice('LOG_LEVEL', 'info', LOG_LEVELS, 'Least level of the lines in the log'),
+  logFormat: optional(
+    choice('LOG_FORMAT', 'json', LOG_FORMATS, 'Lines of the log as JSON, or for people to read'),
+    'pretty on a terminal, else json',
+  ),
   slowRequestMs: integer(
     'SLOW_REQUEST_MS',
     1_000,
     [0, 3_600_000],
     'A request that takes longer is logged with what made it heavy; 0 logs none',
+  ),
+  otlpEndpoint: optional(
+    url('OTEL_EXPORTER_OTLP_ENDPOINT', 'Collector of OpenTelemetry that gets traces at v1/traces'),
+    'none: no traces',
+  ),
+  otlpTracesEndpoint: optional(
+    url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'The same with the whole path, for traces alone'),
+    'none',
   ),
   metricsOpen: choice('METRICS_OPEN', 'false', SWITCH, 'Whether /metrics answers without a key'),
   maxRequestBytes: bytes(
@@ -229,6 +246,17 @@ function path(name: string, fallback: string, meaning: string): Setting<string> 
     fallback,
     fallbackText: fallback,
     parse: (text) => (text.trim() === '' ? undefined : text),
+  };
+}
+
+function url(name: string, meaning: string): Setting<string> {
+  return {
+    name,
+    meaning,
+    expected: 'an http or https URL',
+    fallback: '',
+    fallbackText: '',
+    parse: (text) => (/^https?:\/\//i.test(text) && URL.canParse(text) ? text : undefined),
   };
 }
 

@@ -43,7 +43,9 @@ export class AccessControl implements Policy {
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);
         const refusal = this.#refusalOf(connection, method, path, headers, rawHeaders);
-        const call = new CallLifecycle(method, refusal, this.options.requests, onEnd);
+        const { requests } = this.options;
+        const trace = requests.beginTrace(headers, path);
+        const call = new CallLifecycle(method, refusal, requests, onEnd, trace);
         connection.begin(call);
         return call;
       },

@@ -5,6 +5,7 @@ import { Reservation } from '../admission/memory-budget.js';
 import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
+import type { RequestTrace } from '../observe/tracing.js';
 import { askedOf } from './call-notes.js';
 import { statusDetails } from './error-details.js';
 import type { Allowance, Method } from './methods.js';
@@ -54,6 +55,7 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
     refusal: VectordError | undefined,
     private readonly requests: Requests,
     private readonly onEnd: (record: CallLifecycle) => void,
+    readonly trace?: RequestTrace,
   ) {
     this.operation = method.operation;
     this.#allowance = method.allowance;

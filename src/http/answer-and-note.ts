@@ -18,6 +18,7 @@ export function answerAndNote(requests: Requests, clock: Clock) {
   const operations = new HttpOperations(requests);
   return async (ctx: Context, next: Next): Promise<void> => {
     const startedAtMs = requests.begin();
+    const trace = requests.beginTrace(ctx.req.headers, ctx.req.url);
     const requestId = randomUUID();
     const { state } = ctx;
     state.requestId = requestId;
@@ -25,7 +26,7 @@ export function answerAndNote(requests: Requests, clock: Clock) {
     ctx.set('x-request-id', requestId);
     let failure: unknown;
     try {
-      await next();
+      await (trace === undefined ? next() : trace.run(next));
     } catch (error) {
       failure = error;
       answerError(ctx, error, clock);
@@ -33,7 +34,7 @@ export function answerAndNote(requests: Requests, clock: Clock) {
     const { status } = ctx;
     const operation = operations.of(ctx.method, state.route);
     const bytes = state.bodyBytes ?? state.reservation?.bytes ?? 0;
-    const ended = { operation, startedAtMs, requestId, asked: state.asked, bytes, failure };
+    const ended = { operation, startedAtMs, requestId, asked: state.asked, bytes, failure, trace };
     // A 503 of /ready is an answer like any other.
     const isFault = failure !== undefined && status >= 500;
     const end = (): void => requests.end(ended, status, isFault);

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import {
   destination,
   pino,
@@ -6,8 +7,12 @@ import {
   type LevelWithSilent,
   type Logger,
 } from 'pino';
+import { prettyLine } from './pretty.js';
 
 export type { Logger } from 'pino';
+
+/** JSON lines for machines, or lines for people. */
+export type LogFormat = 'json' | 'pretty';
 
 /**
  * Names under which a secret or a vector could come along with a logged object. Nothing logs them
@@ -15,10 +20,12 @@ export type { Logger } from 'pino';
  */
 const SECRET_FIELDS = ['key', 'apiKey', '["api-key"]', 'authorization', 'sha256', 'vector'];
 
+const STDERR = 2;
+
 /** So much of the log is kept while it cannot be written, as on a full disk; the rest is dropped. */
 const MOST_UNWRITTEN_BYTES = 1024 * 1024;
 
-/** The log: JSON lines on stderr, written before the call returns so that none is lost. */
+/** The log, on stderr: each line is written before the call returns so that none is lost. */
 export function createLogger(
   level: LevelWithSilent,
   output: DestinationStream = standardError(),
@@ -35,11 +42,18 @@ export function createLogger(
   );
 }
 
-/** What cannot be written now is tried again with the next line, and nobody is kept from anything. */
-function standardError(): DestinationStream {
-  const output = destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN_BYTES });
+/**
+ * What cannot be written now is tried again with the next line, and nobody is kept from anything.
+ * Lines are for people on a terminal, else for machines, unless it is said.
+ */
+export function standardError(format?: LogFormat): DestinationStream {
+  const output = destination({ fd: STDERR, sync: true, maxLength: MOST_UNWRITTEN_BYTES });
   output.on('error', () => {});
-  return output;
+  const isTerminal = isatty(STDERR);
+  if ((format ?? (isTerminal ? 'pretty' : 'json')) === 'json') return output;
+  const { NO_COLOR: noColor = '', TERM: terminal } = process.env;
+  const hasColors = isTerminal && noColor === '' && terminal !== 'dumb';
+  return { write: (line) => void output.write(prettyLine(line, hasColors)) };
 }
 
 /** Depth 3 is that of the headers of a logged request. */

@@ -1,9 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { REAL_CLOCK, type Clock } from '../core/clock.js';
 import { VectordError } from '../core/errors.js';
 import type { Logger } from './logger.js';
 import { Histogram } from './histogram.js';
 import { LogRateLimit } from './log-rate-limit.js';
 import { parametersOf } from './request-parameters.js';
+import type { RequestTrace, Tracing } from './tracing.js';
 
 /** From a get of a point, which takes a tenth of a millisecond, to a batch that takes minutes. */
 const DURATION_BOUNDS_S: readonly number[] = [
@@ -43,6 +45,8 @@ export interface EndedRequest {
   readonly bytes: number;
   /** Why it failed, if it did; no client sees this. */
   readonly failure: unknown;
+  /** Undefined where the request is not sampled, or traces are off. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 export interface RequestsOptions {
@@ -53,6 +57,8 @@ export interface RequestsOptions {
   /** How a status is called. */
   readonly nameOf: (status: number) => string | number;
   readonly clock?: Clock;
+  /** Undefined where traces are off. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /**
@@ -104,6 +110,11 @@ export class Requests {
     return arrivedAtMs;
   }
 
+  /** The trace of a request that has just begun, if it is sampled and traces are on. */
+  beginTrace(headers: IncomingHttpHeaders, target = ''): RequestTrace | undefined {
+    return this.#options.tracing?.begin(this.protocol, headers, target);
+  }
+
   /** Notes how a request ended; `isFault` says whether the service is to blame. */
   end(request: EndedRequest, status: number, isFault: boolean): void {
     const { operation, startedAtMs } = request;
@@ -111,6 +122,7 @@ export class Requests {
     this.#underWay -= 1;
     operation.statuses.set(status, (operation.statuses.get(status) ?? 0) + 1);
     operation.durations.add(durationMs / 1000);
+    if (request.trace !== undefined) this.#endTrace(request, request.trace, status);
 
     const { slowRequestMs } = this.#options;
     const isSlow = slowRequestMs > 0 && durationMs > slowRequestMs && !operation.isEndless;
@@ -118,6 +130,11 @@ export class Requests {
     else if (this.#isEachLogged) {
       this.#options.logger.debug(this.#line(request, status, durationMs), 'request');
     }
+  }
+
+  #endTrace({ operation, asked, bytes }: EndedRequest, trace: RequestTrace, status: number): void {
+    const parameters = parametersOf(asked);
+    trace.end({ ...operation.labels, status: this.nameOf(status), parameters, bytes });
   }
 
   #warn(request: EndedRequest, status: number, durationMs: number, isFault: boolean): void {
@@ -140,10 +157,11 @@ export class Requests {
     } else logger.error({ ...line(), err: failure }, 'request failed');
   }
 
-  #line({ requestId, operation }: EndedRequest, status: number, durationMs: number) {
+  #line({ requestId, operation, trace }: EndedRequest, status: number, durationMs: number) {
     const { protocol, nameOf } = this.#options;
     return {
       requestId,
+      ...(trace === undefined ? {} : { traceId: trace.traceId }),
       interface: protocol,
       ...operation.labels,
       status: nameOf(status),

@@ -33,6 +33,22 @@ export function banner(summary: StartSummary): string {
   return [`vectord ${VERSION}`, ...lines, 'ready', ''].join('\n');
 }
 
+/** The same for the log, which may be all that is kept of a start. */
+export function startFacts({ http, grpc, hasTls, ...summary }: StartSummary) {
+  const { dimension, points, dataPath } = summary;
+  return {
+    version: VERSION,
+    httpHost: http.host,
+    httpPort: http.port,
+    grpcHost: grpc.host,
+    grpcPort: grpc.port,
+    tls: hasTls,
+    dimension,
+    points,
+    dataPath,
+  };
+}
+
 /** `host:port`, the host in brackets where its own colons would mislead. */
 export function formatAddress({ host, port }: Address): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;

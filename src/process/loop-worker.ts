@@ -4,7 +4,8 @@ import { REAL_CLOCK } from '../core/clock.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { Acceptor } from '../engine/acceptor.js';
 import { Engine } from '../engine/native.js';
-import { createLogger } from '../observe/logger.js';
+import { createLogger, standardError } from '../observe/logger.js';
+import { openTracing } from '../observe/traces/open.js';
 import type { LargeReader, Task } from '../wire/decoder.js';
 import { ownBytes } from '../wire/transfer.js';
 import type { LoopOrders, LoopThreadData, MainOrders } from './loop-orders.js';
@@ -35,12 +36,15 @@ class ReaderOfMain implements LargeReader {
   }
 }
 
-serve(parentPort as MessagePort, workerData as LoopThreadData);
+await serve(parentPort as MessagePort, workerData as LoopThreadData);
 
-function serve(port: MessagePort, data: LoopThreadData): void {
+async function serve(port: MessagePort, data: LoopThreadData): Promise<void> {
   const { settings } = data;
-  const logger = createLogger(settings.config.logLevel);
+  const { logLevel, logFormat } = settings.config;
+  const logger = createLogger(logLevel, standardError(logFormat));
   exitOnDefect(logger);
+  // Orders that come meanwhile wait in the port.
+  const tracing = await openTracing(settings.config, logger, REAL_CLOCK);
   const main = new PortCalls<MainOrders>(
     port,
     orders(() => loop),
@@ -53,6 +57,7 @@ function serve(port: MessagePort, data: LoopThreadData): void {
     metrics: async () => await main.call('metrics', undefined),
     logger,
     clock: REAL_CLOCK,
+    tracing,
   });
 }
 

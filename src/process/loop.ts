@@ -22,7 +22,12 @@ import { InfoReader, type Info } from '../observe/info.js';
 import type { Logger } from '../observe/logger.js';
 import { LoopMeter, type LoopStats, type ObservedInterface } from '../observe/loop-stats.js';
 import { Requests } from '../observe/requests.js';
+import { TracedPoints } from '../observe/traces/traced-points.js';
+import type { Tracing } from '../observe/tracing.js';
 import { Decoder, type LargeReader } from '../wire/decoder.js';
+
+/** A collector that answers takes what is left of the traces in less; one that is down takes nothing. */
+const MOST_FLUSH_MS = 2_000;
 
 /** What all loops have in common, in a form that another thread can be sent. */
 export interface LoopSettings {
@@ -45,6 +50,8 @@ export interface LoopParts {
   readonly metrics: () => Promise<string>;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Undefined where traces are off. */
+  readonly tracing: Tracing | undefined;
 }
 
 /** What can be asked of a loop, on whichever thread it runs, or of all of them. */
@@ -65,18 +72,23 @@ export class Loop implements LoopControl {
   readonly #meter: LoopMeter;
   readonly #http: Http;
   readonly #grpc: Grpc;
+  readonly #tracing: Tracing | undefined;
+  readonly #clock: Clock;
   readonly #stats: { readonly http: ConnectionStats; readonly grpc: ConnectionStats };
 
   constructor({ config, keys, tlsPair, ...shared }: LoopSettings, parts: LoopParts) {
-    const { engine, logger, clock } = parts;
+    const { engine, logger, clock, tracing } = parts;
     const rules = rulesOf(config, engine);
-    this.service = new Service(engine, rules);
+    const stored = tracing === undefined ? engine : new TracedPoints(engine, tracing);
+    this.service = new Service(stored, rules);
+    this.#tracing = tracing;
+    this.#clock = clock;
     const { maxInflightBytes, maxRequestBytes } = config;
     const used = new SharedCount(shared.inflight);
     const inflight = new MemoryBudget(maxInflightBytes, maxRequestBytes, used);
     this.#keys = new Keys(keys);
-    const http = observe('http', config, logger);
-    const grpc = observe('grpc', config, logger);
+    const http = observe('http', config, parts);
+    const grpc = observe('grpc', config, parts);
     this.#stats = { http: http.connectionStats, grpc: grpc.connectionStats };
     this.#handshakes = tlsPair && {
       http: new Handshakes(tlsPair, 'http/1.1', this.#stats.http),
@@ -92,8 +104,8 @@ export class Loop implements LoopControl {
       isTrusted,
     });
     const { service } = this;
-    const decoder = new Decoder(rules, parts.large);
-    const points = new PointsService(engine, rules);
+    const decoder = new Decoder(rules, parts.large, tracing);
+    const points = new PointsService(stored, rules);
     const infoReader = new InfoReader(engine, rules, config.dataPath);
     const info = async (): Promise<Info> => await infoReader.read();
     const both = { service, points, info, decoder, keys: this.#keys, inflight, clock };
@@ -139,8 +151,10 @@ export class Loop implements LoopControl {
 
   async close(graceMs: number): Promise<void> {
     this.service.announceStop();
+    const endsAtMs = this.#clock.nowMs() + graceMs;
     await Promise.all([this.#http.close(graceMs), this.#grpc.close(graceMs)]);
     this.#meter.close();
+    await this.#tracing?.close(Math.min(endsAtMs - this.#clock.nowMs(), MOST_FLUSH_MS));
   }
 }
 
@@ -152,11 +166,11 @@ export function rulesOf(config: Config, { dimension }: Pick<Engine, 'dimension'>
 function observe(
   protocol: 'http' | 'grpc',
   { slowRequestMs }: Config,
-  logger: Logger,
+  { logger, tracing }: LoopParts,
 ): ObservedInterface {
   const nameOf = (status: number) => (protocol === 'http' ? status : (Status[status] ?? status));
   return {
-    requests: new Requests({ protocol, nameOf, logger, slowRequestMs }),
+    requests: new Requests({ protocol, nameOf, logger, slowRequestMs, tracing }),
     connectionStats: new ConnectionStats(protocol, logger),
   };
 }

@@ -3,8 +3,8 @@ import { misspelledSettings } from '../config/misspelled.js';
 import { VectordError } from '../core/errors.js';
 import { EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
 import { exitNow } from '../engine/exit.js';
-import { createLogger, type Logger } from '../observe/logger.js';
-import { banner } from './banner.js';
+import { createLogger, standardError, type Logger } from '../observe/logger.js';
+import { banner, startFacts } from './banner.js';
 import { nodeVersionWarning } from './node-version.js';
 import { npmEnd } from './npm.js';
 import { ignoreLostOutput } from './output.js';
@@ -15,7 +15,7 @@ import { start, type RunningService } from './start.js';
 export async function serve(): Promise<void> {
   ignoreLostOutput();
   const config = readConfig(process.env);
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, standardError(config.logFormat));
   exitOnDefect(logger);
   const warning = nodeVersionWarning(process.versions.node);
   if (warning !== undefined) logger.warn(warning);
@@ -31,6 +31,7 @@ export async function serve(): Promise<void> {
   if (early !== undefined) stopEarly(early, logger);
   service = await opening;
   process.stdout.write(banner(service.summary));
+  logger.info(startFacts(service.summary), 'started');
   logger.info(await stopReason, 'stopping');
   process.exit(await stop(service, logger));
 }

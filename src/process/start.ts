@@ -21,6 +21,7 @@ import { watchTls } from '../auth/tls-watch.js';
 import type { Logger } from '../observe/logger.js';
 import { LogRateLimit } from '../observe/log-rate-limit.js';
 import { Metrics } from '../observe/metrics.js';
+import { openTracing } from '../observe/traces/open.js';
 import { Acceptor } from '../engine/acceptor.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
 import { Loops } from './loops.js';
@@ -48,6 +49,7 @@ export async function start(
   logger: Logger,
   clock: Clock = REAL_CLOCK,
 ): Promise<RunningService> {
+  const tracing = await openTracing(config, logger, clock);
   const tls = openTls(config, logger);
   const dataPath = ensureDataFolder(config.dataPath);
   const engine = await openEngine(config, dataPath, logger, clock);
@@ -70,6 +72,7 @@ export async function start(
       metrics: async () => await metrics.text(),
       logger,
       clock,
+      tracing,
     };
     const settings = {
       config,

@@ -1,5 +1,6 @@
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { Rules } from '../core/rules.js';
+import type { Steps } from '../observe/tracing.js';
 import { AT_ONCE_FIELDS, TooManyFields } from './parse-budget.js';
 import { PARSERS, type Answer, type ParserName } from './parsers.js';
 
@@ -29,6 +30,8 @@ export class Decoder {
   constructor(
     private readonly rules: Rules,
     private readonly large: LargeReader,
+    /** Undefined where traces are off. */
+    private readonly steps?: Steps | undefined,
   ) {}
 
   /**
@@ -40,8 +43,16 @@ export class Decoder {
     bytes: Uint8Array,
     onRequestEnd: OnRequestEnd,
   ): Answer<Name> | Promise<Answer<Name>> {
-    const answer = this.#readAtOnce(name, bytes) ?? this.large.read({ name, bytes }, onRequestEnd);
+    const { steps } = this;
+    const answer =
+      steps === undefined
+        ? this.#read(name, bytes, onRequestEnd)
+        : steps.step('decode', () => this.#read(name, bytes, onRequestEnd));
     return answer as Answer<Name> | Promise<Answer<Name>>;
+  }
+
+  #read(name: ParserName, bytes: Uint8Array, onRequestEnd: OnRequestEnd): object {
+    return this.#readAtOnce(name, bytes) ?? this.large.read({ name, bytes }, onRequestEnd);
   }
 
   #readAtOnce(name: ParserName, bytes: Uint8Array): Answer<ParserName> | undefined {

@@ -44,6 +44,17 @@ export class Scrape {
     this.#checkHistograms();
   }
 
+  /** The names of all metrics, whether they have samples or not. */
+  get families(): string[] {
+    return [...this.#types.keys()];
+  }
+
+  /** Whether samples can have this name. */
+  has(name: string): boolean {
+    const family = this.#familyOf(name);
+    return this.#types.has(family) && (family !== name || this.#types.get(name) !== 'histogram');
+  }
+
   /** The one value with these labels. */
   value(name: string, labels: Labels = {}): number {
     const value = this.all(name).get(keyOf(labels));

@@ -156,7 +156,13 @@ export class Call implements OpenCall {
     }).then(decodeBytes);
   }
 
-  async #run(method: Method, request: unknown): Promise<void> {
+  #run(method: Method, request: unknown): Promise<void> {
+    const { trace } = this.policy;
+    if (trace === undefined) return this.#handle(method, request);
+    return trace.run(() => this.#handle(method, request));
+  }
+
+  async #handle(method: Method, request: unknown): Promise<void> {
     try {
       if (this.#deadline?.hasPassed === true) throw deadlineExceeded();
       // Nothing is begun for a client that would not hear the answer.

@@ -24,6 +24,8 @@ export interface ConnectionPolicy {
 export interface CallPolicy {
   /** Why the call is refused before a byte of its message is read. */
   readonly refusal: ServerError | undefined;
+  /** What answers the call is run by it; undefined where nobody wants to know of which call it is. */
+  readonly trace?: { run<Answer>(act: () => Answer): Answer } | undefined;
   /** The call goes on: it can be ended from here at any time. */
   watch(call: OpenCall): void;
   /** Bytes of the request, as they came, and again as they are decompressed. */
