@@ -10,6 +10,7 @@ const AMONG = 'crates/engine/src/hnsw/among.rs';
 const RULE_TESTS = ['--test', 'matches'];
 const COLUMN_TESTS = ['--lib', 'columns'];
 const SEARCH_TESTS = ['--lib', 'filtered'];
+const WORKER_TESTS = ['--lib', 'workers'];
 const KERNEL_TESTS = ['--lib', 'kernels::passing'];
 
 export const FILTER_MUTANTS = [
@@ -223,6 +224,20 @@ export const FILTER_MUTANTS = [
     'slots.chunks(BLOCK).peekable()',
     'slots.chunks(BLOCK).skip(1).peekable()',
     SEARCH_TESTS,
+  ),
+  mutant(
+    'fields that no point has keep their columns',
+    `${COLUMNS}/mod.rs`,
+    'of_no_point.or_else(idle)',
+    'of_no_point.filter(|_| false).or_else(idle)',
+    COLUMN_TESTS,
+  ),
+  mutant(
+    'work that cannot be left never gives way',
+    'crates/engine/src/engine/workers/job.rs',
+    '            if (self.has_other)() {',
+    '            if false {',
+    WORKER_TESTS,
   ),
 ];
 

@@ -156,7 +156,7 @@ impl BatchSearch {
             if considered > 0 && !turn.goes_on(considered) {
                 break;
             }
-            let goes_on_at_all = || turn.goes_on(0);
+            let goes_on_at_all = || turn.goes_on_in_slices();
             let selection = match filter {
                 Some(filter) => {
                     considered += u64::from(view.slots());

@@ -246,7 +246,7 @@ impl<T: Send + 'static> Job for Reading<T> {
             lock(&self.memory).push(memory);
             Ok(())
         };
-        let goes_on = || turn.goes_on(0);
+        let goes_on = || turn.goes_on_in_slices();
         let answer = (self.work)(&self.index.view(), &mut reserve, &goes_on);
         *lock(&self.answer) = Some(answer);
         true

@@ -91,21 +91,24 @@ impl EqualVectors {
 
     /// Calls `look` with the points whose vectors equal `vector` until it returns something, which
     /// is the result. There is more than one such point in the table only if two were linked at one
-    /// time or one is deleted.
+    /// time or one is deleted. `look` may take long: the table is not locked meanwhile.
     pub fn find<T>(
         &self,
         points: &impl Points,
         vector: &[f32],
-        mut look: impl FnMut(u32) -> Option<T>,
+        look: impl FnMut(u32) -> Option<T>,
     ) -> Option<T> {
         let hash = self.hash(vector);
         let part = self
             .part(hash)
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        part.iter_hash(hash)
-            .filter(|&&slot| points.vector(slot) == vector)
-            .find_map(|&slot| look(slot))
+        let slots = part.iter_hash(hash).copied();
+        let equal: Vec<u32> = slots
+            .filter(|&slot| points.vector(slot) == vector)
+            .collect();
+        drop(part);
+        equal.into_iter().find_map(look)
     }
 
     fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {

@@ -7,6 +7,7 @@ use std::{
         mpsc::{Sender, channel},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -191,6 +192,137 @@ fn a_job_abandoned_between_two_turns_has_no_more_of_them() {
     assert_eq!(counts, [0; 3]);
     assert!(workers.shared.lock().next_part().is_none());
     assert_eq!(workers.jobs().0, 0);
+    assert_eq!(workers.shared.budget.usage().0, 0);
+}
+
+/// How long a busy machine may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "it does not come to that");
+        thread::yield_now();
+    }
+}
+
+/// A job of one part that cannot be left between two turns. It goes on until it is told to end.
+struct Endless {
+    ends: Arc<AtomicBool>,
+    /// The number of times that it was asked whether to go on.
+    steps: Arc<AtomicUsize>,
+    finished: Sender<(Vec<usize>, Result<()>)>,
+}
+
+impl Job for Endless {
+    fn parts(&self) -> usize {
+        1
+    }
+
+    fn bytes(&self) -> usize {
+        1
+    }
+
+    fn work_left(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn run(&self, _part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {
+        while !self.ends.load(Ordering::Acquire) && turn.goes_on_in_slices() {
+            self.steps.fetch_add(1, Ordering::Relaxed);
+            thread::yield_now();
+        }
+        true
+    }
+
+    fn finish(&self, outcome: Result<()>) {
+        self.finished.send((vec![], outcome)).unwrap();
+    }
+}
+
+/// Submits jobs that cannot be left, of which each has begun.
+fn submit_endless(
+    workers: &Workers,
+    count: usize,
+    ends: &Arc<AtomicBool>,
+    finished: &Sender<(Vec<usize>, Result<()>)>,
+) -> Vec<Ticket> {
+    let submit = |_| {
+        let steps = Arc::new(AtomicUsize::new(0));
+        let ticket = workers.submit(Box::new(Endless {
+            ends: Arc::clone(ends),
+            steps: Arc::clone(&steps),
+            finished: finished.clone(),
+        }));
+        wait_until(|| steps.load(Ordering::Relaxed) > 0);
+        ticket.unwrap()
+    };
+    (0..count).map(submit).collect()
+}
+
+#[test]
+fn jobs_that_cannot_be_left_give_way_to_others_however_many_they_are() {
+    for threads in [1, 2] {
+        let workers = Workers::start(threads, Budget::new(usize::MAX)).unwrap();
+        let (of_endless, ended) = channel();
+        let (sender, receiver) = channel();
+        let ends = Arc::default();
+        submit_endless(&workers, 20, &ends, &of_endless);
+        for _ in 0..10 {
+            workers.submit(Box::new(count(5, None, sender.clone())));
+        }
+        for _ in 0..10 {
+            receiver.recv_timeout(PATIENCE).unwrap().1.unwrap();
+        }
+        assert!(ended.try_recv().is_err());
+        ends.store(true, Ordering::Release);
+        for _ in 0..20 {
+            ended.recv_timeout(PATIENCE).unwrap().1.unwrap();
+        }
+        assert_eq!(workers.jobs().0, 0);
+        // Those that are not needed any more end by themselves.
+        wait_until(|| workers.shared.live_threads() <= threads);
+    }
+}
+
+#[test]
+fn jobs_that_have_given_way_take_turns_among_themselves() {
+    let workers = workers(1);
+    let (sender, receiver) = channel();
+    let ends = Arc::default();
+    let all: Vec<Arc<AtomicUsize>> = (0..5).map(|_| Arc::default()).collect();
+    for steps in &all {
+        workers.submit(Box::new(Endless {
+            ends: Arc::clone(&ends),
+            steps: Arc::clone(steps),
+            finished: sender.clone(),
+        }));
+    }
+    let counts = || all.iter().map(|steps| steps.load(Ordering::Relaxed));
+    wait_until(|| counts().min() > Some(0));
+    let before: Vec<usize> = counts().collect();
+    wait_until(|| counts().zip(&before).all(|(now, &before)| now > before));
+    ends.store(true, Ordering::Release);
+    for _ in &all {
+        receiver.recv_timeout(PATIENCE).unwrap().1.unwrap();
+    }
+}
+
+#[test]
+fn a_job_that_has_given_way_can_be_abandoned_and_stopped() {
+    let workers = workers(1);
+    let (sender, receiver) = channel();
+    let tickets = submit_endless(&workers, 6, &Arc::default(), &sender);
+    for &ticket in &tickets[..3] {
+        workers.abandon(ticket);
+        let (_, outcome) = receiver.recv_timeout(PATIENCE).unwrap();
+        assert!(matches!(outcome, Err(Error::Abandoned)));
+    }
+    workers.stop();
+    for _ in 3..6 {
+        let (_, outcome) = receiver.recv_timeout(PATIENCE).unwrap();
+        assert!(matches!(outcome, Err(Error::Closed)));
+    }
     assert_eq!(workers.shared.budget.usage().0, 0);
 }
 

@@ -1,13 +1,20 @@
 //! The jobs that the search threads work on, and the turns after which a thread looks for other
 //! work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 use crate::{Result, hnsw::Scratch};
 
 /// The number of points that a part considers in its searches before it gives way to other jobs:
 /// some milliseconds of work.
 pub const TURN_POINTS: u64 = 4096;
+
+/// How long work that cannot be left between two turns goes on before it gives way to other jobs.
+pub const SLICE: Duration = Duration::from_millis(10);
 
 /// Work that consists of parts. Each part is done once, in one or more turns, by any threads;
 /// several threads may run different parts at once.
@@ -33,8 +40,12 @@ pub trait Job: Send + Sync {
 pub struct Turn<'a> {
     /// Whether the job was given up.
     pub is_cut: &'a AtomicBool,
-    /// Tells whether another job waits for a thread.
+    /// Tells whether another job waits for a turn.
     pub has_other: &'a dyn Fn() -> bool,
+    /// Lets another thread have this turn, and waits for a further one.
+    pub give_way: &'a dyn Fn(),
+    /// When the turn, or its last slice, began.
+    pub begun: Cell<Instant>,
 }
 
 impl Turn<'_> {
@@ -43,6 +54,25 @@ impl Turn<'_> {
     #[must_use]
     pub fn goes_on(&self, considered: u64) -> bool {
         let is_over = || considered >= TURN_POINTS && (self.has_other)();
-        !self.is_cut.load(Ordering::Relaxed) && !is_over()
+        !self.is_cut() && !is_over()
+    }
+
+    /// Whether to go on with work that cannot be left between two turns, such as a filter that is
+    /// asked about all points. False if the job was given up. Where the work has gone on for
+    /// [`SLICE`] and another job waits, its thread gives way first, and comes back here for its next
+    /// turn. The caller holds no lock that other jobs take.
+    #[must_use]
+    pub fn goes_on_in_slices(&self) -> bool {
+        if self.begun.get().elapsed() >= SLICE {
+            if (self.has_other)() {
+                (self.give_way)();
+            }
+            self.begun.set(Instant::now());
+        }
+        !self.is_cut()
+    }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
     }
 }

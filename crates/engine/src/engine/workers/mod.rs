@@ -1,12 +1,16 @@
 //! The search threads, which answer batches and heavy searches. They have a bounded queue of jobs.
 //! Each job consists of parts, which the threads take one by one, so that one batch is spread over
 //! all of them. Jobs take turns, the one with the least work left first, so that a small one never
-//! waits for a large one to end.
+//! waits for a large one to end. Work that cannot be left between two turns keeps its thread, which
+//! waits for the next turn, while another thread has this one.
 
 use std::{
+    cell::Cell,
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
 use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
@@ -18,43 +22,43 @@ pub use job::{Job, Turn};
 pub use queue::Ticket;
 use queue::{MAX_JOBS, Queue, RunningJob};
 
-/// A fixed number of threads and their queue.
+/// The threads and their queue. A fixed number of them have a turn at once.
 pub struct Workers {
     pub(super) shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
     count: usize,
 }
 
 pub(super) struct Shared {
     queue: Mutex<Queue>,
-    /// Signals that a job was added, or that the threads should end.
-    changed: Condvar,
+    /// Tells a thread that a part may begin, and all of them that they should end.
+    part_came: Condvar,
+    /// Tells the threads that have given way that one of them may go on.
+    turn_came: Condvar,
+    /// Taken while the queue is locked, and not the other way round.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     pub(super) budget: Arc<Budget>,
 }
 
 impl Workers {
-    /// Starts `threads` threads, whose jobs take their memory from `budget`.
+    /// Starts threads for `threads` turns at once. Jobs take their memory from `budget`.
     pub fn start(threads: usize, budget: Arc<Budget>) -> Result<Workers> {
         let shared = Arc::new(Shared {
-            queue: Mutex::default(),
-            changed: Condvar::new(),
+            queue: Mutex::new(Queue::new(threads)),
+            part_came: Condvar::new(),
+            turn_came: Condvar::new(),
+            threads: Mutex::default(),
             budget,
         });
-        let spawn = |number| {
-            let shared = Arc::clone(&shared);
-            thread::Builder::new()
-                .name(format!("search-{number}"))
-                .spawn(move || shared.run())
-        };
-        let started = (0..threads).map(spawn).collect::<std::io::Result<_>>()?;
+        for _ in 0..threads {
+            shared.spawn()?;
+        }
         Ok(Workers {
             shared,
-            threads: Mutex::new(started),
             count: threads,
         })
     }
 
-    /// The number of threads.
+    /// The number of threads that have a turn at once.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.count
@@ -83,6 +87,7 @@ impl Workers {
         let mut queue = self.shared.lock();
         let ended = queue.cut(ticket);
         drop(queue);
+        self.shared.turn_came.notify_all();
         if let Some(running) = ended {
             running.job.finish(Err(Error::Abandoned));
         }
@@ -94,12 +99,12 @@ impl Workers {
         let mut queue = self.shared.lock();
         let ended = queue.stop();
         drop(queue);
-        self.shared.changed.notify_all();
+        self.shared.part_came.notify_all();
+        self.shared.turn_came.notify_all();
         for running in ended {
             running.job.finish(Err(Error::Closed));
         }
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.shared.threads());
         for thread in threads {
             // A panic in a part was caught and reported to its job.
             drop(thread.join());
@@ -126,19 +131,58 @@ impl Shared {
             Err(error) => return Err((job, error)),
         };
         let ticket = queue.add(job, memory);
-        drop(queue);
-        self.changed.notify_all();
+        self.wake(&queue);
         Ok(ticket)
     }
 
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of threads that have not ended.
+    #[cfg(test)]
+    pub fn live_threads(&self) -> usize {
+        let threads = self.threads();
+        threads
+            .iter()
+            .filter(|thread| !thread.is_finished())
+            .count()
+    }
+
+    /// Starts a thread.
+    fn spawn(self: &Arc<Self>) -> io::Result<()> {
+        let mut threads = self.threads();
+        threads.retain(|thread| !thread.is_finished());
+        let shared = Arc::clone(self);
+        let thread = thread::Builder::new()
+            .name(format!("search-{}", threads.len()))
+            .spawn(move || shared.run())?;
+        threads.push(thread);
+        Ok(())
+    }
+
+    /// Wakes who has the next turn: one thread for a part, which wakes the next one when it has taken
+    /// it, or one that has given way.
+    fn wake(&self, queue: &Queue) {
+        if queue.may_begin() {
+            self.part_came.notify_one();
+        }
+        if queue.has_thread() {
+            self.turn_came.notify_all();
+        }
+    }
+
     /// The loop of a search thread.
-    fn run(&self) {
+    fn run(self: &Arc<Self>) {
         let mut scratch = Scratch::new();
         while let Some((running, part)) = self.next_part() {
             let has_other = || self.lock().has_other(running.ticket);
+            let give_way = || self.give_way(&running);
             let turn = Turn {
                 is_cut: &running.is_cut,
                 has_other: &has_other,
+                give_way: &give_way,
+                begun: Cell::new(Instant::now()),
             };
             let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &turn));
             let is_done = catch_unwind(work).unwrap_or_else(|_| {
@@ -149,6 +193,7 @@ impl Shared {
             let mut queue = self.lock();
             let ended = queue.end_turn(running.ticket, part, is_done);
             let stopped = queue.is_stopped();
+            self.wake(&queue);
             drop(queue);
             if let Some(running) = ended {
                 // A panic in the callback of the job must not end the thread.
@@ -160,20 +205,46 @@ impl Shared {
     }
 
     /// Waits for a part that needs a turn, and takes it. None once the threads should end and no
-    /// part waits.
+    /// part waits, or if there are enough of them without this one.
     fn next_part(&self) -> Option<(Arc<RunningJob>, usize)> {
         let mut queue = self.lock();
         loop {
-            if let Some(next) = queue.next_part() {
-                return Some(next);
+            if queue.may_begin() {
+                let next = queue.next_part();
+                self.wake(&queue);
+                return next;
             }
-            if queue.is_stopped() {
+            if queue.is_stopped() || queue.has_too_many_threads() {
                 return None;
             }
+            queue.idle += 1;
             queue = self
-                .changed
+                .part_came
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+
+    /// Lets another thread have the turn of this one, which works on this job, until it is the turn of
+    /// this one again, or the job is given up. If all threads have work, there is one more from now
+    /// on; if the system has none to give, the turn goes on.
+    fn give_way(self: &Arc<Self>, running: &RunningJob) {
+        let mut queue = self.lock();
+        let is_cut = || running.is_cut.load(Ordering::Relaxed);
+        let needs_thread = queue.idle == 0 && queue.has_part();
+        if is_cut() || needs_thread && self.spawn().is_err() {
+            return;
+        }
+        let thread = queue.give_way();
+        self.wake(&queue);
+        while !queue.may_go_on(thread) && !is_cut() {
+            queue = self
+                .turn_came
                 .wait(queue)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        queue.go_on(thread);
+        self.wake(&queue);
     }
 }

@@ -1,7 +1,7 @@
 //! The queue of the jobs that wait or run, and the order in which their parts get turns.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     mem,
     sync::{
         Arc,
@@ -22,7 +22,8 @@ pub const SMALL_SHARE: usize = 8;
 /// A job of at most this number of candidates has little work.
 pub const LITTLE_WORK: u64 = 16 << 10;
 
-/// One turn in this number goes to the oldest job, whatever work it has left, so that none starves.
+/// One turn in this number goes to the oldest job that waits, whatever work it has left, and another
+/// one to the thread that gave way first, so that none starves.
 const FAIR_TURN: u64 = 4;
 
 /// Names a job, so that it can be abandoned.
@@ -52,6 +53,15 @@ pub struct Queue {
     tickets: u64,
     /// The number of turns that were given to parts.
     pub turns: u64,
+    /// The number of turns under way.
+    under_way: usize,
+    /// The greatest number of them.
+    at_once: usize,
+    /// The threads that have given way and wait for a further turn, in the order in which they did.
+    /// Each is named by the turn in which it last went on.
+    gave_way: VecDeque<u64>,
+    /// The number of threads that wait for a part.
+    pub idle: usize,
     stopped: bool,
 }
 
@@ -79,6 +89,14 @@ pub struct RunningJob {
 }
 
 impl Queue {
+    /// A queue for threads with this number of turns at once.
+    pub fn new(at_once: usize) -> Queue {
+        Queue {
+            at_once,
+            ..Queue::default()
+        }
+    }
+
     /// The number of jobs that wait or run.
     pub fn len(&self) -> usize {
         self.unfinished.len()
@@ -153,6 +171,7 @@ impl Queue {
         part: usize,
         is_done: bool,
     ) -> Option<Arc<RunningJob>> {
+        self.under_way -= 1;
         let job = self.unfinished.get_mut(&ticket)?;
         if is_done || job.running.is_cut.load(Ordering::Relaxed) {
             return self.note_done(ticket, 1);
@@ -172,10 +191,57 @@ impl Queue {
         Some(self.unfinished.remove(&ticket)?.running)
     }
 
-    /// Whether a job other than this one waits for a thread.
+    /// Whether a job other than this one waits for a turn.
     pub fn has_other(&self, ticket: Ticket) -> bool {
         let mut jobs = self.unfinished.iter();
-        jobs.any(|(&other, job)| other != ticket && job.waits())
+        !self.gave_way.is_empty() || jobs.any(|(&other, job)| other != ticket && job.waits())
+    }
+
+    /// Whether a part waits for a turn.
+    pub fn has_part(&self) -> bool {
+        self.unfinished.values().any(Unfinished::waits)
+    }
+
+    /// Whether the next turn is for a part that waits.
+    pub fn may_begin(&self) -> bool {
+        let is_for_thread = self.is_turn_of_threads() && !self.gave_way.is_empty();
+        self.under_way < self.at_once && self.has_part() && !is_for_thread
+    }
+
+    /// Whether more threads wait for a part than there can be turns.
+    pub fn has_too_many_threads(&self) -> bool {
+        self.idle >= self.at_once
+    }
+
+    /// Ends the turn of a thread whose work goes on in a further turn. Returns its name until then.
+    pub fn give_way(&mut self) -> u64 {
+        // No two turns have the same number, and a thread has one at a time.
+        self.turns += 1;
+        self.under_way -= 1;
+        self.gave_way.push_back(self.turns);
+        self.turns
+    }
+
+    /// Whether the next turn is for this thread, which has given way.
+    pub fn may_go_on(&self, thread: u64) -> bool {
+        let is_next = self.under_way < self.at_once && self.gave_way.front() == Some(&thread);
+        is_next && (self.is_turn_of_threads() || self.idle == 0 || !self.has_part())
+    }
+
+    /// Begins the turn of a thread that has given way.
+    pub fn go_on(&mut self, thread: u64) {
+        self.gave_way.retain(|&other| other != thread);
+        self.under_way += 1;
+        self.turns += 1;
+    }
+
+    /// Whether a thread has given way and waits for a further turn.
+    pub fn has_thread(&self) -> bool {
+        !self.gave_way.is_empty()
+    }
+
+    fn is_turn_of_threads(&self) -> bool {
+        (self.turns + FAIR_TURN / 2).is_multiple_of(FAIR_TURN)
     }
 
     /// Takes the part that has the next turn, if any waits: a part of the job with the least work
@@ -191,6 +257,7 @@ impl Queue {
         let part = job.take_part();
         let running = Arc::clone(&job.running);
         self.turns += 1;
+        self.under_way += 1;
         Some((running, part))
     }
 }

@@ -32,6 +32,8 @@ pub struct Column {
     words: Table<AtomicU64>,
     dictionary: RwLock<Dictionary>,
     is_read: AtomicBool,
+    /// Whether a point ever had a value in the field.
+    has_values: AtomicBool,
     /// The slots by their words: the newest that is sorted, and one that is being sorted.
     sorted: RwLock<Vec<Arc<Sorted>>>,
     /// When a filter last asked for it, in milliseconds since the columns began.
@@ -46,6 +48,7 @@ impl Column {
             words: Table::new(1),
             dictionary: RwLock::default(),
             is_read: AtomicBool::new(false),
+            has_values: AtomicBool::new(false),
             sorted: RwLock::default(),
             asked_at: AtomicU64::new(now.as_millis() as u64),
         }
@@ -61,6 +64,7 @@ impl Column {
         column.words.ensure(words.len())?;
         for (slot, &word) in (0..).zip(words) {
             column.words.get(slot).store(word, Ordering::Relaxed);
+            column.note_value(word);
         }
         column.dictionary = RwLock::new(dictionary);
         Ok(column)
@@ -106,6 +110,18 @@ impl Column {
         self.is_read.store(true, Ordering::Release);
     }
 
+    /// Whether no point has ever had a value in the field, as far as all words are read: filters by
+    /// it may be a mistake.
+    pub fn is_of_no_point(&self) -> bool {
+        self.is_read() && !self.has_values.load(Ordering::Relaxed)
+    }
+
+    fn note_value(&self, word: u64) {
+        if word != words::MISSING && word != words::UNREAD {
+            self.has_values.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the dictionary has many more texts and arrays than there are points: most are of
     /// points that are deleted.
     pub fn has_outgrown(&self, live: u64) -> bool {
@@ -146,6 +162,7 @@ impl Column {
         // A slot without memory for its word is one whose word was not read.
         if self.words.ensure(slot as usize + 1).is_ok() {
             self.words.get(slot).store(word, Ordering::Relaxed);
+            self.note_value(word);
         }
         for sorted in &*self.sorted() {
             sorted.note_changed(slot);
@@ -190,6 +207,7 @@ impl Column {
             let stored = self.words.get(slot);
             // Where the writer was first, its word is the same.
             let _ = stored.compare_exchange(unread, word, relaxed, relaxed);
+            self.note_value(word);
         }
     }
 

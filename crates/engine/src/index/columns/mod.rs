@@ -32,7 +32,8 @@ const MAX_COLUMNS: usize = 256;
 /// The longest key in bytes that gets a column, so that a list of the columns stays small.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// Where there is no room for another column, one is dropped that was not asked for this long.
+/// Where there is no room for another column, one of a field that no point has is dropped, else one
+/// that was not asked for this long.
 const IDLE: Duration = Duration::from_mins(1);
 
 /// The builder looks for columns that have grown beyond the bound after this time.
@@ -257,8 +258,8 @@ impl Columns {
         is_there
     }
 
-    /// Drops columns that were not asked for long, until there is room for another of `needed`
-    /// bytes. Whether there is.
+    /// Drops columns of fields that no point has, then those that were not asked for long, until there
+    /// is room for another of `needed` bytes. Whether there is.
     fn drop_idle(
         &self,
         columns: &mut Vec<Arc<Column>>,
@@ -274,7 +275,9 @@ impl Columns {
                 return true;
             }
             let is_idle = |column: &Arc<Column>| column.asked_at() + IDLE < now;
-            let Some(place) = oldest(columns).filter(|&place| is_idle(&columns[place])) else {
+            let of_no_point = columns.iter().position(|column| column.is_of_no_point());
+            let idle = || oldest(columns).filter(|&place| is_idle(&columns[place]));
+            let Some(place) = of_no_point.or_else(idle) else {
                 return false;
             };
             columns.remove(place);

@@ -295,6 +295,26 @@ fn the_fields_without_a_column_that_are_told_of_are_few_and_their_keys_short() {
 }
 
 #[test]
+fn fields_that_no_point_has_make_room_for_others() {
+    let index = index_with_metadata(POINTS, usize::MAX, |number| {
+        format!(r#"{{"a":{number},"b":{number}}}"#)
+    });
+    let exists = |key| index.columns().list().find(&field(key)).is_some();
+    assert_eq!(count(&index, &below("a", 100.0)), 99);
+    for number in 0..300 {
+        assert_eq!(count(&index, &below(&format!("none {number}"), 1.0)), 0);
+    }
+    index.build_columns();
+    assert!(exists("a") && !exists("none 299"), "there are 256");
+    assert_eq!(count(&index, &below("b", 100.0)), 99);
+    assert!(exists("a") && exists("b"));
+    assert!(!exists("none 0"));
+    index.build_columns();
+    assert_eq!(count(&index, &below("none 299", 1.0)), 0);
+    assert!(exists("a") && exists("b") && exists("none 299"));
+}
+
+#[test]
 fn a_field_that_was_refused_gets_a_column_once_there_is_room() {
     let texts = |max_bytes| {
         index_with_metadata(POINTS * 2, max_bytes, |number| {
