@@ -7,6 +7,7 @@ test('the start block has one label and one value a line, in a fixed order', () 
     http: { host: '127.0.0.1', port: 3000 },
     grpc: { host: '::1', port: 50_051 },
     hasTls: false,
+    hasConsole: true,
     dimension: 384,
     dimensionOrigin: 'default: DIMENSION is not set',
     points: 12,
@@ -17,6 +18,7 @@ test('the start block has one label and one value a line, in a fixed order', () 
   expect(banner(summary)).toBe(`vectord ${VERSION}
   HTTP        http://127.0.0.1:3000
   gRPC        [::1]:50051
+  console     http://127.0.0.1:3000/console
   dimension   384 (default: DIMENSION is not set)
   points      12
   data        /srv/data
@@ -27,6 +29,8 @@ ready
   expect(secured).toContain(
     '  HTTP        https://127.0.0.1:3000\n  gRPC        [::1]:50051 (TLS)\n',
   );
+  expect(secured).toContain('  console     https://127.0.0.1:3000/console\n');
+  expect(banner({ ...summary, hasConsole: false })).not.toContain('console');
 });
 
 test('only the colons of an IPv6 address are bracketed', () => {

@@ -7,6 +7,8 @@ export interface StartSummary {
   readonly grpc: Address;
   /** Whether both have TLS. */
   readonly hasTls: boolean;
+  /** Whether the HTTP interface has the console. */
+  readonly hasConsole: boolean;
   readonly dimension: number;
   readonly dimensionOrigin: string;
   readonly points: number;
@@ -22,9 +24,11 @@ export interface Address {
 
 /** The start block: one label and one value a line, for people and scripts alike. */
 export function banner(summary: StartSummary): string {
+  const http = `${summary.hasTls ? 'https' : 'http'}://${formatAddress(summary.http)}`;
   const lines = [
-    ['HTTP', `${summary.hasTls ? 'https' : 'http'}://${formatAddress(summary.http)}`],
+    ['HTTP', http],
     ['gRPC', `${formatAddress(summary.grpc)}${summary.hasTls ? ' (TLS)' : ''}`],
+    ...(summary.hasConsole ? [['console', `${http}/console`]] : []),
     ['dimension', `${summary.dimension} (${summary.dimensionOrigin})`],
     ['points', String(summary.points)],
     ['data', summary.dataPath],

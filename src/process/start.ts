@@ -104,6 +104,7 @@ export async function start(
         http: { host: config.httpHost, port: http.port },
         grpc: { host: config.grpcHost, port: grpc.port },
         hasTls: tls !== undefined,
+        hasConsole: config.httpConsole,
         dimension: engine.dimension,
         dimensionOrigin: DIMENSION_ORIGINS[engine.dimensionSource],
         points: engine.status().points,

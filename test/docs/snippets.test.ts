@@ -32,9 +32,9 @@ describe.each(runnable)('$path', (page) => {
 
   test.skipIf(needsGrpcurl && findGrpcurl() === undefined)('has code that works', async () => {
     const { folder, dataPath } = ownFolder();
-    const bin = installIn(folder);
     // As on the pages: without a keys file of its own, in ./data of the folder in which it is started.
     const vectord = await Vectord.start({ DATA_PATH: dataPath, DIMENSION: '4' });
+    const bin = installIn(folder, vectord);
     const here = (code: string): string =>
       code
         .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))
@@ -74,7 +74,7 @@ function codeOf(page: Page, ...languages: readonly string[]): Block[] {
 /** What a block of data holds, or nothing if it cannot be read. */
 function parsed(language: string, code: string): unknown[] {
   // Drawings and texts.
-  if (language === '') return [code];
+  if (['', 'text'].includes(language)) return [code];
   if (language === 'json') return [JSON.parse(code)];
   if (language !== 'yaml') return [];
   const documents = parseAllDocuments(code);
@@ -86,13 +86,23 @@ function refusalsIn(output: string): string[] {
   return output.split('\n').filter((line) => /"code": ?"[A-Z_]+"|^(?:Error|ERROR)/.test(line));
 }
 
-/** Makes the package and its command of this repository look installed in a folder. */
-function installIn(folder: string): string {
+/**
+ * Makes the package and its command of this repository look installed in a folder. Commands that speak
+ * to a service speak to this one, which has not the usual ports.
+ */
+function installIn(folder: string, service: Vectord): string {
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/vectord'));
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const main = join(ROOT, 'dist/main.js');
-  writeFileSync(join(bin, 'vectord'), `#!/bin/sh\nexec node ${main} "$@"\n`, { mode: 0o755 });
+  const script = `#!/bin/sh
+case "$1" in
+  import | export | bench) set -- "$@" --url grpc://${service.value('gRPC')} ;;
+  top) set -- "$@" --url ${service.value('HTTP')} ;;
+esac
+exec node ${main} "$@"
+`;
+  writeFileSync(join(bin, 'vectord'), script, { mode: 0o755 });
   return bin;
 }
