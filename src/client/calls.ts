@@ -1,4 +1,4 @@
-import { milliseconds, record, whole } from './checks.js';
+import { members, milliseconds, record, whole } from './checks.js';
 import { CancelledError, type VectordError } from './errors.js';
 import type { CallOptions, Retries } from './interface.js';
 import { repeat } from './repeat.js';
@@ -8,6 +8,8 @@ import type { Attempt } from './transport.js';
 export const DEFAULT_DEADLINE_MS = 30_000;
 /** Their waits take about 3 s together: a service that starts again is there by then. */
 export const DEFAULT_RETRIES: Retries = { attempts: 6, baseMs: 100, maxMs: 2_000 };
+
+const OPTIONS: readonly string[] = ['deadlineMs', 'signal', 'retries'];
 
 /** A day. */
 const LONGEST_DELAY_MS = 86_400_000;
@@ -40,9 +42,10 @@ export class Calls {
 
   async make<Answer>(
     attempt: Attempt<Answer>,
-    { deadlineMs = this.deadlineMs, signal, retries }: CallOptions = {},
+    options: CallOptions = {},
     mayRepeat = always,
   ): Promise<Answer> {
+    const { deadlineMs = this.deadlineMs, signal, retries } = members('options', options, OPTIONS);
     const endMs = performance.now() + milliseconds('deadlineMs', deadlineMs);
     const rules = { ...merged(this.retries, retries), mayRepeat, endsAtMs: () => endMs };
     const ends = { deadlineMs, signal, closing: this.closing };

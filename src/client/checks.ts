@@ -54,6 +54,19 @@ export function record<Value extends object>(field: string, value: Value): Value
   throw wrong(field, value, 'an object');
 }
 
+/** An object without other members than these: a misspelled one would be passed over. */
+export function members<Value extends object>(
+  field: string,
+  value: Value,
+  names: readonly string[],
+): Value {
+  const unknown = Object.keys(record(field, value)).find((name) => !names.includes(name));
+  if (unknown === undefined) return value;
+  throw new InvalidArgumentError(
+    `${field} has the member ${JSON.stringify(unknown)}, expected none but ${names.join(', ')}`,
+  );
+}
+
 export function array<Item>(field: string, value: readonly Item[]): readonly Item[] {
   if (Array.isArray(value)) return value;
   throw wrong(field, value, 'an array');

@@ -75,8 +75,14 @@ export class PointsClient implements Client {
     return await this.#calls.make(this.#transport.searchAll(full), options);
   }
 
-  async *scroll(options: ScrollOptions = {}): AsyncGenerator<Point, void, undefined> {
-    const scroll = fullScroll(options);
+  async *scroll({
+    after: start,
+    order,
+    filter,
+    include,
+    ...options
+  }: ScrollOptions = {}): AsyncGenerator<Point, void, undefined> {
+    const scroll = fullScroll({ after: start, order, filter, include });
     const pages = this.#transport.pages(scroll);
     let { after } = scroll;
     try {
@@ -91,8 +97,16 @@ export class PointsClient implements Client {
     }
   }
 
-  async scrollPage({ limit, ...options }: ScrollPageOptions): Promise<Page> {
-    const attempt = this.#transport.scroll(fullScroll(options), whole('limit', limit, 1));
+  async scrollPage({
+    limit,
+    after,
+    order,
+    filter,
+    include,
+    ...options
+  }: ScrollPageOptions): Promise<Page> {
+    const scroll = fullScroll({ after, order, filter, include });
+    const attempt = this.#transport.scroll(scroll, whole('limit', limit, 1));
     return await this.#calls.make(attempt, options);
   }
 

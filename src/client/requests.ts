@@ -1,5 +1,5 @@
 import { v4 } from 'uuid';
-import { array, boolean, finite, oneOf, record, text, whole, wrong } from './checks.js';
+import { array, boolean, finite, members, oneOf, record, text, whole, wrong } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
 import { fullFilter } from './filter.js';
 import { metadataText } from './metadata.js';
@@ -12,6 +12,18 @@ const CONTENT_TYPES = ['Text', 'Image'] as const;
 const ORDERS = ['oldest', 'newest'] as const;
 const PARTS = ['vector', 'content', 'contentType', 'metadata'] as const;
 const SEARCH_PARTS = ['distance', ...PARTS] as const;
+
+const QUERY_MEMBERS: readonly string[] = [
+  'vector',
+  'like',
+  'similarity',
+  'limit',
+  'ef',
+  'exact',
+  'maxDistance',
+  'filter',
+  'include',
+] satisfies readonly (keyof Query)[];
 
 /** What is answered besides ids unless a call says what. */
 const PAYLOAD: readonly Part[] = ['content', 'contentType', 'metadata'];
@@ -49,10 +61,8 @@ export function fullUpdate(update: PointUpdate, where: string): FullUpdate {
 
 /** The message of an error has `where` before the fields of the query. */
 export function fullQuery(query: Query, where = ''): FullQuery {
-  const { vector, like, similarity, limit, ...rest } = record(
-    where === '' ? 'query' : where.slice(0, -1),
-    query,
-  );
+  const name = where === '' ? 'query' : where.slice(0, -1);
+  const { vector, like, similarity, limit, ...rest } = members(name, query, QUERY_MEMBERS);
   const { ef = 0, exact = false, maxDistance, filter, include = DISTANCE } = rest;
   if ((vector === undefined) === (like === undefined)) {
     const found = vector === undefined ? 'neither' : 'both';

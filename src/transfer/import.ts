@@ -1,7 +1,7 @@
 import type { Client } from '../client/interface.js';
 import type { BulkProgress, Info, NewPoint } from '../client/model.js';
 import { START, type ImportState, type Position } from './import-state.js';
-import type { Mapping } from './mapping.js';
+import { isMapped, type Mapping } from './mapping.js';
 import { pointOf } from './point-of.js';
 import { Rejects } from './rejects.js';
 import type { Row, Source } from './row.js';
@@ -9,6 +9,9 @@ import { RowFault, TransferError } from './transfer-error.js';
 
 /** How often the state is written: what is lost in a crash is stored once more, under the same ids. */
 const STATE_EVERY_MS = 1_000;
+
+/** Rows whose columns are looked at, where the file does not tell which it has. */
+const SAMPLED_ROWS = 100;
 
 /** Rows from one place at which an import can go on to the next. */
 const MARK_EVERY_ROWS = 256;
@@ -44,6 +47,10 @@ export interface ImportSummary extends ImportProgress {
   readonly stored: number;
   readonly replaced: number;
   readonly kept: number;
+  /** The first of the rejected rows, and why it was. */
+  readonly firstRejected: { readonly row: number; readonly reason: string } | undefined;
+  /** Columns of the file that no point is made of. */
+  readonly unused: readonly string[];
   /** What ended it before the end of the file. */
   readonly stoppedBy: 'signal' | 'rejects' | undefined;
 }
@@ -91,6 +98,9 @@ class Import {
   /** When the state was written last. */
   #writtenAtMs = -Infinity;
   #stoppedBy: ImportSummary['stoppedBy'];
+  #firstRejected: ImportSummary['firstRejected'];
+  readonly #columns: Set<string>;
+  #sampled = 0;
 
   constructor(
     private readonly source: Source,
@@ -101,6 +111,7 @@ class Import {
     this.#position = start;
     this.#rejected = start.rejected;
     this.#rejects = new Rejects(options.rejectsPath, start.rejectsBytes);
+    this.#columns = new Set(source.columns);
   }
 
   async to(client: Client): Promise<ImportSummary> {
@@ -123,6 +134,8 @@ class Import {
       stored: total.stored,
       replaced: total.replaced,
       kept: total.kept,
+      firstRejected: this.#firstRejected,
+      unused: [...this.#columns].filter((name) => !isMapped(this.options.mapping, name)),
       stoppedBy: this.#stoppedBy,
     };
   }
@@ -136,6 +149,7 @@ class Import {
     let [last, sinceMark] = [this.start.rows, 0];
     for await (const row of this.source.rows(this.start.rows)) {
       if (stopping.aborted) this.#stoppedBy = 'signal';
+      this.#sample(row);
       const point = stopping.aborted ? undefined : this.#pointOf(row);
       if (this.#stoppedBy !== undefined) break;
       if (point !== undefined) {
@@ -148,6 +162,12 @@ class Import {
       sinceMark = 0;
     }
     this.#mark(last);
+  }
+
+  #sample({ columns }: Row): void {
+    if (this.#sampled === SAMPLED_ROWS) return;
+    this.#sampled += 1;
+    for (const name of Object.keys(columns)) this.#columns.add(name);
   }
 
   /** Nothing for a row that is rejected, or that is one too many of these. */
@@ -165,6 +185,7 @@ class Import {
 
   #reject({ number }: Row, { message }: RowFault): void {
     this.#rejects.add(number, message);
+    this.#firstRejected ??= { row: number, reason: message };
     this.#rejected += 1;
   }
 

@@ -103,6 +103,19 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     'deadlineMs is "5", expected a number': (client) => client.count({ deadlineMs: '5' }),
     'signal is an Object, expected an AbortSignal': (client) => client.count({ signal: {} }),
     'retries is 5, expected an object': (client) => client.count({ retries: 5 }),
+    'query has the member "includes", expected none but vector': (client) =>
+      client.search({ ...NEAREST, vector: [1, 2, 3, 4], includes: [] }),
+    'queries[1] has the member "k", expected none but': (client) =>
+      client.searchAll([
+        { ...POINT, ...NEAREST },
+        { ...POINT, ...NEAREST, k: 1 },
+      ]),
+    'options has the member "kind", expected none but deadlineMs': (client) =>
+      client.count({ kind: 'doc' }),
+    'options has the member "Order", expected none but': (client) =>
+      all(client.scroll({ Order: 'newest' })),
+    'options has the member "batchSize", expected none but batchBytes': (client) =>
+      client.bulk([POINT], { batchSize: 5 }),
   };
 
   test.each(Object.keys(invalid))('what cannot be meant is refused: %s', async (message) => {

@@ -20,6 +20,7 @@ test('what the page about imports has its readers paste does what it says', asyn
     '2 points stored, 0 replaced, 0 rows rejected',
     '2 points stored, 0 replaced, 0 rows rejected',
     '1 point stored, 0 replaced, 1 row rejected',
+    'row 2 was rejected: the vector has 2 values, expected 4',
     'rejected rows, with reasons: mixed.jsonl.rejected.jsonl',
     '{"row":2,"reason":"the vector has 2 values, expected 4"}',
     '5 points written to all.jsonl.gz',

@@ -175,6 +175,7 @@ describe('bad rows', () => {
       stderr: '',
       stdout:
         '2 points stored, 0 replaced, 16 rows rejected\n' +
+        `row 2 was rejected: ${rejectsOf(path)['2']}\n` +
         `rejected rows, with reasons: ${path}.rejected.jsonl\n`,
     });
     expect(rejectsOf(path)).toEqual({
@@ -200,6 +201,13 @@ describe('bad rows', () => {
     writeFileSync(path, lines(good));
     expect(await run(server, 'import', path)).toMatchObject(DONE);
     expect(existsSync(`${path}.rejected.jsonl`)).toBe(false);
+  });
+
+  test('columns that no point is made of are named', async () => {
+    const path = fileOf('other.jsonl', lines({ vector: VECTOR, text: 'a', year: 1 }));
+    const { code, stdout } = await run(server, 'import', path, '--metadata-columns', 'year');
+    expect(stdout).toContain('columns that were not stored: text (--content, ');
+    expect(code).toBe(0);
   });
 
   test('stop the import if there are too many, which then goes on behind the last good one', async () => {

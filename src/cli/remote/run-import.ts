@@ -90,7 +90,7 @@ function stampOf(path: string): object {
 }
 
 function report(summary: ImportSummary, rejectsPath: string): number {
-  const { rows, before, stored, replaced, kept, rejected, stoppedBy } = summary;
+  const { rows, before, stored, replaced, kept, rejected, firstRejected, stoppedBy } = summary;
   if (before > 0) say(`went on behind row ${formatCount(before)}, up to which all was done`);
   const parts = [
     `${formatCounted(stored, 'point')} stored`,
@@ -99,12 +99,27 @@ function report(summary: ImportSummary, rejectsPath: string): number {
     `${formatCounted(rejected, 'row')} rejected`,
   ];
   say(parts.join(', '));
+  if (firstRejected !== undefined) {
+    say(`row ${formatCount(firstRejected.row)} was rejected: ${firstRejected.reason}`);
+  }
   if (rejected > 0) say(`rejected rows, with reasons: ${rejectsPath}`);
+  sayUnused(summary.unused);
   if (stoppedBy === undefined) return rejected === 0 ? EXIT_OK : EXIT_REFUSED;
   const why = stoppedBy === 'signal' ? 'by a signal' : 'since too many rows were rejected';
   say(`stopped behind row ${formatCount(rows)}, ${why}: the same command goes on from there`);
   return EXIT_REFUSED;
 }
+
+/** Names columns that a reader may have meant to store. */
+function sayUnused(columns: readonly string[]): void {
+  if (columns.length === 0) return;
+  const shown = columns.slice(0, MOST_SHOWN).join(', ');
+  const more = columns.length > MOST_SHOWN ? ` and ${columns.length - MOST_SHOWN} more` : '';
+  say(`columns that were not stored: ${shown}${more} (--content, --metadata-columns, ...)`);
+}
+
+/** Columns that a line lists; a file may have hundreds. */
+const MOST_SHOWN = 20;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -1,5 +1,5 @@
 import { always, type Calls } from '../calls.js';
-import { boolean, callable, milliseconds, whole, wrong } from '../checks.js';
+import { boolean, callable, members, milliseconds, whole, wrong } from '../checks.js';
 import type { BulkOptions } from '../interface.js';
 import type { BulkProgress, NewPoint, Upserted } from '../model.js';
 import { onAbort } from '../on-abort.js';
@@ -19,6 +19,16 @@ const DEFAULT_PATIENCE_MS = 60_000;
  */
 const MAX_POINTS = 4_096;
 
+const OPTIONS: readonly string[] = [
+  'batchBytes',
+  'window',
+  'ifAbsent',
+  'onProgress',
+  'patienceMs',
+  'deadlineMs',
+  'signal',
+] satisfies readonly (keyof BulkOptions)[];
+
 /** What a request takes beside its points, at most. */
 const FRAME_BYTES = 64;
 
@@ -30,7 +40,7 @@ export async function load(
   options: BulkOptions,
 ): Promise<BulkProgress> {
   if (!isIterable(points)) throw wrong('points', points, 'what can be iterated over');
-  const bulk = new Load(transport, calls, options);
+  const bulk = new Load(transport, calls, members('options', options, OPTIONS));
   const ends = { deadlineMs: Infinity, signal: options.signal, closing: calls.closing };
   return await within(ends, (ended) => bulk.run(points, ended));
 }
