@@ -75,8 +75,8 @@ function makeRoot(own, platforms) {
   }
   run('node', ['scripts/console.mjs', join(own, 'dist/console')]);
   const published = readManifest('.');
-  const docs = published.files.filter((path) => path.startsWith('docs/'));
-  for (const path of ['native/index.cjs', 'proto', ...docs, 'README.md', 'LICENSE']) {
+  const texts = published.files.filter((path) => /^(?:deploy|docs)\b/.test(path));
+  for (const path of ['native/index.cjs', 'proto', ...texts, 'README.md', 'LICENSE']) {
     cpSync(path, join(own, path), { recursive: true });
   }
   for (const key of ['scripts', 'devDependencies', 'overrides', 'napi']) delete published[key];

@@ -80,7 +80,16 @@ beforeAll(() => {
 
 test('the packages hold what is needed at run time, and nothing to build', () => {
   expect(readdirSync(vectordFolder).toSorted()).toEqual(
-    ['LICENSE', 'README.md', 'dist', 'docs', 'native', 'package.json', 'proto'].toSorted(),
+    [
+      'LICENSE',
+      'README.md',
+      'deploy',
+      'dist',
+      'docs',
+      'native',
+      'package.json',
+      'proto',
+    ].toSorted(),
   );
   expect(readdirSync(join(vectordFolder, 'docs')).toSorted()).toEqual([
     'grafana-dashboard.json',

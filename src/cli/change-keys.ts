@@ -36,7 +36,7 @@ export async function createKey(place: KeysPlace, holder: KeyHolder): Promise<vo
   const key = await addKey(path, holder);
   process.stderr.write(
     `added the ${holder.role} key ${JSON.stringify(holder.name)} to ${path}, which has only its ` +
-      'hash. The key is shown this once:\n',
+      'hash. A service that runs takes it within a second. The key is shown this once:\n',
   );
   process.stdout.write(`${key}\n`);
 }

@@ -37,6 +37,7 @@ export async function check(folder: string): Promise<number> {
     return EXIT_OK;
   }
   tell(damages === 1 ? '1 damaged place' : `${damages} damaged places`);
+  tell(`a backup helps, or \`vectord repair ${path} --into NEW\`, which saves what is sound`);
   return EXIT_DAMAGED;
 }
 

@@ -1,5 +1,5 @@
 import { errorOf, InvalidArgumentError, VectordError as ClientError } from '../client/errors.js';
-import { VectordError } from '../core/errors.js';
+import { VectordError, type ErrorCode } from '../core/errors.js';
 import { StartError } from '../core/start-error.js';
 import { asEngineError } from '../engine/errors.js';
 
@@ -10,7 +10,23 @@ export function failureOf(error: unknown): unknown {
   if (!(error instanceof VectordError)) return error;
   const { code, message, retryAfterS, cause } = error;
   const retryAfterMs = retryAfterS === undefined ? undefined : retryAfterS * 1_000;
+  const reason = OPEN_CODES.get(asEngineError(cause).code) ?? code;
+  return errorOf(reason, message, { cause: error, retryAfterMs });
+}
+
+/** Why a folder is not opened, by the codes of the engine; a service answers no call of these. */
+const OPEN_CODES: ReadonlyMap<string | undefined, ErrorCode> = new Map([
+  ['DIMENSION_MISMATCH', 'INVALID_ARGUMENT'],
   // Another process has the folder, which may let it go.
-  const isLocked = asEngineError(cause).code === 'LOCKED';
-  return errorOf(isLocked ? 'UNAVAILABLE' : code, message, { cause: error, retryAfterMs });
+  ['LOCKED', 'UNAVAILABLE'],
+]);
+
+/** The same of an open, whose options have other names than the settings of the service. */
+export function openFailureOf(error: unknown): unknown {
+  const failure = failureOf(error);
+  if (failure instanceof ClientError) {
+    failure.message = failure.message.replaceAll('DIMENSION', 'dimension');
+    failure.message = failure.message.replaceAll('DATA_PATH', 'path');
+  }
+  return failure;
 }

@@ -13,7 +13,7 @@ import { StartError } from '../core/start-error.js';
 import { requireAddon } from '../engine/addon.js';
 import { Engine } from '../engine/native.js';
 import { InfoReader } from '../observe/info.js';
-import { failureOf } from './failure.js';
+import { openFailureOf } from './failure.js';
 import { engineTransport } from './transport.js';
 
 /** How an engine is opened. What is not given is as without the setting of the service. */
@@ -67,7 +67,7 @@ export async function open(options: OpenOptions = {}): Promise<EmbeddedClient> {
   try {
     return await openFolder(options);
   } catch (error) {
-    throw failureOf(error);
+    throw openFailureOf(error);
   }
 }
 
@@ -125,7 +125,7 @@ function configOf(options: Readonly<Record<string, unknown>>): Config {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const parsed = given.map(([key, value]) => {
     if (!isOption(key)) {
-      throw new StartError(`${key} is no option, expected one of ${OPTION_NAMES.join(', ')}`);
+      throw new StartError(`${key} is no option, expected one of path, ${OPTION_NAMES.join(', ')}`);
     }
     return [key, valueOf(key, value)];
   });
@@ -193,5 +193,15 @@ function removeAll(): void {
 
 /** The engine of a client that was not closed may make a file meanwhile: then another try follows. */
 function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 10 });
+  for (let tries = 1; ; tries += 1) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (tries === MOST_TRIES) throw error;
+    }
+  }
 }
+
+/** An engine makes a few files a second at most. */
+const MOST_TRIES = 100;

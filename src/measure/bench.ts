@@ -8,6 +8,9 @@ import type { Target } from './queries.js';
 /** How often it is asked whether the graph is ready. */
 const POLL_MS = 250;
 
+/** Until both processes have compiled what they do most. */
+const WARM_UP_SECONDS = 1;
+
 export interface BenchOptions {
   readonly similarity: Similarity;
   /** Neighbours of a search. */
@@ -61,6 +64,8 @@ export class Bench {
     try {
       await this.#waitForGraph();
       yield await this.#exactRow();
+      const [first] = efs;
+      if (first !== undefined) await this.#askFor(WARM_UP_SECONDS, first, 'warming up');
       // oxlint-disable-next-line no-await-in-loop -- rows would disturb each other
       for (const ef of efs) yield await this.#rowOf(ef);
     } catch (error) {
@@ -99,9 +104,8 @@ export class Bench {
     return rowOf('exact', 1, latencies, performance.now() - startedAtMs);
   }
 
-  /** Asks each query once, for the recall and to warm up, and then measures for some seconds. */
+  /** Asks each query once, for the recall, and then measures for some seconds. */
   async #rowOf(ef: number): Promise<BenchRow> {
-    const { concurrency, seconds, onStep } = this.options;
     const step = `ef ${ef}`;
     const recalls: number[] = [];
     await this.#askAll(`recall of ${step}`, { ef }, new Latencies(), (at, found) => {
@@ -109,6 +113,14 @@ export class Bench {
       const hits = found.filter(({ distance = Infinity }) => distance <= farthest).length;
       if (count > 0) recalls.push(Math.min(1, hits / count));
     });
+    const startedAtMs = performance.now();
+    const latencies = await this.#askFor(this.options.seconds, ef, step);
+    return rowOf(ef, mean(recalls), latencies, performance.now() - startedAtMs);
+  }
+
+  /** Searches for some seconds. */
+  async #askFor(seconds: number, ef: number, name: string): Promise<Latencies> {
+    const { concurrency, onStep } = this.options;
     const latencies = new Latencies();
     const startedAtMs = performance.now();
     const endsAtMs = startedAtMs + seconds * 1000;
@@ -120,10 +132,10 @@ export class Bench {
       await this.#search(next % this.targets.length, { ef });
       latencies.add(performance.now() - askedAtMs);
       const share = Math.min(1, (performance.now() - startedAtMs) / (seconds * 1000));
-      onStep({ name: step, unit: 'searches', done: latencies.count, share });
+      onStep({ name, unit: 'searches', done: latencies.count, share });
       return true;
     });
-    return rowOf(ef, mean(recalls), latencies, performance.now() - startedAtMs);
+    return latencies;
   }
 
   /** Asks each query once. */

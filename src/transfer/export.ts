@@ -35,6 +35,9 @@ export interface ExportSummary {
   readonly paths: readonly string[];
 }
 
+/** Half the time of the usual one, and a few per cent longer. */
+const GZIP_LEVEL = 3;
+
 /** Writes all points, or those that pass a filter, oldest first. */
 export async function exportPoints(client: Client, options: ExportOptions): Promise<ExportSummary> {
   const { path, filter, isForced } = options;
@@ -127,7 +130,7 @@ class Export {
     const { path, stopping: signal } = this.options;
     const bytes = this.writer.encode(this.#pointsWith(texts));
     const file = createWriteStream(partial(path), { flush: true });
-    const packed = this.kind.isGzip ? [createGzip()] : [];
+    const packed = this.kind.isGzip ? [createGzip({ level: GZIP_LEVEL })] : [];
     await pipeline([Readable.from(bytes, { objectMode: false }), ...packed, file], { signal });
   }
 

@@ -135,10 +135,20 @@ test.each<[object, RegExp]>([
   [{ warmMetrics: ['cos'] }, /^warmMetrics is \["cos"\], expected/],
   [{ path: '' }, /^path is "", expected the path of a folder$/],
   [{ path: 'package.json' }, /package\.json .* it is a file, expected a folder$/],
-  [{ ef: 10 }, /^ef is no option, expected one of dimension, /],
+  [{ ef: 10 }, /^ef is no option, expected one of path, dimension, /],
   [{ deadlineMs: -1 }, /^deadlineMs is -1, expected/],
 ])('the options %j are refused', async (options, message) => {
   await expectFailure(open(options), 'INVALID_ARGUMENT', message);
+});
+
+test('another dimension than that of the folder is refused', async () => {
+  const path = makeTemporaryFolder();
+  const first = await open({ path, dimension: 4 });
+  await first.upsert(POINTS);
+  await first.close();
+  const message =
+    /had 4 dimensions.* dimension is 8: unset dimension, or set path to another folder$/;
+  await expectFailure(open({ path, dimension: 8 }), 'INVALID_ARGUMENT', message);
 });
 
 test('a refused option leaves the folder to others', async () => {

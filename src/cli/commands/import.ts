@@ -69,8 +69,8 @@ export function importCommand(): Command {
     .option('--state <FILE>', 'where the place to go on is kept')
     .option('--restart', 'begins anew, whatever an earlier import has done')
     .option('--if-absent', 'leaves points alone whose ids are there')
-    .option('--window <COUNT>', 'requests under way at one time (4)', wholeFrom(1))
-    .option('--patience <SECONDS>', 'how long a request is repeated (60)', seconds)
+    .option('--window <COUNT>', 'requests under way at one time (default: 4)', wholeFrom(1))
+    .option('--patience <SECONDS>', 'how long a request is repeated (default: 60)', seconds)
     .addHelpText('after', HELP);
   return withServerOptions(command).action(async (file: string, options: ImportArguments) => {
     const { runImport } = await import('../remote/run-import.js');
