@@ -6,7 +6,7 @@
 //                                        crates/engine/src/store or crates/engine/tests/rot.rs
 //
 // Tests are Rust, TypeScript and the arithmetic of the benchmarks in Python. What they need beside
-// Node and Rust (grpcurl, a Python client) is installed first, into .cache/; where that cannot be
+// Node and Rust (grpcurl, a Python client) is installed meanwhile, into .cache/; where that cannot be
 // done, the tests that need it are skipped by name. What failed is named once more above the last
 // line: a log often keeps only its end.
 import { spawn } from 'node:child_process';
@@ -27,7 +27,8 @@ const asked = process.argv.slice(2);
 const places = asked.filter((arg) => arg !== '--all');
 
 if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
-await run('node', ['test/support/install.mjs']);
+// It waits for the network, mostly, while the Rust code is compiled and tested.
+const installing = run('node', ['test/support/install.mjs']);
 if (places.length > 0) await testPlaces();
 else if (asked.includes('--all')) await testAll();
 else await testQuickly();
@@ -108,6 +109,7 @@ async function cargoTests(command, args) {
 
 /** One run of vitest, with what is in the environment beside what always is. */
 async function vitestTests(selection = [], environment = {}) {
+  await installing;
   const folder = mkdtempSync(join(tmpdir(), 'vectord-test-'));
   const report = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
