@@ -44,6 +44,8 @@ const LONGEST_QUOTE = 80;
 
 /** The value as it was found, on one line and of bounded length. */
 function quote(text: string): string {
-  const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}...` : text;
+  // A URL may have a password.
+  const shown = text.replace(/\/\/[^/@\s]*@/, '//***@');
+  const short = shown.length > LONGEST_QUOTE ? `${shown.slice(0, LONGEST_QUOTE)}...` : shown;
   return JSON.stringify(short);
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { record } from '../client/checks.js';
 import type { CallOptions, Client } from '../client/interface.js';
 import type { Similarity } from '../client/model.js';
 import { PointsClient } from '../client/points-client.js';
@@ -20,7 +21,7 @@ import { engineTransport } from './transport.js';
 export interface OpenOptions extends Omit<CallOptions, 'signal'> {
   /**
    * The data folder, which is made if it is missing. Without one the points are in a temporary folder,
-   * which is removed when the client is closed or the process exits.
+   * which is removed when the client is closed or the process exits by itself.
    */
   readonly path?: string | undefined;
   /** Numbers in each vector: what the folder remembers, or 384, unless told otherwise. */
@@ -65,7 +66,7 @@ export interface EmbeddedClient extends Omit<Client, 'close'> {
  */
 export async function open(options: OpenOptions = {}): Promise<EmbeddedClient> {
   try {
-    return await openFolder(options);
+    return await openFolder(record('options', options));
   } catch (error) {
     throw openFailureOf(error);
   }

@@ -49,6 +49,8 @@ export async function exportPoints(client: Client, options: ExportOptions): Prom
   if (present !== undefined && !isForced) {
     throw new TransferError(`${present} exists, and nothing was changed: --force replaces it`);
   }
+  // What is left of an earlier export goes; a link of that name is not followed.
+  for (const one of paths) rmSync(partial(one), { force: true });
   const total = await client.count({ filter });
   const run = new Export(client, options, kind, writer, total);
   try {
@@ -129,7 +131,7 @@ class Export {
   async #writePoints(texts: TextsFile | undefined): Promise<void> {
     const { path, stopping: signal } = this.options;
     const bytes = this.writer.encode(this.#pointsWith(texts));
-    const file = createWriteStream(partial(path), { flush: true });
+    const file = createWriteStream(partial(path), { flags: 'wx', flush: true });
     const packed = this.kind.isGzip ? [createGzip({ level: GZIP_LEVEL })] : [];
     await pipeline([Readable.from(bytes, { objectMode: false }), ...packed, file], { signal });
   }

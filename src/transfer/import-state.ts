@@ -33,8 +33,11 @@ export class ImportState {
     private readonly fingerprint: Fingerprint,
   ) {}
 
-  /** Where the import goes on; the start if there is no file. */
-  read(): Position {
+  /**
+   * Where the import goes on: the start if there is no file, or if an earlier import is to be
+   * forgotten. A file that holds something else is refused in any case: it would be lost.
+   */
+  begin(isRestart: boolean): Position {
     let text: string;
     try {
       text = readFileSync(this.path, 'utf8');
@@ -44,8 +47,12 @@ export class ImportState {
     }
     const state = stateOf(text);
     if (state === undefined) {
-      throw new TransferError(`${this.path} is no state of an import: --restart begins anew`);
+      throw new TransferError(
+        `${this.path} exists and holds something else than the state of an import: --state names ` +
+          'another place',
+      );
     }
+    if (isRestart) return START;
     const { version, ...found } = state.of;
     const expected = JSON.parse(JSON.stringify(this.fingerprint)) as Fingerprint;
     const other = Object.keys({ ...found, ...expected }).find(
@@ -63,7 +70,9 @@ export class ImportState {
     const fresh = `${this.path}.new`;
     const of = { version: VERSION, ...this.fingerprint };
     try {
-      const file = openSync(fresh, 'w', 0o600);
+      // A link of that name is not followed.
+      rmSync(fresh, { force: true });
+      const file = openSync(fresh, 'wx', 0o600);
       try {
         writeSync(file, `${JSON.stringify({ of, position })}\n`);
         fsyncSync(file);

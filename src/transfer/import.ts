@@ -1,6 +1,6 @@
 import type { Client } from '../client/interface.js';
 import type { BulkProgress, Info, NewPoint } from '../client/model.js';
-import { START, type ImportState, type Position } from './import-state.js';
+import type { ImportState, Position } from './import-state.js';
 import { isMapped, type Mapping } from './mapping.js';
 import { pointOf } from './point-of.js';
 import { Rejects } from './rejects.js';
@@ -63,7 +63,7 @@ export async function importRows(
 ): Promise<ImportSummary> {
   const info = await client.info();
   checkDimension(source, info);
-  const position = options.isRestart ? START : options.state.read();
+  const position = options.state.begin(options.isRestart);
   const run = new Import(source, info, options, position);
   try {
     return await run.to(client);
@@ -122,12 +122,12 @@ class Import {
     try {
       total = await client.bulk(this.#pointsOf(), { ifAbsent, window, patienceMs, onProgress });
     } catch (error) {
-      if (this.#position.rows > 0) state.write(this.#position);
+      if (this.#position.rows > 0) this.#writeState();
       throw error;
     }
     this.#advance(total.points);
     if (this.#stoppedBy === undefined) state.remove();
-    else state.write(this.#position);
+    else this.#writeState();
     return {
       ...this.#progress(),
       before: this.start.rows,
@@ -201,7 +201,7 @@ class Import {
     const isDue = nowMs - this.#writtenAtMs >= STATE_EVERY_MS;
     if (!isDue || this.#position.rows === this.start.rows) return;
     this.#writtenAtMs = nowMs;
-    this.options.state.write(this.#position);
+    this.#writeState();
   }
 
   /** Moves on to the last place before which every point is acknowledged. */
@@ -213,6 +213,12 @@ class Import {
       this.#position = { rows, stored, rejected, rejectsBytes };
       this.#marks.shift();
     }
+  }
+
+  /** The rejects that it speaks of are on the disk first. */
+  #writeState(): void {
+    this.#rejects.sync();
+    this.options.state.write(this.#position);
   }
 
   #progress(): ImportProgress {

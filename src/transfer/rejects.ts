@@ -1,4 +1,13 @@
-import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { messageOf } from '../core/start-error.js';
 import { TransferError } from './transfer-error.js';
 
@@ -18,7 +27,25 @@ export class Rejects {
     this.#bytes = bytes;
     checkOwn(path);
     if (bytes === 0) rmSync(path, { force: true });
-    else ftruncateSync(this.#open(), bytes);
+    else this.#goOn(bytes);
+  }
+
+  #goOn(bytes: number): void {
+    const file = this.#open();
+    if (fstatSync(file).size >= bytes) ftruncateSync(file, bytes);
+    else throw this.#missing();
+  }
+
+  #missing(): TransferError {
+    return new TransferError(
+      `${this.path} has not the rejected rows that an import which was cut off has written: put ` +
+        'it back, or begin anew with --restart',
+    );
+  }
+
+  /** Makes what was added durable. */
+  sync(): void {
+    if (this.#file !== undefined) fsyncSync(this.#file);
   }
 
   /** The length of the file so far. */
@@ -39,9 +66,12 @@ export class Rejects {
 
   #open(): number {
     try {
-      this.#file ??= openSync(this.path, this.#bytes === 0 ? 'w' : 'r+');
+      this.#file ??= openSync(this.path, this.#bytes === 0 ? 'wx' : 'r+');
       return this.#file;
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && this.#bytes > 0) {
+        throw this.#missing();
+      }
       throw new TransferError(
         `${this.path} cannot be written: ${messageOf(error)}. --rejects names another place`,
       );

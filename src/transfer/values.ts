@@ -49,6 +49,10 @@ function numberOf(value: unknown, what: string): number {
 /** The text of a content or an id; nothing where the cell is empty. */
 export function textOf(value: unknown, what: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    // JSON has lost its last digits already.
+    throw new RowFault(`${what} is a whole number beyond 2^53: give it as a text`);
+  }
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') {
     return String(value);
   }

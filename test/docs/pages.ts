@@ -26,7 +26,8 @@ export const PAGES: readonly Page[] = [
 
 /** Pages whose code users paste; those about benchmarks and decisions have commands of other kinds. */
 export const USER_PAGES = PAGES.filter(
-  ({ path }) => /^(?:docs\/)?[A-Z0-9]+\.md$/.test(path) && path !== 'CHANGELOG.md',
+  ({ path }) =>
+    /^(?:docs\/(?:performance\/)?)?[A-Z0-9]+\.md$/.test(path) && path !== 'CHANGELOG.md',
 );
 
 /** A comment alone on a line, an empty line, and a block of code. */

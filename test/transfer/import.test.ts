@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { idFor, type Client } from '../../src/client/node.js';
@@ -280,4 +280,63 @@ test('a key that is not known is named by where it comes from', async () => {
   const { code, stderr } = await run(server, 'import', path, '--key-file', key);
   expect(stderr).toContain('VECTORD_KEY or --key-file has the key');
   expect(code).toBe(1);
+});
+
+describe('files that are in the way', () => {
+  test.each(['--state', '--rejects'])(
+    '%s leaves a file of something else alone',
+    async (option) => {
+      const path = fileOf('mine.jsonl', lines({ vector: VECTOR }, { vector: [] }));
+      const mine = fileOf('notes.txt', 'mine\n');
+      const { code, stderr } = await run(server, 'import', path, option, mine, '--restart');
+      expect(stderr).toContain(`${mine} exists and holds something else`);
+      expect(code).toBe(1);
+      expect(readFileSync(mine, 'utf8')).toBe('mine\n');
+    },
+  );
+
+  test('no file has two parts', async () => {
+    const path = fileOf('parts.jsonl', '{"row": 1, "vector": [1, 2, 3, 4]}\n');
+    for (const option of ['--state', '--rejects']) {
+      const { code, stderr } = await run(server, 'import', path, option, path);
+      expect(stderr).toContain(`FILE and ${option} are one file`);
+      expect(code).toBe(2);
+    }
+    expect(readFileSync(path, 'utf8')).toContain('"row"');
+  });
+
+  test('an import whose rejects are gone says what to do', async () => {
+    const rows = [VECTOR, [], VECTOR, []].map((vector) => ({ vector }));
+    const path = fileOf('gone.jsonl', lines(...rows));
+    const first = await run(server, 'import', path, '--max-rejects', '1');
+    expect(first.stdout).toContain('the same command with a greater --max-rejects goes on');
+    rmSync(`${path}.rejected.jsonl`);
+    const second = await run(server, 'import', path, '--max-rejects', '9');
+    expect(second.stderr).toContain('put it back, or begin anew with --restart');
+    const third = await run(server, 'import', path, '--max-rejects', '9', '--restart');
+    expect(third.stdout).toContain('2 rows rejected');
+  });
+});
+
+test('a whole number that JSON cannot hold is no id', async () => {
+  const path = fileOf('digits.jsonl', `{"id": 1234567890123456781, "vector": [1, 2, 3, 4]}\n`);
+  const { stdout } = await run(server, 'import', path);
+  expect(stdout).toContain('the id is a whole number beyond 2^53: give it as a text');
+});
+
+test('CSV that is not in UTF-8 is refused', async () => {
+  const cells = Buffer.concat([
+    Buffer.from('vector,content\n"[1,2,3,4]",caf'),
+    Buffer.from([0xe9]),
+  ]);
+  const path = fileOf('latin.csv', cells);
+  const { code, stderr } = await run(server, 'import', path);
+  expect(stderr).toContain('latin.csv is not in UTF-8');
+  expect(code).toBe(1);
+});
+
+test('names of columns cannot act on the terminal', async () => {
+  const path = fileOf('evil.csv', 'vector,\u001b]0;title\u0007\n"[1,2,3,4]",x\n');
+  const { stdout } = await run(server, 'import', path);
+  expect(stdout).toContain('columns that were not stored: \\u001b]0;title\\u0007');
 });

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { Field, Float16, Float32, List, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_MAPPING, parseMetadataColumns, valueColumns } from '../../src/transfer/mapping.js';
@@ -188,4 +189,13 @@ test('columns of metadata may have a type behind their names', () => {
     { name: 'b', type: 'number' },
     { name: 'c:d', type: undefined },
   ]);
+});
+
+test.each([
+  [new Float16(), [1.5, -2, 0, 4]],
+  [new Float32(), [1.5, null, 0, 4]],
+])('a list of Arrow has the values of its type %s, and its nulls', async (type, values) => {
+  const vector = vectorFromArray([values], new List(new Field('item', type, true)));
+  const path = fileOf('lists.arrow', Buffer.from(tableToIPC(new Table({ vector }), 'file')));
+  expect(vectorsOf(await rowsOf(path))).toEqual([values]);
 });

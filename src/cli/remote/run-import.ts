@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_OK, EXIT_REFUSED, messageOf } from '../../core/start-error.js';
 import { importRows, type ImportSummary } from '../../transfer/import.js';
@@ -9,6 +9,7 @@ import { openSource } from '../../transfer/source.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
 import type { ImportArguments } from './import-arguments.js';
 import { Bar, formatCount, formatCounted } from './bar.js';
+import { visible } from '../visible.js';
 import { runRemote } from './run-remote.js';
 
 /** Does what `vectord import` asks for, and sets the exit code. */
@@ -20,15 +21,17 @@ export async function runImport(
   await runRemote(options, command, async (client, { signal: stopping }) => {
     const mapping = mappingOf(options);
     const { format, texts, delimiter } = options;
+    const rejectsPath = options.rejects ?? `${file}.rejected.jsonl`;
+    const statePath = options.state ?? `${file}.vectord-import.json`;
+    checkDistinct({ FILE: file, '--texts': texts, '--state': statePath, '--rejects': rejectsPath });
     const fingerprint = fingerprintOf(file, options, mapping);
     const source = await openSource({ path: file, format, texts, delimiter, mapping });
     const bar = new Bar('rows');
     try {
-      const rejectsPath = options.rejects ?? `${file}.rejected.jsonl`;
       const summary = await importRows(client, source, {
         mapping,
         sourceName: sourceNameOf(file, options),
-        state: new ImportState(options.state ?? `${file}.vectord-import.json`, fingerprint),
+        state: new ImportState(statePath, fingerprint),
         isRestart: options.restart === true,
         rejectsPath,
         maxRejects: options.maxRejects,
@@ -61,6 +64,18 @@ function mappingOf(options: ImportArguments): Mapping {
     metadata,
     metadataColumns: metadataColumns === undefined ? [] : parseMetadataColumns(metadataColumns),
   };
+}
+
+/** Refuses two names of one file, which would be read and written at once. */
+function checkDistinct(paths: Readonly<Record<string, string | undefined>>): void {
+  const names = new Map<string, string>();
+  for (const [name, path] of Object.entries(paths)) {
+    if (path === undefined) continue;
+    const real = existsSync(path) ? realpathSync(path) : resolve(path);
+    const other = names.get(real);
+    if (other !== undefined) throw new UsageError(`${other} and ${name} are one file, ${path}`);
+    names.set(real, name);
+  }
 }
 
 function sourceNameOf(file: string, { sourceName }: ImportArguments): string {
@@ -105,8 +120,11 @@ function report(summary: ImportSummary, rejectsPath: string): number {
   if (rejected > 0) say(`rejected rows, with reasons: ${rejectsPath}`);
   sayUnused(summary.unused);
   if (stoppedBy === undefined) return rejected === 0 ? EXIT_OK : EXIT_REFUSED;
-  const why = stoppedBy === 'signal' ? 'by a signal' : 'since too many rows were rejected';
-  say(`stopped behind row ${formatCount(rows)}, ${why}: the same command goes on from there`);
+  const [why, how] =
+    stoppedBy === 'signal'
+      ? ['by a signal', '']
+      : ['since too many rows were rejected', ' with a greater --max-rejects'];
+  say(`stopped behind row ${formatCount(rows)}, ${why}: the same command${how} goes on from there`);
   return EXIT_REFUSED;
 }
 
@@ -122,5 +140,5 @@ function sayUnused(columns: readonly string[]): void {
 const MOST_SHOWN = 20;
 
 function say(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
 }

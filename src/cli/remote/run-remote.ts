@@ -3,6 +3,7 @@ import { VectordError } from '../../client/errors.js';
 import type { Client } from '../../client/interface.js';
 import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
+import { visible } from '../visible.js';
 import { Interruption } from './interruption.js';
 import type { ServerOptions } from '../server-options.js';
 import { connectTo } from './connect-to.js';
@@ -32,7 +33,8 @@ export async function runRemote(
       return;
     }
     if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
-    process.stderr.write(`vectord ${command.name()} failed: ${error.message}${hintOf(error)}\n`);
+    const reason = visible(`${error.message}${hintOf(error)}`);
+    process.stderr.write(`vectord ${command.name()} failed: ${reason}\n`);
   } finally {
     interruption.close();
     client.close();

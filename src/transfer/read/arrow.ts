@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { RecordBatch } from 'apache-arrow';
+import type { RecordBatch, Vector } from 'apache-arrow';
 import { messageOf } from '../../core/start-error.js';
 import { optional } from '../optional.js';
 import type { Row, Source } from '../row.js';
@@ -14,8 +14,8 @@ export async function openArrow(path: string, needs: (column: string) => boolean
   );
   const unreadable = (error: unknown): TransferError =>
     new TransferError(
-      `${path} cannot be read as Arrow: ${messageOf(error)}. A file that is compressed has to be ` +
-        'written with compression="uncompressed"',
+      `${path} cannot be read as Arrow: ${messageOf(error)}. It may be empty or cut off; one that ` +
+        'is compressed has to be written with compression="uncompressed"',
     );
   const file = await open(path).catch((error: unknown) => {
     throw new TransferError(`${path} cannot be read: ${messageOf(error)}`);
@@ -69,9 +69,20 @@ function* rowsOf(
 /** A list as an array, a struct as an object: what the other formats give. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if ('toArray' in value && typeof value.toArray === 'function') return value.toArray() as unknown;
+  if (isVector(value)) return valuesOf(value);
   if ('toJSON' in value && typeof value.toJSON === 'function' && !(value instanceof Date)) {
     return value.toJSON() as unknown;
   }
   return value;
+}
+
+function isVector(value: object): value is Vector {
+  return 'toArray' in value && 'nullCount' in value;
+}
+
+/** The values of a list. What lies in memory is not always a value: of nulls, and of half floats. */
+function valuesOf(list: Vector): unknown {
+  const stored: unknown = list.nullCount === 0 ? list.toArray() : undefined;
+  if (stored instanceof Float32Array || stored instanceof Float64Array) return stored;
+  return Array.from({ length: list.length }, (_, at) => plain(list.get(at)));
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, stat, type FileHandle } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { pipeline } from 'node:stream';
 import { messageOf } from '../../core/start-error.js';
@@ -25,12 +25,10 @@ export class ByteReader {
 
   static async open(path: string, isGzip: boolean): Promise<ByteReader> {
     try {
+      // To open a pipe would wait for whoever writes to it.
+      const stats = await stat(path);
+      if (!stats.isFile()) throw new TransferError(`${path} is no file`);
       const file = await open(path);
-      const stats = await file.stat();
-      if (!stats.isFile()) {
-        await file.close();
-        throw new TransferError(`${path} is no file`);
-      }
       return new ByteReader(path, file, stats.size, isGzip ? unpack(path) : undefined);
     } catch (error) {
       if (error instanceof TransferError) throw error;

@@ -17,7 +17,7 @@ export async function openCsv(path: string, isGzip: boolean, delimiter: string):
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
   });
-  const bytes = Readable.from(reader.chunks(), { objectMode: false });
+  const bytes = Readable.from(checked(path, reader.chunks()), { objectMode: false });
   bytes.once('error', (error) => parser.destroy(error)).pipe(parser);
   const close = async (): Promise<void> => {
     parser.destroy();
@@ -38,6 +38,24 @@ export async function openCsv(path: string, isGzip: boolean, delimiter: string):
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Refuses what is not in UTF-8: the parser would put another character in its place. */
+async function* checked(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of chunks) {
+      decoder.decode(chunk, { stream: true });
+      yield chunk;
+    }
+    decoder.decode();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new TransferError(`${path} is not in UTF-8, expected a file that is`);
   }
 }
 

@@ -10,7 +10,7 @@ export class TextsFile {
   private constructor(private readonly file: FileHandle) {}
 
   static async create(path: string): Promise<TextsFile> {
-    return new TextsFile(await open(path, 'w'));
+    return new TextsFile(await open(path, 'wx'));
   }
 
   async add(line: string): Promise<void> {
