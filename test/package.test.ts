@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openClients, type TestPoint } from './support/clients.js';
 import { makeTemporaryFolder } from './support/folders.js';
+import { packagesFolder } from './support/packages.js';
 import { findProgram } from './support/tools.mjs';
 import { ownFolder, Vectord } from './support/vectord.js';
 
@@ -71,7 +72,7 @@ await open({ warmMetrics: ['cosine'] });
 const PATH = linkPrograms('node', 'npm', 'sh');
 
 beforeAll(() => {
-  const packages = process.env['VECTORD_PACKAGES'] ?? pack();
+  const packages = packagesFolder();
   const tarballs = readdirSync(packages).map((name) => join(packages, name));
   // Of optional ones npm leaves out those of other platforms.
   npm('install', '--prefix', '.', '--no-audit', '--no-fund', '--save-optional', ...tarballs);
@@ -252,12 +253,6 @@ async function expectThreeLines(args: readonly string[], reason: string): Promis
   expect(lines).toHaveLength(3);
   expect(lines[1]).toContain(reason);
   expect(lines[2]).toContain('npm install --include=optional');
-}
-
-function pack(): string {
-  const target = makeTemporaryFolder();
-  execFileSync(process.execPath, [join(ROOT, 'scripts/pack.mjs'), target], { stdio: 'pipe' });
-  return target;
 }
 
 function npm(...args: readonly string[]): string {

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { syncFolder } from '../config/data-folder.js';
+import { isTaken, syncFolder } from '../config/data-folder.js';
 import { messageOf, StartError } from '../core/start-error.js';
 import {
   formatKeysFile,
@@ -150,8 +150,4 @@ function putInPlace(unfinished: string, target: string): void {
     linkSync(unfinished, target);
     rmSync(unfinished);
   }
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }

@@ -106,7 +106,8 @@ export const WHO_NEEDS_WHAT =
   `the service runs as user ${process.getuid?.() ?? 'unknown'}, ` +
   'which has to be allowed to read and write the folder and all files in it';
 
-function isTaken(error: unknown): boolean {
+/** Whether a file was not made since its name is taken. */
+export function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 

@@ -1,3 +1,5 @@
+import { visible } from '../core/visible.js';
+
 /** What a terminal is told to set a text in a colour, by the names that pino has for levels. */
 const COLORS: Readonly<Record<string, string>> = {
   trace: '90',
@@ -14,10 +16,6 @@ const PLACED: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'msg', 'err
 
 /** A value that reads the same without quotes. */
 const PLAIN = /^[\w.,:/@+[\]-]+$/;
-
-/** Whatever a terminal would act on: the controls of ASCII and of Latin-1. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
 interface Line {
   readonly level?: string;
@@ -52,12 +50,4 @@ function timeOfDay(time: string): string {
 
 function fieldText(value: unknown): string {
   return visible(typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value));
-}
-
-/** A text that cannot move the cursor, whoever chose it. */
-function visible(text: string): string {
-  return text.replaceAll(
-    CONTROLS,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { ROOT, run } from '../examples/run.js';
+import { run } from '../examples/run.js';
 import { makeTemporaryFolder } from '../support/folders.js';
+import { packagesFolder } from '../support/packages.js';
 import { Registry } from '../support/registry.js';
 import { Vectord } from '../support/vectord.js';
 import { blocksOf, PAGES, type Block } from './pages.js';
@@ -11,7 +11,7 @@ import { blocksOf, PAGES, type Block } from './pages.js';
 let registry: Registry;
 
 beforeAll(async () => {
-  const packages = process.env['VECTORD_PACKAGES'] ?? pack();
+  const packages = packagesFolder();
   registry = await Registry.start(packages);
 }, 120_000);
 
@@ -76,10 +76,4 @@ function blocks(language: string): Block[] {
   return readme === undefined
     ? []
     : blocksOf(readme).filter((block) => block.language === language);
-}
-
-function pack(): string {
-  const target = makeTemporaryFolder();
-  execFileSync(process.execPath, [join(ROOT, 'scripts/pack.mjs'), target], { stdio: 'pipe' });
-  return target;
 }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { REAL_CLOCK, type Clock } from '../../core/clock.js';
+import { formatCount } from '../count.js';
 
 /** On a terminal; a line that is redrawn more often only costs. */
 const REDRAW_EVERY_MS = 100;
@@ -67,16 +68,6 @@ export class Bar {
     const left = gained > 0 ? `, ${formatTime((seconds * (1 - share)) / gained)} left` : '';
     return `${bar} ${Math.floor(share * 100)}% ${counts}${left}`;
   }
-}
-
-/** A number as people read it, in groups of three digits. */
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
-/** So many of something, whose name in the plural has one more s. */
-export function formatCounted(count: number, unit: string): string {
-  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** A time in its two greatest units. */

@@ -8,8 +8,9 @@ import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError } from '../../transfer/transfer-error.js';
 import type { BenchArguments } from './bench-arguments.js';
+import { formatCount } from '../count.js';
 import { tableLines } from '../table.js';
-import { Bar, formatCount } from './bar.js';
+import { Bar } from './bar.js';
 import { runRemote } from './run-remote.js';
 
 /** Does what `vectord bench` asks for, and sets the exit code. */

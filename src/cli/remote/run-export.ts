@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { EXIT_OK } from '../../core/start-error.js';
 import { exportPoints } from '../../transfer/export.js';
 import type { ExportArguments } from './export-arguments.js';
-import { Bar, formatCounted } from './bar.js';
+import { formatCounted } from '../count.js';
+import { Bar } from './bar.js';
 import { runRemote } from './run-remote.js';
 
 /** Does what `vectord export` asks for, and sets the exit code. */

@@ -2,14 +2,15 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_OK, EXIT_REFUSED, messageOf } from '../../core/start-error.js';
+import { visibleLines } from '../../core/visible.js';
 import { importRows, type ImportSummary } from '../../transfer/import.js';
 import { ImportState, type Fingerprint } from '../../transfer/import-state.js';
 import { parseMetadataColumns, type Mapping } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
 import type { ImportArguments } from './import-arguments.js';
-import { Bar, formatCount, formatCounted } from './bar.js';
-import { visible } from '../visible.js';
+import { formatCount, formatCounted } from '../count.js';
+import { Bar } from './bar.js';
 import { runRemote } from './run-remote.js';
 
 /** Does what `vectord import` asks for, and sets the exit code. */
@@ -140,5 +141,5 @@ function sayUnused(columns: readonly string[]): void {
 const MOST_SHOWN = 20;
 
 function say(text: string): void {
-  process.stdout.write(`${visible(text)}\n`);
+  process.stdout.write(`${visibleLines(text)}\n`);
 }

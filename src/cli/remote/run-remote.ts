@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { VectordError } from '../../client/errors.js';
 import type { Client } from '../../client/interface.js';
 import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
+import { visibleLines } from '../../core/visible.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
-import { visible } from '../visible.js';
 import { Interruption } from './interruption.js';
 import type { ServerOptions } from '../server-options.js';
 import { connectTo } from './connect-to.js';
@@ -33,7 +33,7 @@ export async function runRemote(
       return;
     }
     if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
-    const reason = visible(`${error.message}${hintOf(error)}`);
+    const reason = visibleLines(`${error.message}${hintOf(error)}`);
     process.stderr.write(`vectord ${command.name()} failed: ${reason}\n`);
   } finally {
     interruption.close();

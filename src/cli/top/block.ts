@@ -1,7 +1,8 @@
 import { formatBytes } from '../bytes.js';
+import { formatCount } from '../count.js';
 import { tableLines } from '../table.js';
 import { activityBetween, type Activity } from './activity.js';
-import { formatDuration, formatLatency, formatRate, formatWhole } from './format.js';
+import { formatDuration, formatLatency, formatRate } from './format.js';
 import type { Latencies } from '../../scrape/latencies.js';
 import type { Scrape } from '../../scrape/scrape.js';
 import type { Look } from './service.js';
@@ -37,7 +38,7 @@ function summaryOf(activity: Activity, { metrics, info }: Look): string[][] {
   const requests = operations.reduce((sum, { perSecond }) => sum + perSecond, 0);
   const errors = operations.reduce((sum, { errorsPerSecond }) => sum + errorsPerSecond, 0);
   const bytes = (name: string): string => formatBytes(metrics.value(name));
-  const whole = (name: string): string => formatWhole(metrics.value(name));
+  const whole = (name: string): string => formatCount(metrics.value(name));
   // The request for the metrics is itself under way.
   const underWay =
     metrics.value('vectord_http_requests_under_way') -
@@ -91,8 +92,8 @@ function graphsOf(metrics: Scrape): string[] {
     return [
       labels['similarity'] ?? '',
       isTrue('vectord_graph_failed') ? 'failed' : state,
-      `${formatWhole(metrics.value('vectord_graph_linked_slots', labels))} /`,
-      formatWhole(value),
+      `${formatCount(metrics.value('vectord_graph_linked_slots', labels))} /`,
+      formatCount(value),
     ];
   });
   if (graphs.length === 0) return ['no graphs: the first search under a similarity begins one'];

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatDuration, formatLatency, formatRate, formatWhole } from './format.js';
+import { formatCount } from '../count.js';
+import { formatDuration, formatLatency, formatRate } from './format.js';
 
 test.each([
   [undefined, '-'],
@@ -31,5 +32,5 @@ test.each([
 });
 
 test('whole numbers have commas between thousands', () => {
-  expect(formatWhole(1_000_000)).toBe('1,000,000');
+  expect(formatCount(1_000_000)).toBe('1,000,000');
 });

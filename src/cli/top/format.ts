@@ -1,11 +1,8 @@
-/** A whole number with commas between thousands. */
-export function formatWhole(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
+import { formatCount } from '../count.js';
 
 /** How often something happens: small numbers with one decimal. */
 export function formatRate(perSecond: number): string {
-  return perSecond === 0 || perSecond >= 100 ? formatWhole(perSecond) : perSecond.toFixed(1);
+  return perSecond === 0 || perSecond >= 100 ? formatCount(perSecond) : perSecond.toFixed(1);
 }
 
 /** A duration of a request, of which there may be none. */

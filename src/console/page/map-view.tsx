@@ -10,6 +10,7 @@ import { MapCanvas } from './map-canvas.js';
 import { MapSelection, type Around } from './map-selection.js';
 import { mostPoints, takeSample, type Sample, type Selection } from './sample.js';
 import { useAnswer } from './use-answer.js';
+import { useSubmit } from './use-submit.js';
 
 interface MapViewProps extends SimilarityProps {
   readonly client: Client;
@@ -58,16 +59,9 @@ interface SampleFormProps {
 function SampleForm({ most, onDraw }: SampleFormProps) {
   const [order, setOrder] = useState<Selection['order']>('newest');
   const [filter, setFilter] = useState('');
-  const [error, setError] = useState<unknown>();
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    try {
-      onDraw({ order, filter: parseFilter(filter) });
-      setError(undefined);
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+  const { submit, error } = useSubmit(() => {
+    onDraw({ order, filter: parseFilter(filter) });
+  });
   return (
     <form class="card row" onSubmit={submit} aria-label="Which points are drawn">
       <FilterField value={filter} onInput={setFilter} />

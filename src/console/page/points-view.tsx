@@ -6,6 +6,7 @@ import { FailureNote } from './failure-note.js';
 import { Checkbox, FilterField, Select } from './fields.js';
 import { ContentCell, IdCell, MetadataCell, VectorCell } from './point-cells.js';
 import { useAnswer } from './use-answer.js';
+import { useSubmit } from './use-submit.js';
 
 const PAGE_SIZES = ['20', '50', '100', '200'] as const;
 
@@ -38,17 +39,10 @@ function AskForm({ onAsk }: { readonly onAsk: (asked: Asked) => void }) {
   const [order, setOrder] = useState(ALL.order);
   const [pageSize, setPageSize] = useState(ALL.pageSize);
   const [hasVectors, setHasVectors] = useState(ALL.hasVectors);
-  const [error, setError] = useState<unknown>();
 
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    try {
-      onAsk({ filter: parseFilter(filter), order, pageSize, hasVectors });
-      setError(undefined);
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+  const { submit, error } = useSubmit(() => {
+    onAsk({ filter: parseFilter(filter), order, pageSize, hasVectors });
+  });
 
   return (
     <form class="card row" onSubmit={submit} aria-label="Which points are listed">

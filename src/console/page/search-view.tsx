@@ -12,6 +12,7 @@ import {
 } from './fields.js';
 import { NeighbourTable } from './neighbour-table.js';
 import { useAnswer } from './use-answer.js';
+import { useSubmit } from './use-submit.js';
 
 interface SearchViewProps extends SimilarityProps {
   readonly client: Client;
@@ -70,25 +71,18 @@ function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormPr
   const [ef, setEf] = useState('');
   const [isExact, setIsExact] = useState(false);
   const [filter, setFilter] = useState('');
-  const [error, setError] = useState<unknown>();
 
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    try {
-      onAsk({
-        ...parseQuestion(text, dimension),
-        similarity,
-        limit: Number(limit),
-        ...(ef === '' ? {} : { ef: Number(ef) }),
-        exact: isExact,
-        filter: parseFilter(filter),
-        include: ['distance', 'content', 'contentType', 'metadata'],
-      });
-      setError(undefined);
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+  const { submit, error } = useSubmit(() => {
+    onAsk({
+      ...parseQuestion(text, dimension),
+      similarity,
+      limit: Number(limit),
+      ...(ef === '' ? {} : { ef: Number(ef) }),
+      exact: isExact,
+      filter: parseFilter(filter),
+      include: ['distance', 'content', 'contentType', 'metadata'],
+    });
+  });
 
   return (
     <form class="card row" onSubmit={submit} aria-label="Search">
