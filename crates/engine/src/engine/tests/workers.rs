@@ -240,7 +240,7 @@ impl Job for Endless {
     }
 }
 
-/// Submits jobs that cannot be left, of which each has begun.
+/// Submits jobs that cannot be left, and waits until each has begun.
 fn submit_endless(
     workers: &Workers,
     count: usize,

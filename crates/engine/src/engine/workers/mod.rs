@@ -161,8 +161,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Wakes who has the next turn: one thread for a part, which wakes the next one when it has taken
-    /// it, or one that has given way.
+    /// Wakes the thread that has the next turn: an idle one for a part, which wakes the next when it
+    /// has taken the part, or a thread that has given way.
     fn wake(&self, queue: &Queue) {
         if queue.may_begin() {
             self.part_came.notify_one();

@@ -258,8 +258,8 @@ impl Columns {
         is_there
     }
 
-    /// Drops columns of fields that no point has, then those that were not asked for long, until there
-    /// is room for another of `needed` bytes. Whether there is.
+    /// Drops columns until there is room for another of `needed` bytes: first those of fields that no
+    /// point has, then those that no filter has asked for a minute. Returns whether there is room.
     fn drop_idle(
         &self,
         columns: &mut Vec<Arc<Column>>,
