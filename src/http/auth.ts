@@ -6,10 +6,16 @@ import { noteKey } from './connections.js';
 /** Who may use a route: anyone, any key, or a readwrite key. */
 export type Access = 'open' | Role;
 
+/** What clients of gRPC and of other services take for granted. */
+const ELSEWHERE = ': HTTP takes the key there, and not in authorization';
+
 /** The role of the key in the `api-key` header, which must be there exactly once. */
 export function authenticate(request: IncomingMessage, keys: Keys): Role {
-  const key = request.headers['api-key'];
-  if (typeof key !== 'string') throw unauthenticated('The api-key header is missing');
+  const { authorization, 'api-key': key } = request.headers;
+  if (typeof key !== 'string') {
+    const advice = authorization === undefined ? '' : ELSEWHERE;
+    throw unauthenticated(`The api-key header is missing${advice}`);
+  }
   // Node makes one text of several, with commas between them, and a key may hold a comma.
   if (key.includes(',') && request.headersDistinct['api-key']?.length !== 1) {
     throw unauthenticated('The api-key header is given more than once');

@@ -51,6 +51,9 @@ describe('the key', () => {
     const headers = { authorization: `Bearer ${readwrite}`, 'x-api-key': readwrite };
     const answer = await new Client(server, undefined).send('POST', '/points', POINT, headers);
     expect(answer.status).toBe(401);
+    expect(answer.text).toBe(
+      'The api-key header is missing: HTTP takes the key there, and not in authorization',
+    );
   });
 
   it('given twice is 401, whether the two are right, wrong or the same', async () => {
