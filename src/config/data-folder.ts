@@ -17,23 +17,24 @@ const WRITABLE_BY_OTHERS = 0o002;
 
 /**
  * The data folder's absolute path; the folder is made, for its owner alone, if it is missing. One
- * in which no file can be made would take writes until its log needs the next: it is refused.
- * A folder that was there before keeps its permissions: others may rely on them.
+ * in which no file can be made would take writes until its log needs the next: it is refused. A
+ * folder that was there before keeps its permissions: others may rely on them. A failure names the
+ * `setting` that the path comes from.
  */
-export function ensureDataFolder(dataPath: string): string {
+export function ensureDataFolder(dataPath: string, setting = 'DATA_PATH'): string {
   const path = resolve(dataPath);
   try {
     const firstMade = makeFolders(path);
     if (firstMade !== undefined) syncParents(path, firstMade);
   } catch (error) {
     const reason = isTaken(error) ? 'it is a file, expected a folder' : messageOf(error);
-    throw new StartError(`the data folder ${path} (DATA_PATH) cannot be made: ${reason}`);
+    throw new StartError(`the data folder ${path} (${setting}) cannot be made: ${reason}`);
   }
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StartError(
-      `the data folder ${path} (DATA_PATH) cannot be written to: ${messageOf(error)}\n${WHO_NEEDS_WHAT}`,
+      `the data folder ${path} (${setting}) cannot be written to: ${messageOf(error)}\n${WHO_NEEDS_WHAT}`,
     );
   }
   return path;

@@ -10,23 +10,23 @@ export function failureOf(error: unknown): unknown {
   if (!(error instanceof VectordError)) return error;
   const { code, message, retryAfterS, cause } = error;
   const retryAfterMs = retryAfterS === undefined ? undefined : retryAfterS * 1_000;
-  const reason = OPEN_CODES.get(asEngineError(cause).code) ?? code;
-  return errorOf(reason, message, { cause: error, retryAfterMs });
+  const [reason, advice] = OPEN_FAILURES.get(asEngineError(cause).code) ?? [code, ''];
+  return errorOf(reason, `${advice}${message}`, { cause: error, retryAfterMs });
 }
 
-/** Why a folder is not opened, by the codes of the engine; a service answers no call of these. */
-const OPEN_CODES: ReadonlyMap<string | undefined, ErrorCode> = new Map([
-  ['DIMENSION_MISMATCH', 'INVALID_ARGUMENT'],
-  // Another process has the folder, which may let it go.
-  ['LOCKED', 'UNAVAILABLE'],
-]);
-
-/** The same of an open, whose options have other names than the settings of the service. */
-export function openFailureOf(error: unknown): unknown {
-  const failure = failureOf(error);
-  if (failure instanceof ClientError) {
-    failure.message = failure.message.replaceAll('DIMENSION', 'dimension');
-    failure.message = failure.message.replaceAll('DATA_PATH', 'path');
-  }
-  return failure;
-}
+/**
+ * Why a folder is not opened, by the codes of the engine; a service answers no call of these. The
+ * engine speaks of the settings of a service: what to do about the options is said before it.
+ */
+const OPEN_FAILURES: ReadonlyMap<string | undefined, readonly [ErrorCode, advice: string]> =
+  new Map([
+    [
+      'DIMENSION_MISMATCH',
+      [
+        'INVALID_ARGUMENT',
+        'dimension is not that of the folder: leave it out, or give another path; ',
+      ],
+    ],
+    // Another process has the folder, which may let it go.
+    ['LOCKED', ['UNAVAILABLE', '']],
+  ]);

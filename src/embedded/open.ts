@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { record } from '../client/checks.js';
+import { UnavailableError } from '../client/errors.js';
 import type { CallOptions, Client } from '../client/interface.js';
 import type { Similarity } from '../client/model.js';
 import { PointsClient } from '../client/points-client.js';
@@ -14,7 +15,7 @@ import { StartError } from '../core/start-error.js';
 import { requireAddon } from '../engine/addon.js';
 import { Engine } from '../engine/native.js';
 import { InfoReader } from '../observe/info.js';
-import { openFailureOf } from './failure.js';
+import { failureOf } from './failure.js';
 import { engineTransport } from './transport.js';
 
 /** How an engine is opened. What is not given is as without the setting of the service. */
@@ -61,14 +62,14 @@ export interface EmbeddedClient extends Omit<Client, 'close'> {
 
 /**
  * Opens a data folder in this process, without ports and keys. The operations, limits and errors are
- * those of `connect`. One process at a time has a folder: with another it fails with UNAVAILABLE.
- * Fails with INVALID_ARGUMENT if an option or the folder cannot be used.
+ * those of `connect`. One client at a time has a folder, or a service: with another it fails with
+ * UNAVAILABLE. Fails with INVALID_ARGUMENT if an option or the folder cannot be used.
  */
 export async function open(options: OpenOptions = {}): Promise<EmbeddedClient> {
   try {
     return await openFolder(record('options', options));
   } catch (error) {
-    throw openFailureOf(error);
+    throw failureOf(error);
   }
 }
 
@@ -80,11 +81,17 @@ async function openFolder({
 }: OpenOptions): Promise<EmbeddedClient> {
   requireAddon();
   const config = configOf(settings);
-  const folder = path === undefined ? temporaryFolder() : ensureDataFolder(checkedPath(path));
+  const folder =
+    path === undefined ? temporaryFolder() : ensureDataFolder(checkedPath(path), 'path');
+  const release = claim(folder);
   const remove = path === undefined ? removedAtExit(folder) : () => {};
   let engine: Engine | undefined;
   const close = async (): Promise<void> => {
-    await engine?.close();
+    try {
+      await engine?.close();
+    } finally {
+      release();
+    }
     remove();
   };
   try {
@@ -167,6 +174,24 @@ function isOption(key: string): key is (typeof OPTION_NAMES)[number] {
 function checkedPath(path: string): string {
   if (typeof path === 'string' && path.trim() !== '') return path;
   throw new StartError(`path is ${JSON.stringify(path)}, expected the path of a folder`);
+}
+
+/** The folders that clients of this process have open. */
+const openFolders = new Set<string>();
+
+/**
+ * Notes that a folder is open until what is answered is called. The lock of the engine holds between
+ * processes, and says of one that it is another.
+ */
+function claim(folder: string): () => void {
+  const path = realpathSync.native(folder);
+  if (openFolders.has(path)) {
+    throw new UnavailableError(
+      `this process has the folder ${folder} (path) open already: close the client that has it first`,
+    );
+  }
+  openFolders.add(path);
+  return () => openFolders.delete(path);
 }
 
 function temporaryFolder(): string {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Client, NewPoint, Query } from '../../src/client/node.js';
@@ -122,11 +122,31 @@ test('more points than a page holds come in their order', async () => {
   expect(ids).toEqual(points.slice(1).map((point) => point.id));
 });
 
-test('a folder that is open elsewhere is not available, and stays as it is', async () => {
+test('a folder that another process has open is not available, and stays as it is', async () => {
   const path = makeTemporaryFolder();
   const first = await opened({ path });
-  await expectFailure(open({ path }), 'UNAVAILABLE', /in use|lock/i);
+  const script = `
+    const { open } = await import('${MODULE}');
+    await open({ path: ${JSON.stringify(path)} }).catch(({ code, message }) => console.log(code, message));`;
+  const { stdout } = run(script);
+  expect(stdout).toBe(
+    `UNAVAILABLE ${path}/LOCK is in use by another process (pid ${process.pid})\n`,
+  );
   expect(await first.count()).toBe(0);
+});
+
+test('a folder that this process has open is not available until it is closed', async () => {
+  const path = makeTemporaryFolder();
+  const link = `${path}.link`;
+  symlinkSync(path, link);
+  onTestFinished(() => rmSync(link));
+  const outcomes = await Promise.allSettled([open({ path }), open({ path: link })]);
+  const [first, second] = outcomes.map(({ status }) => status);
+  expect([first, second]).toEqual(['fulfilled', 'rejected']);
+  const message = new RegExp(`^this process has the folder ${path} \\(path\\) open already: close`);
+  await expectFailure(open({ path }), 'UNAVAILABLE', message);
+  for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.close();
+  expect(await (await opened({ path: link })).count()).toBe(0);
 });
 
 test.each<[object, RegExp]>([
@@ -134,7 +154,7 @@ test.each<[object, RegExp]>([
   [{ hnswEf: 1.5 }, /^hnswEf is 1\.5, expected/],
   [{ warmMetrics: ['cos'] }, /^warmMetrics is \["cos"\], expected/],
   [{ path: '' }, /^path is "", expected the path of a folder$/],
-  [{ path: 'package.json' }, /package\.json .* it is a file, expected a folder$/],
+  [{ path: 'package.json' }, /package\.json \(path\) .* it is a file, expected a folder$/],
   [{ ef: 10 }, /^ef is no option, expected one of path, dimension, /],
   [{ deadlineMs: -1 }, /^deadlineMs is -1, expected/],
 ])('the options %j are refused', async (options, message) => {
@@ -147,7 +167,7 @@ test('another dimension than that of the folder is refused', async () => {
   await first.upsert(POINTS);
   await first.close();
   const message =
-    /had 4 dimensions.* dimension is 8: unset dimension, or set path to another folder$/;
+    /^dimension is not that of the folder: leave it out, or give another path; .* had 4 dimensions/;
   await expectFailure(open({ path, dimension: 8 }), 'INVALID_ARGUMENT', message);
 });
 
@@ -184,11 +204,7 @@ test('a temporary folder is removed when its client is closed, and when the proc
     await left.upsert([{ vector: [1, 2] }]);
     console.log(await left.count());`;
   const folder = makeTemporaryFolder();
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', script],
-    { env: { ...process.env, TMPDIR: folder }, encoding: 'utf8' },
-  );
+  const { status, stdout, stderr } = run(script, { TMPDIR: folder });
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '1\n', stderr: '' });
   expect(readdirSync(folder)).toEqual([]);
 });
@@ -200,3 +216,10 @@ test('many clients can be open at one time, each with its own points', async () 
   expect(counts).toEqual(clients.map((_, at) => at));
   expect(existsSync('data')).toBe(false);
 });
+
+/** Runs a program in a process of its own. */
+function run(script: string, environment: Record<string, string> = {}) {
+  const env = { ...process.env, ...environment };
+  const flags = ['--input-type=module', '--eval', script];
+  return spawnSync(process.execPath, flags, { env, encoding: 'utf8' });
+}
