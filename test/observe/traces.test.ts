@@ -389,6 +389,29 @@ describe('settings', () => {
     expect(existsSync(dataPath)).toBe(false);
   });
 
+  test.each([
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-tenant=shop,secret-without-a-name', 2],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic%20secret-100%', 1],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'authorization=secret-first;secret-second', 1],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'x-tenant=', 1],
+  ])('%s of %j is refused, and not shown', async (setting, value, place) => {
+    const vectord = new Vectord({ ...ownFolder().environment, ...endpoint, [setting]: value });
+    expect(await vectord.exit).toEqual({ code: 2, signal: null });
+    expect(vectord.stderr).toContain(`${setting} has no header in place ${place} of`);
+    expect(vectord.stderr).toContain('expected NAME=VALUE');
+    expect(vectord.stderr).not.toMatch(/secret|shop/);
+  });
+
+  test('headers go to the collector, decoded', async () => {
+    const { collector, client } = await startTraced({
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20eDp5==, x-tenant=other,',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-tenant=a%2Cb',
+    });
+    await client.get('/health');
+    await collector.span(() => true);
+    expect(collector.headers).toMatchObject({ authorization: 'Basic eDp5==', 'x-tenant': 'a,b' });
+  });
+
   test.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
     '%j turns traces off',
     async (env) => {

@@ -1,5 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -31,6 +36,8 @@ export class Collector {
   readonly spans: Span[] = [];
   /** All bodies that came, as they came. */
   bodies = '';
+  /** The headers of the latest request. */
+  headers: IncomingHttpHeaders = {};
   readonly #server = createServer((request, response) => void this.#take(request, response));
 
   private constructor(private readonly answers: boolean) {}
@@ -73,6 +80,7 @@ export class Collector {
     const isTraces = request.method === 'POST' && request.url === '/v1/traces';
     const isProtobuf = request.headers['content-type'] === 'application/x-protobuf';
     const body = await buffer(request);
+    this.headers = request.headers;
     if (!this.answers) return;
     response.statusCode = isTraces && isProtobuf ? 200 : 404;
     if (response.statusCode === 200) {

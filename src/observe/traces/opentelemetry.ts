@@ -9,7 +9,12 @@ import {
   SpanKind,
   type Tracer,
 } from '@opentelemetry/api';
-import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  getStringFromEnv,
+  parseKeyPairsIntoRecord,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -35,7 +40,9 @@ export interface TraceOptions {
 
 /** Where the spans of one loop go, by the settings of OpenTelemetry in the environment. */
 export function traceByOpenTelemetry({ hasTls, logger, clock }: TraceOptions): Tracing {
-  const faults: string[] = [];
+  const faults = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap(
+    headerFaults,
+  );
   listen((reason) => faults.push(reason));
   const provider = new BasicTracerProvider({
     resource: describeService(),
@@ -63,6 +70,23 @@ function ignore(): void {}
 function cannotFollow(faults: readonly string[]): StartError {
   const list = faults.map((fault) => `  ${fault}`).join('\n');
   return new StartError(`settings of OpenTelemetry cannot be followed:\n${list}`, EXIT_BAD_USAGE);
+}
+
+/**
+ * The headers in a setting that the exporter would leave out or cut without a word. They are named by
+ * their places: whatever is in them may be a secret.
+ */
+function headerFaults(setting: string): string[] {
+  const entries = (getStringFromEnv(setting) ?? '').split(',').map((entry) => entry.trim());
+  return entries.flatMap((entry, at) => {
+    // What is behind a semicolon would not be sent.
+    const isRead = !entry.includes(';') && Object.keys(parseKeyPairsIntoRecord(entry)).length === 1;
+    if (entry === '' || isRead) return [];
+    return [
+      `${setting} has no header in place ${at + 1} of ${entries.length}, expected NAME=VALUE, ` +
+        'with commas between headers, and %2C, %3B and %25 for a comma, semicolon and % in a value',
+    ];
+  });
 }
 
 /** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES overrule what we say. */
