@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidArgumentError } from '../../client/browser.js';
+import { idFor, InvalidArgumentError } from '../../client/browser.js';
 import { failureOf } from './advice.js';
 import { parseFilter, parseQuestion } from './input.js';
 
@@ -17,6 +17,17 @@ describe('what a search is for', () => {
     expect(parseQuestion(` ${ID}\n`, 3)).toEqual({ like: ID.toLowerCase() });
   });
 
+  test.each(['doc-17', '42', '[1, 2, 3]', 'in "quotes"', 'naïve\n', ''])(
+    'in quotes %j is an id of an owner',
+    (own) => {
+      expect(parseQuestion(` ${JSON.stringify(own)} `, 3)).toEqual({ like: idFor(own) });
+    },
+  );
+
+  test('in quotes a UUID is the id of a point all the same', () => {
+    expect(parseQuestion(`"${ID}"`, 3)).toEqual({ like: ID.toLowerCase() });
+  });
+
   test.each([
     ['', 'Type a vector or the id of a point.'],
     ['[1, 2]', 'The vector has 2 numbers. The vectors of this service have 3.'],
@@ -25,6 +36,9 @@ describe('what a search is for', () => {
     ['[1, Infinity, 3]', '“Infinity” is no number'],
     ['[]', 'is no number'],
     [ID.slice(1), 'is no number'],
+    ['cat', 'or an id of your own in quotes'],
+    ['"cat', 'The id in quotes is no JSON'],
+    ['"1", "2"', 'Expected one such as "doc-17"'],
   ])('%j is neither', (text, message) => {
     const dimension = text.includes('4') ? 4 : 3;
     expect(() => parseQuestion(text, dimension)).toThrow(message);

@@ -1,4 +1,4 @@
-import type { Filter } from '../../client/browser.js';
+import { idFor, type Filter } from '../../client/browser.js';
 
 /** What somebody typed cannot be used; the message says what is expected. */
 export class InputError extends Error {
@@ -10,9 +10,16 @@ export type Question = { readonly vector: Float32Array } | { readonly like: stri
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Reads the id of a point, or a vector: a JSON array, or numbers with commas or spaces between. */
+/**
+ * Reads a vector (a JSON array, or numbers with commas or spaces between), the id of a point, or as JSON
+ * text the id that its owner has for it, of which the clients make the id of the point.
+ */
 export function parseQuestion(text: string, dimension: number): Question {
   const trimmed = text.trim();
+  if (trimmed.startsWith('"')) {
+    const id = parseJson(trimmed, 'The id in quotes', EXPECTED_ID) as string;
+    return UUID.test(id) ? { like: id.toLowerCase() } : { like: idFor(id) };
+  }
   if (UUID.test(trimmed)) return { like: trimmed.toLowerCase() };
   if (trimmed === '') throw new InputError('Type a vector or the id of a point.');
   const items = trimmed
@@ -24,7 +31,7 @@ export function parseQuestion(text: string, dimension: number): Question {
   if (wrong !== undefined) {
     throw new InputError(
       `“${shorten(wrong, 40)}” is no number. Expected an array of ${dimension} numbers such as ` +
-        '[0.1, 0.2, …], or the id of a point.',
+        '[0.1, 0.2, …], the id of a point, or an id of your own in quotes.',
     );
   }
   if (items.length !== dimension) {
@@ -38,19 +45,23 @@ export function parseQuestion(text: string, dimension: number): Question {
 /** Reads a filter, a JSON object; nothing is no filter. */
 export function parseFilter(text: string): Filter | undefined {
   if (text.trim() === '') return undefined;
-  let filter: unknown;
-  try {
-    filter = JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(`The filter is no JSON: ${reason}. ${EXPECTED_FILTER}`);
-  }
+  const filter = parseJson(text, 'The filter', EXPECTED_FILTER);
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
     throw new InputError(`The filter is no JSON object. ${EXPECTED_FILTER}`);
   }
   return filter as Filter;
 }
 
+function parseJson(text: string, name: string, expected: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputError(`${name} is no JSON: ${reason}. ${expected}`);
+  }
+}
+
+const EXPECTED_ID = 'Expected one such as "doc-17".';
 const EXPECTED_FILTER = 'Expected one such as {"lang": "en", "year": {"$gte": 2020}}.';
 
 export function shorten(text: string, most: number): string {

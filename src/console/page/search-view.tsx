@@ -87,7 +87,9 @@ function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormPr
   return (
     <form class="card row" onSubmit={submit} aria-label="Search">
       <label class="field whole-row">
-        <span>Vector of {dimension} numbers, or the id of a point</span>
+        <span>
+          Vector of {dimension} numbers, or the id of a point; an id of your own in quotes
+        </span>
         <textarea
           class="code"
           rows={3}
