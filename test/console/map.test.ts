@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectNoFault, HAS_NO_CHROMIUM, POINTS, TIMEOUT_MS, useConsole } from './open.js';
 
 describe.skipIf(HAS_NO_CHROMIUM)('the map of the console', { timeout: TIMEOUT_MS }, () => {
@@ -103,6 +103,30 @@ describe.skipIf(HAS_NO_CHROMIUM)('the map of the console', { timeout: TIMEOUT_MS
     await page.getByLabel('Filter (JSON)').fill('{"number": -1}');
     await page.getByRole('button', { name: 'Draw' }).click();
     await page.getByText('There are no such points.').waitFor();
+    expectNoFault(opened);
+  });
+
+  test('says which points it shows where there are more than it draws', async () => {
+    const more = Array.from({ length: 2_001 }, (_, at) => ({
+      vector: [at, 1, 2, 3, 4, 5],
+      metadata: { more: at },
+    }));
+    await here.client.upsert(more);
+    onTestFinished(async () => {
+      await here.client.deleteMatching({ more: { $exists: true } });
+    });
+    const opened = await here.signIn('map');
+    const { page } = opened;
+    await page
+      .getByText(/^The newest 2,000 of 2,076 points, not a sample of them, in the/)
+      .waitFor();
+    await page.getByRole('combobox', { name: 'Points' }).selectOption('The oldest 2,000');
+    await page.getByLabel('Filter (JSON)').fill('{"more": {"$exists": true}}');
+    await page.getByRole('button', { name: 'Draw' }).click();
+    await page.getByText(/^The oldest 2,000 of 2,001 points that pass the filter, not/).waitFor();
+    await page.getByLabel('Filter (JSON)').fill('{"more": {"$gt": 0}}');
+    await page.getByRole('button', { name: 'Draw' }).click();
+    await page.getByText(/^2,000 points that pass the filter in the plane/).waitFor();
     expectNoFault(opened);
   });
 });

@@ -43,10 +43,14 @@ export function MapView({ client, dimension, ...similarity }: MapViewProps) {
   );
 }
 
-function describe({ points, projection }: Sample): string {
+function describe({ points, total, order, filter, projection }: Sample): string {
   if (points.length === 0) return 'There are no such points.';
+  const shown = formatCount(points.length);
+  const all = `${formatCount(total)} points${filter === undefined ? '' : ' that pass the filter'}`;
+  const which =
+    total > points.length ? `The ${order} ${shown} of ${all}, not a sample of them,` : all;
   return (
-    `${formatCount(points.length)} points in the plane in which they differ most: it shows ` +
+    `${which} in the plane in which they differ most: it shows ` +
     `${formatNumber(projection.share * 100)} % of their variance.`
   );
 }

@@ -17,17 +17,19 @@ export interface SampledPoint {
   readonly metadata: Metadata | null;
 }
 
-/** Some points, and where they lie in a picture. */
-export interface Sample {
-  readonly points: readonly SampledPoint[];
-  readonly positions: readonly Position[];
-  readonly projection: Projection;
-}
-
 /** Which points are sampled: a scroll begins at either end, and cannot draw at random. */
 export interface Selection {
   readonly order: Order;
   readonly filter: Filter | undefined;
+}
+
+/** Some points, and where they lie in a picture. */
+export interface Sample extends Selection {
+  readonly points: readonly SampledPoint[];
+  /** How many points there are of which these are the first. */
+  readonly total: number;
+  readonly positions: readonly Position[];
+  readonly projection: Projection;
 }
 
 export function mostPoints(dimension: number): number {
@@ -53,7 +55,11 @@ export async function takeSample(
     }
     after = page.next;
   }
+  const { filter } = selection;
+  const count = after === null ? 0 : await client.count({ filter, signal });
+  // Some may have been deleted meanwhile.
+  const total = Math.max(points.length, count);
   const projection = await inChunks(principalAxes(points.map(({ vector }) => vector)), signal);
   const positions = points.map(({ vector }) => project(projection, vector));
-  return { points, positions, projection };
+  return { ...selection, points, total, positions, projection };
 }
