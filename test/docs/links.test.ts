@@ -26,6 +26,12 @@ test('the places in pages that pages link to are there', () => {
   expect(within.filter(({ file, anchor }) => !anchors.get(file)?.has(anchor))).toEqual([]);
 });
 
+test('the page that PyPI shows links to no file, which would not be there', () => {
+  const path = 'clients/python/README.md';
+  expect(PAGES.map((page) => page.path)).toContain(path);
+  expect(links.filter(({ from, file }) => from === path && file !== path)).toEqual([]);
+});
+
 test('the README is short enough to be read', () => {
   const readme = PAGES.find(({ path }) => path === 'README.md');
   expect(Buffer.byteLength(readme?.text ?? '')).toBeLessThanOrEqual(9_000);
