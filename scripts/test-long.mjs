@@ -1,14 +1,22 @@
 // The proofs that take hours: kills, power cuts, fuzzing, attacks on the oldest and the newest
-// Node.js, sanitizers, the model of the threads, and mistakes made on purpose. One after the other,
-// as they measure the machine, too; what failed is named at the end.
+// Node.js, the quick tests on each that is supported, sanitizers, the model of the threads, and mistakes
+// made on purpose. One after the other, as they measure the machine, too; what failed is named at the
+// end.
 //
 // Usage: node scripts/test-long.mjs [part of a name ...]
 import { spawnSync } from 'node:child_process';
 import process from 'node:process';
+import { LONG_FILES, QUICK_ENVIRONMENT } from './test-tiers.mjs';
 
 /** The oldest and the newest supported version. */
 const NODES = [20, 26];
 
+/** The supported versions besides the one that the project is developed with. */
+const OTHER_NODES = [22, 24, 26];
+
+const QUICK = ['node_modules/vitest/vitest.mjs', 'run'].concat(
+  LONG_FILES.map((file) => `--exclude=${file}`),
+);
 const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
 
 const PROOFS = [
@@ -22,6 +30,11 @@ const PROOFS = [
     name: `attacks on Node.js ${version}`,
     command: ['npx', '--yes', '--package', `node@${version}`, '--', 'node', ...ATTACKS],
     environment: { VECTORD_ATTACK_SECONDS: '20' },
+  })),
+  ...OTHER_NODES.map((version) => ({
+    name: `quick tests on Node.js ${version}`,
+    command: ['npx', '--yes', '--package', `node@${version}`, '--', 'node', ...QUICK],
+    environment: QUICK_ENVIRONMENT,
   })),
 ];
 

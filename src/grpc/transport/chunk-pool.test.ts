@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ChunkPool } from './chunk-pool.js';
 
 test.each([
@@ -30,3 +30,19 @@ test('no more than a MiB of each size is kept', () => {
   const again = new Set(Array.from({ length: 6 }, () => pool.take(256 * 1024).buffer));
   expect(taken.filter(({ buffer }) => again.has(buffer))).toHaveLength(4);
 });
+
+test.each([16 * 1024, 64 * 1024, 256 * 1024])(
+  'memory of a pool of %d bytes, which Node.js shares out, is never used',
+  (size) => {
+    const before = Buffer.poolSize;
+    onTestFinished(() => void (Buffer.poolSize = before));
+    Buffer.poolSize = size;
+    // The first ones are left of the pool before.
+    const shared = Array.from({ length: 50 }, () => Buffer.allocUnsafe(size / 4));
+    expect(shared.some(({ buffer }) => buffer.byteLength === size)).toBe(true);
+    const pool = new ChunkPool();
+    for (const one of shared) pool.give(one);
+    const others = new Set<ArrayBufferLike>(shared.map(({ buffer }) => buffer));
+    expect(others.has(pool.take(size).buffer)).toBe(false);
+  },
+);

@@ -13,19 +13,28 @@ const MAX_FREE_BYTES = 1024 * 1024;
  */
 export class ChunkPool {
   readonly #free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
+  /** What it has made: the pool of Node.js, which others read, may have one of the sizes, too. */
+  readonly #made = new WeakSet<ArrayBufferLike>();
 
   /** Memory of at least so many bytes; what it holds is undefined. */
   take(bytes: number): Buffer {
     const size = bytes < LEAST_BYTES ? undefined : SIZES.find((most) => bytes <= most);
     if (size === undefined) return Buffer.allocUnsafe(bytes);
-    return this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
+    return this.#free.get(size)?.pop() ?? this.#make(size);
   }
 
-  /** Takes back memory that nobody reads any more. */
+  /** Takes back memory that nobody reads any more; what another has made is left alone. */
   give({ buffer }: Uint8Array): void {
+    if (!this.#made.has(buffer)) return;
     const size = buffer.byteLength;
     const free = this.#free.get(size);
     if (free === undefined || (free.length + 1) * size > MAX_FREE_BYTES) return;
     free.push(Buffer.from(buffer as ArrayBuffer));
+  }
+
+  #make(size: number): Buffer {
+    const made = Buffer.allocUnsafeSlow(size);
+    this.#made.add(made.buffer);
+    return made;
   }
 }
