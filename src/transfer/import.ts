@@ -6,6 +6,7 @@ import { pointOf } from './point-of.js';
 import { Rejects } from './rejects.js';
 import type { Row, Source } from './row.js';
 import { RowFault, TransferError } from './transfer-error.js';
+import { untilAborted } from './until-aborted.js';
 
 /** How often the state is written: what is lost in a crash is stored once more, under the same ids. */
 const STATE_EVERY_MS = 1_000;
@@ -147,10 +148,13 @@ class Import {
   async *#pointsOf(): AsyncGenerator<NewPoint, void, undefined> {
     const { stopping } = this.options;
     let [last, sinceMark] = [this.start.rows, 0];
-    for await (const row of this.source.rows(this.start.rows)) {
-      if (stopping.aborted) this.#stoppedBy = 'signal';
+    for await (const row of untilAborted(this.source.rows(this.start.rows), stopping)) {
+      if (row === undefined) {
+        this.#stoppedBy = 'signal';
+        break;
+      }
       this.#sample(row);
-      const point = stopping.aborted ? undefined : this.#pointOf(row);
+      const point = this.#pointOf(row);
       if (this.#stoppedBy !== undefined) break;
       if (point !== undefined) {
         this.#points += 1;

@@ -81,12 +81,12 @@ export class ByteReader {
 
   /** How much of the file was read, from 0 to 1. */
   share(): number {
-    const read = this.unpacked?.source.bytesRead ?? this.#position;
+    const read = this.unpacked?.bytesRead() ?? this.#position;
     return this.size === 0 ? 1 : Math.min(1, read / this.size);
   }
 
   async close(): Promise<void> {
-    this.unpacked?.source.destroy();
+    this.unpacked?.close();
     await this.file.close();
   }
 
@@ -108,9 +108,11 @@ export class ByteReader {
 }
 
 interface Unpacked {
-  readonly source: ReturnType<typeof createReadStream>;
+  /** Of the file, as it lies on the disk. */
+  bytesRead(): number;
   /** The next chunk; an empty one at the end. */
   next(): Promise<Buffer>;
+  close(): void;
 }
 
 function unpack(path: string): Unpacked {
@@ -119,10 +121,15 @@ function unpack(path: string): Unpacked {
   const unpacked = pipeline(source, createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
   const chunks = unpacked[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   return {
-    source,
+    bytesRead: () => source.bytesRead,
     async next() {
       const { done, value } = await chunks.next();
       return done === true ? NOTHING : value;
+    },
+    close() {
+      source.destroy();
+      // It may have all of the file already, and more in it than anybody waits for.
+      unpacked.destroy();
     },
   };
 }
