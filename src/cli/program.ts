@@ -11,6 +11,7 @@ import { backupCommand } from './commands/backup.js';
 import { benchCommand } from './commands/bench.js';
 import { checkCommand } from './commands/check.js';
 import { exportCommand } from './commands/export.js';
+import { addHelpCommand } from './commands/help.js';
 import { exitCodesText } from './help-text.js';
 import { importCommand } from './commands/import.js';
 import { keysCommand } from './commands/keys.js';
@@ -46,6 +47,7 @@ export function createProgram(serve: () => Promise<void>): Command {
     topCommand(),
   ];
   for (const command of commands) program.addCommand(command);
+  addHelpCommand(program);
   shareSettings(program);
   return program;
 }

@@ -46,6 +46,7 @@ describe('the help', () => {
     expect(stdout).toMatch(new RegExp(`^Examples:\\n  .*vectord ${command}`, 'm'));
     expect(stdout).toMatch(/^Exit codes:\n {2}0 {2}\w.*\n {2}1 {2}\w.*\n {2}2 {2}\w/m);
     expect(await expectPage(...command.split(' '), '-h')).toBe(stdout);
+    expect(await expectPage('help', ...command.split(' '))).toBe(stdout);
   });
 
   test('of serve lists every setting', async () => {
@@ -71,6 +72,8 @@ describe('with 2, and without touching anything, is refused', () => {
     ['bakup a', "unknown command 'bakup'", 'Did you mean backup?'],
     ['chek', "unknown command 'chek'", 'Did you mean check?'],
     ['keys creat', "unknown command 'creat'", 'Did you mean create?'],
+    ['help imprt', "unknown command 'imprt'", 'Did you mean import?'],
+    ['help keys creat', "unknown command 'creat'", 'Did you mean create?'],
     ['--verson', "unknown option '--verson'", 'Did you mean --version?'],
     ['keys revoke a --forec', "unknown option '--forec'", 'Did you mean --force?'],
     ['repair a --onto b', "required option '--into <NEW>' not specified", 'Usage: vectord repair'],

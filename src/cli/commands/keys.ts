@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Role } from '../../auth/keys-file.js';
 import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
 import { addHelp } from '../help-text.js';
+import { addHelpCommand } from './help.js';
 import { readSettings } from '../read-settings.js';
 
 const ROLES: readonly Role[] = ['readonly', 'readwrite'];
@@ -25,6 +26,7 @@ export function keysCommand(): Command {
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(revokeCommand());
+  addHelpCommand(command);
   return addHelp(command, {
     examples: [
       ['vectord keys create shop --role readwrite', 'adds a key and prints it'],
