@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { idFor, type Client } from '../../src/client/node.js';
 import { all, id, open } from '../client/open.js';
@@ -134,14 +135,45 @@ describe('texts beside vectors', () => {
     ]);
   });
 
+  const fvecs = Buffer.concat(
+    [1, 2].map(() => Buffer.concat([Buffer.from([4, 0, 0, 0]), Buffer.alloc(16)])),
+  );
+
+  test.each([
+    ['v.npy', vectors],
+    ['v.npy.gz', gzipSync(vectors)],
+    ['v.fvecs', fvecs],
+  ])('of another number of lines than %s has rows are refused at once', async (name, bytes) => {
+    const path = fileOf(name, bytes);
+    const wrong = [
+      ['one', 1],
+      ['one\ntwo\nthree', 3],
+      ['1\n2\n3\n', 3],
+    ] as const;
+    for (const [text, count] of wrong) {
+      const texts = fileOf('texts.txt', text);
+      const { code, stderr } = await run(server, 'import', path, '--texts', texts);
+      expect(stderr).toContain(`${texts} has ${count} lines and there are 2 vectors, expected`);
+      expect(code).toBe(1);
+    }
+    expect(await client.count()).toBe(0);
+    const right = ['--texts', fileOf('texts.txt', 'one\ntwo')];
+    expect(await run(server, 'import', path, ...right)).toMatchObject(DONE);
+  });
+
   test.each([
     ['one\n', 'ends before row 2 of the vectors'],
     ['one\ntwo\nthree\n', 'has more lines than there are vectors (2)'],
-  ])('of another number of lines are refused: %j', async (texts, message) => {
-    const path = fileOf('v.npy', vectors);
-    const ended = await run(server, 'import', path, '--texts', fileOf('texts.txt', texts));
-    expect(ended.stderr).toContain(message);
-    expect(ended.code).toBe(1);
+  ])('of which nobody knows the number are refused where they end: %j', async (text, message) => {
+    const unknown = [
+      [fileOf('v.npy', vectors), fileOf('texts.txt.gz', gzipSync(text))],
+      [fileOf('v.fvecs.gz', gzipSync(fvecs)), fileOf('texts.txt', text)],
+    ] as const;
+    for (const [path, texts] of unknown) {
+      const { code, stderr } = await run(server, 'import', path, '--texts', texts);
+      expect(stderr).toContain(message);
+      expect(code).toBe(1);
+    }
   });
 });
 

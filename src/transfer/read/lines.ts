@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { TransferError } from '../transfer-error.js';
-import type { ByteReader } from './byte-reader.js';
+import { ByteReader } from './byte-reader.js';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -50,6 +50,22 @@ export async function* linesOf(
   }
   number += 1;
   if (length > 0 && number > after) yield lineOf(Buffer.alloc(0));
+}
+
+/** How many lines a file has that is not packed. */
+export async function countLines(path: string): Promise<number> {
+  const reader = await ByteReader.open(path, false);
+  try {
+    let count = 0;
+    let isEnded = true;
+    for await (const chunk of reader.chunks()) {
+      for (let end = 0; (end = chunk.indexOf(LINE_FEED, end)) !== -1; end += 1) count += 1;
+      isEnded = chunk.at(-1) === LINE_FEED;
+    }
+    return isEnded ? count : count + 1;
+  } finally {
+    await reader.close();
+  }
 }
 
 function textOf(bytes: Buffer, isFirst: boolean): string | undefined {

@@ -2,7 +2,7 @@ import type { Columns, Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
 import { ByteReader } from './byte-reader.js';
 import { jsonRow } from './json-lines.js';
-import { linesOf, type Line } from './lines.js';
+import { countLines, linesOf, type Line } from './lines.js';
 
 /**
  * Vectors with the lines of a second file beside them, one for each row: objects of JSON in a file
@@ -13,6 +13,8 @@ export async function withTexts(vectors: Source, path: string, content: string):
   const reader = await ByteReader.open(path, isGzip !== undefined);
   const rowOf = isJson === undefined ? (line: Line) => plainRow(line, content) : jsonRow;
   async function* rows(after: number): AsyncGenerator<Row> {
+    // Before any row is there; whoever goes on behind one has the files that were checked.
+    if (after === 0 && isGzip === undefined) await checkCount(path, vectors.total);
     const lines = linesOf(path, reader, after);
     let last = after;
     for await (const row of vectors.rows(after)) {
@@ -41,6 +43,16 @@ export async function withTexts(vectors: Source, path: string, content: string):
       await reader.close();
     },
   };
+}
+
+/** Refuses another number of lines than there are vectors, if that is known. */
+async function checkCount(path: string, vectors: number | undefined): Promise<void> {
+  if (vectors === undefined) return;
+  const lines = await countLines(path);
+  if (lines === vectors) return;
+  throw new TransferError(
+    `${path} has ${lines} lines and there are ${vectors} vectors, expected a line for each row`,
+  );
 }
 
 function plainRow({ number, text }: Line, content: string): Row {

@@ -14,14 +14,29 @@ export async function openVecs(
   isGzip: boolean,
   format: 'fvecs' | 'bvecs',
 ): Promise<Source> {
-  const reader = await ByteReader.open(path, isGzip);
   const type = format === 'fvecs' ? FLOAT32 : UINT8;
+  const total = isGzip ? undefined : await rowsBySize(path, type);
+  const reader = await ByteReader.open(path, isGzip);
   return {
     columns: ['vector'],
+    total,
     rows: (after) => rowsOf(path, reader, type, after),
     share: () => reader.share(),
     close: async () => await reader.close(),
   };
+}
+
+/** The number of rows, if all are as long as the first one; undefined if they cannot be. */
+async function rowsBySize(path: string, type: ValueType): Promise<number | undefined> {
+  const reader = await ByteReader.open(path, false);
+  try {
+    const dimension = (await reader.take(LENGTH_BYTES))?.readInt32LE(0);
+    if (dimension === undefined) return 0;
+    const rows = reader.size / (LENGTH_BYTES + dimension * type.bytes);
+    return isDimension(dimension) && Number.isInteger(rows) ? rows : undefined;
+  } finally {
+    await reader.close();
+  }
 }
 
 async function* rowsOf(
@@ -34,7 +49,7 @@ async function* rowsOf(
     // oxlint-disable-next-line no-await-in-loop -- one row after the other
     const dimension = (await reader.take(LENGTH_BYTES))?.readInt32LE(0);
     if (dimension === undefined) return;
-    if (dimension < 1 || dimension > MAX_DIMENSION) {
+    if (!isDimension(dimension)) {
       throw new TransferError(
         `${path}: row ${number} claims ${dimension} values, expected 1 to ${MAX_DIMENSION}: ` +
           'it is no file of that format, or is damaged from there on',
@@ -53,4 +68,8 @@ async function* rowsOf(
     type.read(row, vector);
     yield { number, columns: { vector } };
   }
+}
+
+function isDimension(claimed: number): boolean {
+  return claimed >= 1 && claimed <= MAX_DIMENSION;
 }
