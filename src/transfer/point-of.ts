@@ -88,7 +88,7 @@ function membersOf(value: unknown): readonly (readonly [string, unknown])[] | un
   if (typeof object !== 'object' || object === null || Array.isArray(object)) {
     throw new RowFault('the metadata is no object of JSON');
   }
-  return Object.entries(object).map(([key, member]) => [key, plainOf(key, member)]);
+  return Object.entries(object).map(([key, member]) => [key, plainOf(`metadata.${key}`, member)]);
 }
 
 function checkSizes(

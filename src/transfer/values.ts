@@ -1,4 +1,5 @@
 import { floatsOf } from '../client/float-bytes.js';
+import { exactJson, isBeyondDouble } from './exact-json.js';
 import { valueColumns, type Mapping, type MetadataColumn } from './mapping.js';
 import type { Columns } from './row.js';
 import { RowFault } from './transfer-error.js';
@@ -50,7 +51,7 @@ function numberOf(value: unknown, what: string): number {
 export function textOf(value: unknown, what: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    // JSON has lost its last digits already.
+    // It has lost its last digits already.
     throw new RowFault(`${what} is a whole number beyond 2^53: give it as a text`);
   }
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') {
@@ -71,12 +72,13 @@ export function fieldOf({ name, type }: MetadataColumn, value: unknown): unknown
     case 'text':
       return text;
     case 'number':
+      if (typeof value !== 'number' && isBeyondDouble(text)) throw beyondDouble(name);
       return numberOf(value, name);
     case 'boolean':
       if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
       throw new RowFault(`${name} is neither true nor false`);
     case 'json':
-      return typeof value === 'string' ? jsonOf(value, name) : value;
+      return plainOf(name, typeof value === 'string' ? jsonOf(value, name) : value);
   }
 }
 
@@ -84,9 +86,8 @@ export function fieldOf({ name, type }: MetadataColumn, value: unknown): unknown
 export function plainOf(name: string, value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'bigint') {
-    const number = Number(value);
-    if (Number.isSafeInteger(number)) return number;
-    throw new RowFault(`${name} is a whole number beyond 2^53: give it as ${name}:text`);
+    if (isBeyondDouble(String(value))) throw beyondDouble(name);
+    return Number(value);
   }
   if (ArrayBuffer.isView(value) && Symbol.iterator in value) {
     return plainOf(name, Array.from(value as Iterable<unknown> & ArrayBufferView));
@@ -94,9 +95,16 @@ export function plainOf(name: string, value: unknown): unknown {
   return Array.isArray(value) ? value.map((item) => plainOf(name, item)) : value;
 }
 
+/** What the service refuses, too: it would not come back as it was. */
+function beyondDouble(name: string): RowFault {
+  return new RowFault(
+    `${name} is a whole number beyond 2^53: give it as a text, as --metadata-columns NAME:text does`,
+  );
+}
+
 export function jsonOf(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     throw new RowFault(`${what} is no JSON`);
   }

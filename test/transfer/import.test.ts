@@ -350,10 +350,52 @@ describe('files that are in the way', () => {
   });
 });
 
-test('a whole number that JSON cannot hold is no id', async () => {
-  const path = fileOf('digits.jsonl', `{"id": 1234567890123456781, "vector": [1, 2, 3, 4]}\n`);
-  const { stdout } = await run(server, 'import', path);
-  expect(stdout).toContain('the id is a whole number beyond 2^53: give it as a text');
+describe('whole numbers beyond 2^53', () => {
+  const reason = (name: string): unknown =>
+    expect.stringContaining(`${name} is a whole number beyond 2^53: give it as a text`);
+
+  test('are kept as ids and as texts, and are no metadata, unless they are written as doubles', async () => {
+    const rows = [
+      '"id": 1234567890123456781',
+      '"id": 1.5e17',
+      '"metadata": {"n": 9007199254740993}',
+      '"metadata": {"n": [1, -12345678901234567890]}',
+      '"metadata": "{\\"n\\": 9007199254740993}"',
+      '"metadata": {"n": 9007199254740992, "m": 1.5e17, "t": "\\"9007199254740993"}, "key": 2e16',
+      '"key": 9007199254740993, "big": 9007199254740993',
+    ].map((members) => `{"vector": [1, 2, 3, 20000000000000001], ${members}}\n`);
+    const path = fileOf('digits.jsonl', rows.join(''));
+    const columns = ['--metadata-columns', 'key:text'];
+    expect((await run(server, 'import', path, ...columns)).code).toBe(1);
+    expect(rejectsOf(path)).toEqual({
+      2: reason('the id'),
+      3: reason('metadata.n'),
+      4: reason('metadata.n'),
+      5: reason('metadata.n'),
+    });
+    const vector = Float32Array.of(1, 2, 3, 2e16);
+    const rest = { vector, content: '' };
+    const metadata = { n: 2 ** 53, m: 1.5e17, t: '"9007199254740993', key: '20000000000000000' };
+    expect(await points()).toEqual([
+      { id: idFor('1234567890123456781'), ...rest, metadata: {} },
+      { id: idFor('digits.jsonl#6'), ...rest, metadata },
+      { id: idFor('digits.jsonl#7'), ...rest, metadata: { key: '9007199254740993' } },
+    ]);
+  });
+
+  const table = 'vector,n\n"[1,2,3,4]",9007199254740993\n';
+
+  test.each(['json', 'number'])('are refused in a cell of CSV of the type %s', async (type) => {
+    const path = fileOf('digits.csv', table);
+    const { code } = await run(server, 'import', path, '--metadata-columns', `n:${type}`);
+    expect([code, rejectsOf(path)]).toEqual([1, { 1: reason('n') }]);
+  });
+
+  test('are a text in a cell of CSV without a type', async () => {
+    const path = fileOf('digits.csv', table);
+    expect(await run(server, 'import', path, '--metadata-columns', 'n')).toMatchObject(DONE);
+    expect(await points()).toMatchObject([{ metadata: { n: '9007199254740993' } }]);
+  });
 });
 
 test('CSV that is not in UTF-8 is refused', async () => {

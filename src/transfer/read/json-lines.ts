@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/start-error.js';
+import { exactJson } from '../exact-json.js';
 import type { Row, Source } from '../row.js';
 import { ByteReader } from './byte-reader.js';
 import { linesOf, type Line } from './lines.js';
@@ -24,7 +25,7 @@ export function jsonRow({ number, text }: Line): Row {
   if (text === undefined) return faulty(number, 'the line is not in UTF-8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = exactJson(text);
   } catch (error) {
     return faulty(number, `the line is no JSON: ${withoutText(messageOf(error))}`);
   }
