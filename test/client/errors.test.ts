@@ -136,7 +136,8 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const address = `${protocol}://127.0.0.1:4`;
     const client = connect(address, ONCE);
     onTestFinished(() => client.close());
-    await expectFailure(client.count(), 'CONNECTION_LOST', /ECONNREFUSED/);
+    const message = /^no answer came from the service: connect ECONNREFUSED 127\.0\.0\.1:4$/;
+    await expectFailure(client.count(), 'CONNECTION_LOST', message);
   });
 });
 

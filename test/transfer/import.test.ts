@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { idFor, type Client } from '../../src/client/node.js';
 import { all, id, open } from '../client/open.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { fileOf, npy, run } from './command.js';
+import { begin, endOf, fileOf, npy, run } from './command.js';
 
 const VECTOR = [1, 2, 3, 4];
 const DONE = { code: 0, stderr: '' };
@@ -305,6 +305,20 @@ test.each([
   expect(stderr).toContain(message);
   expect(code).toBe(exitCode);
 });
+
+test.each(['grpc', 'http'])(
+  'where nobody listens over %s, it says so, and what to do',
+  async (protocol) => {
+    const path = fileOf('one.jsonl', lines({ vector: VECTOR }));
+    const url = `${protocol}://127.0.0.1:4`;
+    expect(await endOf(begin(server, ['import', path], url))).toMatchObject({
+      code: 1,
+      stderr:
+        'vectord import failed: no answer came from the service: connect ECONNREFUSED ' +
+        `127.0.0.1:4 (is it running at ${url}? --url names another address)\n`,
+    });
+  },
+);
 
 test('a key that is not known is named by where it comes from', async () => {
   const path = fileOf('one.jsonl', lines({ vector: VECTOR }));

@@ -33,7 +33,7 @@ export async function runRemote(
       return;
     }
     if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
-    const reason = visibleLines(`${error.message}${hintOf(error)}`);
+    const reason = visibleLines(`${error.message}${hintOf(error, options)}`);
     process.stderr.write(`vectord ${command.name()} failed: ${reason}\n`);
   } finally {
     interruption.close();
@@ -41,7 +41,7 @@ export async function runRemote(
   }
 }
 
-function hintOf(error: Error): string {
+function hintOf(error: Error, { url }: ServerOptions): string {
   if (!(error instanceof VectordError)) return '';
   switch (error.code) {
     case 'UNAUTHENTICATED':
@@ -49,7 +49,7 @@ function hintOf(error: Error): string {
     case 'PERMISSION_DENIED':
       return ' (a key with the role readwrite is needed)';
     case 'CONNECTION_LOST':
-      return ' (--url names the service; is it running?)';
+      return ` (is it running at ${url}? --url names another address)`;
     default:
       return '';
   }

@@ -72,7 +72,9 @@ export class WatchedService {
   }
 
   #lost(reason: string): StartError {
-    return new StartError(`no answer from ${this.url}: ${reason}`);
+    return new StartError(
+      `no answer from ${this.url}: ${reason} (is it running? --url names another address)`,
+    );
   }
 
   #refused(): StartError {

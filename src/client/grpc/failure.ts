@@ -43,11 +43,21 @@ export function failureOf(error: unknown, trailer: Metadata | undefined): unknow
     return errorOf('INTERNAL', message, details);
   }
   if (OF_CONNECTION.has(status)) {
-    const text = `no answer came from the service: ${message}`;
+    const text = `no answer came from the service: ${systemReason(message)}`;
     return new ConnectionLostError(text, details);
   }
   const text = `the answer is ${Code[status]} and none of vectord.v1: ${message}`;
   return errorOf('UNEXPECTED_ANSWER', text, details);
+}
+
+/** Of a connection that was not made, what the system said, without what the library says around it. */
+function systemReason(message: string): string {
+  return message
+    .replace(
+      /^No connection established\. Last error: (?:Error: )?(.+)\. Resolution note: .*$/s,
+      '$1',
+    )
+    .replace(/^Name resolution failed for target (?:dns:)?/, 'there is no address of ');
 }
 
 /** What the service tells of a failure besides its status. */
