@@ -1,5 +1,6 @@
 // What `check`, `backup`, `restore` and `repair` do. What is found goes to the standard output; how
 // far the work is, and why it failed, to the standard error.
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   backupFolder,
@@ -26,9 +27,9 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['LOCKED', EXIT_IN_USE],
 ]);
 
-/** Verifies a folder, and answers the exit code. */
-export async function check(folder: string): Promise<number> {
-  const path = resolve(folder);
+/** Verifies a folder, the data folder unless another one is named, and answers the exit code. */
+export async function check(folder: string | undefined, dataPath: string): Promise<number> {
+  const path = folder === undefined ? presentData(dataPath) : present(folder);
   const report = await refusing(checkFolder(path, reporter('checked')));
   const { damages } = report;
   tell(`${path}: ${describe(report)}`);
@@ -43,7 +44,7 @@ export async function check(folder: string): Promise<number> {
 
 /** Backs a data folder up into another folder. */
 export async function backup(dataPath: string, folder: string): Promise<void> {
-  const [source, target] = [resolve(dataPath), resolve(folder)];
+  const [source, target] = [presentData(dataPath), resolve(folder)];
   const report = await refusing(backupFolder(source, target, reporter('copied')));
   const { segments, linked, bytes, lastSequence } = report;
   tell(`backed up ${source} into ${target}, up to sequence ${lastSequence}:`);
@@ -52,7 +53,7 @@ export async function backup(dataPath: string, folder: string): Promise<void> {
 
 /** Copies a backup into a data folder. */
 export async function restore(folder: string, dataPath: string): Promise<void> {
-  const [source, target] = [resolve(folder), resolve(dataPath)];
+  const [source, target] = [present(folder), resolve(dataPath)];
   const report = await refusing(restoreFolder(source, target, reporter('verified or copied')));
   tell(`restored ${source} into ${target}:`);
   tell(describe(report));
@@ -60,7 +61,7 @@ export async function restore(folder: string, dataPath: string): Promise<void> {
 
 /** Saves what is sound in a folder into another one. */
 export async function repair(folder: string, into: string): Promise<void> {
-  const [source, target] = [resolve(folder), resolve(into)];
+  const [source, target] = [present(folder), resolve(into)];
   const report = await refusing(repairFolder(source, target, reporter('read or written')));
   const { points, bytes, damages, lostPoints, lostRecords, isEndLost, outdated, losses } = report;
   tell(`repaired ${source} into ${target}:`);
@@ -69,6 +70,23 @@ export async function repair(folder: string, into: string): Promise<void> {
   if (isEndLost) tell('the end of the log may be lost, with any number of records');
   if (outdated > 0) tell(`${outdated} of the points may have been deleted by what is lost`);
   tell(`${losses} lists what is lost`);
+}
+
+function presentData(dataPath: string): string {
+  return present(dataPath, 'data folder', ': set DATA_PATH as for the service');
+}
+
+/** The absolute path of a folder; one that is not there is refused. */
+function present(folder: string, what = 'folder', remedy = ''): string {
+  const path = resolve(folder);
+  try {
+    statSync(path);
+  } catch (error) {
+    // The engine tells of whatever else is wrong with it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return path;
+    throw new StartError(`there is no ${what} ${path}${remedy}`);
+  }
+  return path;
 }
 
 /** Why the work failed, with the exit code of the reason. */

@@ -126,9 +126,15 @@ test('a backup into a folder that holds something is refused with 1, and one of 
   const { code, stderr } = await runCommand(dataPath, 'backup', folder);
   expect(stderr).toMatch(`${folder} is not empty`);
   expect(code).toBe(1);
-  const nothing = await runCommand(join(folder, 'missing'), 'backup', backupPath);
-  expect(nothing.stderr).toMatch(join(folder, 'missing'));
-  expect(nothing.code).toBe(1);
+  const missing = join(folder, 'missing');
+  expect(await runCommand(missing, 'backup', backupPath)).toMatchObject({
+    code: 1,
+    stderr: `vectord backup failed: there is no data folder ${missing}: set DATA_PATH as for the service\n`,
+  });
+  expect(await runCommand(dataPath, 'restore', missing)).toMatchObject({
+    code: 1,
+    stderr: `vectord restore failed: there is no folder ${missing}\n`,
+  });
   expect(readdirSync(folder).toSorted()).toEqual(['data', 'keys.json']);
 });
 

@@ -90,10 +90,16 @@ test('a folder without points is sound, and one that is missing fails with 1', a
   expect(empty.stdout).toMatch(`note: nothing is stored in ${dataPath}`);
   expect(empty.code).toBe(0);
   expect(readdirSync(dataPath)).toEqual([]);
-  const missing = await runCommand(dataPath, 'check', join(folder, 'missing'));
-  expect(missing.stderr).toMatch(join(folder, 'missing'));
-  expect(missing.code).toBe(1);
-  expect(existsSync(join(folder, 'missing'))).toBe(false);
+  const missing = join(folder, 'missing');
+  expect(await runCommand(dataPath, 'check', missing)).toMatchObject({
+    code: 1,
+    stderr: `vectord check failed: there is no folder ${missing}\n`,
+  });
+  expect(await runCommand(missing, 'check')).toMatchObject({
+    code: 1,
+    stderr: `vectord check failed: there is no data folder ${missing}: set DATA_PATH as for the service\n`,
+  });
+  expect(existsSync(missing)).toBe(false);
 });
 
 /** Stores points one by one. */

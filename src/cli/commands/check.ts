@@ -22,7 +22,7 @@ export function checkCommand(): Command {
     .action(async (folder: string | undefined) => {
       const { dataPath } = readSettings();
       const { check } = await loadMaintenance();
-      process.exitCode = await check(folder ?? dataPath);
+      process.exitCode = await check(folder, dataPath);
     });
   return addHelp(command, {
     examples: [
