@@ -299,6 +299,8 @@ test.each([
   [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],
   [['x.csv', '--colour'], 2, "unknown option '--colour'"],
   [['x.csv', '--key-file', 'nothing'], 1, 'nothing cannot be read'],
+  [['x.csv', '--ca-file', 'LICENSE'], 2, '--ca-file is given for grpc://'],
+  [['x.csv', '--ca-file', 'nothing'], 1, 'nothing (--ca-file) cannot be read'],
   [[], 2, "missing required argument 'FILE'"],
 ])('import %j ends with %i', async (args, exitCode, message) => {
   const { code, stderr } = await run(server, 'import', ...args);
@@ -319,6 +321,19 @@ test.each(['grpc', 'http'])(
     });
   },
 );
+
+test.each([
+  ['localhost:3000', [], '--url is "localhost:3000", expected an address such as'],
+  [
+    'grpcs://127.0.0.1:4',
+    ['--ca-file', 'LICENSE'],
+    '--ca-file cannot be used: it has no -----BEGIN',
+  ],
+])('%s with %j is refused by the name of the option', async (url, options, message) => {
+  const { code, stderr } = await endOf(begin(server, ['import', 'x.csv', ...options], url));
+  expect(stderr).toContain(`vectord import failed: ${message}`);
+  expect(code).toBe(2);
+});
 
 test('a key that is not known is named by where it comes from', async () => {
   const path = fileOf('one.jsonl', lines({ vector: VECTOR }));

@@ -14,7 +14,9 @@ export function connectTo({ url, keyFile, caFile }: ServerOptions): Client {
     return connect(url, { key, tls });
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new StartError(error.message, EXIT_BAD_USAGE, { cause: error });
+    // The client names its own fields, which these options are.
+    const message = error.message.replace(/^address/, '--url').replace(/^tls(\.ca)?/, '--ca-file');
+    throw new StartError(message, EXIT_BAD_USAGE, { cause: error });
   }
 }
 
@@ -22,6 +24,8 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new StartError(`the file of certificates ${path} cannot be read: ${messageOf(error)}`);
+    throw new StartError(
+      `the file of certificates ${path} (--ca-file) cannot be read: ${messageOf(error)}`,
+    );
   }
 }
