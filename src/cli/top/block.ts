@@ -1,3 +1,4 @@
+import { visible } from '../../core/visible.js';
 import { formatBytes } from '../bytes.js';
 import { formatCount } from '../count.js';
 import { tableLines } from '../table.js';
@@ -20,7 +21,7 @@ export function blockOf(url: string, before: Look, now: Look): string[] {
     ...operationsOf(activity),
   ];
   // Clients choose the names of fields, and these may hold sequences that change the terminal.
-  return lines.map((line) => line.replaceAll(/\p{Cc}/gu, '?'));
+  return lines.map(visible);
 }
 
 function headOf(url: string, metrics: Scrape): string {
@@ -97,7 +98,7 @@ function graphsOf(metrics: Scrape): string[] {
     ];
   });
   if (graphs.length === 0) return ['no graphs: the first search under a similarity begins one'];
-  return tableLines([['GRAPH', 'STATE', 'LINKED /', 'TOTAL'], ...graphs], 2);
+  return tableLines([['GRAPH', 'STATE', 'LINKED /', 'POINTS + DELETED'], ...graphs], 2);
 }
 
 function operationsOf({ operations }: Activity): string[] {
