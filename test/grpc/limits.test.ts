@@ -387,6 +387,8 @@ describe('calls that are reset', () => {
     await own.settled();
     for (const { stream } of open) stream.close(constants.NGHTTP2_CANCEL);
     await Promise.all(open.map((call) => call.closed));
+    // Node.js may send the next call before the last resets, where it would be one too many.
+    await own.settled();
     expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
     own.close();
   });
