@@ -2,6 +2,7 @@
 //! and not.
 
 mod dictionary;
+mod encoded;
 mod expression;
 mod field;
 mod filter;
