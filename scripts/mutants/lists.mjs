@@ -1,4 +1,5 @@
 import { FILTER_MUTANTS } from './filters.mjs';
+import { REPLICA_MUTANTS } from './replica.mjs';
 import { SEARCH_MUTANTS } from './search.mjs';
 import { SERVER_MUTANTS } from './server.mjs';
 import { STORE_MUTANTS } from './store.mjs';
@@ -7,6 +8,7 @@ import { THREAD_MUTANTS } from './threads.mjs';
 export const MUTANTS = [
   ...STORE_MUTANTS,
   ...THREAD_MUTANTS,
+  ...REPLICA_MUTANTS,
   ...SEARCH_MUTANTS,
   ...FILTER_MUTANTS,
   ...SERVER_MUTANTS,

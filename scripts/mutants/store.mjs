@@ -146,7 +146,7 @@ export const STORE_MUTANTS = [
   mutant(
     'the last commit is not proven',
     `${STORE}/mod.rs`,
-    'self.append(&[Record::noop(self.last_sequence + 1)])?;',
+    'self.append(&[Record::noop(self.last_sequence + 1)], self.stream)?;',
     '',
   ),
   mutant(

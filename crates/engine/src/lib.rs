@@ -23,10 +23,10 @@ pub use engine::{
     batch::Asked,
     stats::{Distribution, Metrics},
     workers::Ticket,
-    writer::{Batch, Done, Existing, Update, Upserted},
+    writer::{Applied, Batch, Done, Existing, Update, Upserted, message::Message},
 };
 pub use error::{Error, Result, uuid};
 pub use hnsw::Params;
 pub use index::{ColumnStatus, Direction, GraphStatus, Include, KnownDamage, PointId, Records};
 pub use metric::Metric;
-pub use store::{DEFAULT_SEGMENT_BYTES, tools};
+pub use store::{DEFAULT_SEGMENT_BYTES, StreamPosition, tools};

@@ -33,11 +33,11 @@ use crate::{
         stats::{Counters, Metrics},
         upkeep::Upkeep,
         workers::{Ticket, Workers},
-        writer::{Batch, Done, Existing, Update, Upserted, Writer},
+        writer::{Applied, Batch, Done, Existing, Update, Upserted, Writer},
     },
     hnsw::{Params, Scratch},
     index::{Builder, ColumnStatus, GraphStatus, Include, Index, KnownDamage, Linker, PointId},
-    store::{OpenOptions, Store, StoredPoint},
+    store::{OpenOptions, Store, StoredPoint, StreamPosition},
     sync::{histogram::Histogram, lock},
 };
 pub use answer::{Found, Hit, Want};
@@ -286,6 +286,28 @@ impl Engine {
     /// `done` is called, maybe on another thread, once the delete is durable and visible.
     pub fn delete_all(&self, expected: u64, done: Done<()>) {
         self.writer.delete_all(expected, done);
+    }
+
+    /// Applies the next message of the stream that orders the writes of a shard, which
+    /// [`Message::encode`](writer::message::Message::encode) has made. `done` is called, maybe on another thread,
+    /// once it is durable and visible. Messages are applied in the order of their sequences, each once
+    /// and whole, however long each has to wait for graphs or for space on the disk: replicas that
+    /// applied the same messages hold the same points.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: it is not the next message, or none that this version knows, or the
+    /// folder holds points that no stream has ordered; [`Error::Overloaded`]: too many wait, apply it
+    /// again; any other: this replica cannot go on.
+    pub fn apply(&self, bytes: &[u8], sequence: u64, done: Done<Applied>) {
+        self.writer
+            .apply(bytes, sequence, self.index.dimension(), done);
+    }
+
+    /// In a replica, where it is in its stream with all that is durable and visible; None where
+    /// no message was applied yet.
+    #[must_use]
+    pub fn position(&self) -> Option<StreamPosition> {
+        self.writer.position()
     }
 
     /// Reads the stored point with this id and verifies its bytes. None if there is no such point.

@@ -31,6 +31,7 @@ pub use column_builder::Builder;
 pub use columns::{ColumnStatus, Columns};
 pub use damage::KnownDamage;
 pub use linking::linker::Linker;
+use linking::linker::MAX_TAIL_SLOTS;
 pub use matching::Matching;
 pub use order::Direction;
 pub use point_id::PointId;
@@ -102,6 +103,8 @@ pub struct Index {
     epochs: Epochs,
     reclaim: Reclaim,
     settling: Settling,
+    /// The longest tail of a graph with which points are inserted.
+    longest_tail: u32,
     /// The number of inserts and deletes since the index was opened.
     written: AtomicU64,
     damage: Mutex<DamageRegister>,
@@ -125,12 +128,21 @@ impl Index {
             epochs: Epochs::new(READERS),
             reclaim: Reclaim::default(),
             settling: Settling::default(),
+            longest_tail: MAX_TAIL_SLOTS,
             written: AtomicU64::new(0),
             damage: Mutex::default(),
             columns: Columns::default(),
             params,
             dimension: dimension as usize,
         }
+    }
+
+    /// Makes the graphs lack room sooner.
+    #[cfg(test)]
+    #[must_use]
+    pub fn with_longest_tail(mut self, slots: u32) -> Self {
+        self.longest_tail = slots;
+        self
     }
 
     /// Bounds the memory that the columns take, in bytes.

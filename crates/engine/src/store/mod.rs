@@ -31,6 +31,7 @@ pub use log::{
     reader::{Segments, StoredPoint},
     records::{LivePoint, Location, Stored, Write},
     segment::number as segment_number,
+    stream::StreamPosition,
 };
 use log::{
     format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
@@ -94,6 +95,8 @@ pub struct Store {
     reserves: Reserves,
     /// The sequence of the last durable record.
     last_sequence: u64,
+    /// In the store of a replica, where it is in its stream.
+    stream: Option<StreamPosition>,
     /// Whether the last record is a no-op: it proves that everything before it was durable, see
     /// [`Store::prove`].
     proven: bool,
@@ -134,6 +137,7 @@ impl Store {
                 store: random()?,
                 dimension: options.dimension.unwrap_or(options.default_dimension),
                 next_number: segment::FIRST_NUMBER,
+                stream: None,
                 segments: Vec::new(),
             },
         };
@@ -153,6 +157,7 @@ impl Store {
             usage: Usage::default(),
             reserves: Reserves::new(folder),
             last_sequence: found.replay.last_sequence,
+            stream: found.replay.stream,
             proven: found.replay.proven,
             failure: None,
             buffer: Vec::new(),
@@ -207,19 +212,76 @@ impl Store {
 
     /// Makes the writes durable as one group, all or nothing, and publishes it. Returns where each
     /// record is; the sequence of the last one is [`Store::last_sequence`].
+    ///
+    /// # Errors
+    /// Among others, [`Error::InvalidArgument`] in the store of a replica: its writes come from a
+    /// stream, by [`Store::apply`].
     pub fn commit(&mut self, writes: &[Write]) -> Result<Vec<Location>> {
         self.check_writable()?;
-        self.check(writes)?;
+        self.check_origin(false)?;
         if writes.is_empty() {
             return Ok(Vec::new());
         }
+        self.commit_group(writes, None)
+    }
+
+    /// As [`Store::commit`], for the writes of all messages of the stream up to `position`, with
+    /// which the position becomes durable. It is so also if there are no writes: a replica never
+    /// asks for a message again that it has confirmed.
+    ///
+    /// # Errors
+    /// Among others, [`Error::InvalidArgument`] where points were stored by [`Store::commit`].
+    pub fn apply(&mut self, writes: &[Write], position: StreamPosition) -> Result<Vec<Location>> {
+        self.check_writable()?;
+        self.check_origin(true)?;
+        if self.stream.is_none() {
+            // The manifest that names the first segment says that this is a replica.
+            self.manifest.stream = Some(StreamPosition::default());
+            self.stream = self.manifest.stream;
+        }
+        if writes.is_empty() {
+            self.append(&[Record::noop(self.last_sequence + 1)], Some(position))?;
+            self.proven = true;
+            return Ok(Vec::new());
+        }
+        self.commit_group(writes, Some(position))
+    }
+
+    /// Checks that writes may come from where they do: those of a replica from its stream, all others
+    /// not.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: they may not.
+    pub fn check_origin(&self, from_stream: bool) -> Result<()> {
+        let text = match (self.stream, from_stream) {
+            (Some(_), false) => "this is the folder of a replica: its writes come from the stream",
+            (None, true) if self.last_sequence > 0 => {
+                "this folder holds points that were not written by the stream"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::InvalidArgument(text.to_owned()))
+    }
+
+    /// Where the store of a replica is in its stream; None if it orders its writes itself.
+    #[must_use]
+    pub fn position(&self) -> Option<StreamPosition> {
+        self.stream
+    }
+
+    fn commit_group(
+        &mut self,
+        writes: &[Write],
+        stream: Option<StreamPosition>,
+    ) -> Result<Vec<Location>> {
+        self.check(writes)?;
         let first = self.last_sequence + 1;
         let records: Vec<Record> = writes
             .iter()
             .zip(first..)
             .map(|(write, sequence)| Record::new(write, sequence))
             .collect();
-        let locations = self.append_or_free_space(writes, &records)?;
+        let locations = self.append_or_free_space(writes, &records, stream)?;
         self.proven = false;
         self.count(writes, &locations, first);
         Ok(locations)
@@ -231,6 +293,7 @@ impl Store {
         &mut self,
         writes: &[Write],
         records: &[Record],
+        stream: Option<StreamPosition>,
     ) -> Result<Vec<Location>> {
         let inserts = writes.iter().any(Write::is_insert);
         let has_space = if inserts {
@@ -243,7 +306,7 @@ impl Store {
             self.reserves.note_full(!inserts);
             return Err(Error::StorageFull);
         }
-        let appended = self.append(records);
+        let appended = self.append(records, stream);
         if !matches!(appended, Err(Error::StorageFull)) {
             return appended;
         }
@@ -256,7 +319,7 @@ impl Store {
         let rest = self.lacking_bytes(Layout::of(records)?.length);
         let given = self.reserves.give_to_deletes(&*self.io, rest);
         if given.map_err(|error| self.failed(&error))? {
-            self.append(records)
+            self.append(records, stream)
         } else {
             appended
         }
@@ -304,7 +367,7 @@ impl Store {
         if self.proven || self.last_sequence == 0 {
             return Ok(());
         }
-        self.append(&[Record::noop(self.last_sequence + 1)])?;
+        self.append(&[Record::noop(self.last_sequence + 1)], self.stream)?;
         // The next write may come after a long time.
         self.buffer = Vec::new();
         self.proven = true;
@@ -341,7 +404,7 @@ impl Store {
             return Ok(());
         };
         let mut manifest = self.manifest.clone();
-        manifest.set_end(active.end, self.last_sequence, active.groups);
+        manifest.set_end(active.end, self.last_sequence, active.groups, self.stream);
         if manifest == self.manifest {
             return Ok(());
         }
@@ -358,7 +421,11 @@ impl Store {
 
     /// Appends records as a group, makes it durable, and shows it to readers. Returns where each
     /// record is.
-    fn append(&mut self, records: &[Record]) -> Result<Vec<Location>> {
+    fn append(
+        &mut self,
+        records: &[Record],
+        stream: Option<StreamPosition>,
+    ) -> Result<Vec<Location>> {
         let layout = Layout::of(records)?;
         let bytes = self.bytes_for(layout.length);
         let made = if self.fits(layout.length) {
@@ -372,6 +439,7 @@ impl Store {
             segment: &active.header,
             position: active.end,
             durable: self.last_sequence,
+            stream,
         };
         let locations = group::encode(&mut self.buffer, records, layout, place)?;
         let appended = active.append(&self.buffer, self.reserves.is_short());
@@ -382,6 +450,7 @@ impl Store {
         self.syncs.add_time(sync_time);
         self.segments.publish(number, end);
         self.last_sequence += records.len() as u64;
+        self.stream = stream;
         let has_inserts = records.iter().any(Record::is_insert);
         self.reserves.note_written(bytes, has_inserts);
         Ok(locations)
@@ -460,7 +529,7 @@ impl Store {
         let mapping = segment.map()?;
         let mut manifest = self.manifest.clone();
         if let Some(active) = &self.active {
-            manifest.set_end(active.end, self.last_sequence, active.groups);
+            manifest.set_end(active.end, self.last_sequence, active.groups, self.stream);
         }
         manifest.next_number = manifest.next_number.max(segment.header.number + 1);
         manifest.segments.push(Entry::of(&segment.header));

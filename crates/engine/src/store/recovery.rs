@@ -20,6 +20,7 @@ use crate::{
             group::Depth,
             manifest::{self, Entry, Manifest},
             segment::{self, Segment},
+            stream::StreamPosition,
             tail,
             usage::Tombstone,
             verify::Verify,
@@ -55,6 +56,8 @@ pub struct Replay {
     tombstones: Vec<(u32, Tombstone)>,
     /// The sequence of the last record; 0 if there is none.
     pub last_sequence: u64,
+    /// In the store of a replica, where it is in its stream.
+    pub stream: Option<StreamPosition>,
     /// The offset of the last group in its segment.
     last_group: u64,
     /// Whether the last record is a no-op, so that everything before it is proven.
@@ -145,6 +148,7 @@ pub fn repair(found: &mut Recovered, io: &dyn Io, folder: &Path) -> Result<Vec<S
 
 impl Recovered {
     fn read_segments(&mut self, io: &dyn Io, folder: &Path, manifest: &Manifest) -> Result<()> {
+        self.replay.stream = manifest.stream;
         for entry in &manifest.segments {
             let opened = Segment::open(io, folder, entry.number);
             let segment = opened.map_err(|error| entry.name_records(error))?;
@@ -222,6 +226,10 @@ impl Replay {
             self.proven = last.op == Op::Noop;
         }
         self.last_sequence = walked.last_sequence;
+        // In a store that orders its writes itself, a position is left from before it was restored.
+        if self.stream.is_some() && walked.stream.is_some() {
+            self.stream = walked.stream;
+        }
     }
 }
 
@@ -237,6 +245,8 @@ pub struct Walked {
     pub end: u64,
     /// The checksum of the headers of the sound groups.
     groups: u32,
+    /// The position in the stream with the last group behind the end that the manifest knows.
+    stream: Option<StreamPosition>,
     last: Option<LastRecord>,
 }
 
@@ -358,6 +368,7 @@ fn read_groups(
         last_sequence: header.first_sequence - 1,
         end: PAGE as u64,
         groups: 0,
+        stream: None,
         last: None,
     };
     let mut walk = Walk::new(header, bytes, Some(entry));
@@ -378,7 +389,12 @@ fn read_groups(
             Depth::Everything
         };
         match walk.step(depth, &mut records) {
-            Ok(group) => walked.add(&group, &records),
+            Ok(group) => {
+                walked.add(&group, &records);
+                if position >= entry.end {
+                    walked.stream = group.stream;
+                }
+            }
             Err(flaw) => return Ok((walked, Some(flaw))),
         }
         (walked.end, walked.groups) = (walk.position, walk.groups.unwrap_or(0));

@@ -8,6 +8,10 @@
 //! If a graph lacks too many points ([`Index::accepts_inserts`]), changes that store points are set
 //! aside, and deletes overtake them. Requests that all still wait for
 //! their answers have no order among them.
+//!
+//! The requests of a replica are messages of a stream, and have an order: none overtakes another, so
+//! that all replicas come to the same points whatever each of them has to wait for. A message for
+//! which there is no room is set aside with all behind it, until there is.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -22,16 +26,20 @@ use std::{
 };
 
 use super::{
-    plan::plan,
-    request::{ChangeRequest, Next, Outcome, WriteRequest, panicked},
+    plan::{Planned, plan},
+    request::{Change, ChangeRequest, MessageId, Next, Outcome, WriteRequest, panicked},
 };
 use crate::{
     Error, Result,
     engine::stats::Counters,
     index::Index,
-    store::{Location, Store, Write},
+    store::{Location, Segments, Store, StreamPosition, Write},
     sync::lock,
 };
+
+/// The longest time that is taken to find the points of a delete by filter. Nothing else is written
+/// meanwhile. A replica takes any time: it must not refuse what another does.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// While the store uses a reserve of disk space, inserts are refused for this time before the store
 /// looks for space again: it does so by filling the reserve, which writes some ten mebibytes.
@@ -64,6 +72,8 @@ pub struct StoreStatus {
     pub full_at: Mutex<Option<Instant>>,
     /// The number of times that there was no space for deletes.
     pub refused_deletes: AtomicU64,
+    /// In a replica, where it is in its stream.
+    pub position: Mutex<Option<StreamPosition>>,
 }
 
 /// The state of the writer's thread.
@@ -72,7 +82,7 @@ pub struct GroupCommit {
     index: Arc<Index>,
     counters: Arc<Counters>,
     status: Arc<StoreStatus>,
-    /// Changes that store points and wait for the graphs, oldest first.
+    /// Changes that wait for the graphs or, in a replica, for space, oldest first.
     aside: VecDeque<ChangeRequest>,
     /// Deletes that wait for disk space while compaction frees some, oldest first.
     waiting: Vec<ChangeRequest>,
@@ -80,6 +90,8 @@ pub struct GroupCommit {
     noted_at: Instant,
     /// When the store last had no space for an insert and had given away its reserves.
     refused_at: Option<Instant>,
+    /// When there was last no space for a message of a replica, unless a later one was stored.
+    held_at: Option<Instant>,
 }
 
 impl GroupCommit {
@@ -90,6 +102,7 @@ impl GroupCommit {
         counters: Arc<Counters>,
         status: Arc<StoreStatus>,
     ) -> Self {
+        *lock(&status.position) = store.position();
         GroupCommit {
             store,
             index,
@@ -99,6 +112,7 @@ impl GroupCommit {
             waiting: Vec::new(),
             noted_at: Instant::now(),
             refused_at: None,
+            held_at: None,
         }
     }
 
@@ -125,7 +139,7 @@ impl GroupCommit {
         &mut self,
         queue: &Receiver<WriteRequest>,
     ) -> ControlFlow<Option<Sender<Result<()>>>> {
-        let Some(first) = self.next(queue) else {
+        let Ok(first) = self.next(queue) else {
             self.finish();
             return ControlFlow::Break(None);
         };
@@ -149,12 +163,12 @@ impl GroupCommit {
         ControlFlow::Continue(())
     }
 
-    /// The request that begins the next group: the oldest one set aside once the graphs accept
-    /// inserts, else the next of the queue. None once the queue is closed.
-    fn next(&mut self, queue: &Receiver<WriteRequest>) -> Option<WriteRequest> {
+    /// Waits for the next request of the queue, which begins a group. None if what is set aside
+    /// begins it, since there is room again. An error once the queue is closed.
+    fn next(&mut self, queue: &Receiver<WriteRequest>) -> Result<Option<WriteRequest>> {
         loop {
-            if !self.aside.is_empty() && self.index.accepts_inserts() {
-                return self.aside.pop_front().map(WriteRequest::Change);
+            if !self.aside.is_empty() && self.has_room() {
+                return Ok(None);
             }
             let wait = if self.aside.is_empty() {
                 IDLE
@@ -162,53 +176,68 @@ impl GroupCommit {
                 BACKPRESSURE_WAIT
             };
             match queue.recv_timeout(wait) {
-                Ok(request) => return Some(request),
+                Ok(request) => return Ok(Some(request)),
                 Err(RecvTimeoutError::Timeout) if self.aside.is_empty() => {
                     self.prove();
-                    return queue.recv().ok();
+                    return queue.recv().map(Some).map_err(|_| Error::Closed);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Closed),
             }
         }
     }
 
-    /// Gathers changes, from `first` on, until the queue is empty, a request is no change, or the
-    /// changes are large enough. Changes that the graphs do not accept are set aside.
+    /// Whether points can be stored now, as far as is known before it is tried.
+    fn has_room(&self) -> bool {
+        self.index.accepts_inserts() && self.held_at.is_none_or(|at| at.elapsed() >= FULL_PAUSE)
+    }
+
+    /// Gathers changes, from those set aside and `first` on, until the queue is empty, a request is no
+    /// change, or the changes are large enough. Changes for which there is no room are set aside.
     fn gather(
         &mut self,
-        first: WriteRequest,
+        first: Option<WriteRequest>,
         queue: &Receiver<WriteRequest>,
     ) -> (Vec<ChangeRequest>, Option<Next>) {
-        let accepts_inserts = self.index.accepts_inserts();
+        let has_room = self.has_room();
         let mut group = Vec::new();
         let mut bytes = 0;
-        let mut next = Some(first);
-        while let Some(request) = next {
-            match request {
-                WriteRequest::Run(work) => return (group, Some(Next::Run(work))),
-                WriteRequest::Close { done } => return (group, Some(Next::Close(done))),
-                WriteRequest::Change(request) if request.change.stores() && !accepts_inserts => {
-                    self.aside.push_back(request);
+        let mut next = first;
+        loop {
+            while has_room
+                && bytes < GROUP_BYTES
+                && let Some(request) = self.aside.pop_front()
+            {
+                bytes += request.change.bytes();
+                group.push(request);
+            }
+            match next {
+                None => {}
+                Some(WriteRequest::Run(work)) => return (group, Some(Next::Run(work))),
+                Some(WriteRequest::Close { done }) => return (group, Some(Next::Close(done))),
+                Some(WriteRequest::Change(request)) if self.has_to_wait(&request, has_room) => {
+                    self.aside.push_back(*request);
                 }
-                WriteRequest::Change(request) => {
+                Some(WriteRequest::Change(request)) => {
                     bytes += request.change.bytes();
-                    group.push(request);
+                    group.push(*request);
                 }
             }
-            next = if bytes < GROUP_BYTES {
-                let aside = if accepts_inserts {
-                    self.aside.pop_front()
-                } else {
-                    None
-                };
-                let aside = aside.map(WriteRequest::Change);
-                aside.or_else(|| queue.try_recv().ok())
-            } else {
-                None
-            };
+            if bytes >= GROUP_BYTES {
+                return (group, None);
+            }
+            next = queue.try_recv().ok();
+            if next.is_none() {
+                return (group, None);
+            }
         }
-        (group, None)
+    }
+
+    /// Whether a change is set aside: it stores points, and there is no room, or it is a message that
+    /// comes behind another one which waits.
+    fn has_to_wait(&self, request: &ChangeRequest, has_room: bool) -> bool {
+        let waits_behind = request.message.is_some() && !self.aside.is_empty();
+        waits_behind || (request.change.stores() && !has_room)
     }
 
     /// Tries the deletes again that wait for disk space: there may be some now, or compaction has
@@ -222,13 +251,17 @@ impl GroupCommit {
     }
 
     /// Writes what is set aside, at the end: no request waits for the graphs any more, and no
-    /// compaction frees space.
+    /// compaction frees space. The messages of a replica stay in their stream.
     fn finish(&mut self) {
         for request in self.waiting.drain(..) {
             request.refuse(&Error::StorageFull);
         }
         while let Some(request) = self.aside.pop_front() {
-            self.answer_all(vec![request]);
+            if request.message.is_some() {
+                request.refuse(&Error::Closed);
+            } else {
+                self.answer_all(vec![request]);
+            }
         }
     }
 
@@ -255,50 +288,89 @@ impl GroupCommit {
         }
     }
 
-    /// Commits changes, divided into groups, and answers them.
+    /// Commits changes, divided into groups, and answers them. Messages for which there is no space
+    /// are set aside, with all behind them.
     fn answer_all(&mut self, mut changes: Vec<ChangeRequest>) {
         while !changes.is_empty() {
             let mut named = HashSet::new();
             let depends = |request: &ChangeRequest| !request.change.is_independent(&mut named);
             let count = changes.iter().position(depends).unwrap_or(changes.len());
             let rest = changes.split_off(count.max(1));
-            self.answer(std::mem::replace(&mut changes, rest));
+            let mut waiting = self.answer(std::mem::replace(&mut changes, rest));
+            if !waiting.is_empty() {
+                waiting.append(&mut changes);
+                waiting.extend(self.aside.drain(..));
+                self.aside = waiting.into();
+            }
         }
     }
 
     /// Commits a group and answers its requests. On a full disk the changes that store points are
-    /// refused, and the deletes are tried again without them.
-    fn answer(&mut self, group: Vec<ChangeRequest>) {
+    /// refused, and the deletes are tried again without them. Returns the messages that have to wait.
+    fn answer(&mut self, group: Vec<ChangeRequest>) -> Vec<ChangeRequest> {
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
             .unwrap_or_else(|_| Err(panicked()));
-        if matches!(result, Err(Error::StorageFull)) {
+        let is_full = matches!(result, Err(Error::StorageFull));
+        let is_replica = group.iter().any(|request| request.message.is_some());
+        if is_replica && (is_full || matches!(result, Err(Error::Overloaded(_)))) {
+            return self.hold(group, is_full);
+        }
+        if is_full {
             let stores = |request: &ChangeRequest| request.change.stores();
             let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(stores);
             let refuse = |request: ChangeRequest| request.refuse(&Error::StorageFull);
             if inserts.is_empty() {
                 if self.store.is_freeing_space() {
                     self.waiting.extend(deletes);
-                    return;
+                    return Vec::new();
                 }
                 self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
-                return deletes.into_iter().for_each(refuse);
+                deletes.into_iter().for_each(refuse);
+                return Vec::new();
             }
             *lock(&self.status.full_at) = Some(Instant::now());
             inserts.into_iter().for_each(refuse);
             // The store keeps a reserve of space for deletes.
-            return self.answer_all(deletes);
+            self.answer_all(deletes);
+            return Vec::new();
         }
         if let Err(error) = &result {
             self.note(error);
         }
         match result {
             Ok(outcomes) => {
+                self.held_at = None;
                 for (request, outcome) in group.into_iter().zip(outcomes) {
                     request.answer(outcome);
                 }
             }
             Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),
         }
+        Vec::new()
+    }
+
+    /// What becomes of a group of messages for which there is no space, or no memory, now: the deletes
+    /// before the first message that stores points are tried alone. Returns the messages that wait.
+    fn hold(&mut self, mut group: Vec<ChangeRequest>, is_full: bool) -> Vec<ChangeRequest> {
+        self.held_at = Some(Instant::now());
+        let Some(first) = group.iter().position(|request| request.change.stores()) else {
+            if is_full && !self.store.is_freeing_space() {
+                self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
+            }
+            return group;
+        };
+        if is_full {
+            *lock(&self.status.full_at) = Some(Instant::now());
+        }
+        let rest = group.split_off(first);
+        let mut waiting = if group.is_empty() {
+            group
+        } else {
+            self.answer(group)
+        };
+        waiting.extend(rest);
+        self.held_at = Some(Instant::now());
+        waiting
     }
 
     /// Makes the requests durable as one group and then visible, and returns the outcome of each. A
@@ -308,35 +380,96 @@ impl GroupCommit {
             return Err(Error::ReadOnly(reason));
         }
         let segments = self.store.segments();
+        let mut position = self.store.position().unwrap_or_default();
+        let before = position;
         let mut writes = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
-            outcomes.push(
-                plan(&request.change, &self.index, &segments).map(|planned| {
-                    writes.extend(planned.writes);
-                    planned.outcome
-                }),
-            );
+            if let Err(error) = self.store.check_origin(request.message.is_some()) {
+                outcomes.push(Err(error));
+                continue;
+            }
+            let planned = match request.message {
+                None => plan(&request.change, &self.index, &segments, LONGEST),
+                Some(MessageId { sequence, .. }) if sequence != position.sequence + 1 => {
+                    Err(out_of_order(sequence, position))
+                }
+                Some(MessageId { crc, .. }) => {
+                    let mut planned = self.plan_message(&request.change, &segments)?;
+                    position = position.after(crc);
+                    planned.outcome.position = position;
+                    Ok(planned)
+                }
+            };
+            outcomes.push(planned.map(|planned| {
+                writes.extend(planned.writes);
+                planned.outcome
+            }));
         }
-        if !writes.is_empty() {
+        let position = (position != before).then_some(position);
+        if !writes.is_empty() || position.is_some() {
             let begun_at = Instant::now();
             let locations = if writes.iter().any(Write::is_insert) {
-                self.commit_inserts(&writes)?
+                self.store_inserts(&writes, position)?
             } else {
-                self.store.commit(&writes)?
+                self.store(&writes, position)?
             };
             self.publish(&writes, &locations)?;
             self.counters.add_group(writes.len(), begun_at.elapsed());
         }
+        if position.is_some() {
+            *lock(&self.status.position) = position;
+        }
         Ok(outcomes)
     }
 
-    /// Commits writes that contain inserts, unless the disk was full a moment ago.
-    fn commit_inserts(&mut self, writes: &[Write]) -> Result<Vec<Location>> {
+    /// Plans a message. What is refused, every replica refuses. An error is of this replica alone,
+    /// which cannot go on with the next message.
+    fn plan_message<'a>(&self, change: &'a Change, segments: &'a Segments) -> Result<Planned<'a>> {
+        let planned = plan(change, &self.index, segments, Duration::MAX);
+        let is_damaged = || {
+            self.index
+                .damage()
+                .is_some_and(|damage| damage.damaged_points > 0)
+        };
+        if matches!(change, Change::DeleteMatching(_)) && is_damaged() {
+            let reason = "a record is damaged: whether its point passes a filter is not known";
+            return Err(Error::ReadOnly(reason.to_owned()));
+        }
+        match planned {
+            Err(error @ (Error::InvalidArgument(_) | Error::OtherCount { .. })) => Ok(Planned {
+                writes: Vec::new(),
+                outcome: Outcome {
+                    refused: Some(error),
+                    ..Outcome::default()
+                },
+            }),
+            planned => planned,
+        }
+    }
+
+    /// Makes writes durable, in a replica with its position in the stream.
+    fn store(
+        &mut self,
+        writes: &[Write],
+        position: Option<StreamPosition>,
+    ) -> Result<Vec<Location>> {
+        match position {
+            Some(position) => self.store.apply(writes, position),
+            None => self.store.commit(writes),
+        }
+    }
+
+    /// Makes writes durable that contain inserts, unless the disk was full a moment ago.
+    fn store_inserts(
+        &mut self,
+        writes: &[Write],
+        position: Option<StreamPosition>,
+    ) -> Result<Vec<Location>> {
         if self.refused_at.is_some_and(|at| at.elapsed() < FULL_PAUSE) {
             return Err(Error::StorageFull);
         }
-        let committed = self.store.commit(writes);
+        let committed = self.store(writes, position);
         let is_full = matches!(committed, Err(Error::StorageFull));
         self.refused_at = (is_full && self.store.has_given_reserves()).then(Instant::now);
         let locations = committed?;
@@ -373,4 +506,11 @@ impl GroupCommit {
             failure.get_or_insert_with(|| error.to_string());
         }
     }
+}
+
+fn out_of_order(sequence: u64, position: StreamPosition) -> Error {
+    let expected = position.sequence + 1;
+    Error::InvalidArgument(format!(
+        "message {sequence} of the stream, expected {expected}"
+    ))
 }

@@ -2,6 +2,7 @@
 //! durable and visible.
 
 mod group_commit;
+pub mod message;
 mod plan;
 mod request;
 
@@ -17,7 +18,7 @@ use std::{
 
 use group_commit::{GroupCommit, StoreStatus};
 pub use request::{Batch, Done, Existing, Update, Upserted};
-use request::{Change, ChangeRequest, Outcome, Waiting, WriteRequest};
+use request::{Change, ChangeRequest, MessageId, Outcome, Waiting, WriteRequest};
 
 use vectord_filter::Filter;
 
@@ -25,7 +26,7 @@ use crate::{
     Error, Result,
     engine::{budget::Budget, stats::Counters},
     index::{Index, PointId},
-    store::Store,
+    store::{Store, StreamPosition},
     sync::lock,
 };
 
@@ -36,6 +37,21 @@ const FULL_FOR: Duration = Duration::from_mins(1);
 
 /// About the bytes of memory that a waiting request takes besides its vectors and contents.
 const REQUEST_BYTES: usize = 256;
+
+/// What a message of the stream has done, or why nothing: the same on every replica.
+#[derive(Debug)]
+pub struct Applied {
+    /// Where the replica is in the stream with it.
+    pub position: StreamPosition,
+    /// What became of the points to be stored.
+    pub counts: Upserted,
+    /// For each id of an update or a delete in order, whether there was such a point.
+    pub found: Vec<bool>,
+    /// How many points have passed the filter of a delete.
+    pub deleted: u64,
+    /// Why nothing was changed.
+    pub refused: Option<Error>,
+}
 
 /// The handle of the writer's thread.
 pub struct Writer {
@@ -105,17 +121,46 @@ impl Writer {
         self.change(Change::DeleteAll(expected), drop, done);
     }
 
+    /// Enqueues a message of the stream; `done` is called once it is durable and visible.
+    pub fn apply(&self, bytes: &[u8], sequence: u64, dimension: usize, done: Done<Applied>) {
+        let change = match message::decode(bytes, dimension) {
+            Ok(change) => change,
+            Err(error) => return done(Err(error)),
+        };
+        let crc = crc32fast::hash(bytes);
+        let applied = |outcome: Outcome| Applied {
+            position: outcome.position,
+            counts: outcome.counts,
+            found: outcome.found,
+            deleted: outcome.deleted,
+            refused: outcome.refused,
+        };
+        self.enqueue(change, Some(MessageId { sequence, crc }), applied, done);
+    }
+
+    /// Enqueues a change that the store orders itself.
+    fn change<T: 'static>(&self, change: Change, take: fn(Outcome) -> T, done: Done<T>) {
+        self.enqueue(change, None, take, done);
+    }
+
     /// Enqueues a change; `done` is called with what `take` takes of its outcome. It is refused with
     /// [`Error::Overloaded`] if too many bytes wait already.
-    fn change<T: 'static>(&self, change: Change, take: fn(Outcome) -> T, done: Done<T>) {
+    fn enqueue<T: 'static>(
+        &self,
+        change: Change,
+        message: Option<MessageId>,
+        take: fn(Outcome) -> T,
+        done: Done<T>,
+    ) {
         let done: Done<Outcome> = Box::new(move |outcome| done(outcome.map(take)));
         let done = Waiting(Some(done));
         match self.budget.reserve(REQUEST_BYTES + change.bytes()) {
-            Ok(memory) => self.send(WriteRequest::Change(ChangeRequest {
+            Ok(memory) => self.send(WriteRequest::Change(Box::new(ChangeRequest {
                 change,
+                message,
                 done,
                 memory,
-            })),
+            }))),
             Err(error) => done.answer(Err(error)),
         }
     }
@@ -142,6 +187,11 @@ impl Writer {
     /// Whether an insert found the disk full within the last minute, and no later one found space.
     pub fn is_full(&self) -> bool {
         lock(&self.status.full_at).is_some_and(|at| at.elapsed() < FULL_FOR)
+    }
+
+    /// In a replica, where it is in its stream with all that is durable and visible.
+    pub fn position(&self) -> Option<StreamPosition> {
+        *lock(&self.status.position)
     }
 
     /// The number of times that the disk had no space for deletes either.

@@ -15,10 +15,6 @@ use crate::{
 /// point that there is, so that the size of a request does not bound it.
 const MAX_UPDATE_BYTES: usize = 256 << 20;
 
-/// The longest time that is taken to find the points of a delete by filter. Nothing else is written
-/// meanwhile.
-const LONGEST: Duration = Duration::from_secs(30);
-
 /// What a change takes.
 pub struct Planned<'a> {
     /// The writes, in order.
@@ -31,14 +27,20 @@ pub struct Planned<'a> {
 ///
 /// # Errors
 /// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
-/// a part of is damaged, an update is too large, the points of a filter are not found in [`LONGEST`],
+/// a part of is damaged, an update is too large, the points of a filter are not found in the `longest`
+/// time,
 /// or the number of points is another than the one that a delete of all expects.
-pub fn plan<'a>(change: &'a Change, index: &Index, segments: &'a Segments) -> Result<Planned<'a>> {
+pub fn plan<'a>(
+    change: &'a Change,
+    index: &Index,
+    segments: &'a Segments,
+    longest: Duration,
+) -> Result<Planned<'a>> {
     match change {
         Change::Store(batch, existing) => Ok(store(batch, *existing, index)),
         Change::Update(updates) => update(updates, index, segments),
         Change::Delete(ids) => Ok(delete(ids, index)),
-        Change::DeleteMatching(filter) => delete_matching(filter, index, LONGEST),
+        Change::DeleteMatching(filter) => delete_matching(filter, index, longest),
         Change::DeleteAll(expected) => delete_all(*expected, index),
     }
 }

@@ -8,7 +8,12 @@ use std::{
 
 use vectord_filter::Filter;
 
-use crate::{Error, Result, engine::budget::Reservation, index::PointId, store::Store};
+use crate::{
+    Error, Result,
+    engine::budget::Reservation,
+    index::PointId,
+    store::{Store, StreamPosition},
+};
 
 /// A callback, called once a request is answered. The callback of a write is called once the write
 /// is durable and visible, or has failed, on the writer's thread unless it was refused at once.
@@ -101,7 +106,7 @@ impl<T> Drop for Waiting<T> {
 
 /// A request in the queue of the writer.
 pub enum WriteRequest {
-    Change(ChangeRequest),
+    Change(Box<ChangeRequest>),
     Run(Work),
     Close { done: Sender<Result<()>> },
 }
@@ -109,8 +114,19 @@ pub enum WriteRequest {
 /// A change of the points, durable and visible in whole or not at all.
 pub struct ChangeRequest {
     pub change: Change,
+    /// Which message of the stream it is; None where the store orders its writes itself.
+    pub message: Option<MessageId>,
     pub done: Waiting<Outcome>,
     pub memory: Reservation,
+}
+
+/// A message of the stream that orders the writes of a replica.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageId {
+    /// Its sequence in the stream, from 1 without gaps.
+    pub sequence: u64,
+    /// The CRC-32 of its bytes.
+    pub crc: u32,
 }
 
 /// What a change does.
@@ -136,6 +152,10 @@ pub struct Outcome {
     pub found: Vec<bool>,
     /// How many points have passed the filter of a delete.
     pub deleted: u64,
+    /// In a replica, where it is in its stream with the change.
+    pub position: StreamPosition,
+    /// In a replica, why nothing was changed: every replica refuses it for the same reason.
+    pub refused: Option<Error>,
 }
 
 /// Work of another thread on the store, done between two groups.
@@ -172,6 +192,7 @@ impl ChangeRequest {
             change,
             done,
             memory,
+            ..
         } = self;
         // The memory is given back first: a client that has its answer may count on it for the next
         // request.

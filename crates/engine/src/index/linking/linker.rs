@@ -25,7 +25,7 @@ use crate::{
 
 /// Inserts wait while a graph that has caught up has a longer tail than this, since every search
 /// ranks the points in the tail one by one.
-pub(crate) const MAX_TAIL_SLOTS: u32 = 20_000;
+pub const MAX_TAIL_SLOTS: u32 = 20_000;
 
 /// A thread without work looks for some after this time, in case it has missed its wake-up.
 const WAIT: Duration = Duration::from_millis(200);
@@ -146,7 +146,7 @@ impl Index {
     /// not, the writer waits. Always true once the threads are stopped.
     pub fn accepts_inserts(&self) -> bool {
         let is_full = |linked: Arc<LinkedGraph>| {
-            linked.caught_up() && linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS
+            linked.caught_up() && linked.tail_len(self.arena.slots()) > self.longest_tail
         };
         let mut graphs = self.graphs.iter().filter_map(MetricGraph::current);
         self.linker.is_stopped() || !graphs.any(is_full)

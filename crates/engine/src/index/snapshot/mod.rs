@@ -21,7 +21,6 @@ use crate::{
             linked::{LinkedGraph, Progressed},
             metric_graph::MetricGraph,
         },
-        linking::linker::MAX_TAIL_SLOTS,
     },
     store::{LivePoint, Snapshots},
 };
@@ -106,7 +105,7 @@ impl Index {
             for slot in (0..passed_over).filter(wants) {
                 linked.follow(slot)?;
             }
-            if linked.tail_len(self.arena.slots()) > MAX_TAIL_SLOTS {
+            if linked.tail_len(self.arena.slots()) > self.longest_tail {
                 // Otherwise inserts would wait until all of the tail is linked.
                 linked.fall_behind();
             }

@@ -8,11 +8,12 @@ use std::{
 
 use crc32fast::Hasher;
 
+use super::stream::StreamPosition;
 use crate::Error;
 
 const _: () = assert!(cfg!(target_endian = "little"), "vectors are read in place");
 
-/// The version of manifests and snapshots.
+/// The version of snapshots, and of manifests but those of replicas.
 pub const VERSION: u32 = 1;
 /// The version of the segments that this code writes. It also reads those of version 1, in which no
 /// record has metadata, replaces a point, or deletes all.
@@ -252,6 +253,8 @@ pub struct GroupHeader {
     pub record_count: u32,
     /// The checksum of the record headers, which hold the checksums of vectors and payloads.
     pub body_crc: u32,
+    /// In the store of a replica, where it is in its stream with this group.
+    pub stream: Option<StreamPosition>,
 }
 
 impl GroupHeader {
@@ -264,6 +267,9 @@ impl GroupHeader {
         put(&mut bytes, 32, &self.first_sequence.to_le_bytes());
         put(&mut bytes, 40, &self.durable.to_le_bytes());
         put(&mut bytes, 48, &self.record_count.to_le_bytes());
+        let (sequence, chain) = StreamPosition::fields(self.stream);
+        put(&mut bytes, 52, &sequence.to_le_bytes());
+        put(&mut bytes, 60, &chain.to_le_bytes());
         let crc = Self::crc(&bytes, salt);
         put(&mut bytes, 8, &crc.to_le_bytes());
         bytes
@@ -287,6 +293,7 @@ impl GroupHeader {
             durable: u64_at(bytes, 40),
             record_count: u32_at(bytes, 48),
             body_crc: u32_at(bytes, 12),
+            stream: StreamPosition::from_fields(u64_at(bytes, 52), u32_at(bytes, 60)),
         })
     }
 
@@ -542,6 +549,10 @@ mod tests {
             durable: 11,
             record_count: 3,
             body_crc: 99,
+            stream: Some(StreamPosition {
+                sequence: 1 << 40,
+                chain: 7,
+            }),
         }
     }
 

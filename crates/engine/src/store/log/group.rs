@@ -7,8 +7,11 @@
 
 use std::ops::Range;
 
-use super::format::{
-    BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
+use super::{
+    format::{
+        BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
+    },
+    stream::StreamPosition,
 };
 use crate::{
     Error, Result,
@@ -126,6 +129,7 @@ pub struct Place<'a> {
     pub segment: &'a SegmentHeader,
     pub position: u64,
     pub durable: u64,
+    pub stream: Option<StreamPosition>,
 }
 
 /// Encodes the group of at least one record into `buffer`, which is cleared first. Returns the
@@ -187,6 +191,7 @@ pub fn encode(
         durable: place.durable,
         record_count: records.len() as u32,
         body_crc: body.finalize(),
+        stream: place.stream,
     };
     copy(buffer, 0, &header.encode(salt));
     Ok(locations)
@@ -455,6 +460,7 @@ mod tests {
             segment: &segment,
             position: POSITION,
             durable: 4,
+            stream: None,
         };
         let mut group = Vec::new();
         let layout = Layout::of(&records).unwrap();
@@ -472,6 +478,7 @@ mod tests {
             segment: &segment,
             position: 0,
             durable: 4,
+            stream: None,
         };
         let mut group = Vec::new();
         let layout = Layout::of(&records).unwrap();
@@ -596,6 +603,7 @@ mod tests {
                     durable: 0,
                     record_count: count,
                     body_crc: body.clone().finalize(),
+                    stream: None,
                 };
                 copy(&mut bytes, POSITION, &group.encode(segment.salt));
                 let mut records = Vec::new();

@@ -7,9 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::format::{
-    Flaw, GroupHeader, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension, check_start,
-    u32_at, u64_at,
+use super::{
+    format::{
+        Flaw, GroupHeader, Kind, PAGE, SegmentHeader, VERSION, array_at, check_dimension,
+        check_start, u32_at, u64_at,
+    },
+    stream::StreamPosition,
 };
 use crate::{
     Error, Result,
@@ -17,7 +20,12 @@ use crate::{
 };
 
 const MAGIC: [u8; 8] = *b"VECDMANI";
+/// The version of the manifest of a replica, which has its position in the stream, too. A vectord
+/// that knows no replicas does not open it.
+const REPLICA_VERSION: u32 = 2;
 const START_BYTES: usize = 40;
+/// The position: a sequence, a chain, and four unused bytes.
+const STREAM_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 56;
 const CRC_BYTES: usize = 4;
 
@@ -32,6 +40,9 @@ pub struct Manifest {
     pub dimension: u32,
     /// The number of the next segment. All smaller numbers are used.
     pub next_number: u32,
+    /// Of a replica, where it was in its stream when the groups ended where the last entry says. None
+    /// if the store orders its writes itself.
+    pub stream: Option<StreamPosition>,
     /// The segments by ascending sequence, without gaps. All but the last are sealed: they never
     /// change.
     pub segments: Vec<Entry>,
@@ -221,8 +232,16 @@ impl Manifest {
         file.sync_all().map_err(fatal)
     }
 
-    /// Notes where the groups of the last segment end, and the checksum of their headers.
-    pub fn set_end(&mut self, end: u64, last_sequence: u64, groups: u32) {
+    /// Notes where the groups of the last segment end, the checksum of their headers, and where a
+    /// replica is in its stream.
+    pub fn set_end(
+        &mut self,
+        end: u64,
+        last_sequence: u64,
+        groups: u32,
+        stream: Option<StreamPosition>,
+    ) {
+        self.stream = stream;
         if let Some(entry) = self.segments.last_mut() {
             (entry.end, entry.last_sequence, entry.groups) = (end, last_sequence, groups);
         }
@@ -230,17 +249,32 @@ impl Manifest {
 
     /// The size of the file.
     pub fn bytes(&self) -> u64 {
-        (START_BYTES + self.segments.len() * ENTRY_BYTES + CRC_BYTES) as u64
+        let stream = if self.stream.is_some() {
+            STREAM_BYTES
+        } else {
+            0
+        };
+        (START_BYTES + stream + self.segments.len() * ENTRY_BYTES + CRC_BYTES) as u64
     }
 
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes() as usize);
         bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
+        let version = if self.stream.is_some() {
+            REPLICA_VERSION
+        } else {
+            VERSION
+        };
+        bytes.extend(version.to_le_bytes());
         bytes.extend(self.dimension.to_le_bytes());
         bytes.extend(self.store);
         bytes.extend((self.segments.len() as u32).to_le_bytes());
         bytes.extend(self.next_number.to_le_bytes());
+        if let Some(position) = self.stream {
+            bytes.extend(position.sequence.to_le_bytes());
+            bytes.extend(position.chain.to_le_bytes());
+            bytes.extend([0; 4]);
+        }
         for entry in &self.segments {
             let (kind, through) = entry.kind.fields();
             let last_field = through | u64::from(entry.groups);
@@ -260,7 +294,7 @@ impl Manifest {
     fn decode(bytes: &[u8]) -> Result<Manifest, Flaw> {
         let length = bytes.len();
         let crc_at = length.saturating_sub(CRC_BYTES);
-        check_start(bytes, MAGIC, "manifest", crc_at, VERSION)?;
+        check_start(bytes, MAGIC, "manifest", crc_at, REPLICA_VERSION)?;
         if length < START_BYTES + CRC_BYTES {
             return Err(Flaw::new(length as u64, "the manifest ends here"));
         }
@@ -270,7 +304,17 @@ impl Manifest {
         }
         let dimension = u32_at(content, 12);
         check_dimension(dimension, 12)?;
-        let (entries, rest) = content[START_BYTES..].as_chunks::<ENTRY_BYTES>();
+        let (stream, entries) = match u32_at(content, 8) {
+            REPLICA_VERSION => match content[START_BYTES..].split_at_checked(STREAM_BYTES) {
+                Some((stream, entries)) => {
+                    let (sequence, chain) = (u64_at(stream, 0), u32_at(stream, 8));
+                    (Some(StreamPosition { sequence, chain }), entries)
+                }
+                None => return Err(Flaw::new(length as u64, "the manifest ends here")),
+            },
+            _ => (None, &content[START_BYTES..]),
+        };
+        let (entries, rest) = entries.as_chunks::<ENTRY_BYTES>();
         if entries.len() != u32_at(content, 32) as usize || !rest.is_empty() {
             return Err(Flaw::new(32, format!("{} entries", u32_at(content, 32))));
         }
@@ -279,6 +323,7 @@ impl Manifest {
             store: array_at(content, 16),
             dimension,
             next_number: u32_at(content, 36),
+            stream,
             segments: segments.unwrap_or_default(),
         };
         if !manifest.is_in_order() {
@@ -347,28 +392,43 @@ mod tests {
             store: [5; 16],
             dimension: 3,
             next_number: 7,
+            stream: None,
             segments: vec![entry(5, compacted, 1), entry(4, Kind::Log, 11)],
         }
     }
 
+    /// A manifest of a store that orders its writes itself, and those of replicas.
+    fn manifests() -> Vec<Manifest> {
+        let of_replica = |sequence, chain| Manifest {
+            stream: Some(StreamPosition { sequence, chain }),
+            ..manifest()
+        };
+        vec![manifest(), of_replica(0, 0), of_replica(1 << 40, 7)]
+    }
+
     #[test]
     fn a_manifest_comes_back_as_it_was_written() {
-        assert_eq!(Manifest::decode(&manifest().encode()), Ok(manifest()));
+        for manifest in manifests() {
+            let bytes = manifest.encode();
+            assert_eq!(bytes.len() as u64, manifest.bytes());
+            assert_eq!(Manifest::decode(&bytes), Ok(manifest));
+        }
     }
 
     #[test]
     fn every_flipped_bit_and_every_cut_is_noticed() {
-        let sound = manifest().encode();
-        for bit in 0..sound.len() * 8 {
-            let mut bytes = sound.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(Manifest::decode(&bytes).is_err(), "bit {bit}");
-        }
-        for length in 0..sound.len() {
-            assert!(
-                Manifest::decode(&sound[..length]).is_err(),
-                "length {length}"
-            );
+        for sound in manifests().iter().map(Manifest::encode) {
+            for bit in 0..sound.len() * 8 {
+                let mut bytes = sound.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert!(Manifest::decode(&bytes).is_err(), "bit {bit}");
+            }
+            for length in 0..sound.len() {
+                assert!(
+                    Manifest::decode(&sound[..length]).is_err(),
+                    "length {length}"
+                );
+            }
         }
     }
 
@@ -422,7 +482,7 @@ mod tests {
         let newer = Flaw::Newer {
             offset: 8,
             version: 9,
-            known: 1,
+            known: REPLICA_VERSION,
         };
         assert_eq!(Manifest::decode(&bytes), Err(newer));
     }
@@ -430,14 +490,16 @@ mod tests {
     proptest! {
         #[test]
         fn any_content_under_a_right_checksum_is_taken_or_refused(
-            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             prop_assert!(Manifest::decode(&bytes).is_err());
-            let mut content = manifest().encode()[..12].to_vec();
-            content.append(&mut bytes);
-            content.extend(crc32fast::hash(&content).to_le_bytes());
-            if let Ok(manifest) = Manifest::decode(&content) {
-                prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+            for manifest in manifests() {
+                let mut content = manifest.encode()[..12].to_vec();
+                content.extend(&bytes);
+                content.extend(crc32fast::hash(&content).to_le_bytes());
+                if let Ok(manifest) = Manifest::decode(&content) {
+                    prop_assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod read_ahead;
 pub mod reader;
 pub mod records;
 pub mod segment;
+pub mod stream;
 pub mod tail;
 pub mod usage;
 pub mod verify;

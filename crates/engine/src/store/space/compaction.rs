@@ -439,6 +439,7 @@ impl Stretch {
             segment: &segment.header,
             position: segment.end,
             durable: 0,
+            stream: None,
         };
         let locations = group::encode(buffer, &records, Layout::of(&records)?, place)?;
         segment.write(buffer)?;

@@ -430,6 +430,7 @@ fn forged_group(salt: Salt, position: u64) -> Vec<u8> {
         segment: &segment,
         position,
         durable: 1000,
+        stream: None,
     };
     let mut group = Vec::new();
     group::encode(&mut group, &records, Layout::of(&records).unwrap(), place).unwrap();

@@ -15,6 +15,7 @@ mod full;
 mod full_disk;
 mod names;
 mod repair;
+mod replica;
 mod restore;
 mod round_trip;
 mod snapshots;
@@ -115,7 +116,16 @@ fn vector(number: u32) -> [f32; DIMENSION] {
     [number as f32 * 0.1, -0.0, f32::from_bits(number + 1)]
 }
 
-pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Location>> {
+pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<Location>> {
+    commit_by(store, steps, Store::commit)
+}
+
+/// Calls `commit` with the writes of these steps.
+pub(crate) fn commit_by(
+    store: &mut Store,
+    steps: &[Step],
+    commit: impl FnOnce(&mut Store, &[Write]) -> Result<Vec<Location>>,
+) -> Result<Vec<Location>> {
     let points: Vec<_> = steps.iter().map(Step::stores).collect();
     let vectors: Vec<Vec<f32>> = points
         .iter()
@@ -160,7 +170,7 @@ pub(crate) fn commit(store: &mut Store, steps: &[Step]) -> Result<Vec<super::Loc
             },
         })
         .collect();
-    store.commit(&writes)
+    commit(store, &writes)
 }
 
 /// A point that was never stored.

@@ -54,8 +54,9 @@ pub(crate) fn restore_on(
         return Err(Error::Internal(text));
     };
     // The restored folder gets an id of its own: its files must not be taken for those of the
-    // source or of a second restore.
+    // source or of a second restore. It is no replica of a stream any more either.
     manifest.store = random()?;
+    manifest.stream = None;
     unfinished::begin(io, target, &manifest)?;
     copy_segments(io, (source, target), &checked.segments, tell)?;
     for segment in &checked.segments {

@@ -167,6 +167,7 @@ mod tests {
             durable: 4,
             record_count: 1,
             body_crc: 0x1234_5678,
+            stream: None,
         };
         let found = salt_of(&group.encode(salt)).unwrap();
         for bytes in [&b""[..], b"a record"] {

@@ -80,6 +80,7 @@ pub(crate) fn repair_on(
         store: random()?,
         dimension: survey.dimension,
         next_number: 1,
+        stream: None,
         segments: Vec::new(),
     };
     unfinished::begin(io, target, &manifest)?;

@@ -189,6 +189,7 @@ impl RepairWriter<'_> {
             segment: &segment.header,
             position: segment.end,
             durable: 0,
+            stream: None,
         };
         group::encode(buffer, &records, Layout::of(&records)?, place)?;
         Ok(segment.write(buffer)?)

@@ -1,0 +1,107 @@
+//! The store of a replica: its position in the stream is as durable as the points.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    Step, commit, commit_by,
+    compaction::compact_all,
+    copy,
+    crash::{case_of, cases},
+    disk::{Call, Files, TestDisk, after_power_cut},
+    new_folder, open, open_on, restore, state, state_after, workload,
+};
+use crate::{
+    Error, Result,
+    store::{Store, StreamPosition, tools},
+};
+
+/// The positions with no message, with one and so on.
+fn position(messages: usize) -> StreamPosition {
+    (1..=messages as u32).fold(StreamPosition::default(), StreamPosition::after)
+}
+
+/// The workload as messages, with some between that change nothing.
+fn messages() -> Vec<Vec<Step>> {
+    let pair = |(number, group): (usize, Vec<Step>)| match number % 5 {
+        0 => vec![Vec::new(), group],
+        _ => vec![group],
+    };
+    workload().into_iter().enumerate().flat_map(pair).collect()
+}
+
+fn apply(store: &mut Store, steps: &[Step], position: StreamPosition) -> Result<()> {
+    commit_by(store, steps, |store, writes| store.apply(writes, position)).map(drop)
+}
+
+/// Applies the messages, with a stop in the middle. Returns the calls, and after which of them each
+/// message was acknowledged.
+fn run(folder: &Path) -> (Vec<Call>, Vec<usize>) {
+    let disk = TestDisk::default();
+    let mut acknowledged = Vec::new();
+    let messages = messages();
+    for half in messages.chunks(messages.len().div_ceil(2)) {
+        let mut opened = open_on(Arc::new(disk.clone()), folder).unwrap();
+        for message in half {
+            let next = position(acknowledged.len() + 1);
+            apply(&mut opened.store, message, next).unwrap();
+            assert_eq!(opened.store.position(), Some(next));
+            acknowledged.push(disk.call_count());
+        }
+        assert!(compact_all(&mut opened.store).unwrap() > 0);
+        opened.store.close().unwrap();
+    }
+    (disk.calls(), acknowledged)
+}
+
+#[test]
+fn after_a_power_cut_at_any_call_the_position_is_that_of_the_points() {
+    let folder = new_folder();
+    let (calls, acknowledged) = run(folder.path());
+    let messages = messages();
+    for (cut, loss) in cases(0..=calls.len()) {
+        let case = case_of(cut, loss);
+        restore(
+            folder.path(),
+            &after_power_cut(&Files::new(), &calls[..cut], loss),
+        );
+        let opened = open(folder.path()).unwrap_or_else(|error| panic!("{case}: {error}"));
+        let found = opened.store.position();
+        let at = found.unwrap_or_default().sequence as usize;
+        let least = acknowledged.iter().filter(|&&call| call <= cut).count();
+        assert!((least..=least + 1).contains(&at), "{case}: {at}, {least}");
+        assert_eq!(found.unwrap_or_default(), position(at), "{case}");
+        assert_eq!(state(&opened), state_after(&messages[..at]), "{case}");
+    }
+}
+
+#[test]
+fn a_folder_is_written_by_a_stream_or_by_itself_and_a_restored_one_by_itself() {
+    let insert = |number| vec![Step::Insert(number, vec![7; 10])];
+    let is_refused = |result: Result<()>| matches!(result, Err(Error::InvalidArgument(_)));
+    let replica = new_folder();
+    let mut opened = open(replica.path()).unwrap();
+    apply(&mut opened.store, &[], position(1)).unwrap();
+    apply(&mut opened.store, &insert(1), position(2)).unwrap();
+    assert!(is_refused(commit(&mut opened.store, &insert(2)).map(drop)));
+    opened.store.close().unwrap();
+    let mut opened = open(replica.path()).unwrap();
+    assert!(is_refused(commit(&mut opened.store, &insert(2)).map(drop)));
+    assert_eq!(opened.store.position(), Some(position(2)));
+    // The last group is not in the manifest.
+    apply(&mut opened.store, &insert(3), position(3)).unwrap();
+    let killed = copy(replica.path());
+    drop(opened);
+
+    let restored = new_folder();
+    tools::restore(killed.path(), restored.path(), &mut |_| {}).unwrap();
+    let mut opened = open(restored.path()).unwrap();
+    assert_eq!(opened.store.position(), None);
+    assert!(is_refused(apply(&mut opened.store, &[], position(1))));
+    commit(&mut opened.store, &insert(4)).unwrap();
+    opened.store.close().unwrap();
+    assert_eq!(open(restored.path()).unwrap().store.position(), None);
+    assert_eq!(
+        open(killed.path()).unwrap().store.position(),
+        Some(position(3))
+    );
+}
