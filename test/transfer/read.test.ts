@@ -1,5 +1,22 @@
 import { gzipSync } from 'node:zlib';
-import { Field, Float16, Float32, List, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
+import {
+  Binary,
+  type Data,
+  Dictionary,
+  Field,
+  Float16,
+  Float32,
+  Int32,
+  List,
+  makeData,
+  makeVector,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+  type Vector,
+} from 'apache-arrow';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_MAPPING, parseMetadataColumns, valueColumns } from '../../src/transfer/mapping.js';
@@ -198,4 +215,48 @@ test.each([
   const vector = vectorFromArray([values], new List(new Field('item', type, true)));
   const path = fileOf('lists.arrow', Buffer.from(tableToIPC(new Table({ vector }), 'file')));
   expect(vectorsOf(await rowsOf(path))).toEqual([values]);
+});
+
+/** A file of Arrow with one vector for each column. */
+function arrow(columns: Readonly<Record<string, Vector>>): string {
+  return fileOf('table.arrow', Buffer.from(tableToIPC(new Table(columns), 'file')));
+}
+
+/** A file of Parquet with a column of texts. */
+function parquet(name: string, data: Uint8Array[]): string {
+  const element = { name, type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
+  const schema = [
+    { name: 'root', num_children: 1 },
+    { ...element, repetition_type: 'REQUIRED' as const },
+  ];
+  const file = parquetWriteBuffer({ schema, columnData: [{ name, data }] });
+  return fileOf('table.parquet', new Uint8Array(file));
+}
+
+describe('texts in the bytes of a table', () => {
+  const bytes = [Buffer.from('\uFEFFa'), Buffer.from([0x61, 0xff]), Buffer.from('é')];
+  const texts = vectorFromArray(bytes, new Binary()).data.map((one) => one.clone(new Utf8()));
+  const [child] = texts as [Data<Utf8>];
+  const list = new List(new Field('item', new Utf8(), true));
+  const valueOffsets = Int32Array.of(0, 1, 2, 3);
+  const type = new Dictionary(new Utf8(), new Int32());
+  const data = Int32Array.of(0, 1, 2);
+  const lists = makeData({ type: list, length: 3, valueOffsets, child });
+  const repeated = makeData({ type, data, dictionary: makeVector(texts) });
+
+  test.each([
+    ['Parquet', parquet('content', bytes), ['\uFEFFa', 'é']],
+    ['Arrow', arrow({ content: makeVector(texts) }), ['\uFEFFa', 'é']],
+    ['a dictionary of Arrow', arrow({ content: makeVector(repeated) }), ['\uFEFFa', 'é']],
+    ['a list of Arrow', arrow({ content: makeVector(lists) }), [['\uFEFFa'], ['é']]],
+  ])('are read as they are from %s, or their row is rejected', async (_, path, expected) => {
+    const mapping = { ...DEFAULT_MAPPING, vector: 'content' };
+    const rows = await rowsOf(path, { mapping });
+    expect([rows[0]?.columns['content'], rows[2]?.columns['content']]).toEqual(expected);
+    expect(rows.map(({ fault }) => fault)).toEqual([
+      undefined,
+      'the column "content" is not in UTF-8',
+      undefined,
+    ]);
+  });
 });

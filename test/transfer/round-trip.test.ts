@@ -12,7 +12,7 @@ const POINTS: readonly NewPoint[] = [
   {
     id: id(4),
     vector: [-1, 0.25, 1 / 3, 2],
-    content: 'ключ \u{1F511} \u0001 \uFEFF',
+    content: '\uFEFFключ \u{1F511} \u0001 \uFEFF',
     metadata: { year: 2024, tags: ['a', 'b'], ok: true, none: null, big: 1e300, zero: -0, '': '"' },
   },
   { id: id(5), vector: [5, 5, 5, 5], content: '  [1]  ', metadata: { list: [], n: [1.5, -2] } },

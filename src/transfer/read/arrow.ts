@@ -1,13 +1,16 @@
 import { open } from 'node:fs/promises';
-import type { RecordBatch, Vector } from 'apache-arrow';
+import type { Data, RecordBatch, Vector } from 'apache-arrow';
 import { messageOf } from '../../core/start-error.js';
 import { optional } from '../optional.js';
 import type { Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
+import { faultOf, textOf } from './utf8.js';
+
+type Library = typeof import('apache-arrow');
 
 /** A table of Arrow, as a file (Feather 2) or as a stream: a record batch is in memory at a time. */
 export async function openArrow(path: string, needs: (column: string) => boolean): Promise<Source> {
-  const { RecordBatchReader } = await optional(
+  const library = await optional(
     async () => await import('apache-arrow'),
     'apache-arrow',
     'reading Arrow',
@@ -22,7 +25,7 @@ export async function openArrow(path: string, needs: (column: string) => boolean
   });
   let batchesRead = 0;
   try {
-    const reader = await RecordBatchReader.from(file);
+    const reader = await library.RecordBatchReader.from(file);
     await reader.open();
     const names = reader.schema.fields.map(({ name }) => name);
     const batches = 'numRecordBatches' in reader ? Number(reader.numRecordBatches) : undefined;
@@ -30,7 +33,7 @@ export async function openArrow(path: string, needs: (column: string) => boolean
       let start = 0;
       try {
         for await (const batch of reader as AsyncIterable<RecordBatch>) {
-          yield* rowsOf(batch, names.filter(needs), start, after);
+          yield* rowsOf(library, batch, names.filter(needs), start, after);
           start += batch.numRows;
           batchesRead += 1;
         }
@@ -54,22 +57,43 @@ export async function openArrow(path: string, needs: (column: string) => boolean
 }
 
 function* rowsOf(
+  library: Library,
   batch: RecordBatch,
   names: readonly string[],
   start: number,
   after: number,
 ): Generator<Row> {
-  const columns = names.map((name) => [name, batch.getChild(name)] as const);
+  const columns = names.map((name) => {
+    const data = batch.getChild(name)?.data.map((one) => withBytes(library, one));
+    return [name, data && new library.Vector(data)] as const;
+  });
   for (let at = Math.max(0, after - start); at < batch.numRows; at += 1) {
-    const values = columns.map(([name, column]) => [name, plain(column?.get(at))] as const);
-    yield { number: start + at + 1, columns: Object.fromEntries(values) };
+    const cells = columns.map(([name, column]) => [name, plain(column?.get(at))] as const);
+    const row = Object.fromEntries(cells);
+    yield { number: start + at + 1, columns: row, fault: faultOf(row) };
   }
+}
+
+/** The same with bytes for texts: the library would drop a U+FEFF, and replace what is no UTF-8. */
+function withBytes(library: Library, data: Data): Data {
+  const { Binary, BinaryView, DataType, LargeBinary, Vector } = library;
+  const { type, offset, length, nullCount, buffers, dictionary } = data;
+  if (DataType.isUtf8(type)) return data.clone(new Binary());
+  if (DataType.isLargeUtf8(type)) return data.clone(new LargeBinary());
+  if (DataType.isUtf8View(type)) return data.clone(new BinaryView());
+  const children = data.children.map((child) => withBytes(library, child));
+  const copy = data.clone(type, offset, length, nullCount, buffers, children);
+  if (dictionary !== undefined) {
+    copy.dictionary = new Vector(dictionary.data.map((one) => withBytes(library, one)));
+  }
+  return copy;
 }
 
 /** A list as an array, a struct as an object: what the other formats give. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isVector(value)) return valuesOf(value);
+  if (value instanceof Uint8Array) return textOf(value);
   if ('toJSON' in value && typeof value.toJSON === 'function' && !(value instanceof Date)) {
     return value.toJSON() as unknown;
   }

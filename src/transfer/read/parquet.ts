@@ -3,6 +3,7 @@ import { messageOf } from '../../core/start-error.js';
 import { optional } from '../optional.js';
 import type { Columns, Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
+import { faultOf, textOf } from './utf8.js';
 
 /** Decoded at one time where the file has an index of its pages. */
 const SLICE_BYTES = 16 * 1024 * 1024;
@@ -12,6 +13,9 @@ const MAX_GROUP_BYTES = 160 * 1024 * 1024;
 
 /** The library itself has these. */
 const BUILT_IN_CODECS: ReadonlySet<string> = new Set(['UNCOMPRESSED', 'SNAPPY']);
+
+/** What the library does itself would drop a U+FEFF, and replace what is no UTF-8. */
+const PARSERS = { stringFromBytes: textOf, jsonFromBytes: textOf };
 
 /** Some rows of the file, which are decoded together. */
 interface Slice {
@@ -42,14 +46,15 @@ export async function openParquet(
     for (const { start, end } of slicesOf(path, metadata, columns)) {
       if (end <= after) continue;
       const rowStart = Math.max(start, after);
-      const options = { file, metadata, columns, rowStart, rowEnd: end, useOffsetIndex: true };
+      const range = { rowStart, rowEnd: end, useOffsetIndex: true };
+      const options = { file, metadata, columns, ...range, parsers: PARSERS };
       // oxlint-disable-next-line no-await-in-loop -- one slice after the other
       const found = await readable(
         parquetReadObjects(compressors === undefined ? options : { ...options, compressors }),
       );
       for (const [at, row] of found.entries()) {
         done = rowStart + at + 1;
-        yield { number: done, columns: row as Columns };
+        yield { number: done, columns: row as Columns, fault: faultOf(row as Columns) };
       }
     }
   }
