@@ -82,9 +82,8 @@ export function fieldOf({ name, type }: MetadataColumn, value: unknown): unknown
   }
 }
 
-/** A value as JSON has it: Parquet and Arrow have times, 64-bit whole numbers and typed lists, too. */
+/** A value as JSON has it: Parquet and Arrow have 64-bit whole numbers and typed lists, too. */
 export function plainOf(name: string, value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString();
   if (typeof value === 'bigint') {
     if (isBeyondDouble(String(value))) throw beyondDouble(name);
     return Number(value);

@@ -2,21 +2,32 @@ import { gzipSync } from 'node:zlib';
 import {
   Binary,
   type Data,
+  type DataType,
+  DateDay,
+  Decimal,
   Dictionary,
   Field,
+  FixedSizeBinary,
   Float16,
   Float32,
   Int32,
   List,
   makeData,
   makeVector,
+  Schema,
+  Struct,
   Table,
   tableToIPC,
   Utf8,
   vectorFromArray,
   type Vector,
 } from 'apache-arrow';
-import { parquetWriteBuffer } from 'hyparquet-writer';
+import {
+  ByteWriter,
+  ParquetWriter,
+  parquetWriteBuffer,
+  type SchemaElement,
+} from 'hyparquet-writer';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_MAPPING, parseMetadataColumns, valueColumns } from '../../src/transfer/mapping.js';
@@ -162,7 +173,7 @@ describe('files of pyarrow', () => {
   const mapping = {
     ...DEFAULT_MAPPING,
     content: 'text',
-    metadataColumns: parseMetadataColumns('year,day,tags'),
+    metadataColumns: parseMetadataColumns('year,tags'),
   };
 
   test.each(['zstd.parquet', 'dictionary.feather'])('%s', async (name) => {
@@ -180,6 +191,20 @@ describe('files of pyarrow', () => {
     ]);
     expect(Object.keys(rows[0]?.columns ?? {})).not.toContain('unused');
     expect((await rowsOf(path, { mapping }, 1)).map(({ number }) => number)).toEqual([2, 3]);
+  });
+
+  test.each([
+    ['zstd.parquet', 'day', 'TIMESTAMP'],
+    ['zstd.parquet', 'unused', 'BYTE_ARRAY'],
+    ['dictionary.feather', 'day', 'Timestamp<MICROSECOND>'],
+    ['dictionary.feather', 'unused', 'Binary'],
+  ])('%s: the column "%s" is refused if it is asked for', async (name, column, type) => {
+    const path = fileURLToPath(new URL(`files/${name}`, import.meta.url));
+    const other = { ...mapping, metadataColumns: parseMetadataColumns(column) };
+    await expect(rowsOf(path, { mapping: other })).rejects.toThrow(
+      `${path}: the column "${column}" is of the type ${type}, expected strings, booleans, ` +
+        'integers, floats, or lists of these: cast it where the file is made, as to a string',
+    );
   });
 
   test('that are compressed by LZ4 are refused with what to do', async () => {
@@ -258,5 +283,51 @@ describe('texts in the bytes of a table', () => {
       'the column "content" is not in UTF-8',
       undefined,
     ]);
+  });
+});
+
+describe('columns that no point can be made of are refused', () => {
+  const decimal = new Decimal(2, 4);
+  const item = (type: DataType) => new Field('item', type, true);
+
+  test.each<[string, DataType]>([
+    ['Decimal[4e+2]', decimal],
+    ['FixedSizeBinary[16]', new FixedSizeBinary(16)],
+    ['Date32<DAY>', new DateDay()],
+    ['Struct<{item:Utf8}>', new Struct([item(new Utf8())])],
+    ['List<Decimal[4e+2]>', new List(item(decimal))],
+    ['List<List<Utf8>>', new List(item(new List(item(new Utf8()))))],
+  ])('of the type %s', async (name, type) => {
+    const bytes = tableToIPC(new Table(new Schema([new Field('id', type, true)])), 'file');
+    const path = fileOf('table.arrow', Buffer.from(bytes));
+    await expect(rowsOf(path)).rejects.toThrow(`the column "id" is of the type ${name}, expected`);
+  });
+
+  const root: SchemaElement = { name: 'root', num_children: 1 };
+  const list = [
+    { name: 'id', converted_type: 'LIST', num_children: 1, repetition_type: 'OPTIONAL' },
+    { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+  ] as const;
+  const fixed = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 } as const;
+  const decimals = { type: 'INT32', converted_type: 'DECIMAL', scale: 2, precision: 4 } as const;
+
+  test.each<[string, SchemaElement[]]>([
+    ['DECIMAL', [{ name: 'id', ...decimals }]],
+    ['UUID', [{ name: 'id', ...fixed, logical_type: { type: 'UUID' } }]],
+    ['INT96', [{ name: 'id', type: 'INT96' }]],
+    [
+      'STRUCT',
+      [
+        { name: 'id', num_children: 1 },
+        { name: 'a', type: 'INT32' },
+      ],
+    ],
+    ['DECIMAL', [...list, { name: 'element', ...decimals }]],
+    ['LIST', [...list, { ...list[0], name: 'element' }, list[1], { name: 'e', type: 'INT32' }]],
+  ])('of the type %s of Parquet: %#', async (name, elements) => {
+    const writer = new ByteWriter();
+    new ParquetWriter({ writer, schema: [root, ...elements] }).finish();
+    const path = fileOf('table.parquet', writer.getBytes());
+    await expect(rowsOf(path)).rejects.toThrow(`the column "id" is of the type ${name}, expected`);
   });
 });

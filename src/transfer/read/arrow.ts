@@ -4,9 +4,17 @@ import { messageOf } from '../../core/start-error.js';
 import { optional } from '../optional.js';
 import type { Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
+import { typeFault } from './column-type.js';
 import { faultOf, textOf } from './utf8.js';
 
 type Library = typeof import('apache-arrow');
+
+/** What a point is made of: each of these types, and a list of it. */
+const USABLE =
+  /^((Large)?List<|FixedSizeList\[\d+\]<)?(Null|Bool|(Large)?Utf8|Utf8View|(Int|Uint|Float)\d+)>?$/;
+
+/** A type whose values are numbers of others, those in the end. */
+const DICTIONARY = /Dictionary<\w+, ([^>]+)>/;
 
 /** A table of Arrow, as a file (Feather 2) or as a stream: a record batch is in memory at a time. */
 export async function openArrow(path: string, needs: (column: string) => boolean): Promise<Source> {
@@ -28,6 +36,10 @@ export async function openArrow(path: string, needs: (column: string) => boolean
     const reader = await library.RecordBatchReader.from(file);
     await reader.open();
     const names = reader.schema.fields.map(({ name }) => name);
+    for (const { name, type } of reader.schema.fields) {
+      const isUsable = USABLE.test(String(type).replace(DICTIONARY, '$1'));
+      if (needs(name) && !isUsable) throw typeFault(path, name, String(type));
+    }
     const batches = 'numRecordBatches' in reader ? Number(reader.numRecordBatches) : undefined;
     async function* rows(after: number): AsyncGenerator<Row> {
       let start = 0;
@@ -52,7 +64,7 @@ export async function openArrow(path: string, needs: (column: string) => boolean
     };
   } catch (error) {
     await file.close();
-    throw unreadable(error);
+    throw error instanceof TransferError ? error : unreadable(error);
   }
 }
 
@@ -89,19 +101,14 @@ function withBytes(library: Library, data: Data): Data {
   return copy;
 }
 
-/** A list as an array, a struct as an object: what the other formats give. */
+/** A list as an array, bytes as the text that they are: what the other formats give. */
 function plain(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isVector(value)) return valuesOf(value);
   if (value instanceof Uint8Array) return textOf(value);
-  if ('toJSON' in value && typeof value.toJSON === 'function' && !(value instanceof Date)) {
-    return value.toJSON() as unknown;
-  }
-  return value;
+  return isVector(value) ? valuesOf(value) : value;
 }
 
-function isVector(value: object): value is Vector {
-  return 'toArray' in value && 'nullCount' in value;
+function isVector(value: unknown): value is Vector {
+  return typeof value === 'object' && value !== null && 'toArray' in value && 'nullCount' in value;
 }
 
 /** The values of a list. What lies in memory is not always a value: of nulls, and of half floats. */

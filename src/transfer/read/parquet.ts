@@ -1,8 +1,9 @@
-import type { AsyncBuffer, Compressors, FileMetaData, RowGroup } from 'hyparquet';
+import type { AsyncBuffer, Compressors, FileMetaData, RowGroup, SchemaTree } from 'hyparquet';
 import { messageOf } from '../../core/start-error.js';
 import { optional } from '../optional.js';
 import type { Columns, Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
+import { typeFault } from './column-type.js';
 import { faultOf, textOf } from './utf8.js';
 
 /** Decoded at one time where the file has an index of its pages. */
@@ -13,6 +14,10 @@ const MAX_GROUP_BYTES = 160 * 1024 * 1024;
 
 /** The library itself has these. */
 const BUILT_IN_CODECS: ReadonlySet<string> = new Set(['UNCOMPRESSED', 'SNAPPY']);
+
+/** What a point is made of, beside lists of these. */
+const USABLE =
+  /^(BOOLEAN|INT32|INT64|FLOAT|DOUBLE|FLOAT16|U?INT_\d+|INTEGER|UTF8|STRING|ENUM|JSON|NULL)$/;
 
 /** What the library does itself would drop a U+FEFF, and replace what is no UTF-8. */
 const PARSERS = { stringFromBytes: textOf, jsonFromBytes: textOf };
@@ -36,10 +41,15 @@ export async function openParquet(
       throw new TransferError(`${path} cannot be read as Parquet: ${messageOf(error)}`);
     });
   const file: AsyncBuffer = await readable(asyncBufferFromFile(path));
-  const metadata = await readable(parquetMetadataAsync(file));
+  const metadata = await readable(parquetMetadataAsync(file, { parsers: PARSERS }));
   const compressors = await compressorsFor(metadata, use);
-  const all = parquetSchema(metadata).children.map(({ element }) => element.name);
+  const trees = parquetSchema(metadata).children;
+  const all = trees.map(({ element }) => element.name);
   const columns = all.filter(needs);
+  for (const tree of trees.filter(({ element }) => needs(element.name))) {
+    const type = typeOf(itemOf(tree) ?? tree);
+    if (!USABLE.test(type)) throw typeFault(path, tree.element.name, type);
+  }
   const total = Number(metadata.num_rows);
   let done = 0;
   async function* rows(after: number): AsyncGenerator<Row> {
@@ -59,6 +69,17 @@ export async function openParquet(
     }
   }
   return { columns: all, total, rows, share: () => done / total, close: async () => {} };
+}
+
+/** What a list consists of, which lies under one level more than others have; undefined for no list. */
+function itemOf({ element, children }: SchemaTree): SchemaTree | undefined {
+  const [repeated] = element.converted_type === 'LIST' ? children : [];
+  return repeated?.children.length === 1 ? repeated.children[0] : repeated;
+}
+
+function typeOf({ element, children }: SchemaTree): string {
+  const { logical_type: logical, converted_type: converted, type } = element;
+  return logical?.type ?? converted ?? type ?? (children.length > 0 ? 'STRUCT' : 'UNKNOWN');
 }
 
 async function compressorsFor(
