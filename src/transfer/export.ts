@@ -12,6 +12,7 @@ import { TransferError, UsageError } from './transfer-error.js';
 import { arrowWriter } from './write/arrow.js';
 import { parquetWriter } from './write/parquet.js';
 import { fullOf, jsonLine, type FullPoint, type VectorText } from './write/point-columns.js';
+import { targetOf } from './write/target.js';
 import { TextsFile } from './write/texts-file.js';
 import { csvWriter, jsonLinesWriter } from './write/text-writers.js';
 import { FVECS_WRITER, npyWriter } from './write/vector-writers.js';
@@ -45,20 +46,23 @@ export async function exportPoints(client: Client, options: ExportOptions): Prom
   const { dimension } = await client.info();
   const writer = await writerOf(kind, path, dimension, options.vectors);
   const paths = writer.hasTexts ? [path, textsPath(path)] : [path];
+  const file = targetOf(path);
+  const texts = writer.hasTexts ? targetOf(textsPath(path)) : undefined;
+  const targets = texts === undefined ? [file] : [file, texts];
   const present = paths.find((one) => existsSync(one));
   if (present !== undefined && !isForced) {
     throw new TransferError(`${present} exists, and nothing was changed: --force replaces it`);
   }
   // What is left of an earlier export goes; a link of that name is not followed.
-  for (const one of paths) rmSync(partial(one), { force: true });
+  for (const one of targets) rmSync(partial(one), { force: true });
   const total = await client.count({ filter });
-  const run = new Export(client, options, kind, writer, total);
+  const run = new Export(client, options, { file, texts }, kind, writer, total);
   try {
     const points = await run.write();
-    for (const one of paths.toReversed()) renameSync(partial(one), one);
+    for (const one of targets.toReversed()) renameSync(partial(one), one);
     return { points, paths };
   } catch (error) {
-    for (const one of paths) rmSync(partial(one), { force: true });
+    for (const one of targets) rmSync(partial(one), { force: true });
     if (error instanceof VectordError || error instanceof TransferError) throw error;
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw new TransferError(`${path} cannot be written: ${messageOf(error)}`);
@@ -102,12 +106,19 @@ async function writerOf(
   }
 }
 
+/** Where the files come to lie. */
+interface Targets {
+  readonly file: string;
+  readonly texts: string | undefined;
+}
+
 class Export {
   #points = 0;
 
   constructor(
     private readonly client: Client,
     private readonly options: ExportOptions,
+    private readonly targets: Targets,
     private readonly kind: FileKind,
     private readonly writer: PointWriter,
     private readonly total: number,
@@ -115,23 +126,24 @@ class Export {
 
   /** Writes the files, which have other names until they are whole; answers the number of points. */
   async write(): Promise<number> {
-    const { path } = this.options;
-    const { hasTexts, headerFor } = this.writer;
-    const texts = hasTexts ? await TextsFile.create(partial(textsPath(path))) : undefined;
+    const { headerFor } = this.writer;
+    const { file, texts: textsTarget } = this.targets;
+    const texts =
+      textsTarget === undefined ? undefined : await TextsFile.create(partial(textsTarget));
     try {
       await this.#writePoints(texts);
       await texts?.finish();
     } finally {
       await texts?.close();
     }
-    if (headerFor !== undefined) await writeBeginning(partial(path), headerFor(this.#points));
+    if (headerFor !== undefined) await writeBeginning(partial(file), headerFor(this.#points));
     return this.#points;
   }
 
   async #writePoints(texts: TextsFile | undefined): Promise<void> {
-    const { path, stopping: signal } = this.options;
+    const { stopping: signal } = this.options;
     const bytes = this.writer.encode(this.#pointsWith(texts));
-    const file = createWriteStream(partial(path), { flags: 'wx', flush: true });
+    const file = createWriteStream(partial(this.targets.file), { flags: 'wx', flush: true });
     const packed = this.kind.isGzip ? [createGzip({ level: GZIP_LEVEL })] : [];
     await pipeline([Readable.from(bytes, { objectMode: false }), ...packed, file], { signal });
   }

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client, NewPoint, Point } from '../../src/client/node.js';
 import { all, id, open } from '../client/open.js';
@@ -104,6 +106,34 @@ test('only points that pass a filter are exported, and a file that is there is k
 });
 
 test.each([
+  ['a folder', (path: string) => void mkdirSync(path)],
+  ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
+  ['a link to nothing', (path: string) => symlinkSync(`${path}.none`, path)],
+  ['a folder', (path: string) => symlinkSync(dirname(path), path)],
+])('an export leaves %s alone, whatever the options: %#', async (kind, make) => {
+  for (const suffix of ['', '.texts.jsonl']) {
+    const path = fileOf('all.npy');
+    make(path + suffix);
+    const { code, stderr } = await run(server, 'export', path, '--force');
+    expect(stderr).toContain(`${path}${suffix} is ${kind}, and nothing was changed: expected`);
+    expect(code).toBe(1);
+    expect(readdirSync(dirname(path))).toEqual([`all.npy${suffix}`]);
+  }
+});
+
+test('an export replaces what a link points at', async () => {
+  const [link, file] = [fileOf('all.jsonl'), fileOf('old.txt', 'old')];
+  symlinkSync(file, link);
+  await client.upsert(POINTS);
+  expect((await run(server, 'export', link)).stderr).toContain('exists, and nothing was changed');
+  expect((await run(server, 'export', link, '--force')).code).toBe(0);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readFileSync(file, 'utf8')).toContain(`{"id":"${id(1)}"`);
+  expect(readdirSync(dirname(file))).toEqual(['old.txt']);
+});
+
+test.each([
+  [['-'], 'Expected a path: write ./- if that is the name'],
   [['all.npy.gz'], 'write it without .gz'],
   [['all.bvecs'], '.bvecs holds bytes'],
   [['all.parquet.gz'], 'parquet is not read or written in gzip'],

@@ -3,6 +3,7 @@ import type { Filter } from '../../client/model.js';
 import { FORMATS } from '../../transfer/formats.js';
 import type { ExportArguments } from '../remote/export-arguments.js';
 import { jsonObject } from '../numbers.js';
+import { pathArgument } from '../path-argument.js';
 import { withServerOptions } from '../server-options.js';
 
 const HELP = `
@@ -17,7 +18,8 @@ Formats, by the extension or --format; .fvecs, .jsonl and .csv also as .gz:
 files: vectord import all.npy --texts all.npy.texts.jsonl
 
 Points come oldest first. One that is written meanwhile may come twice: the later one is the newer.
-The file is FILE.partial until it is whole. What is there is not replaced without --force.
+The file is FILE.partial until it is whole. What is there is not replaced without --force, and with
+it only a file; of a link what it points at.
 
 Exit codes:
   0  all is written
@@ -36,7 +38,7 @@ export function exportCommand(): Command {
   const command = new Command('export')
     .summary('write the points of a running service to a file')
     .description('Writes the points of a service that runs to a file.')
-    .argument('<FILE>', 'the file that is made')
+    .argument('<FILE>', 'the file that is made', pathArgument)
     .addOption(new Option('--format <FORMAT>', 'what the file is').choices(FORMATS))
     .option(
       '--filter <JSON>',
