@@ -41,9 +41,9 @@ const GZIP_LEVEL = 3;
 
 /** Writes all points, or those that pass a filter, oldest first. */
 export async function exportPoints(client: Client, options: ExportOptions): Promise<ExportSummary> {
-  const { path, filter, isForced } = options;
+  const { path, filter, isForced, stopping: signal } = options;
   const kind = kindOf(path, options.format);
-  const { dimension } = await client.info();
+  const { dimension } = await client.info({ signal });
   const writer = await writerOf(kind, path, dimension, options.vectors);
   const paths = writer.hasTexts ? [path, textsPath(path)] : [path];
   const file = targetOf(path);
@@ -55,7 +55,7 @@ export async function exportPoints(client: Client, options: ExportOptions): Prom
   }
   // What is left of an earlier export goes; a link of that name is not followed.
   for (const one of targets) rmSync(partial(one), { force: true });
-  const total = await client.count({ filter });
+  const total = await client.count({ filter, signal });
   const run = new Export(client, options, { file, texts }, kind, writer, total);
   try {
     const points = await run.write();

@@ -1,4 +1,5 @@
 import type { Client } from '../client/interface.js';
+import { VectordError } from '../client/errors.js';
 import type { BulkProgress, Info, NewPoint } from '../client/model.js';
 import type { ImportState, Position } from './import-state.js';
 import { isMapped, type Mapping } from './mapping.js';
@@ -16,6 +17,8 @@ const SAMPLED_ROWS = 100;
 
 /** Rows from one place at which an import can go on to the next. */
 const MARK_EVERY_ROWS = 256;
+
+const NOTHING: BulkProgress = { stored: 0, replaced: 0, kept: 0, points: 0, leading: 0, bytes: 0 };
 
 export interface ImportOptions {
   readonly mapping: Mapping;
@@ -62,15 +65,26 @@ export async function importRows(
   source: Source,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const info = await client.info();
+  const { state, isRestart, stopping } = options;
+  const position = state.begin(isRestart);
+  const info = await client.info({ signal: stopping }).catch((error: unknown) => {
+    if (!stopping.aborted) throw error;
+  });
+  if (info === undefined) return stoppedAt(position);
   checkDimension(source, info);
-  const position = options.state.begin(options.isRestart);
   const run = new Import(source, info, options, position);
   try {
     return await run.to(client);
   } finally {
     run.close();
   }
+}
+
+/** What is told of an import that a signal has ended before it had begun. */
+function stoppedAt({ rows, rejected }: Position): ImportSummary {
+  const { stored, replaced, kept } = NOTHING;
+  const unknown = { share: undefined, firstRejected: undefined, unused: [] };
+  return { ...unknown, rows, before: rows, stored, replaced, kept, rejected, stoppedBy: 'signal' };
 }
 
 function checkDimension({ dimension }: Source, info: Info): void {
@@ -116,17 +130,23 @@ class Import {
   }
 
   async to(client: Client): Promise<ImportSummary> {
-    const { ifAbsent, window, patienceMs, state } = this.options;
+    const { ifAbsent, window, patienceMs, state, stopping } = this.options;
+    let total = NOTHING;
     // What a lost answer leaves open is found by the next try, so that an earlier state is no loss.
-    const onProgress = (progress: BulkProgress): void => this.#acknowledged(progress);
-    let total: BulkProgress;
+    const onProgress = (progress: BulkProgress): void => {
+      total = progress;
+      this.#acknowledged(progress);
+    };
     try {
       total = await client.bulk(this.#pointsOf(), { ifAbsent, window, patienceMs, onProgress });
     } catch (error) {
-      if (this.#position.rows > 0) this.#writeState();
-      throw error;
+      if (!stopping.aborted || !(error instanceof VectordError)) {
+        if (this.#position.rows > 0) this.#writeState();
+        throw error;
+      }
+      this.#stoppedBy = 'signal';
     }
-    this.#advance(total.points);
+    this.#advance(total.leading);
     if (this.#stoppedBy === undefined) state.remove();
     else this.#writeState();
     return {

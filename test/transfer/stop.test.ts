@@ -1,14 +1,17 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { importRows } from '../../src/transfer/import.js';
 import { ImportState, START, type Position } from '../../src/transfer/import-state.js';
 import { DEFAULT_MAPPING } from '../../src/transfer/mapping.js';
 import type { Source } from '../../src/transfer/row.js';
 import { openSource } from '../../src/transfer/source.js';
 import { open } from '../client/open.js';
+import { Restartable } from '../client/restart.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { begin, fileOf } from './command.js';
+import { begin, endOf, fileOf } from './command.js';
 
 const GOOD = '{"vector":[1,2]}\n';
 const BAD = '{}\n';
@@ -98,4 +101,39 @@ test('the process ends with the command, and reads no further', PATIENCE, async 
   await command.until(() => existsSync(`${path}.rejected.jsonl`));
   expect((await command.stop('SIGTERM')).code).toBe(143);
   expect(command.stdout).toContain('stopped behind row 1, by a signal');
+});
+
+describe('where the service', () => {
+  const SAID = /^stopping: .* a second signal ends it at once\n/;
+
+  test.each([
+    ['import', 'stopped behind row 0, by a signal: the same command goes on from there\n', ''],
+    ['export', '', 'vectord export was stopped by a signal\n'],
+  ])('never answers, an %s ends at once', PATIENCE, async (name, stdout, stderr) => {
+    const hung = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void hung.close());
+    await once(hung, 'listening');
+    const url = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`;
+    const path = name === 'import' ? fileOf('rows.jsonl', GOOD) : fileOf('rows.jsonl');
+    const command = begin(server, [name, path], url);
+    await once(hung, 'connection');
+    expect((await command.stop('SIGINT')).code).toBe(130);
+    expect(command.stdout).toContain(stdout);
+    expect(command.stderr).toMatch(SAID);
+    expect(command.stderr.replace(SAID, '')).toBe(stderr);
+  });
+
+  test('is gone meanwhile, an import says how far it came', PATIENCE, async () => {
+    const service = await Restartable.start({ dimension: 2, env: { MAX_BATCH: '10' } });
+    const path = fileOf('rows.jsonl', GOOD.repeat(20_000));
+    const command = begin(service.server, ['import', path]);
+    await command.until(() => existsSync(`${path}.vectord-import.json`));
+    await service.kill();
+    command.process.kill('SIGTERM');
+    await command.until(() => SAID.test(command.stderr));
+    expect((await endOf(command)).code).toBe(143);
+    expect(command.stdout).toMatch(/^[1-9][\d,]* points stored, /);
+    expect(command.stdout).toMatch(/stopped behind row [1-9][\d,]*, by a signal: the same command/);
+    expect(command.stderr.replace(SAID, '')).toBe('');
+  });
 });

@@ -11,7 +11,7 @@ const LINE_EVERY_MS = 5_000;
 const CELLS = 24;
 
 /** Goes to the start of the line and clears it. */
-const ERASE = '\r\u001B[K';
+export const ERASE = '\r\u001B[K';
 
 export interface BarOutput extends Pick<Writable, 'write'> {
   readonly isTTY?: boolean;
