@@ -76,7 +76,16 @@ export function checkColumns(path: string, mapping: Mapping, columns: readonly s
   if (missing === undefined) return;
   const shown = columns.slice(0, MOST_SHOWN).join(', ');
   const more = columns.length > MOST_SHOWN ? ` and ${columns.length - MOST_SHOWN} more` : '';
-  throw new TransferError(`${path} has no column "${missing}"; it has ${shown}${more}`);
+  throw new TransferError(
+    `${path} has no column "${missing}"; it has ${shown}${more}${hintOf(missing, columns)}`,
+  );
+}
+
+/** What was probably meant: another delimiter, or a type that is none. */
+function hintOf(missing: string, columns: readonly string[]): string {
+  if (missing.includes(':')) return ` (types behind a name are ${VALUE_TYPES.join(', ')})`;
+  if (columns.some((name) => name.includes('\t'))) return ' (--delimiter tab may separate them)';
+  return columns.some((name) => name.includes(';')) ? " (--delimiter ';' may separate them)" : '';
 }
 
 /** Columns that a message lists; a file may have one for each value. */

@@ -98,10 +98,23 @@ describe('columns', () => {
     });
   });
 
-  test('may be separated by something else than commas', async () => {
-    const path = fileOf('table.csv', 'id;vector\nx;[1,2,3,4]\n');
-    expect(await run(server, 'import', path, '--delimiter', ';')).toMatchObject(DONE);
+  test.each([
+    [';', ';', "id;vector (--delimiter ';' may separate them)"],
+    ['\t', 'tab', 'id\\u0009vector (--delimiter tab may separate them)'],
+    ['\t', '\\t', 'id\\u0009vector (--delimiter tab may separate them)'],
+  ])('may be separated by %j, given as %s', async (separator, given, hint) => {
+    const path = fileOf('table.csv', 'id;vector\nx;[1,2,3,4]\n'.replaceAll(';', separator));
+    const { stderr } = await run(server, 'import', path);
+    expect(stderr).toContain(`has no column "vector"; it has ${hint}`);
+    expect(await run(server, 'import', path, '--delimiter', given)).toMatchObject(DONE);
     expect((await points()).map((point) => point.id)).toEqual([idFor('x')]);
+  });
+
+  test('of a type that is none are refused with those that are', async () => {
+    const path = fileOf('table.csv', 'vector,n\n"[1,2,3,4]",1\n');
+    const { code, stderr } = await run(server, 'import', path, '--metadata-columns', 'n:int');
+    expect(stderr).toContain('no column "n:int"; it has vector, n (types behind a name are text, ');
+    expect(code).toBe(1);
   });
 
   test('that are missing are named before anything is stored', async () => {
@@ -297,6 +310,7 @@ test.each([
   [['package.json', '--format', 'jsonl', '--texts', 'LICENSE'], 2, '--texts is for npy'],
   [['x.csv', '--vector-columns', 'dim'], 2, 'expected one * in it'],
   [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],
+  [['x.csv', '--delimiter', ''], 2, 'It is empty, expected a character or tab'],
   [['x.csv', '--colour'], 2, "unknown option '--colour'"],
   [['x.csv', '--key-file', 'nothing'], 1, 'nothing cannot be read'],
   [['x.csv', '--ca-file', 'LICENSE'], 2, '--ca-file is given for grpc://'],

@@ -3,6 +3,7 @@ import type { Filter } from '../../client/model.js';
 import { FORMATS } from '../../transfer/formats.js';
 import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import type { BenchArguments } from '../remote/bench-arguments.js';
+import { delimiter } from '../delimiter.js';
 import { jsonObject, seconds, wholeFrom } from '../numbers.js';
 import { withServerOptions } from '../server-options.js';
 
@@ -39,7 +40,7 @@ export function benchCommand(): Command {
     .argument('[FILE]', 'vectors to search for; a sample of the stored points by default')
     .addOption(new Option('--format <FORMAT>', 'what the file is').choices(FORMATS))
     .option('--vector <COLUMN>', 'the column of vectors', DEFAULT_MAPPING.vector)
-    .option('--delimiter <CHARACTER>', 'between the cells of CSV', ',')
+    .option('--delimiter <CHARACTER>', 'between the cells of CSV, tab for a tab', delimiter, ',')
     .option('--queries <COUNT>', 'the most queries', wholeFrom(1), 200)
     .addOption(
       new Option('--similarity <NAME>', 'which is measured')

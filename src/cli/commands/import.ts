@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { FORMATS } from '../../transfer/formats.js';
 import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import type { ImportArguments } from '../remote/import-arguments.js';
+import { delimiter } from '../delimiter.js';
 import { seconds, wholeFrom } from '../numbers.js';
 import { withServerOptions } from '../server-options.js';
 
@@ -62,7 +63,7 @@ export function importCommand(): Command {
       '--texts <FILE>',
       'for .npy, .fvecs, .bvecs: a line for each row, objects if named .jsonl, else contents',
     )
-    .option('--delimiter <CHARACTER>', 'between the cells of CSV', ',')
+    .option('--delimiter <CHARACTER>', 'between the cells of CSV, tab for a tab', delimiter, ',')
     .option('--source-name <NAME>', 'what ids of rows without one are made of; the file by default')
     .option('--rejects <FILE>', 'where rejected rows are listed')
     .option('--max-rejects <COUNT>', 'stops at more of them', wholeFrom(0), 1_000)
