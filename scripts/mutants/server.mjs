@@ -754,8 +754,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a setting of OpenTelemetry that cannot be followed falls back silently',
     'src/observe/traces/opentelemetry.ts',
-    'if (faults.length > 0) throw',
-    'if (faults.length > 9) throw',
+    'if (faults.size > 0) throw',
+    'if (faults.size > 9) throw',
     [...TRACE_TESTS, '-t', 'sometimes'],
   ),
   mutant(

@@ -380,11 +380,23 @@ describe('settings', () => {
       { ...endpoint, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' },
       'OTEL_TRACES_SAMPLER_ARG',
     ],
+    [{ ...endpoint, OTEL_SDK_DISABLED: 'yes' }, 'OTEL_SDK_DISABLED is "yes", expected true or'],
+    [{ ...endpoint, OTEL_BSP_SCHEDULE_DELAY: '-5' }, 'OTEL_BSP_SCHEDULE_DELAY is "-5", expected'],
+    [{ ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }, 'OTEL_EXPORTER_OTLP_TIMEOUT is "soon"'],
+    [{ ...endpoint, OTEL_RESOURCE_ATTRIBUTES: 'a=b,foo' }, 'no attribute in place 2 of 2'],
+    [
+      { ...endpoint, OTEL_EXPORTER_OTLP_CERTIFICATE: '/nope' },
+      "OTEL_EXPORTER_OTLP_CERTIFICATE names a file that cannot be read: ENOENT: no such file or directory, open '/nope'",
+    ],
+    [{ ...endpoint, OTEL_ATTRIBUTE_COUNT_LIMIT: 'x' }, 'OTEL_ATTRIBUTE_COUNT_LIMIT'],
   ])('%j cannot be followed: the start is refused, and nothing is made', async (env, name) => {
     const { environment, dataPath } = ownFolder();
     const vectord = new Vectord({ ...environment, ...(env as Record<string, string>) });
     expect(await vectord.exit).toEqual({ code: 2, signal: null });
     expect(vectord.stderr).toContain(name);
+    expect(vectord.stderr).not.toMatch(/default|falling back/);
+    const lines = vectord.stderr.trim().split('\n');
+    expect(new Set(lines).size).toBe(lines.length);
     expect(vectord.stdout).toBe('');
     expect(existsSync(dataPath)).toBe(false);
   });
@@ -394,6 +406,8 @@ describe('settings', () => {
     ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic%20secret-100%', 1],
     ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'authorization=secret-first;secret-second', 1],
     ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'x-tenant=', 1],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'secret name=shop', 1],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-a=1, x-tenant=secret%0D%0Ax-b: 1', 2],
   ])('%s of %j is refused, and not shown', async (setting, value, place) => {
     const vectord = new Vectord({ ...ownFolder().environment, ...endpoint, [setting]: value });
     expect(await vectord.exit).toEqual({ code: 2, signal: null });
@@ -401,6 +415,17 @@ describe('settings', () => {
     expect(vectord.stderr).toContain('expected NAME=VALUE');
     expect(vectord.stderr).not.toMatch(/secret|shop/);
   });
+
+  test.each(['content-length', 'Content-Type', 'user-agent'])(
+    'a header %s, which the exporter sets itself, is refused',
+    async (name) => {
+      const headers = { OTEL_EXPORTER_OTLP_HEADERS: `x-a=1,${name}=secret` };
+      const vectord = new Vectord({ ...ownFolder().environment, ...endpoint, ...headers });
+      expect(await vectord.exit).toEqual({ code: 2, signal: null });
+      expect(vectord.stderr).toContain('OTEL_EXPORTER_OTLP_HEADERS has a header in place 2 of 2');
+      expect(vectord.stderr).not.toContain('secret');
+    },
+  );
 
   test('headers go to the collector, decoded', async () => {
     const { collector, client } = await startTraced({

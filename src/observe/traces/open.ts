@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { EXIT_BAD_USAGE, messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../logger.js';
 import type { Tracing } from '../tracing.js';
+import { faultsIn, isTurnedOff } from './environment.js';
 
 /** What opentelemetry.ts imports, and the versions that it is tested with. */
 export const TRACE_PACKAGES: Readonly<Record<string, string>> = {
@@ -13,14 +14,6 @@ export const TRACE_PACKAGES: Readonly<Record<string, string>> = {
   '@opentelemetry/sdk-trace-base': '2',
   '@opentelemetry/exporter-trace-otlp-proto': '0.223',
 };
-
-/** Variables of OpenTelemetry that its packages do not look at, and what they may be here. */
-const ONLY: readonly (readonly [name: string, expected: readonly string[]])[] = [
-  ['OTEL_TRACES_EXPORTER', ['otlp', 'none']],
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', ['http/protobuf']],
-  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', ['http/protobuf']],
-  ['OTEL_PROPAGATORS', ['tracecontext', 'tracecontext,baggage']],
-];
 
 /**
  * What traces requests; undefined unless the settings name a collector. The packages that this
@@ -35,22 +28,12 @@ export async function openTracing(
 ): Promise<Tracing | undefined> {
   const isSet = config.otlpEndpoint !== undefined || config.otlpTracesEndpoint !== undefined;
   if (!isSet || isTurnedOff(environment)) return undefined;
-  const faults = ONLY.flatMap(([name, expected]) => {
-    const found = environment[name] || undefined;
-    return found === undefined || expected.includes(found)
-      ? []
-      : [`${name} is ${JSON.stringify(found)}, expected ${expected.join(' or ')}`];
-  });
+  const faults = faultsIn(environment);
   if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
   const { otlpEndpoint, otlpTracesEndpoint } = SETTINGS;
   const setting = config.otlpEndpoint === undefined ? otlpTracesEndpoint : otlpEndpoint;
   const { traceByOpenTelemetry } = await load(setting.name);
   return traceByOpenTelemetry({ hasTls: config.tlsCert !== undefined, logger, clock });
-}
-
-function isTurnedOff(environment: NodeJS.ProcessEnv): boolean {
-  const { OTEL_SDK_DISABLED: disabled = '', OTEL_TRACES_EXPORTER: exporter } = environment;
-  return disabled.toLowerCase() === 'true' || exporter === 'none';
 }
 
 async function load(setting: string): Promise<typeof import('./opentelemetry.js')> {

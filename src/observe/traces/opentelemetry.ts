@@ -9,12 +9,7 @@ import {
   SpanKind,
   type Tracer,
 } from '@opentelemetry/api';
-import {
-  getStringFromEnv,
-  parseKeyPairsIntoRecord,
-  setGlobalErrorHandler,
-  W3CTraceContextPropagator,
-} from '@opentelemetry/core';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -38,18 +33,21 @@ export interface TraceOptions {
   readonly clock: Clock;
 }
 
+/** The end of a complaint about a variable: the packages would go on, but the start is refused. */
+const DEFAULT_INSTEAD =
+  /,? (?:defaulting to|using default|falling back to|using 'undefined'|setting max).*$/s;
+
 /** Where the spans of one loop go, by the settings of OpenTelemetry in the environment. */
 export function traceByOpenTelemetry({ hasTls, logger, clock }: TraceOptions): Tracing {
-  const faults = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap(
-    headerFaults,
-  );
-  listen((reason) => faults.push(reason));
+  // The packages read some variables twice.
+  const faults = new Set<string>();
+  listen((reason) => faults.add(reason.replace(DEFAULT_INSTEAD, '')));
   const provider = new BasicTracerProvider({
     resource: describeService(),
     // It keeps 2,048 spans (OTEL_BSP_MAX_QUEUE_SIZE) and one batch, and drops further ones.
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  if (faults.length > 0) throw cannotFollow(faults);
+  if (faults.size > 0) throw cannotFollow([...faults]);
   const exportFaults = new ExportFaults(logger, clock);
   listen((reason) => exportFaults.note(reason));
   return new OpenTelemetryTracing(provider, hasTls ? 'https' : 'http', clock);
@@ -66,27 +64,9 @@ function listen(onFault: (reason: string) => void): void {
 
 function ignore(): void {}
 
-/** The packages would go on with a default. */
 function cannotFollow(faults: readonly string[]): StartError {
   const list = faults.map((fault) => `  ${fault}`).join('\n');
   return new StartError(`settings of OpenTelemetry cannot be followed:\n${list}`, EXIT_BAD_USAGE);
-}
-
-/**
- * The headers in a setting that the exporter would leave out or cut without a word. They are named by
- * their places: whatever is in them may be a secret.
- */
-function headerFaults(setting: string): string[] {
-  const entries = (getStringFromEnv(setting) ?? '').split(',').map((entry) => entry.trim());
-  return entries.flatMap((entry, at) => {
-    // What is behind a semicolon would not be sent.
-    const isRead = !entry.includes(';') && Object.keys(parseKeyPairsIntoRecord(entry)).length === 1;
-    if (entry === '' || isRead) return [];
-    return [
-      `${setting} has no header in place ${at + 1} of ${entries.length}, expected NAME=VALUE, ` +
-        'with commas between headers, and %2C, %3B and %25 for a comma, semicolon and % in a value',
-    ];
-  });
 }
 
 /** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES overrule what we say. */
