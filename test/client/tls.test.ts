@@ -15,7 +15,10 @@ const KEY = 'the-key';
 const ONCE = { retries: { attempts: 1 } };
 
 /** A service by TLS; answers where its interfaces are. */
-async function start(clientCa?: string): Promise<{ grpc: string; http: string; caPath: string }> {
+async function start(
+  clientCa?: string,
+  more: Record<string, string> = {},
+): Promise<{ grpc: string; http: string; caPath: string }> {
   const { folder, environment } = ownFolder();
   const path = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 });
@@ -24,12 +27,12 @@ async function start(clientCa?: string): Promise<{ grpc: string; http: string; c
   const caPath = path('cert.pem', SERVER.cert);
   const vectord = await Vectord.start({
     ...environment,
+    ...more,
     TLS_CERT: caPath,
     TLS_KEY: path('key.pem', SERVER.key),
     ...(clientCa === undefined ? {} : { TLS_CLIENT_CA: path('ca.pem', clientCa) }),
   });
   const port = (label: string): string => /:(\d+)/.exec(vectord.value(label).slice(6))?.[1] ?? '';
-  // A certificate is for names; Node.js 26 refuses an address as the name of a server.
   const http = `https://localhost:${port('HTTP')}`;
   return { grpc: `grpcs://localhost:${port('gRPC')}`, http, caPath };
 }
@@ -50,6 +53,18 @@ test('gRPC trusts the certificate that it is told to, as a text or as bytes', as
   await expectFailure(open(grpc).count(), 'CONNECTION_LOST', /certificate/i);
   const plain = open(grpc.replace('grpcs:', 'grpc:'));
   await expectFailure(plain.count(), 'CONNECTION_LOST', /no answer/);
+});
+
+test('the certificate of a service at an address must be for that address', async () => {
+  const { grpc } = await start(undefined, { GRPC_HOST: '0.0.0.0' });
+  const tls = { ca: SERVER.cert };
+  const at = (address: string): Client => open(grpc.replace(/\/\/.+:/, `//${address}:`), tls);
+  expect(await at('127.0.0.1').count()).toBe(0);
+  await expectFailure(
+    at('127.0.0.2').count(),
+    'CONNECTION_LOST',
+    /127\.0\.0\.2 is not in the cert/,
+  );
 });
 
 test('gRPC shows a certificate to a service that asks for one', async () => {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { ChannelCredentials, createChannel, type Channel } from 'nice-grpc';
 import { credentialsOf, type Tls } from './credentials.js';
 
@@ -18,8 +19,17 @@ const OPTIONS = {
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
 };
 
+/**
+ * What the service hears as the name that is meant where that is an address: TLS has none, and Node.js
+ * warns of an address in its place, or refuses it. The certificate is held against the address.
+ */
+const NO_NAME = 'address.invalid';
+
 /** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
 export function openChannel(target: string, tls: Tls | undefined): Channel {
-  const credentials = tls === undefined ? ChannelCredentials.createInsecure() : credentialsOf(tls);
-  return createChannel(target, credentials, OPTIONS);
+  if (tls === undefined) return createChannel(target, ChannelCredentials.createInsecure(), OPTIONS);
+  const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) === 0) return createChannel(target, credentialsOf(tls), OPTIONS);
+  const options = { ...OPTIONS, 'grpc.ssl_target_name_override': NO_NAME };
+  return createChannel(target, credentialsOf(tls, host), options);
 }

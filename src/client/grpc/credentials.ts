@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { ChannelCredentials } from 'nice-grpc';
 import { record, wrong } from '../checks.js';
 import { InvalidArgumentError } from '../errors.js';
@@ -12,14 +13,22 @@ export interface Tls {
   readonly key?: string | Uint8Array | undefined;
 }
 
-/** Those of a connection by TLS. Throws an InvalidArgumentError for what cannot be used. */
-export function credentialsOf(tls: Tls): ChannelCredentials {
+/**
+ * Those of a connection by TLS; with `address`, the certificate of the service must be for it, whatever
+ * name the channel has. Throws an InvalidArgumentError for what cannot be used.
+ */
+export function credentialsOf(tls: Tls, address?: string): ChannelCredentials {
   const { ca, cert, key } = record('tls', tls);
   const [trusted, own, secret] = [pem('tls.ca', ca), pem('tls.cert', cert), pem('tls.key', key)];
   try {
     // A connection leaves out, without a word, what it cannot read of these.
     if (trusted !== null) void new X509Certificate(trusted);
-    return ChannelCredentials.createSsl(trusted, secret, own);
+    return ChannelCredentials.createSsl(trusted, secret, own, {
+      ...(address !== undefined && {
+        checkServerIdentity: (_: string, found: PeerCertificate) =>
+          checkServerIdentity(address, found),
+      }),
+    });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const expected = 'certificates in PEM, and one of the client only with its key';
