@@ -135,7 +135,7 @@ describe('it is refused', () => {
     const args = ['top', '--url', where];
     await expectRefusal(new Vectord(KEY, args), 1, `${where}/metrics answers 200`, '"hello"');
     other.close();
-    await expectRefusal(new Vectord(KEY, args), 1, `no answer from ${where}`, 'is it running?');
+    await expectRefusal(new Vectord(KEY, args), 1, `no answer from ${where}`, 'is it running at');
   });
 
   test.each([

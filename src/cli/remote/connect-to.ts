@@ -9,6 +9,10 @@ import type { ServerOptions } from '../server-options.js';
 /** A client of the service. Throws a StartError if an option cannot be used. */
 export function connectTo({ url, keyFile, caFile }: ServerOptions): Client {
   const key = givenKey(keyFile)?.text;
+  if (caFile !== undefined && /^https:/i.test(url)) {
+    const where = 'where the variable NODE_EXTRA_CA_CERTS names the file instead';
+    throw new StartError(`--ca-file is given for ${url}, ${where}`, EXIT_BAD_USAGE);
+  }
   const tls = caFile === undefined ? undefined : { ca: textOf(caFile) };
   try {
     return connect(url, { key, tls });

@@ -4,6 +4,7 @@ import type { Client } from '../../client/interface.js';
 import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
 import { visibleLines } from '../../core/visible.js';
 import { TransferError, UsageError } from '../../transfer/transfer-error.js';
+import { connectionHint } from '../connection-hint.js';
 import { Interruption } from './interruption.js';
 import type { ServerOptions } from '../server-options.js';
 import { connectTo } from './connect-to.js';
@@ -49,7 +50,7 @@ function hintOf(error: Error, { url }: ServerOptions): string {
     case 'PERMISSION_DENIED':
       return ' (a key with the role readwrite is needed)';
     case 'CONNECTION_LOST':
-      return ` (is it running at ${url}? --url names another address)`;
+      return connectionHint(url, error.message);
     default:
       return '';
   }

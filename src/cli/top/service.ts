@@ -2,7 +2,9 @@ import { connectHttp } from '../../client/http/connect.js';
 import { UnauthenticatedError, VectordError } from '../../client/errors.js';
 import type { Client } from '../../client/interface.js';
 import type { Info } from '../../client/model.js';
+import { plainReason } from '../../client/plain-reason.js';
 import { messageOf, StartError } from '../../core/start-error.js';
+import { connectionHint } from '../connection-hint.js';
 import type { GivenKey } from '../given-key.js';
 import { Scrape } from '../../scrape/scrape.js';
 
@@ -73,7 +75,7 @@ export class WatchedService {
 
   #lost(reason: string): StartError {
     return new StartError(
-      `no answer from ${this.url}: ${reason} (is it running? --url names another address)`,
+      `no answer from ${this.url}: ${reason}${connectionHint(this.url, reason)}`,
     );
   }
 
@@ -90,5 +92,5 @@ export class WatchedService {
 /** fetch says no more than that it failed; its cause tells why. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
-  return cause instanceof Error && cause.message !== '' ? cause.message : messageOf(error);
+  return plainReason(messageOf(cause instanceof Error && cause.message !== '' ? cause : error));
 }

@@ -2,6 +2,7 @@ import { ClientError, Status as Code, type Metadata } from 'nice-grpc';
 import { ErrorInfo, RetryInfo } from '../../gen/google/rpc/error_details.js';
 import { Status } from '../../gen/google/rpc/status.js';
 import { ConnectionLostError, errorOf, VectordError, type ErrorCode } from '../errors.js';
+import { plainReason } from '../plain-reason.js';
 
 /** The codes that a status tells by itself, whoever has answered it. */
 const CODES: ReadonlyMap<Code, ErrorCode> = new Map([
@@ -43,7 +44,7 @@ export function failureOf(error: unknown, trailer: Metadata | undefined): unknow
     return errorOf('INTERNAL', message, details);
   }
   if (OF_CONNECTION.has(status)) {
-    const text = `no answer came from the service: ${systemReason(message)}`;
+    const text = `no answer came from the service: ${plainReason(systemReason(message))}`;
     return new ConnectionLostError(text, details);
   }
   const text = `the answer is ${Code[status]} and none of vectord.v1: ${message}`;
@@ -52,12 +53,17 @@ export function failureOf(error: unknown, trailer: Metadata | undefined): unknow
 
 /** Of a connection that was not made, what the system said, without what the library says around it. */
 function systemReason(message: string): string {
-  return message
-    .replace(
-      /^No connection established\. Last error: (?:Error: )?(.+)\. Resolution note: .*$/s,
-      '$1',
-    )
-    .replace(/^Name resolution failed for target (?:dns:)?/, 'there is no address of ');
+  return (
+    message
+      .replace(
+        /^No connection established\. Last error: (?:Error: )?(.+)\. Resolution note: .*$/s,
+        '$1',
+      )
+      // With the time of the attempt.
+      .replace(/ \(\d{4}-[^()]+Z\)$/, '')
+      .replace(/^Failed to connect$/, 'the connection was closed at once')
+      .replace(/^Name resolution failed for target (?:dns:)?/, 'there is no address of ')
+  );
 }
 
 /** What the service tells of a failure besides its status. */

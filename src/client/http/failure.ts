@@ -5,6 +5,7 @@ import {
   type ErrorDetails,
   type VectordError,
 } from '../errors.js';
+import { plainReason } from '../plain-reason.js';
 
 /** The codes of answers that are no problem of `/v1`: the service refuses these before it routes. */
 const CODES: ReadonlyMap<number, string> = new Map([
@@ -48,7 +49,9 @@ export function connectionLost(error: unknown): ConnectionLostError {
   const { cause } = error instanceof Error ? error : {};
   const reason = cause instanceof Error && cause.message !== '' ? cause : error;
   const text = reason instanceof Error ? reason.message : String(reason);
-  return new ConnectionLostError(`no answer came from the service: ${text}`, { cause: error });
+  return new ConnectionLostError(`no answer came from the service: ${plainReason(text)}`, {
+    cause: error,
+  });
 }
 
 export function quote(body: string): string {
