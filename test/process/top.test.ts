@@ -141,9 +141,9 @@ describe('it is refused', () => {
   test.each([
     [['--interval', '0'], 'Expected seconds from 0.1 to 3600'],
     [['--interval', '1e3'], 'Expected seconds from 0.1 to 3600'],
-    [['--url', 'localhost:3000'], 'Expected an address such as http://127.0.0.1:3000'],
-    [['--url', 'grpc://127.0.0.1:50051'], '/metrics is not there over gRPC'],
-    [['--url', 'http://key@127.0.0.1'], 'Expected an address'],
+    [['--url', 'localhost:3000'], 'Expected the address of an HTTP interface'],
+    [['--url', 'grpc://127.0.0.1:50051'], 'such as http://127.0.0.1:3000, and no key in it.\n'],
+    [['--url', 'http://key@127.0.0.1'], 'Expected the address of an HTTP interface'],
   ])('with 2 for %j', async (args, part) => {
     await expectRefusal(new Vectord(KEY, ['top', ...args]), 2, part);
   });

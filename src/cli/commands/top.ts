@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { parseAddress } from '../../client/address.js';
-import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, messageOf } from '../../core/start-error.js';
+import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
 import { addHelp } from '../help-text.js';
 import { pathArgument } from '../path-argument.js';
 
@@ -59,14 +59,15 @@ export function topCommand(): Command {
 
 /** Reads the address of an HTTP interface. */
 function urlArgument(text: string): string {
-  const expected = 'Expected an address such as http://127.0.0.1:3000.';
   try {
     const { protocol, target } = parseAddress(text);
     if (protocol === 'http') return target;
-  } catch (error) {
-    throw new InvalidArgumentError(`${expected} ${messageOf(error)}.`);
+  } catch {
+    // Its message would offer addresses of gRPC, too.
   }
-  throw new InvalidArgumentError(`${expected} /metrics is not there over gRPC.`);
+  throw new InvalidArgumentError(
+    'Expected the address of an HTTP interface, such as http://127.0.0.1:3000, and no key in it.',
+  );
 }
 
 function intervalArgument(text: string): number {
