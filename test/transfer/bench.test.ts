@@ -37,7 +37,7 @@ test('vectors of a file are searched for, and a table tells recall and speed', a
 });
 
 test('without a file stored points are searched for; a greater ef finds more, and nothing is stored', async () => {
-  const similarity = ['--similarity', 'Euclidean', '--filter', '{"half": 1}', '--json'];
+  const similarity = ['--similarity', 'euclidean', '--filter', '{"half": 1}', '--json'];
   const { code, stdout } = await run(server, 'bench', ...similarity, ...QUICK);
   const [exact, narrow, wide] = rowsOf(stdout);
   expect([exact?.ef, narrow?.ef, wide?.ef]).toEqual(['exact', 10, 400]);
@@ -65,7 +65,8 @@ test('an interruption prints what was measured', async () => {
 
 test.each([
   [['--ef', '0'], 'Expected whole numbers between commas'],
-  [['--similarity', 'cosine'], 'Allowed choices are Cosine, Euclidean, Manhattan, Hamming'],
+  [['--similarity', 'cosin'], 'Manhattan, Hamming.\n(Did you mean Cosine?)\n'],
+  [['--format', 'xml'], 'is invalid. Allowed choices are npy,'],
   [['--seconds', '0'], 'Expected a number of seconds'],
 ])('%j is refused as bad usage', async (args, message) => {
   const { code, stderr } = await run(server, 'bench', ...args);

@@ -1,7 +1,8 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Filter } from '../../client/model.js';
 import { FORMATS } from '../../transfer/formats.js';
 import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
+import { choice } from '../choice.js';
 import type { BenchArguments } from '../remote/bench-arguments.js';
 import { delimiter } from '../delimiter.js';
 import { jsonObject, seconds, wholeFrom } from '../numbers.js';
@@ -38,15 +39,11 @@ export function benchCommand(): Command {
     .summary('measure recall and speed of a running service with your vectors')
     .description('Measures recall, latency and throughput of a service that runs.')
     .argument('[FILE]', 'vectors to search for; a sample of the stored points by default')
-    .addOption(new Option('--format <FORMAT>', 'what the file is').choices(FORMATS))
+    .addOption(choice('--format <FORMAT>', 'what the file is', FORMATS))
     .option('--vector <COLUMN>', 'the column of vectors', DEFAULT_MAPPING.vector)
     .option('--delimiter <CHARACTER>', 'between the cells of CSV, tab for a tab', delimiter, ',')
     .option('--queries <COUNT>', 'the most queries', wholeFrom(1), 200)
-    .addOption(
-      new Option('--similarity <NAME>', 'which is measured')
-        .choices(SIMILARITIES)
-        .default('Cosine'),
-    )
+    .addOption(choice('--similarity <NAME>', 'which is measured', SIMILARITIES).default('Cosine'))
     .option('--k <COUNT>', 'neighbours of a search', wholeFrom(1), 10)
     .option('--ef <LIST>', 'search breadths, between commas', efs, [10, 20, 50, 100, 200, 400])
     .option('--concurrency <COUNT>', 'searches under way at one time', wholeFrom(1), 4)

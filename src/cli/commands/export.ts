@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Filter } from '../../client/model.js';
 import { FORMATS } from '../../transfer/formats.js';
+import { choice } from '../choice.js';
 import type { ExportArguments } from '../remote/export-arguments.js';
 import { jsonObject } from '../numbers.js';
 import { pathArgument } from '../path-argument.js';
@@ -39,7 +40,7 @@ export function exportCommand(): Command {
     .summary('write the points of a running service to a file')
     .description('Writes the points of a service that runs to a file.')
     .argument('<FILE>', 'the file that is made', pathArgument)
-    .addOption(new Option('--format <FORMAT>', 'what the file is').choices(FORMATS))
+    .addOption(choice('--format <FORMAT>', 'what the file is', FORMATS))
     .option(
       '--filter <JSON>',
       'only points that pass, as docs/FILTERS.md has it',

@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { FORMATS } from '../../transfer/formats.js';
 import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
+import { choice } from '../choice.js';
 import type { ImportArguments } from '../remote/import-arguments.js';
 import { delimiter } from '../delimiter.js';
 import { seconds, wholeFrom } from '../numbers.js';
@@ -47,7 +48,7 @@ export function importCommand(): Command {
     .summary('store the rows of a file in a running service')
     .description('Stores the rows of a file as points in a service that runs.')
     .argument('<FILE>', 'vectors, or rows with a vector each')
-    .addOption(new Option('--format <FORMAT>', 'what the file is').choices(FORMATS))
+    .addOption(choice('--format <FORMAT>', 'what the file is', FORMATS))
     .option('--id <COLUMN>', 'the column of ids', id)
     .option('--vector <COLUMN>', 'the column of vectors', vector)
     .option('--vector-columns <PATTERN>', 'a column for each value, * for its number: dim_*')

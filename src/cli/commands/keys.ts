@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Role } from '../../auth/keys-file.js';
 import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
+import { choice } from '../choice.js';
 import { addHelp } from '../help-text.js';
 import { addHelpCommand } from './help.js';
 import { readSettings } from '../read-settings.js';
@@ -45,9 +46,7 @@ function createCommand(): Command {
         'Without a name it makes a keys file with two keys, one of each role, where there is none.',
     )
     .argument('[NAME]', 'the name of the key, which no other key has', nameArgument)
-    .addOption(
-      new Option('--role <ROLE>', 'what the key may do (default: "readonly")').choices(ROLES),
-    )
+    .addOption(choice('--role <ROLE>', 'what the key may do (default: "readonly")', ROLES))
     .action(async (name: string | undefined, { role }: { role?: Role }) => {
       if (name === undefined && role !== undefined) {
         command.error("error: option '--role' needs the NAME of a key");
