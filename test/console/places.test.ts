@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { idFor } from '../../src/client/node.js';
 import {
   expectNoFault,
   go,
@@ -167,10 +168,45 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console in a browser', { timeout: TIMEOUT_
     expect(await page.getByRole('alert').innerText()).toContain(
       'The vector has 3 numbers. The vectors of this service have 6.',
     );
+    expectNoFault(opened);
+  });
+
+  test('a new search replaces the last answer and the last error, wherever it fails', async () => {
+    const opened = await here.signIn('search');
+    const { page } = opened;
+    const field = page.getByLabel(/^Vector of 6 numbers/);
+    const alert = page.getByRole('alert');
+    const search = async (text: string): Promise<void> => {
+      await field.fill(text);
+      await page.getByRole('button', { name: 'Search' }).click();
+    };
+    const found = page.getByText(/^10 found in/);
+    const table = page.getByText('Closest first under Cosine');
+
+    await search('"point 0"');
+    await found.waitFor();
+    await search('[1,,2,3,4,5]');
+    await alert.getByText('The vector is no JSON').waitFor();
+    expect([await found.count(), await table.count()]).toEqual([0, 0]);
+
+    await search('"point 1"');
+    await found.waitFor();
+    expect(await alert.count()).toBe(0);
+
+    await search('"doc-17"');
+    await alert
+      .getByText(`There is no point with the id "doc-17" (${idFor('doc-17')}).`, { exact: true })
+      .waitFor();
+    expect([await found.count(), await table.count()]).toEqual([0, 0]);
+
+    await search('""');
+    await alert.getByText('The id in quotes is empty').waitFor();
+    expect(await alert.count()).toBe(1);
+
     const nobody = '00000000-0000-4000-8000-000000000009';
-    await page.getByLabel(/^Vector of 6 numbers/).fill(nobody);
-    await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByRole('alert').getByText('NOT_FOUND').waitFor();
+    await search(nobody);
+    await alert.getByText(`There is no point with the id ${nobody}.`, { exact: true }).waitFor();
+    expect(await alert.count()).toBe(1);
     expectNoFault(opened);
   });
 

@@ -6,7 +6,7 @@ import { parseFilter, parseQuestion } from './input.js';
 const ID = '9F3C1D52-6f0e-4c8e-9a51-0a4f5f1f6f0b';
 
 describe('what a search is for', () => {
-  test.each(['[1, -2.5, 3e-2]', '1,-2.5,0.03', ' 1 -2.5\n0.03 ', '[1,-2.5,.03]'])(
+  test.each(['[1, -2.5, 3e-2]', '1,-2.5,0.03', ' 1 -2.5\n0.03 ', '1 , -2.5 .03'])(
     '%j is a vector',
     (text) => {
       expect(parseQuestion(text, 3)).toEqual({ vector: Float32Array.of(1, -2.5, 0.03) });
@@ -17,10 +17,10 @@ describe('what a search is for', () => {
     expect(parseQuestion(` ${ID}\n`, 3)).toEqual({ like: ID.toLowerCase() });
   });
 
-  test.each(['doc-17', '42', '[1, 2, 3]', 'in "quotes"', 'naïve\n', ''])(
+  test.each(['doc-17', '42', '[1, 2, 3]', 'in "quotes"', 'naïve\n'])(
     'in quotes %j is an id of an owner',
     (own) => {
-      expect(parseQuestion(` ${JSON.stringify(own)} `, 3)).toEqual({ like: idFor(own) });
+      expect(parseQuestion(` ${JSON.stringify(own)} `, 3)).toEqual({ like: idFor(own), own });
     },
   );
 
@@ -31,12 +31,21 @@ describe('what a search is for', () => {
   test.each([
     ['', 'Type a vector or the id of a point.'],
     ['[1, 2]', 'The vector has 2 numbers. The vectors of this service have 3.'],
-    ['[1, cat, 3]', '“cat” is no number'],
-    ['[1, , 3, 4', 'has 3 numbers'],
-    ['[1, Infinity, 3]', '“Infinity” is no number'],
-    ['[]', 'is no number'],
+    ['[1, cat, 3]', 'The vector is no JSON'],
+    ['[1,,2,3,4]', 'Expected an array of 4 numbers such as'],
+    ['[1,2,3,4', 'The vector is no JSON'],
+    ['[1,2,3] 4', 'The vector is no JSON'],
+    ['1,,2,3,4', '“” is no number'],
+    ['1,2,3,4]', '“4]” is no number'],
+    ['[1, "2", 3]', '“2” is no number'],
+    ['[1, null, 3]', '“null” is no number'],
+    ['[1, [2], 3]', '“[2]” is no number'],
+    ['[1, 1e999, 3]', '“Infinity” is no number'],
+    ['1, Infinity, 3', '“Infinity” is no number'],
+    ['[]', 'The vector has 0 numbers'],
     [ID.slice(1), 'is no number'],
     ['cat', 'or an id of your own in quotes'],
+    ['""', 'The id in quotes is empty. Expected one such as "doc-17".'],
     ['"cat', 'The id in quotes is no JSON'],
     ['"1", "2"', 'Expected one such as "doc-17"'],
   ])('%j is neither', (text, message) => {

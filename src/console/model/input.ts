@@ -5,8 +5,9 @@ export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** What a search is for: a vector, or the neighbours of a point. */
-export type Question = { readonly vector: Float32Array } | { readonly like: string };
+/** What a search is for: a vector, or the neighbours of a point, and what its owner calls it. */
+export type Question =
+  { readonly vector: Float32Array } | { readonly like: string; readonly own?: string };
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -16,30 +17,34 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export function parseQuestion(text: string, dimension: number): Question {
   const trimmed = text.trim();
+  if (trimmed === '') throw new InputError('Type a vector or the id of a point.');
   if (trimmed.startsWith('"')) {
-    const id = parseJson(trimmed, 'The id in quotes', EXPECTED_ID) as string;
-    return UUID.test(id) ? { like: id.toLowerCase() } : { like: idFor(id) };
+    const own = parseJson(trimmed, 'The id in quotes', EXPECTED_ID) as string;
+    if (own === '') throw new InputError(`The id in quotes is empty. ${EXPECTED_ID}`);
+    return UUID.test(own) ? { like: own.toLowerCase() } : { like: idFor(own), own };
   }
   if (UUID.test(trimmed)) return { like: trimmed.toLowerCase() };
-  if (trimmed === '') throw new InputError('Type a vector or the id of a point.');
-  const items = trimmed
-    .replace(/^\[/, '')
-    .replace(/\]$/, '')
-    .trim()
-    .split(/[\s,]+/);
-  const wrong = items.find((item) => item === '' || !Number.isFinite(Number(item)));
+  const expected =
+    `Expected an array of ${dimension} numbers such as [0.1, 0.2, …], the id of a point, or an id ` +
+    'of your own in quotes.';
+  const items = trimmed.startsWith('[')
+    ? (parseJson(trimmed, 'The vector', expected) as unknown[])
+    : trimmed.split(/\s*,\s*|\s+/).map((item) => (isNumber(item) ? Number(item) : item));
+  const wrong = items.find((item) => !Number.isFinite(item));
   if (wrong !== undefined) {
-    throw new InputError(
-      `“${shorten(wrong, 40)}” is no number. Expected an array of ${dimension} numbers such as ` +
-        '[0.1, 0.2, …], the id of a point, or an id of your own in quotes.',
-    );
+    const shown = typeof wrong === 'object' ? JSON.stringify(wrong) : String(wrong);
+    throw new InputError(`“${shorten(shown, 40)}” is no number. ${expected}`);
   }
   if (items.length !== dimension) {
     throw new InputError(
       `The vector has ${items.length} numbers. The vectors of this service have ${dimension}.`,
     );
   }
-  return { vector: Float32Array.from(items, Number) };
+  return { vector: Float32Array.from(items as number[]) };
+}
+
+function isNumber(item: string): boolean {
+  return item !== '' && Number.isFinite(Number(item));
 }
 
 /** Reads a filter, a JSON object; nothing is no filter. */

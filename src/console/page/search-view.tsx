@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Client, Query } from '../../client/browser.js';
+import { NotFoundError, type Client, type Point, type Query } from '../../client/browser.js';
 import { formatLatency } from '../model/format.js';
 import { parseFilter, parseQuestion } from '../model/input.js';
 import { FailureNote } from './failure-note.js';
@@ -19,26 +19,21 @@ interface SearchViewProps extends SimilarityProps {
   readonly dimension: number;
 }
 
-/** A query and the time at which it was asked, so that the same one can be asked again. */
+/** A query, and what its owner calls the point in it. A new object asks the same one again. */
 interface Asked {
   readonly query: Query;
-  readonly atMs: number;
+  readonly own: string | undefined;
 }
 
 /** Finds the neighbours of a vector or of a point. */
 export function SearchView({ client, ...props }: SearchViewProps) {
   const [asked, setAsked] = useState<Asked>();
-  const ask = async (signal: AbortSignal) => {
-    const startedAtMs = performance.now();
-    const points = asked === undefined ? [] : await client.search(asked.query, { signal });
-    return { points, seconds: (performance.now() - startedAtMs) / 1000 };
-  };
-  const { value, error, isAsking } = useAnswer(asked && ask, [asked]);
-  const onAsk = (query: Query): void => setAsked({ query, atMs: performance.now() });
+  const ask = asked && (async (signal: AbortSignal) => await answer(client, asked, signal));
+  const { value, error, isAsking } = useAnswer(ask, [asked]);
   return (
     <>
       <h1>Search</h1>
-      <SearchForm {...props} onAsk={onAsk} />
+      <SearchForm {...props} onAsk={setAsked} />
       {error !== undefined && <FailureNote error={error} />}
       <section aria-label="Neighbours" aria-busy={isAsking}>
         <p role="status" class="hint">
@@ -51,7 +46,7 @@ export function SearchView({ client, ...props }: SearchViewProps) {
           <div class="card">
             <NeighbourTable
               points={value.points}
-              caption={`Closest first under ${asked?.query.similarity}`}
+              caption={`Closest first under ${value.similarity}`}
             />
           </div>
         )}
@@ -60,9 +55,30 @@ export function SearchView({ client, ...props }: SearchViewProps) {
   );
 }
 
+interface Found {
+  readonly points: readonly Point[];
+  readonly similarity: Query['similarity'];
+  readonly seconds: number;
+}
+
+async function answer(client: Client, { query, own }: Asked, signal: AbortSignal): Promise<Found> {
+  const startedAtMs = performance.now();
+  try {
+    const points = await client.search(query, { signal });
+    const seconds = (performance.now() - startedAtMs) / 1000;
+    return { points, similarity: query.similarity, seconds };
+  } catch (cause) {
+    if (!(cause instanceof NotFoundError)) throw cause;
+    const { requestId } = cause;
+    const id = own === undefined ? query.like : `${JSON.stringify(own)} (${query.like})`;
+    throw new NotFoundError(`There is no point with the id ${id}.`, { cause, requestId });
+  }
+}
+
 interface SearchFormProps extends SimilarityProps {
   readonly dimension: number;
-  readonly onAsk: (query: Query) => void;
+  /** Undefined takes the last question back. */
+  readonly onAsk: (asked: Asked | undefined) => void;
 }
 
 function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormProps) {
@@ -73,15 +89,18 @@ function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormPr
   const [filter, setFilter] = useState('');
 
   const { submit, error } = useSubmit(() => {
-    onAsk({
-      ...parseQuestion(text, dimension),
+    onAsk(undefined);
+    const { own, ...target } = { own: undefined, ...parseQuestion(text, dimension) };
+    const query: Query = {
+      ...target,
       similarity,
       limit: Number(limit),
       ...(ef === '' ? {} : { ef: Number(ef) }),
       exact: isExact,
       filter: parseFilter(filter),
       include: ['distance', 'content', 'contentType', 'metadata'],
-    });
+    };
+    onAsk({ query, own });
   });
 
   return (
