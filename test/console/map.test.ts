@@ -100,33 +100,47 @@ describe.skipIf(HAS_NO_CHROMIUM)('the map of the console', { timeout: TIMEOUT_MS
     await page.getByLabel('Filter (JSON)').fill('{"number": {"$lt": 5}}');
     await page.getByRole('button', { name: 'Draw' }).click();
     await page.getByRole('application', { name: 'Map of 5 points' }).waitFor();
+    await page.getByLabel('Filter (JSON)').fill('{"number": 1}');
+    await page.getByRole('button', { name: 'Draw' }).click();
+    await page.getByText(/^1 point passing the filter in the plane/).waitFor();
+    await page.getByRole('application', { name: 'Map of 1 point', exact: true }).waitFor();
     await page.getByLabel('Filter (JSON)').fill('{"number": -1}');
     await page.getByRole('button', { name: 'Draw' }).click();
     await page.getByText('There are no such points.').waitFor();
     expectNoFault(opened);
   });
 
-  test('says which points it shows where there are more than it draws', async () => {
-    const more = Array.from({ length: 2_001 }, (_, at) => ({
-      vector: [at, 1, 2, 3, 4, 5],
-      metadata: { more: at },
-    }));
-    await here.client.upsert(more);
+  test('draws a random sample where there are more points than it shows, and says of which', async () => {
+    const points = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        vector: [at, 1, 2, 3, 4, 5],
+        metadata: { more: at },
+      }));
     onTestFinished(async () => {
       await here.client.deleteMatching({ more: { $exists: true } });
     });
+    await here.client.upsert(points(2_001));
     const opened = await here.signIn('map');
     const { page } = opened;
+    const draw = async (filter: string): Promise<void> => {
+      await page.getByLabel('Filter (JSON)').fill(filter);
+      await page.getByRole('button', { name: 'Draw' }).click();
+    };
+    await page.getByText(/^A random 2,000 of 2,076 points in the plane in which/).waitFor();
+    await page.getByRole('application', { name: 'Map of 2,000 points' }).waitFor();
+    await draw('{"more": {"$exists": true}}');
+    await page.getByText(/^A random 2,000 of 2,001 points passing the filter in/).waitFor();
+    await draw('{"more": {"$gt": 0}}');
+    await page.getByText(/^2,000 points passing the filter in the plane/).waitFor();
+
+    await here.client.bulk(points(98_000));
+    await draw('');
     await page
-      .getByText(/^The newest 2,000 of 2,076 points, not a sample of them, in the/)
+      .getByText(/^A random 2,000 of the newest 100,000 of 100,076 points in the plane/)
       .waitFor();
-    await page.getByRole('combobox', { name: 'Points' }).selectOption('The oldest 2,000');
-    await page.getByLabel('Filter (JSON)').fill('{"more": {"$exists": true}}');
-    await page.getByRole('button', { name: 'Draw' }).click();
-    await page.getByText(/^The oldest 2,000 of 2,001 points that pass the filter, not/).waitFor();
-    await page.getByLabel('Filter (JSON)').fill('{"more": {"$gt": 0}}');
-    await page.getByRole('button', { name: 'Draw' }).click();
-    await page.getByText(/^2,000 points that pass the filter in the plane/).waitFor();
+    await page.getByRole('combobox', { name: 'Drawn from' }).selectOption('The oldest 100,000');
+    await draw('');
+    await page.getByText(/^A random 2,000 of the oldest 100,000 of 100,076 points in/).waitFor();
     expectNoFault(opened);
   });
 });

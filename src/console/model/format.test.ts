@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   formatBytes,
   formatCount,
+  formatCounted,
   formatDistance,
   formatDuration,
   formatLatency,
@@ -10,6 +11,9 @@ import {
 
 test.each([
   [formatCount(1234567), '1,234,567'],
+  [formatCounted(0, 'point'), '0 points'],
+  [formatCounted(1, 'point'), '1 point'],
+  [formatCounted(76_000, 'point'), '76,000 points'],
   [formatNumber(0.012345), '0.0123'],
   [formatNumber(12345.6), '12,346'],
   [formatBytes(0), '0 B'],

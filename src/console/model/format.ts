@@ -9,6 +9,11 @@ export function formatCount(value: Value): string {
   return value === undefined ? MISSING : whole.format(value);
 }
 
+/** So many of something, whose name in the plural has one more s. */
+export function formatCounted(count: number, unit: string): string {
+  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
+}
+
 /** A measured number, to three digits. */
 export function formatNumber(value: Value): string {
   if (value === undefined) return MISSING;

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { formatCounted } from '../model/format.js';
 import { nearestTo, nextTowards, type Direction, type Position } from '../model/positions.js';
 import { draw, fitting, type Size } from './map-drawing.js';
 
@@ -61,7 +62,7 @@ export function MapCanvas(props: MapCanvasProps) {
       class="map"
       tabIndex={0}
       role="application"
-      aria-label={`Map of ${positions.length} points`}
+      aria-label={`Map of ${formatCounted(positions.length, 'point')}`}
       aria-describedby="map-keys"
       onClick={click}
       onKeyDown={press}

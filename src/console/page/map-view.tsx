@@ -1,14 +1,14 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Client, Point } from '../../client/browser.js';
 import { colouringBy, fieldsOf, type Colouring } from '../model/colouring.js';
-import { formatCount, formatNumber } from '../model/format.js';
+import { formatCount, formatCounted, formatNumber } from '../model/format.js';
 import { parseFilter } from '../model/input.js';
 import { project } from '../model/pca.js';
 import { FailureNote } from './failure-note.js';
 import { FilterField, Select, SimilaritySelect, type SimilarityProps } from './fields.js';
 import { MapCanvas } from './map-canvas.js';
 import { MapSelection, type Around } from './map-selection.js';
-import { mostPoints, takeSample, type Sample, type Selection } from './sample.js';
+import { MOST_LISTED, mostPoints, takeSample, type Sample, type Selection } from './sample.js';
 import { useAnswer } from './use-answer.js';
 import { useSubmit } from './use-submit.js';
 
@@ -22,15 +22,14 @@ const NEIGHBOURS = 10;
 /** Some points as a picture, and the neighbours of one of them. */
 export function MapView({ client, dimension, ...similarity }: MapViewProps) {
   const [selection, setSelection] = useState<Selection>({ order: 'newest', filter: undefined });
-  const most = mostPoints(dimension);
   const { value, error, isAsking } = useAnswer(
-    async (signal) => await takeSample(client, most, selection, signal),
+    async (signal) => await takeSample(client, mostPoints(dimension), selection, signal),
     [selection],
   );
   return (
     <>
       <h1>Map</h1>
-      <SampleForm most={most} onDraw={setSelection} />
+      <SampleForm onDraw={setSelection} />
       {error !== undefined && <FailureNote error={error} />}
       <p role="status" class="hint">
         {isAsking && 'Reading points…'}
@@ -43,12 +42,12 @@ export function MapView({ client, dimension, ...similarity }: MapViewProps) {
   );
 }
 
-function describe({ points, total, order, filter, projection }: Sample): string {
+function describe(sample: Sample): string {
+  const { points, listed, total, order, filter, projection } = sample;
   if (points.length === 0) return 'There are no such points.';
-  const shown = formatCount(points.length);
-  const all = `${formatCount(total)} points${filter === undefined ? '' : ' that pass the filter'}`;
-  const which =
-    total > points.length ? `The ${order} ${shown} of ${all}, not a sample of them,` : all;
+  const all = `${formatCounted(total, 'point')}${filter === undefined ? '' : ' passing the filter'}`;
+  const from = listed < total ? `the ${order} ${formatCount(listed)} of ${all}` : all;
+  const which = points.length < listed ? `A random ${formatCount(points.length)} of ${from}` : from;
   return (
     `${which} in the plane in which they differ most: it shows ` +
     `${formatNumber(projection.share * 100)} % of their variance.`
@@ -56,11 +55,10 @@ function describe({ points, total, order, filter, projection }: Sample): string 
 }
 
 interface SampleFormProps {
-  readonly most: number;
   readonly onDraw: (selection: Selection) => void;
 }
 
-function SampleForm({ most, onDraw }: SampleFormProps) {
+function SampleForm({ onDraw }: SampleFormProps) {
   const [order, setOrder] = useState<Selection['order']>('newest');
   const [filter, setFilter] = useState('');
   const { submit, error } = useSubmit(() => {
@@ -70,11 +68,11 @@ function SampleForm({ most, onDraw }: SampleFormProps) {
     <form class="card row" onSubmit={submit} aria-label="Which points are drawn">
       <FilterField value={filter} onInput={setFilter} />
       <Select
-        label="Points"
+        label="Drawn from"
         value={order}
         options={[
-          ['newest', `The newest ${formatCount(most)}`],
-          ['oldest', `The oldest ${formatCount(most)}`],
+          ['newest', `The newest ${formatCount(MOST_LISTED)}`],
+          ['oldest', `The oldest ${formatCount(MOST_LISTED)}`],
         ]}
         onChange={setOrder}
       />
