@@ -3,7 +3,7 @@ export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }
 
-/** So many of something, whose name in the plural has one more s. */
-export function formatCounted(count: number, unit: string): string {
-  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
+/** So many of something, whose name in the plural has one more s unless told otherwise. */
+export function formatCounted(count: number, unit: string, units = `${unit}s`): string {
+  return `${formatCount(count)} ${count === 1 ? unit : units}`;
 }

@@ -19,6 +19,7 @@ import {
   StartError,
 } from '../core/start-error.js';
 import { formatBytes } from './bytes.js';
+import { formatCounted } from './count.js';
 import { Progress } from './progress.js';
 
 /** The codes of the engine that have an exit code of their own. */
@@ -37,7 +38,7 @@ export async function check(folder: string | undefined, dataPath: string): Promi
     tell('no damage');
     return EXIT_OK;
   }
-  tell(damages === 1 ? '1 damaged place' : `${damages} damaged places`);
+  tell(formatCounted(damages, 'damaged place'));
   tell(`a backup helps, or \`vectord repair ${path} --into NEW\`, which saves what is sound`);
   return EXIT_DAMAGED;
 }
@@ -48,7 +49,7 @@ export async function backup(dataPath: string, folder: string): Promise<void> {
   const report = await refusing(backupFolder(source, target, reporter('copied')));
   const { segments, linked, bytes, lastSequence } = report;
   tell(`backed up ${source} into ${target}, up to sequence ${lastSequence}:`);
-  tell(`${segments} segments, of which ${linked} linked, ${formatBytes(bytes)}`);
+  tell(`${formatCounted(segments, 'segment')}, of which ${linked} linked, ${formatBytes(bytes)}`);
 }
 
 /** Copies a backup into a data folder. */
@@ -65,8 +66,13 @@ export async function repair(folder: string, into: string): Promise<void> {
   const report = await refusing(repairFolder(source, target, reporter('read or written')));
   const { points, bytes, damages, lostPoints, lostRecords, isEndLost, outdated, losses } = report;
   tell(`repaired ${source} into ${target}:`);
-  tell(`${points} points saved, ${formatBytes(bytes)}; ${damages} damaged places`);
-  tell(`${lostPoints} points lost, and ${lostRecords} records of which nothing is known`);
+  const [saved, places] = [formatCounted(points, 'point'), formatCounted(damages, 'damaged place')];
+  tell(`${saved} saved, ${formatBytes(bytes)}; ${places}`);
+  const [lost, unknown] = [
+    formatCounted(lostPoints, 'point'),
+    formatCounted(lostRecords, 'record'),
+  ];
+  tell(`${lost} lost, and ${unknown} of which nothing is known`);
   if (isEndLost) tell('the end of the log may be lost, with any number of records');
   if (outdated > 0) tell(`${outdated} of the points may have been deleted by what is lost`);
   tell(`${losses} lists what is lost`);
@@ -101,7 +107,12 @@ async function refusing<Report>(work: Promise<Report>): Promise<Report> {
 }
 
 function describe({ segments, records, points, bytes }: FolderReport): string {
-  return `${segments} segments, ${records} records, ${points} points, ${formatBytes(bytes)}`;
+  return [
+    formatCounted(segments, 'segment'),
+    formatCounted(records, 'record'),
+    formatCounted(points, 'point'),
+    formatBytes(bytes),
+  ].join(', ');
 }
 
 /** Writes what is told while the work goes on. */

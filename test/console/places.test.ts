@@ -93,11 +93,14 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console in a browser', { timeout: TIMEOUT_
     await page.getByLabel('Order').selectOption('Oldest first');
     await page.getByLabel('Vectors').check();
     await page.getByRole('button', { name: 'List' }).click();
-    await page.getByText('3 points pass the filter').waitFor();
+    await page.getByText('3 points pass the filter', { exact: true }).waitFor();
     await expect.poll(async () => await column(page, 2)).toEqual(['text 1', 'text 4', 'text 7']);
     expect((await column(page, 3))[0]).toMatch(/^cloud\s+cloud 1\s+number\s+1$/);
     const start = Array.from(POINTS[1]?.vector ?? [], (value) => Number(value.toPrecision(4)));
     expect((await column(page, 4))[0]).toBe(`[${start.join(', ')}]`);
+    await page.getByLabel('Filter (JSON)').fill('{"number": 1}');
+    await page.getByRole('button', { name: 'List' }).click();
+    await page.getByText('1 point passes the filter', { exact: true }).waitFor();
     expectNoFault(opened);
   });
 

@@ -26,7 +26,7 @@ test('a sound folder is summed up with 0, and nothing in it changes', async () =
   const before = filesOf(dataPath);
   for (const args of [['check'], ['check', dataPath]]) {
     const { code, stdout, stderr } = await runCommand(dataPath, ...args);
-    expect(stdout).toMatch(`${dataPath}: 1 segments, `);
+    expect(stdout).toMatch(`${dataPath}: 1 segment, `);
     expect(stdout).toMatch(` records, ${POINTS} points, `);
     expect(stdout).toMatch(/^no damage$/m);
     expect([code, stderr]).toEqual([0, '']);

@@ -59,7 +59,7 @@ test('a flipped byte in a record costs that point alone, which is named by its i
   const before = stateOf(dataPath);
   const { code, stdout, stderr } = await repair();
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^1 points lost, and 0 records of which nothing is known$/m);
+  expect(stdout).toMatch(/^1 point lost, and 0 records of which nothing is known$/m);
   expect(stateOf(dataPath)).toEqual(before);
   const losses = readLosses();
   expect(losses).toMatchObject({ source: dataPath, target: newPath, lostSequences: [] });
@@ -86,7 +86,7 @@ test(
     log.flipBit(50);
     await expectRefused(dataPath);
     const { code, stdout } = await repair();
-    expect(stdout).toMatch(/^48001 points saved, /m);
+    expect(stdout).toMatch(/^48,001 points saved, /m);
     expect(code).toBe(0);
     await serve({ dataPath: newPath }, async ([client]) => {
       for (const [id, point] of some) expect(await client.get(id)).toMatchObject(point);

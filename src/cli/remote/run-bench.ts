@@ -8,7 +8,7 @@ import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
 import { openSource } from '../../transfer/source.js';
 import { TransferError } from '../../transfer/transfer-error.js';
 import type { BenchArguments } from './bench-arguments.js';
-import { formatCount } from '../count.js';
+import { formatCount, formatCounted } from '../count.js';
 import { tableLines } from '../table.js';
 import { Bar } from './bar.js';
 import { runRemote } from './run-remote.js';
@@ -99,8 +99,9 @@ function print(
     return;
   }
   process.stdout.write(
-    `vectord ${version} at ${url}: ${formatCount(points)} points of ${dimension} values\n` +
-      `${similarity}, ${k} neighbours, ${formatCount(queries)} queries, ${concurrency} at a time\n\n`,
+    `vectord ${version} at ${url}: ${formatCounted(points, 'point')} of ${formatCounted(dimension, 'value')}\n` +
+      `${similarity}, ${formatCounted(k, 'neighbour')}, ` +
+      `${formatCounted(queries, 'query', 'queries')}, ${concurrency} at a time\n\n`,
   );
   const head = ['ef', `recall@${k}`, 'p50 ms', 'p95 ms', 'p99 ms', 'searches/s', 'searches'];
   process.stdout.write(`${tableLines([head, ...rows.map(cellsOf)], 0).join('\n')}\n`);

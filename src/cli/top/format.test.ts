@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatCount } from '../count.js';
+import { formatCount, formatCounted } from '../count.js';
 import { formatDuration, formatLatency, formatRate } from './format.js';
 
 test.each([
@@ -33,4 +33,14 @@ test.each([
 
 test('whole numbers have commas between thousands', () => {
   expect(formatCount(1_000_000)).toBe('1,000,000');
+});
+
+test('what is counted is in the singular for one alone', () => {
+  expect([0, 1, 2].map((count) => formatCounted(count, 'point'))).toEqual([
+    '0 points',
+    '1 point',
+    '2 points',
+  ]);
+  expect(formatCounted(1, 'query', 'queries')).toBe('1 query');
+  expect(formatCounted(2, 'query', 'queries')).toBe('2 queries');
 });

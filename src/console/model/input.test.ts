@@ -43,6 +43,7 @@ describe('what a search is for', () => {
     ['[1, 1e999, 3]', '“Infinity” is no number'],
     ['1, Infinity, 3', '“Infinity” is no number'],
     ['[]', 'The vector has 0 numbers'],
+    ['7', 'The vector has 1 number. The vectors of this service have 3.'],
     [ID.slice(1), 'is no number'],
     ['cat', 'or an id of your own in quotes'],
     ['""', 'The id in quotes is empty. Expected one such as "doc-17".'],

@@ -1,4 +1,5 @@
 import { idFor, type Filter } from '../../client/browser.js';
+import { formatCounted } from './format.js';
 
 /** What somebody typed cannot be used; the message says what is expected. */
 export class InputError extends Error {
@@ -25,7 +26,7 @@ export function parseQuestion(text: string, dimension: number): Question {
   }
   if (UUID.test(trimmed)) return { like: trimmed.toLowerCase() };
   const expected =
-    `Expected an array of ${dimension} numbers such as [0.1, 0.2, …], the id of a point, or an id ` +
+    `Expected an array of ${formatCounted(dimension, 'number')} such as [0.1, 0.2, …], the id of a point, or an id ` +
     'of your own in quotes.';
   const items = trimmed.startsWith('[')
     ? (parseJson(trimmed, 'The vector', expected) as unknown[])
@@ -37,7 +38,7 @@ export function parseQuestion(text: string, dimension: number): Question {
   }
   if (items.length !== dimension) {
     throw new InputError(
-      `The vector has ${items.length} numbers. The vectors of this service have ${dimension}.`,
+      `The vector has ${formatCounted(items.length, 'number')}. The vectors of this service have ${dimension}.`,
     );
   }
   return { vector: Float32Array.from(items as number[]) };

@@ -1,5 +1,5 @@
 import type { Graph, Info, Limits } from '../../client/browser.js';
-import { formatBytes, formatCount, formatDuration } from '../model/format.js';
+import { formatBytes, formatCount, formatCounted, formatDuration } from '../model/format.js';
 import { Charts } from './charts.js';
 import { FailureNote } from './failure-note.js';
 import type { Live } from './use-live.js';
@@ -43,7 +43,7 @@ function Facts({ live: { info, history, faults } }: { readonly live: Live }) {
   const facts: readonly (readonly [name: string, value: string, more: string])[] = [
     ['State', readiness, uptimeS === undefined ? '' : `up ${formatDuration(uptimeS)}`],
     ['Version', info.version, 'of vectord'],
-    ['Points', formatCount(info.points), `of ${formatCount(info.dimension)} dimensions`],
+    ['Points', formatCount(info.points), `of ${formatCounted(info.dimension, 'dimension')}`],
     ['Memory', formatBytes(latest?.memoryBytes), 'mapped files included'],
     ['Disk', formatBytes(info.bytes ?? undefined), `${formatBytes(latest?.availableBytes)} free`],
     ['Connections', formatCount(latest?.connections), 'on both interfaces'],

@@ -100,7 +100,9 @@ function Pages({ client, asked }: PagesProps) {
           {count.value !== undefined && (
             <>
               <strong>{formatCount(count.value)}</strong>
-              {filter === undefined ? ' points' : ' points pass the filter'}
+              {count.value === 1 ? ' point' : ' points'}
+              {filter !== undefined &&
+                (count.value === 1 ? ' passes the filter' : ' pass the filter')}
             </>
           )}
         </p>

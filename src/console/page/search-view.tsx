@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { NotFoundError, type Client, type Point, type Query } from '../../client/browser.js';
-import { formatLatency } from '../model/format.js';
+import { formatCounted, formatLatency } from '../model/format.js';
 import { parseFilter, parseQuestion } from '../model/input.js';
 import { FailureNote } from './failure-note.js';
 import {
@@ -107,7 +107,8 @@ function SearchForm({ dimension, similarity, onSimilarity, onAsk }: SearchFormPr
     <form class="card row" onSubmit={submit} aria-label="Search">
       <label class="field whole-row">
         <span>
-          Vector of {dimension} numbers, or the id of a point; an id of your own in quotes
+          Vector of {formatCounted(dimension, 'number')}, or the id of a point; an id of your own in
+          quotes
         </span>
         <textarea
           class="code"
