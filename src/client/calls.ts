@@ -1,4 +1,4 @@
-import { members, milliseconds, record, whole } from './checks.js';
+import { members, milliseconds, whole } from './checks.js';
 import { CancelledError, type VectordError } from './errors.js';
 import type { CallOptions, Retries } from './interface.js';
 import { repeat } from './repeat.js';
@@ -9,7 +9,17 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 /** Their waits take about 3 s together: a service that starts again is there by then. */
 export const DEFAULT_RETRIES: Retries = { attempts: 6, baseMs: 100, maxMs: 2_000 };
 
-const OPTIONS: readonly string[] = ['deadlineMs', 'signal', 'retries'];
+export const CALL_OPTIONS = [
+  'deadlineMs',
+  'signal',
+  'retries',
+] as const satisfies readonly (keyof CallOptions)[];
+
+const RETRIES: readonly string[] = [
+  'attempts',
+  'baseMs',
+  'maxMs',
+] satisfies readonly (keyof Retries)[];
 
 /** A day. */
 const LONGEST_DELAY_MS = 86_400_000;
@@ -45,7 +55,8 @@ export class Calls {
     options: CallOptions = {},
     mayRepeat = always,
   ): Promise<Answer> {
-    const { deadlineMs = this.deadlineMs, signal, retries } = members('options', options, OPTIONS);
+    const given = members('options', options, CALL_OPTIONS);
+    const { deadlineMs = this.deadlineMs, signal, retries } = given;
     const endMs = performance.now() + milliseconds('deadlineMs', deadlineMs);
     const rules = { ...merged(this.retries, retries), mayRepeat, endsAtMs: () => endMs };
     const ends = { deadlineMs, signal, closing: this.closing };
@@ -58,8 +69,8 @@ export class Calls {
 }
 
 function merged(defaults: Retries, given: Partial<Retries> = {}): Retries {
-  const { attempts = defaults.attempts, baseMs = defaults.baseMs } = record('retries', given);
-  const { maxMs = defaults.maxMs } = given;
+  const known = members('retries', given, RETRIES);
+  const { attempts = defaults.attempts, baseMs = defaults.baseMs, maxMs = defaults.maxMs } = known;
   return {
     attempts: attempts === Infinity ? attempts : whole('retries.attempts', attempts, 1),
     baseMs: milliseconds('retries.baseMs', baseMs, LONGEST_DELAY_MS),

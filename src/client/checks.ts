@@ -63,7 +63,7 @@ export function members<Value extends object>(
   const unknown = Object.keys(record(field, value)).find((name) => !names.includes(name));
   if (unknown === undefined) return value;
   throw new InvalidArgumentError(
-    `${field} has the member ${JSON.stringify(unknown)}, expected none but ${names.join(', ')}`,
+    `${field}.${unknown} is unknown, expected only ${names.join(', ')}`,
   );
 }
 

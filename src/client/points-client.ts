@@ -1,6 +1,6 @@
 import { load } from './bulk/load.js';
-import { Calls, ifRefused } from './calls.js';
-import { array, boolean, whole } from './checks.js';
+import { CALL_OPTIONS, Calls, ifRefused } from './calls.js';
+import { array, boolean, members, whole } from './checks.js';
 import type {
   BulkOptions,
   CallOptions,
@@ -37,6 +37,30 @@ import {
 } from './requests.js';
 import type { Transport } from './transport.js';
 
+const UPSERT_OPTIONS: readonly string[] = [
+  'ifAbsent',
+  ...CALL_OPTIONS,
+] satisfies readonly (keyof UpsertOptions)[];
+
+const COUNT_OPTIONS: readonly string[] = [
+  'filter',
+  ...CALL_OPTIONS,
+] satisfies readonly (keyof CountOptions)[];
+
+const GET_OPTIONS = ['include', ...CALL_OPTIONS] as const satisfies readonly (keyof GetOptions)[];
+
+const SCROLL_OPTIONS = [
+  'after',
+  'order',
+  'filter',
+  ...GET_OPTIONS,
+] as const satisfies readonly (keyof ScrollOptions)[];
+
+const PAGE_OPTIONS: readonly string[] = [
+  'limit',
+  ...SCROLL_OPTIONS,
+] satisfies readonly (keyof ScrollPageOptions)[];
+
 /** The operations over whatever transport: checks, ids, deadlines and repeats are the same. */
 export class PointsClient implements Client {
   readonly #transport: Transport;
@@ -47,10 +71,8 @@ export class PointsClient implements Client {
     this.#calls = new Calls(options);
   }
 
-  async upsert(
-    points: readonly NewPoint[],
-    { ifAbsent = false, ...options }: UpsertOptions = {},
-  ): Promise<Upserted> {
+  async upsert(points: readonly NewPoint[], given: UpsertOptions = {}): Promise<Upserted> {
+    const { ifAbsent = false, ...options } = members('options', given, UPSERT_OPTIONS);
     boolean('ifAbsent', ifAbsent);
     const encoded = array('points', points).map((point, at) =>
       this.#transport.encode(fullPoint(point, `points[${at}]`)),
@@ -58,7 +80,8 @@ export class PointsClient implements Client {
     return await this.#calls.make(this.#transport.upsert(encoded, ifAbsent), options);
   }
 
-  async get(list: readonly string[], { include, ...options }: GetOptions = {}): Promise<Got> {
+  async get(list: readonly string[], given: GetOptions = {}): Promise<Got> {
+    const { include, ...options } = members('options', given, GET_OPTIONS);
     const attempt = this.#transport.get(ids(list), payloadParts(include));
     return await this.#calls.make(attempt, options);
   }
@@ -75,13 +98,9 @@ export class PointsClient implements Client {
     return await this.#calls.make(this.#transport.searchAll(full), options);
   }
 
-  async *scroll({
-    after: start,
-    order,
-    filter,
-    include,
-    ...options
-  }: ScrollOptions = {}): AsyncGenerator<Point, void, undefined> {
+  async *scroll(given: ScrollOptions = {}): AsyncGenerator<Point, void, undefined> {
+    const { after: start, order, filter, ...rest } = members('options', given, SCROLL_OPTIONS);
+    const { include, ...options } = rest;
     const scroll = fullScroll({ after: start, order, filter, include });
     const pages = this.#transport.pages(scroll);
     let { after } = scroll;
@@ -97,20 +116,16 @@ export class PointsClient implements Client {
     }
   }
 
-  async scrollPage({
-    limit,
-    after,
-    order,
-    filter,
-    include,
-    ...options
-  }: ScrollPageOptions): Promise<Page> {
+  async scrollPage(given: ScrollPageOptions): Promise<Page> {
+    const { limit, after, order, filter, ...rest } = members('options', given, PAGE_OPTIONS);
+    const { include, ...options } = rest;
     const scroll = fullScroll({ after, order, filter, include });
     const attempt = this.#transport.scroll(scroll, whole('limit', limit, 1));
     return await this.#calls.make(attempt, options);
   }
 
-  async count({ filter, ...options }: CountOptions = {}): Promise<number> {
+  async count(given: CountOptions = {}): Promise<number> {
+    const { filter, ...options } = members('options', given, COUNT_OPTIONS);
     return await this.#calls.make(this.#transport.count(checkedFilter(filter)), options);
   }
 

@@ -1,5 +1,5 @@
 import { v4 } from 'uuid';
-import { array, boolean, finite, members, oneOf, record, text, whole, wrong } from './checks.js';
+import { array, boolean, finite, members, oneOf, text, whole, wrong } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
 import { fullFilter } from './filter.js';
 import { metadataText } from './metadata.js';
@@ -12,6 +12,21 @@ const CONTENT_TYPES = ['Text', 'Image'] as const;
 const ORDERS = ['oldest', 'newest'] as const;
 const PARTS = ['vector', 'content', 'contentType', 'metadata'] as const;
 const SEARCH_PARTS = ['distance', ...PARTS] as const;
+
+const POINT_MEMBERS: readonly string[] = [
+  'id',
+  'vector',
+  'content',
+  'contentType',
+  'metadata',
+] satisfies readonly (keyof NewPoint)[];
+
+const UPDATE_MEMBERS: readonly string[] = [
+  'id',
+  'content',
+  'contentType',
+  'metadata',
+] satisfies readonly (keyof PointUpdate)[];
 
 const QUERY_MEMBERS: readonly string[] = [
   'vector',
@@ -36,7 +51,8 @@ const DISTANCE: readonly SearchPart[] = ['distance'];
 
 /** A point, with an id drawn for it if it has none: a repeated call stores it once. */
 export function fullPoint(point: NewPoint, where: string): FullPoint {
-  const { id = v4(), vector, content = '', contentType = 'Text', metadata } = record(where, point);
+  const { vector, metadata, ...rest } = members(where, point, POINT_MEMBERS);
+  const { id = v4(), content = '', contentType = 'Text' } = rest;
   return {
     id: text(`${where}.id`, id).toLowerCase(),
     vector: floats(`${where}.vector`, vector),
@@ -47,7 +63,7 @@ export function fullPoint(point: NewPoint, where: string): FullPoint {
 }
 
 export function fullUpdate(update: PointUpdate, where: string): FullUpdate {
-  const { id, content, contentType, metadata } = record(where, update);
+  const { id, content, contentType, metadata } = members(where, update, UPDATE_MEMBERS);
   return {
     id: text(`${where}.id`, id),
     content: content === undefined ? undefined : text(`${where}.content`, content),

@@ -103,18 +103,34 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     'deadlineMs is "5", expected a number': (client) => client.count({ deadlineMs: '5' }),
     'signal is an Object, expected an AbortSignal': (client) => client.count({ signal: {} }),
     'retries is 5, expected an object': (client) => client.count({ retries: 5 }),
-    'query has the member "includes", expected none but vector': (client) =>
+    'query.includes is unknown, expected only vector': (client) =>
       client.search({ ...NEAREST, vector: [1, 2, 3, 4], includes: [] }),
-    'queries[1] has the member "k", expected none but': (client) =>
+    'queries[1].k is unknown, expected only vector': (client) =>
       client.searchAll([
         { ...POINT, ...NEAREST },
         { ...POINT, ...NEAREST, k: 1 },
       ]),
-    'options has the member "kind", expected none but deadlineMs': (client) =>
+    'points[1].contnet is unknown, expected only id, vector, content, contentType, metadata': (
+      client,
+    ) => client.upsert([POINT, { ...POINT, contnet: 'x' }]),
+    'points[0].contnet is unknown, expected only id, vector': (client) =>
+      client.bulk([{ ...POINT, contnet: 'x' }]),
+    'points[0].vector is unknown, expected only id, content, contentType, metadata': (client) =>
+      client.update([{ id: UNKNOWN, vector: [1] }]),
+    'options is null, expected an object': (client) => client.scrollPage(null),
+    'options.includes is unknown, expected only include, deadlineMs, signal, retries': (client) =>
+      client.get([UNKNOWN], { includes: [] }),
+    'options.kind is unknown, expected only filter, deadlineMs, signal, retries': (client) =>
       client.count({ kind: 'doc' }),
-    'options has the member "Order", expected none but': (client) =>
+    'options.ifabsent is unknown, expected only ifAbsent, deadlineMs': (client) =>
+      client.upsert([POINT], { ifabsent: true }),
+    'options.Order is unknown, expected only after, order, filter, include, deadlineMs': (client) =>
       all(client.scroll({ Order: 'newest' })),
-    'options has the member "batchSize", expected none but batchBytes': (client) =>
+    'options.size is unknown, expected only limit, after, order, filter, include': (client) =>
+      client.scrollPage({ size: 1 }),
+    'retries.tries is unknown, expected only attempts, baseMs, maxMs': (client) =>
+      client.count({ retries: { tries: 1 } }),
+    'options.batchSize is unknown, expected only batchBytes': (client) =>
       client.bulk([POINT], { batchSize: 5 }),
   };
 
