@@ -10,23 +10,36 @@ export function failureOf(error: unknown): unknown {
   if (!(error instanceof VectordError)) return error;
   const { code, message, retryAfterS, cause } = error;
   const retryAfterMs = retryAfterS === undefined ? undefined : retryAfterS * 1_000;
-  const [reason, advice] = OPEN_FAILURES.get(asEngineError(cause).code) ?? [code, ''];
-  return errorOf(reason, `${advice}${message}`, { cause: error, retryAfterMs });
+  const found = asEngineError(cause).code;
+  const known = OPEN_FAILURES.find(({ engine, part }) => engine === found && part.test(message));
+  const text = known === undefined ? message : message.replace(known.part, known.instead);
+  return errorOf(known?.code ?? code, text, { cause: error, retryAfterMs });
 }
 
-/**
- * Why a folder is not opened, by the codes of the engine; a service answers no call of these. The
- * engine speaks of the settings of a service: what to do about the options is said before it.
- */
-const OPEN_FAILURES: ReadonlyMap<string | undefined, readonly [ErrorCode, advice: string]> =
-  new Map([
-    [
-      'DIMENSION_MISMATCH',
-      [
-        'INVALID_ARGUMENT',
-        'dimension is not that of the folder: leave it out, or give another path; ',
-      ],
-    ],
-    // Another process has the folder, which may let it go.
-    ['LOCKED', ['UNAVAILABLE', '']],
-  ]);
+interface OpenFailure {
+  /** The code of the engine. */
+  readonly engine: string;
+  readonly part: RegExp;
+  readonly code: ErrorCode;
+  /** What stands in the place of that part: the engine speaks of the settings of a service. */
+  readonly instead: string;
+}
+
+/** Why a folder is not opened; a service answers no call of these. */
+const OPEN_FAILURES: readonly OpenFailure[] = [
+  {
+    engine: 'DIMENSION_MISMATCH',
+    part: /DIMENSION is (\d+): .*/,
+    code: 'INVALID_ARGUMENT',
+    instead: 'dimension is $1: leave it out, or give another path',
+  },
+  // The folder belongs to something else.
+  {
+    engine: 'IO',
+    part: /it needs a folder of its own$/,
+    code: 'INVALID_ARGUMENT',
+    instead: '$&',
+  },
+  // Another process has the folder, which may let it go.
+  { engine: 'LOCKED', part: /$/, code: 'UNAVAILABLE', instead: '' },
+];

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Client, NewPoint, Query } from '../../src/client/node.js';
@@ -167,8 +168,15 @@ test('another dimension than that of the folder is refused', async () => {
   await first.upsert(POINTS);
   await first.close();
   const message =
-    /^dimension is not that of the folder: leave it out, or give another path; .* had 4 dimensions/;
+    /^the first point stored in .* had 4 dimensions, .* but dimension is 8: leave it out, or give another path$/;
   await expectFailure(open({ path, dimension: 8 }), 'INVALID_ARGUMENT', message);
+});
+
+test('a folder that belongs to something else is refused', async () => {
+  const path = makeTemporaryFolder();
+  writeFileSync(join(path, 'notes.txt'), '');
+  const message = /notes\.txt, which is not of vectord: it needs a folder of its own$/;
+  await expectFailure(open({ path }), 'INVALID_ARGUMENT', message);
 });
 
 test('a refused option leaves the folder to others', async () => {
