@@ -24,7 +24,7 @@ export function createKeys(place: KeysPlace): void {
     );
   }
   process.stdout.write(
-    `created ${path}, readable by its owner alone, with two keys:\n` +
+    `created ${path}, readable by its owner alone, with two keys in plain text:\n` +
       '  admin   readwrite\n' +
       '  search  readonly\n',
   );
@@ -63,10 +63,16 @@ export async function dropKey(
   process.stderr.write(`revoked the key ${JSON.stringify(name)} of ${path}\n`);
 }
 
-/** The path of the file, in a folder that is there. */
+/** The path of the file, in a folder that is there: a new one would be that of no service. */
 function pathToMake(place: KeysPlace): string {
   const { serviceKeysFile, dataPath } = place;
   if (serviceKeysFile !== undefined) return resolve(serviceKeysFile);
+  if (!existsSync(dataPath)) {
+    throw new StartError(
+      `there is no data folder ${resolve(dataPath)}: set DATA_PATH as for the service, whose first ` +
+        'start makes it, or make it',
+    );
+  }
   return ownKeysPath(ensureDataFolder(dataPath));
 }
 

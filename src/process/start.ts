@@ -196,7 +196,7 @@ function openKeys(config: Config, dataPath: string): { keys: LoadedKeys; keysOri
   }
   const { path, isNew } = openOwnKeysFile(dataPath);
   const keys = LoadedKeys.load(path);
-  return { keys, keysOrigin: isNew ? 'created' : 'created at an earlier start' };
+  return { keys, keysOrigin: isNew ? 'created' : 'found' };
 }
 
 interface Ports {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../src/client/node.js';
@@ -11,6 +11,7 @@ let environment: Record<string, string> = {};
 
 beforeEach(() => {
   ({ dataPath } = ownFolder());
+  mkdirSync(dataPath);
   keysPath = join(dataPath, 'keys.json');
   environment = { DATA_PATH: dataPath, DIMENSION: '4' };
 });
@@ -84,6 +85,13 @@ describe('with 1, and without a change, is refused', () => {
     await expectUnchanged(['revoke', 'admin'], 'add --force');
     await succeed('keys', 'revoke', 'admin', '--force');
     expect((await succeed('keys', 'list')).stdout).not.toContain('readwrite');
+  });
+
+  test.each([[[]], [['shop']]])('to create %j where there is no data folder', async (args) => {
+    rmdirSync(dataPath);
+    const vectord = new Vectord(environment, ['keys', 'create', ...args]);
+    await expectRefusal(vectord, 1, `there is no data folder ${dataPath}: set DATA_PATH`);
+    expect(existsSync(dataPath)).toBe(false);
   });
 
   test.each([['list'], ['revoke', 'a']])('%s without a keys file', async (...args) => {

@@ -54,7 +54,7 @@ describe('without SERVICE_KEYS_FILE', () => {
     await first.stop();
 
     const second = await Vectord.start(environment);
-    expect(second.value('keys')).toBe(`${keysPath} (created at an earlier start)`);
+    expect(second.value('keys')).toBe(`${keysPath} (found)`);
     expect(readFileSync(keysPath, 'utf8')).toBe(text);
     expect(await second.insert(admin)).toBe(201);
     await second.stop();
@@ -98,6 +98,7 @@ describe('keys that were lost', () => {
     const created = new Vectord(environment, ['keys', 'create']);
     expect(await created.exit).toEqual({ code: 0, signal: null });
     expect(created.stdout).toContain(`created ${keysPath}`);
+    expect(created.stdout).toContain('two keys in plain text');
     expect(statSync(keysPath).mode & 0o777).toBe(0o600);
     const fresh = adminKey();
     expect(fresh).not.toBe(lost);
@@ -111,6 +112,7 @@ describe('keys that were lost', () => {
 
   test('`vectord keys create` leaves a file that exists as it is', async () => {
     const environment = { DATA_PATH: dataPath };
+    mkdirSync(dataPath, { recursive: true });
     const [first, second] = [1, 2].map(() => new Vectord(environment, ['keys', 'create']));
     expect((await first?.exit)?.code === 0 || (await second?.exit)?.code === 0).toBe(true);
     const text = readFileSync(keysPath, 'utf8');

@@ -42,8 +42,10 @@ function createCommand(): Command {
   const command = new Command('create')
     .summary('add a key, or make the keys file')
     .description(
-      'Adds a key to the keys file and prints it, this once: the file has only its hash. ' +
-        'Without a name it makes a keys file with two keys, one of each role, where there is none.',
+      'With a NAME it adds a key to the keys file, which it makes if there is none, and prints the ' +
+        'key, this once: the file has only its hash.\n' +
+        'Without a NAME it makes a keys file where there is none, as the first start does, with a ' +
+        'key of each role in plain text, and prints neither: read them in the file.',
     )
     .argument('[NAME]', 'the name of the key, which no other key has', nameArgument)
     .addOption(choice('--role <ROLE>', 'what the key may do (default: "readonly")', ROLES))
@@ -57,7 +59,7 @@ function createCommand(): Command {
     });
   return addHelp(command, {
     examples: [
-      ['vectord keys create', 'makes a keys file with the keys "admin" and "search"'],
+      ['vectord keys create', 'makes a keys file with the keys "admin" and "search" in plain text'],
       ['export VECTORD_KEY=$(vectord keys create shop --role readwrite)', 'adds a key'],
     ],
     exitCodes: EXIT_CODES,
