@@ -138,6 +138,7 @@ test.each([
   [['all.bvecs'], '.bvecs holds bytes'],
   [['all.parquet.gz'], 'parquet is not read or written in gzip'],
   [['all.txt'], 'the name does not tell the format'],
+  [['all', '--format', 'bvecs'], 'Allowed choices are npy, fvecs, jsonl, csv, parquet, arrow.'],
   [['all.txt', '--format', 'xml'], "argument 'xml' is invalid"],
   [['all.jsonl', '--filter', '[]'], 'Expected an object of JSON'],
 ])('an export to %j is refused as bad usage', async (args, message) => {

@@ -34,13 +34,16 @@ Examples:
   vectord export vectors.npy --url http://10.0.0.5:3000 --key-file key.txt
 `;
 
+/** .bvecs holds bytes, and vectors are floats. */
+const WRITTEN = FORMATS.filter((format) => format !== 'bvecs');
+
 /** `vectord export FILE`. */
 export function exportCommand(): Command {
   const command = new Command('export')
     .summary('write the points of a running service to a file')
     .description('Writes the points of a service that runs to a file.')
     .argument('<FILE>', 'the file that is made', pathArgument)
-    .addOption(choice('--format <FORMAT>', 'what the file is', FORMATS))
+    .addOption(choice('--format <FORMAT>', 'what the file is', WRITTEN))
     .option(
       '--filter <JSON>',
       'only points that pass, as docs/FILTERS.md has it',
