@@ -82,7 +82,7 @@ ${exitCodesText([
   [EXIT_OK, 'all is well'],
   [EXIT_REFUSED, 'it failed, the start was refused, or a write had failed when it stopped'],
   [EXIT_BAD_USAGE, 'the arguments or a setting cannot be read'],
-  [EXIT_DAMAGED, 'check, backup or restore found damage, or repair nothing to save'],
+  [EXIT_DAMAGED, 'check, backup or restore found damage, or it leaves repair nothing to save'],
   [EXIT_IN_USE, 'check, restore or repair found the folder in use'],
 ])}${SIGNAL_EXIT}`;
 }

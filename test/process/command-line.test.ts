@@ -34,7 +34,7 @@ describe('the help', () => {
       }
       for (const { name } of Object.values(SETTINGS)) expect(stdout).toContain(`\n  ${name} `);
       expect(stdout).toMatch(
-        /^ {2}3 {2}check, backup or restore found damage, or repair nothing to save$/m,
+        /^ {2}3 {2}check, backup or restore found damage, or it leaves repair nothing to save$/m,
       );
       expect(stdout).toMatch(/^ {2}4 {2}check, restore or repair found the folder in use$/m);
     },

@@ -167,6 +167,10 @@ test('what is in the way is refused with 1, and stays', async () => {
   const missing = join(folder, 'missing');
   const nothing = await runCommand(dataPath, 'repair', missing, '--into', newPath);
   expectFailed(nothing, missing, 1);
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const noPoint = await runCommand(dataPath, 'repair', empty, '--into', newPath);
+  expectFailed(noPoint, `${empty} holds no point: there is nothing to repair`, 1);
 });
 
 test('where nothing can be read of the log it fails with 3, and leaves nothing', async () => {

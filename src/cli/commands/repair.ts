@@ -29,9 +29,9 @@ export function repairCommand(): Command {
     examples: [['vectord repair data --into repaired', 'and lists losses in repaired.losses.json']],
     exitCodes: [
       [EXIT_OK, 'it saved what is sound'],
-      [EXIT_REFUSED, 'it failed'],
+      [EXIT_REFUSED, 'it failed, or the folder holds no point'],
       [EXIT_BAD_USAGE, 'the arguments or a setting cannot be read'],
-      [EXIT_DAMAGED, 'there is nothing to save'],
+      [EXIT_DAMAGED, 'the damage leaves nothing to save'],
       [EXIT_IN_USE, 'the folder is in use'],
     ],
   });
