@@ -31,7 +31,6 @@ pub use column_builder::Builder;
 pub use columns::{ColumnStatus, Columns};
 pub use damage::KnownDamage;
 pub use linking::linker::Linker;
-use linking::linker::MAX_TAIL_SLOTS;
 pub use matching::Matching;
 pub use order::Direction;
 pub use point_id::PointId;
@@ -57,6 +56,7 @@ use columns::List;
 use damage::DamageRegister;
 use graphs::{
     activity::{Activity, Running},
+    linked::MAX_TAIL_SLOTS,
     metric_graph::MetricGraph,
     round::Reclaim,
     settle::Settling,

@@ -19,6 +19,10 @@ use crate::{
     },
 };
 
+/// Inserts wait while a graph that has caught up has a longer tail than this, since every search
+/// ranks the points in the tail one by one.
+pub const MAX_TAIL_SLOTS: u32 = 20_000;
+
 /// The number of slots that a thread claims at a time: few, so that the tail stays short.
 const CHUNK_SLOTS: u32 = 16;
 

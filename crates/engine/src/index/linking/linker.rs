@@ -23,10 +23,6 @@ use crate::{
     },
 };
 
-/// Inserts wait while a graph that has caught up has a longer tail than this, since every search
-/// ranks the points in the tail one by one.
-pub const MAX_TAIL_SLOTS: u32 = 20_000;
-
 /// A thread without work looks for some after this time, in case it has missed its wake-up.
 const WAIT: Duration = Duration::from_millis(200);
 
