@@ -1,9 +1,9 @@
 import type { Client } from '../client/interface.js';
 import type { Filter, Query } from '../client/model.js';
 import type { Mapping } from '../transfer/mapping.js';
-import type { Source } from '../transfer/row.js';
-import { TransferError } from '../transfer/transfer-error.js';
-import { vectorIn } from '../transfer/values.js';
+import { storableVector } from '../transfer/point-of.js';
+import type { Row, Source } from '../transfer/row.js';
+import { RowFault, TransferError } from '../transfer/transfer-error.js';
 
 /** What is searched for. */
 export type Target = Pick<Query, 'vector' | 'like'>;
@@ -19,18 +19,21 @@ export async function targetsIn(
   count: number,
 ): Promise<readonly Target[]> {
   const targets: Target[] = [];
-  for await (const { number, columns, fault } of source.rows(0)) {
+  for await (const row of source.rows(0)) {
     if (targets.length === count) break;
-    if (fault !== undefined) throw new TransferError(`row ${number}: ${fault}`);
-    const vector = vectorIn(columns, mapping);
-    if (vector.length !== dimension) {
-      throw new TransferError(
-        `row ${number} has a vector of ${vector.length} values, and the service takes ${dimension}`,
-      );
-    }
-    targets.push({ vector });
+    targets.push(targetIn(row, mapping, dimension));
   }
   return targets;
+}
+
+function targetIn({ number, columns, fault }: Row, mapping: Mapping, dimension: number): Target {
+  try {
+    if (fault !== undefined) throw new RowFault(fault);
+    return { vector: storableVector(columns, mapping, dimension) };
+  } catch (error) {
+    if (!(error instanceof RowFault)) throw error;
+    throw new TransferError(`row ${number}: ${error.message}`);
+  }
 }
 
 /** Stored points, evenly spread over the oldest ones; each is left out of its own neighbours. */

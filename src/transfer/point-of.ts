@@ -31,8 +31,7 @@ export interface PointRules {
 export function pointOf({ number, columns, fault }: Row, rules: PointRules): NewPoint {
   if (fault !== undefined) throw new RowFault(fault);
   const { mapping, sourceName, info } = rules;
-  const vector = vectorIn(columns, mapping);
-  checkVector(vector, info.dimension);
+  const vector = storableVector(columns, mapping, info.dimension);
   const content = textOf(columns[mapping.content], 'the content');
   const contentType = contentTypeOf(columns[mapping.contentType]);
   const metadata = metadataOf(columns, mapping);
@@ -41,12 +40,18 @@ export function pointOf({ number, columns, fault }: Row, rules: PointRules): New
   return { id, vector, content, contentType, metadata };
 }
 
-function checkVector(vector: Float32Array, dimension: number): void {
+/** The vector of a row. Throws a RowFault for one that the service would refuse. */
+export function storableVector(
+  columns: Columns,
+  mapping: Mapping,
+  dimension: number,
+): Float32Array {
+  const vector = vectorIn(columns, mapping);
   if (vector.length !== dimension) {
     throw new RowFault(`the vector has ${vector.length} values, expected ${dimension}`);
   }
   const at = vector.findIndex((value) => !Number.isFinite(value));
-  if (at === -1) return;
+  if (at === -1) return vector;
   throw new RowFault(`vector[${at}] is not finite in single precision`);
 }
 

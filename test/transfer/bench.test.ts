@@ -74,9 +74,14 @@ test.each([
   expect(code).toBe(2);
 });
 
-test('queries of another dimension are refused', async () => {
-  const path = fileOf('queries.jsonl', '{"vector": [1, 2]}\n');
+test.each([
+  ['{"vector": [1, 2]}', 'the vector has 2 values, expected 16'],
+  [`{"vector": [1e39${',0'.repeat(15)}]}`, 'vector[0] is not finite in single precision'],
+  ['{"vector": "none"}', 'the vector is neither an array of JSON nor base64'],
+  ['{}', 'has no vector'],
+])('the query %s is refused with its row', async (line, reason) => {
+  const path = fileOf('queries.jsonl', `{"vector": [1${',0'.repeat(15)}]}\n${line}\n`);
   const { code, stderr } = await run(server, 'bench', path);
-  expect(stderr).toContain('row 1 has a vector of 2 values, and the service takes 16');
+  expect(stderr).toContain(`vectord bench failed: row 2: ${reason}`);
   expect(code).toBe(1);
 });
