@@ -35,7 +35,7 @@ export function upsertBody(
   ifAbsent: boolean,
 ): Uint8Array<ArrayBuffer> {
   const parts = points.flatMap(({ bytes }, at) => (at === 0 ? [bytes] : [COMMA, bytes]));
-  return joined(utf8.encode('{"points":['), ...parts, utf8.encode(`],"if_absent":${ifAbsent}}`));
+  return joined([utf8.encode('{"points":['), ...parts, utf8.encode(`],"if_absent":${ifAbsent}}`)]);
 }
 
 export function getBody(ids: readonly string[], include: readonly SearchPart[]): string {
@@ -87,7 +87,7 @@ function names(include: readonly SearchPart[]): string[] {
   return include.map((part) => (part === 'contentType' ? 'content_type' : part));
 }
 
-function joined(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
   for (const part of parts) {
