@@ -1,17 +1,17 @@
 //! The writer's thread, the only one that writes to the store. It drains the queue, commits the
-//! requests as one group with one fsync, publishes them to the index, and answers them. The next
+//! requests as a group with one fsync, publishes them to the index, and answers them. The next
 //! group gathers in the queue during the fsync.
 //!
 //! A group holds changes that depend on none before them in it. A change that names an id again, or
 //! deletes all points, begins the next group, once the index has what came before.
 //!
 //! If a graph lacks too many points ([`Index::accepts_inserts`]), changes that store points are set
-//! aside, and deletes overtake them. Requests that all still wait for
-//! their answers have no order among them.
+//! aside, and deletes overtake them, unless the store is a replica. That is allowed because requests
+//! without an answer are concurrent: they may be applied in any order.
 //!
 //! The requests of a replica are messages of a stream, and have an order: none overtakes another, so
-//! that all replicas come to the same points whatever each of them has to wait for. A message for
-//! which there is no room is set aside with all behind it, until there is.
+//! that all replicas come to the same points whatever each of them has to wait for. A message that must
+//! wait for the graphs, disk space or memory is set aside, and all later ones behind it.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -70,7 +70,8 @@ pub struct StoreStatus {
     pub failure: Mutex<Option<String>>,
     /// When an insert last found the disk full, unless a later one found space.
     pub full_at: Mutex<Option<Instant>>,
-    /// The number of times that there was no space for deletes.
+    /// The number of times that there was no space for deletes, which were refused or, in a replica,
+    /// wait.
     pub refused_deletes: AtomicU64,
     /// In a replica, where it is in its stream.
     pub position: Mutex<Option<StreamPosition>>,
@@ -82,7 +83,7 @@ pub struct GroupCommit {
     index: Arc<Index>,
     counters: Arc<Counters>,
     status: Arc<StoreStatus>,
-    /// Changes that wait for the graphs or, in a replica, for space, oldest first.
+    /// Changes that wait for the graphs or, in a replica, for disk space or memory, oldest first.
     aside: VecDeque<ChangeRequest>,
     /// Deletes that wait for disk space while compaction frees some, oldest first.
     waiting: Vec<ChangeRequest>,
@@ -90,7 +91,7 @@ pub struct GroupCommit {
     noted_at: Instant,
     /// When the store last had no space for an insert and had given away its reserves.
     refused_at: Option<Instant>,
-    /// When there was last no space for a message of a replica, unless a later one was stored.
+    /// When there was last no disk space or memory for a message, unless a later one was stored.
     held_at: Option<Instant>,
 }
 
@@ -250,8 +251,9 @@ impl GroupCommit {
         }
     }
 
-    /// Writes what is set aside, at the end: no request waits for the graphs any more, and no
-    /// compaction frees space. The messages of a replica stay in their stream.
+    /// Answers what still waits, at the end. Changes that wait for the graphs are written: nothing
+    /// waits for these any more. Deletes that wait for space are refused, as no compaction frees any.
+    /// Messages are refused, too: they stay in their stream.
     fn finish(&mut self) {
         for request in self.waiting.drain(..) {
             request.refuse(&Error::StorageFull);
@@ -306,7 +308,8 @@ impl GroupCommit {
     }
 
     /// Commits a group and answers its requests. On a full disk the changes that store points are
-    /// refused, and the deletes are tried again without them. Returns the messages that have to wait.
+    /// refused, and the deletes are tried again without them; messages wait instead. Returns the
+    /// messages that have to wait.
     fn answer(&mut self, group: Vec<ChangeRequest>) -> Vec<ChangeRequest> {
         let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
             .unwrap_or_else(|_| Err(panicked()));
@@ -423,8 +426,8 @@ impl GroupCommit {
         Ok(outcomes)
     }
 
-    /// Plans a message. What is refused, every replica refuses. An error is of this replica alone,
-    /// which cannot go on with the next message.
+    /// Plans a message. A refusal is an outcome: every replica refuses the same message. An error is a
+    /// failure of this replica alone, which must not go on with the next message.
     fn plan_message<'a>(&self, change: &'a Change, segments: &'a Segments) -> Result<Planned<'a>> {
         let planned = plan(change, &self.index, segments, Duration::MAX);
         let is_damaged = || {

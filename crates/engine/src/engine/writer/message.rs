@@ -3,7 +3,8 @@
 //! given another meaning.
 //!
 //! A message begins with its version (1 byte), its kind (1 byte), two unused bytes, and the CRC-32 of
-//! all that follows (4 bytes). Numbers are little-endian.
+//! all that follows (4 bytes). Numbers are little-endian. A message of no bytes stands for one that
+//! came too late to count.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -30,8 +31,8 @@ const METADATA: u8 = 4;
 
 /// A change that is written into a stream.
 pub enum Message<'a> {
-    /// Stores points. Those with new ids ([`Existing::Impossible`]) are kept where their ids exist:
-    /// then it is the same message again.
+    /// Stores points. If a point with a generated id ([`Existing::Impossible`]) exists already, it is
+    /// kept, because the message must be a repeated one.
     Store(&'a Batch, Existing),
     /// Changes the payloads of points.
     Update(&'a [Update]),

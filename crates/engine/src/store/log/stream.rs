@@ -7,8 +7,8 @@ use crc32fast::Hasher;
 pub struct StreamPosition {
     /// The sequence in the stream of the last message that was applied; 0 before the first.
     pub sequence: u64,
-    /// A checksum of all messages up to it and their sequences. Equal chains at equal sequences mean
-    /// equal histories.
+    /// A checksum of all messages up to it and their sequences. Histories that differ have equal
+    /// chains at equal sequences by chance alone, once in 2^32.
     pub chain: u32,
 }
 
@@ -27,7 +27,8 @@ impl StreamPosition {
         }
     }
 
-    /// The position as a header holds it, where the sequence 0 stands for none.
+    /// The position as the header of a group holds it. The sequence 0 stands for none, as no group is
+    /// written before the first message.
     #[must_use]
     pub fn fields(position: Option<StreamPosition>) -> (u64, u32) {
         position.map_or((0, 0), |position| (position.sequence, position.chain))
