@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_gateway_writes_is_refused() {
+    fn what_no_node_encodes_is_refused() {
         let changes: [fn(&mut Batch); 5] = [
             |batch| batch.ids[1] = batch.ids[0],
             |batch| batch.vectors[2] = f32::NAN,
