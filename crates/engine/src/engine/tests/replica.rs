@@ -526,6 +526,45 @@ fn a_delete_waits_for_the_point_that_waits_for_the_graphs() {
 }
 
 #[test]
+fn on_a_full_disk_messages_wait_in_their_order_until_there_is_space() {
+    // More than a group takes, so that some wait while others are tried.
+    let large = |content: u8| {
+        let batch = Batch {
+            ids: vec![id(0)],
+            vectors: vector(0, content).to_vec(),
+            content_types: vec![0],
+            contents: vec![content; 1 << 20],
+            content_ends: vec![1 << 20],
+            ..Batch::default()
+        };
+        Message::Store(&batch, Existing::Replace).encode()
+    };
+    let mut stream = stream_of((0..12).map(large).collect());
+    stream.effects = (0..12).map(|_| Effect::default()).collect();
+    for (at, effect) in stream.effects.iter_mut().enumerate() {
+        effect.counts[usize::from(at > 0)] = 1;
+    }
+    let mut replica = Replica::start(&stream, new_folder(), Files::new());
+    replica.feed(1);
+    replica.settle();
+    replica.disk.set_space(Some(0));
+    replica.feed(11);
+    // Longer than the pause between two tries.
+    thread::sleep(Duration::from_millis(400));
+    replica.check_answers();
+    assert_eq!((replica.confirmed, replica.waiting.len()), (1, 11));
+    assert!(replica.writer.is_full());
+    replica.disk.set_space(None);
+    replica.settle();
+    assert_eq!(replica.writer.position(), stream.positions.last().copied());
+    replica.writer.close().unwrap();
+    let opened = open(&replica.disk, &replica.folder);
+    let points = state(&opened);
+    assert_eq!(points.len(), 1);
+    assert_eq!(points[&id(0)].2, vec![11; 1 << 20]);
+}
+
+#[test]
 fn a_write_that_is_no_message_is_refused_and_the_next_message_is_applied() {
     let stream = stream_of(vec![store(0..1), store(1..2)]);
     let replica = Replica::start(&stream, new_folder(), Files::new());
