@@ -23,7 +23,7 @@ pub use engine::{
     batch::Asked,
     stats::{Distribution, Metrics},
     workers::Ticket,
-    writer::{Applied, Batch, Done, Existing, Update, Upserted, message::Message},
+    writer::{Batch, Done, Existing, Outcome, Update, Upserted, message::Message},
 };
 pub use error::{Error, Result, uuid};
 pub use hnsw::Params;

@@ -33,7 +33,7 @@ use crate::{
         stats::{Counters, Metrics},
         upkeep::Upkeep,
         workers::{Ticket, Workers},
-        writer::{Applied, Batch, Done, Existing, Update, Upserted, Writer},
+        writer::{Batch, Done, Existing, Outcome, Update, Upserted, Writer},
     },
     hnsw::{Params, Scratch},
     index::{Builder, ColumnStatus, GraphStatus, Include, Index, KnownDamage, Linker, PointId},
@@ -290,15 +290,15 @@ impl Engine {
 
     /// Applies the next message of the stream that orders the writes of a shard, which
     /// [`Message::encode`](writer::message::Message::encode) has made. `done` is called, maybe on another thread,
-    /// once it is durable and visible. Messages are applied in the order of their sequences, each once
-    /// and whole, however long each has to wait for graphs or for space on the disk: replicas that
-    /// applied the same messages hold the same points.
+    /// once the message is durable and visible. Messages are applied in the order of their sequences,
+    /// each once and whole, however long each has to wait for graphs, disk space or memory: replicas
+    /// that applied the same messages hold the same points.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: it is not the next message, or none that this version knows, or the
-    /// folder holds points that no stream has ordered; [`Error::Overloaded`]: too many wait, apply it
-    /// again; any other: this replica cannot go on.
-    pub fn apply(&self, bytes: &[u8], sequence: u64, done: Done<Applied>) {
+    /// [`Error::InvalidArgument`]: the message is not the next one, this version cannot decode it, or
+    /// the folder holds points that were not written by a stream. [`Error::Overloaded`]: too many
+    /// requests wait; the caller applies the message again. Any other: this replica cannot go on.
+    pub fn apply(&self, bytes: &[u8], sequence: u64, done: Done<Outcome>) {
         self.writer
             .apply(bytes, sequence, self.index.dimension(), done);
     }

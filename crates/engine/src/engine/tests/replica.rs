@@ -23,7 +23,7 @@ use crate::{
     engine::{
         budget::Budget,
         stats::Counters,
-        writer::{Applied, Batch, Existing, Update, Writer, message::Message},
+        writer::{Batch, Existing, Outcome, Update, Writer, message::Message},
     },
     hnsw::Params,
     index::{Index, PointId, tests::support::work_on},
@@ -120,7 +120,7 @@ fn vector(number: u32, seed: u8) -> [f32; DIMENSION] {
     [number as f32, f32::from(seed), -0.0]
 }
 
-/// What a message must do, in the words of [`Applied`].
+/// What a message must do, in the words of [`Outcome`].
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Effect {
     counts: [usize; 3],
@@ -247,7 +247,7 @@ fn play(op: &Op, points: &mut Points) -> (Vec<u8>, Effect) {
     (message, effect)
 }
 
-fn effect_of(applied: Applied) -> Effect {
+fn effect_of(applied: Outcome) -> Effect {
     let counts = applied.counts;
     Effect {
         counts: [counts.stored, counts.replaced, counts.kept],
@@ -267,7 +267,7 @@ struct Replica<'s> {
     index: Arc<Index>,
     writer: Writer,
     /// The answers that are waited for, by the sequences of their messages.
-    waiting: Vec<(u64, Receiver<Result<Applied>>)>,
+    waiting: Vec<(u64, Receiver<Result<Outcome>>)>,
     /// The last message that was fed, and the last that was confirmed.
     fed: u64,
     confirmed: u64,
@@ -317,7 +317,7 @@ impl<'s> Replica<'s> {
         }
     }
 
-    fn apply(&self, sequence: u64) -> Receiver<Result<Applied>> {
+    fn apply(&self, sequence: u64) -> Receiver<Result<Outcome>> {
         let (done, answer) = channel();
         let bytes = &self.stream.messages[sequence as usize - 1];
         let done = Box::new(move |applied| drop(done.send(applied)));
@@ -500,7 +500,7 @@ fn a_delete_waits_for_the_point_that_waits_for_the_graphs() {
     let stream = stream_of([messages, later].concat());
     let replica = Replica::start(&stream, new_folder(), Files::new());
     let answered =
-        |answer: &Receiver<Result<Applied>>| answer.recv_timeout(PATIENCE).unwrap().unwrap();
+        |answer: &Receiver<Result<Outcome>>| answer.recv_timeout(PATIENCE).unwrap().unwrap();
     answered(&replica.apply(1));
     work_on(&replica.index);
     answered(&replica.apply(2));
@@ -597,7 +597,7 @@ fn where_a_record_is_damaged_no_message_is_decided_that_asks_for_it() {
     for asking in [matching, update] {
         let stream = stream_of(vec![store(0..3), asking]);
         let replica = Replica::start(&stream, new_folder(), Files::new());
-        let answer = |answer: Receiver<Result<Applied>>| answer.recv_timeout(PATIENCE).unwrap();
+        let answer = |answer: Receiver<Result<Outcome>>| answer.recv_timeout(PATIENCE).unwrap();
         answer(replica.apply(1)).unwrap();
         let at = replica.index.find(&id(1)).unwrap().location;
         let path = replica.folder.path().join("00000001.log");

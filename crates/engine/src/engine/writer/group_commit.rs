@@ -234,8 +234,8 @@ impl GroupCommit {
         }
     }
 
-    /// Whether a change is set aside: it stores points, and there is no room, or it is a message that
-    /// comes behind another one which waits.
+    /// Whether a change is set aside: because it stores points and there is no room, or because it is a
+    /// message and an earlier one waits.
     fn has_to_wait(&self, request: &ChangeRequest, has_room: bool) -> bool {
         let waits_behind = request.message.is_some() && !self.aside.is_empty();
         waits_behind || (request.change.stores() && !has_room)
@@ -300,6 +300,7 @@ impl GroupCommit {
             let rest = changes.split_off(count.max(1));
             let mut waiting = self.answer(std::mem::replace(&mut changes, rest));
             if !waiting.is_empty() {
+                self.held_at = Some(Instant::now());
                 waiting.append(&mut changes);
                 waiting.extend(self.aside.drain(..));
                 self.aside = waiting.into();
@@ -315,47 +316,49 @@ impl GroupCommit {
             .unwrap_or_else(|_| Err(panicked()));
         let is_full = matches!(result, Err(Error::StorageFull));
         let is_replica = group.iter().any(|request| request.message.is_some());
-        if is_replica && (is_full || matches!(result, Err(Error::Overloaded(_)))) {
-            return self.hold(group, is_full);
-        }
-        if is_full {
-            let stores = |request: &ChangeRequest| request.change.stores();
-            let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(stores);
-            let refuse = |request: ChangeRequest| request.refuse(&Error::StorageFull);
-            if inserts.is_empty() {
-                if self.store.is_freeing_space() {
-                    self.waiting.extend(deletes);
-                    return Vec::new();
-                }
-                self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
-                deletes.into_iter().for_each(refuse);
-                return Vec::new();
-            }
-            *lock(&self.status.full_at) = Some(Instant::now());
-            inserts.into_iter().for_each(refuse);
-            // The store keeps a reserve of space for deletes.
-            self.answer_all(deletes);
-            return Vec::new();
-        }
-        if let Err(error) = &result {
-            self.note(error);
-        }
         match result {
+            Err(Error::StorageFull | Error::Overloaded(_)) if is_replica => {
+                return self.hold(group, is_full);
+            }
+            Err(Error::StorageFull) => self.refuse_inserts(group),
+            Err(error) => {
+                self.note(&error);
+                for request in group {
+                    request.refuse(&error);
+                }
+            }
             Ok(outcomes) => {
                 self.held_at = None;
                 for (request, outcome) in group.into_iter().zip(outcomes) {
                     request.answer(outcome);
                 }
             }
-            Err(error) => group.into_iter().for_each(|request| request.refuse(&error)),
         }
         Vec::new()
+    }
+
+    /// Answers a group for which the disk has no space: refuses the changes that store points, and
+    /// tries the deletes again without them. Deletes alone wait for compaction, if that frees space.
+    fn refuse_inserts(&mut self, group: Vec<ChangeRequest>) {
+        let stores = |request: &ChangeRequest| request.change.stores();
+        let (inserts, deletes): (Vec<_>, Vec<_>) = group.into_iter().partition(stores);
+        let refuse = |request: ChangeRequest| request.refuse(&Error::StorageFull);
+        if !inserts.is_empty() {
+            *lock(&self.status.full_at) = Some(Instant::now());
+            inserts.into_iter().for_each(refuse);
+            // The store keeps a reserve of space for deletes.
+            self.answer_all(deletes);
+        } else if self.store.is_freeing_space() {
+            self.waiting.extend(deletes);
+        } else {
+            self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
+            deletes.into_iter().for_each(refuse);
+        }
     }
 
     /// What becomes of a group of messages for which there is no space, or no memory, now: the deletes
     /// before the first message that stores points are tried alone. Returns the messages that wait.
     fn hold(&mut self, mut group: Vec<ChangeRequest>, is_full: bool) -> Vec<ChangeRequest> {
-        self.held_at = Some(Instant::now());
         let Some(first) = group.iter().position(|request| request.change.stores()) else {
             if is_full && !self.store.is_freeing_space() {
                 self.status.refused_deletes.fetch_add(1, Ordering::Relaxed);
@@ -372,7 +375,6 @@ impl GroupCommit {
             self.answer(group)
         };
         waiting.extend(rest);
-        self.held_at = Some(Instant::now());
         waiting
     }
 

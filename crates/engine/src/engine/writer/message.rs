@@ -3,8 +3,8 @@
 //! given another meaning.
 //!
 //! A message begins with its version (1 byte), its kind (1 byte), two unused bytes, and the CRC-32 of
-//! all that follows (4 bytes). Numbers are little-endian. A message of no bytes stands for one that
-//! came too late to count.
+//! all that follows (4 bytes). Numbers are little-endian. A message of no bytes changes
+//! nothing: it takes the place of one that came too late to count.
 
 use std::{collections::HashSet, sync::Arc};
 

@@ -7,6 +7,7 @@ mod plan;
 mod request;
 
 use std::{
+    convert::identity,
     sync::{
         Arc, Mutex,
         atomic::Ordering,
@@ -17,8 +18,8 @@ use std::{
 };
 
 use group_commit::{GroupCommit, StoreStatus};
-pub use request::{Batch, Done, Existing, Update, Upserted};
-use request::{Change, ChangeRequest, MessageId, Outcome, Waiting, WriteRequest};
+pub use request::{Batch, Done, Existing, Outcome, Update, Upserted};
+use request::{Change, ChangeRequest, MessageId, Waiting, WriteRequest};
 
 use vectord_filter::Filter;
 
@@ -37,21 +38,6 @@ const FULL_FOR: Duration = Duration::from_mins(1);
 
 /// About the bytes of memory that a waiting request takes besides its vectors and contents.
 const REQUEST_BYTES: usize = 256;
-
-/// What a message of the stream has done, or why nothing: the same on every replica.
-#[derive(Debug)]
-pub struct Applied {
-    /// Where the replica is in the stream with it.
-    pub position: StreamPosition,
-    /// What became of the points to be stored.
-    pub counts: Upserted,
-    /// For each id of an update or a delete in order, whether there was such a point.
-    pub found: Vec<bool>,
-    /// How many points have passed the filter of a delete.
-    pub deleted: u64,
-    /// Why nothing was changed.
-    pub refused: Option<Error>,
-}
 
 /// The handle of the writer's thread.
 pub struct Writer {
@@ -122,20 +108,13 @@ impl Writer {
     }
 
     /// Enqueues a message of the stream; `done` is called once it is durable and visible.
-    pub fn apply(&self, bytes: &[u8], sequence: u64, dimension: usize, done: Done<Applied>) {
+    pub fn apply(&self, bytes: &[u8], sequence: u64, dimension: usize, done: Done<Outcome>) {
         let change = match message::decode(bytes, dimension) {
             Ok(change) => change,
             Err(error) => return done(Err(error)),
         };
         let crc = crc32fast::hash(bytes);
-        let applied = |outcome: Outcome| Applied {
-            position: outcome.position,
-            counts: outcome.counts,
-            found: outcome.found,
-            deleted: outcome.deleted,
-            refused: outcome.refused,
-        };
-        self.enqueue(change, Some(MessageId { sequence, crc }), applied, done);
+        self.enqueue(change, Some(MessageId { sequence, crc }), identity, done);
     }
 
     /// Enqueues a change that the store orders itself.

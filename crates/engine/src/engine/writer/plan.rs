@@ -27,9 +27,8 @@ pub struct Planned<'a> {
 ///
 /// # Errors
 /// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
-/// a part of is damaged, an update is too large, the points of a filter are not found in the `longest`
-/// time,
-/// or the number of points is another than the one that a delete of all expects.
+/// a part of is damaged, an update is too large, it takes more than `longest` to find the points of a
+/// filter, or the number of points is another than the one that a delete of all expects.
 pub fn plan<'a>(
     change: &'a Change,
     index: &Index,
