@@ -34,5 +34,6 @@ export function useAnswer<Value>(
     );
     return () => controller.abort();
   }, causes);
-  return answer;
+  // The effect runs after the paint: nothing of the last answer is to be seen until then.
+  return ask === undefined ? NOTHING : answer;
 }
