@@ -95,6 +95,28 @@ export declare class NativeEngine {
    */
   findBatch(vectors: Float32Array, metrics: Uint8Array, limits: Uint32Array, efs: Uint32Array, maxDistances: Float64Array, likes: Uint8Array, filters: Uint8Array, filterEnds: Uint32Array, include: NativeInclude, maxBytes: number): { answer: Promise<NativeFound>, ticket?: number }
   /**
+   * The message that stores points, of which the arrays hold one after the other, as those of
+   * `upsert` do. Throws what `upsert` would.
+   */
+  messageOfPoints(ids: Uint8Array, vectors: Float32Array, contentTypes: Uint8Array, contents: Uint8Array, contentEnds: Uint32Array, metadata: Uint8Array, metadataEnds: Uint32Array, keeps: boolean): Uint8Array
+  /** The message that changes payloads, with the arrays of `update`. */
+  messageOfUpdate(ids: Uint8Array, given: Uint8Array, contentTypes: Uint8Array, contents: Uint8Array, contentEnds: Uint32Array, metadata: Uint8Array, metadataEnds: Uint32Array): Uint8Array
+  /** The message that deletes points. */
+  messageOfDelete(ids: Uint8Array): Uint8Array
+  /** The message that deletes the points that pass the filter of this text. */
+  messageOfDeleteMatching(filter: string): Uint8Array
+  /** The message that deletes all points if there are `expected`. */
+  messageOfDeleteAll(expected: number): Uint8Array
+  /**
+   * Applies the next message of the stream; one of no bytes changes nothing. The promise resolves
+   * once the message is durable and visible.
+   */
+  apply(message: Uint8Array, sequence: number): Promise<NativeOutcome>
+  /** Where the replica is in its stream with all that is durable and visible. */
+  get position(): NativePosition
+  /** The position beyond which nothing is visible. */
+  get horizon(): NativePosition
+  /**
    * Opens a data folder, on a thread of its own. If the process ends meanwhile, it leaves the
    * folder as a crash would.
    */
@@ -590,6 +612,26 @@ export interface NativeInclude {
   metadata: boolean
 }
 
+/** What a message has done. */
+export interface NativeOutcome {
+  /** The sequence of the message. */
+  sequence: number
+  /** The checksum of all messages up to it. */
+  chain: number
+  /** The number of points that were stored with a new id. */
+  stored: number
+  /** The number of points that replaced another. */
+  replaced: number
+  /** The number of points that were not stored, since there was one with their id. */
+  kept: number
+  /** The number of points that passed the filter of a delete. */
+  deleted: number
+  /** For each id of an update or a delete 1 if there was such a point, else 0. */
+  found: Uint8Array
+  /** Why nothing was changed. */
+  refused?: NativeRefusal
+}
+
 /** A part of all points. */
 export interface NativePage {
   /** The points. */
@@ -606,6 +648,14 @@ export interface NativePoint {
   contentType: number
   /** The content. */
   content: string
+}
+
+/** Where a replica is in its stream. */
+export interface NativePosition {
+  /** The sequence of the last message that was applied; 0 before the first. */
+  sequence: number
+  /** The checksum of all messages up to it. */
+  chain: number
 }
 
 /**
@@ -627,6 +677,14 @@ export interface NativeRecords {
   metadata: Uint8Array
   /** Where the metadata of each point end in `metadata`. */
   metadataEnds: Uint32Array
+}
+
+/** Why every replica refuses a message. */
+export interface NativeRefusal {
+  /** The code of the error. */
+  code: string
+  /** What was found and what was expected. */
+  message: string
 }
 
 /** What became of the points of an upsert. */

@@ -24,6 +24,7 @@ import type {
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import { translate, translateAsync } from './errors.js';
+import { Messages } from './messages.js';
 
 export interface EngineOptions {
   readonly path: string;
@@ -43,6 +44,10 @@ export interface EngineOptions {
 export type EngineStatus = native.EngineStatus;
 export type EngineDamage = native.EngineDamage;
 export type EngineMetrics = native.EngineMetrics;
+/** What a message has done to a replica, and where the replica is in its stream with it. */
+export type Outcome = native.NativeOutcome;
+/** A sequence of the stream of a shard, and the checksum of all messages up to it. */
+export type StreamPosition = native.NativePosition;
 export type DimensionSource = 'Configured' | 'Remembered' | 'Default';
 
 /**
@@ -54,11 +59,13 @@ export class Engine implements Points {
   readonly #engine: native.NativeEngine;
   readonly dimension: number;
   readonly storeId: Uint8Array;
+  readonly messages: Messages;
 
   private constructor(engine: native.NativeEngine) {
     this.#engine = engine;
     this.dimension = engine.dimension;
     this.storeId = engine.storeId;
+    this.messages = new Messages(engine);
   }
 
   /** Opens a data folder; what stands in the way is told in the message. */
@@ -184,7 +191,8 @@ export class Engine implements Points {
     return await this.#begin(() => this.#engine.getMany(ids, include, maxBytes), onRequestEnd);
   }
 
-  async count(filter: string, onRequestEnd: OnRequestEnd): Promise<number> {
+  async count(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number> {
+    if (filter === undefined) return this.status().points;
     return await this.#begin(() => this.#engine.count(filter), onRequestEnd);
   }
 
@@ -263,6 +271,25 @@ export class Engine implements Points {
 
   searchWork(limits: Uint32Array, efs: Uint32Array): number {
     return this.#engine.searchWork(limits, efs);
+  }
+
+  /**
+   * Applies the next message of the stream that orders the writes of a shard; one of no bytes changes
+   * nothing. Resolves once it is durable and visible. Rejects with OVERLOADED where the engine has
+   * too much to do: that message, and those behind it, are to be applied again.
+   */
+  async apply(message: Uint8Array, sequence: number): Promise<Outcome> {
+    return await translateAsync(() => this.#engine.apply(message, sequence));
+  }
+
+  /** Where the replica is in its stream with all that is durable and visible. */
+  get position(): StreamPosition {
+    return this.#engine.position;
+  }
+
+  /** The position beyond which nothing is visible: ahead of the other while messages become visible. */
+  get horizon(): StreamPosition {
+    return this.#engine.horizon;
   }
 
   status(): EngineStatus {

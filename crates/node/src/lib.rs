@@ -8,6 +8,7 @@ pub mod json;
 pub mod process;
 pub mod records;
 pub mod release;
+pub mod replica;
 mod shared;
 
 use std::{

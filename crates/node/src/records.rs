@@ -14,7 +14,7 @@ use vectord_engine::{
     Asked, Batch, Direction, Existing, Found, Gathered, Include, Metric, Page, PageRequest,
     PointId, Records, Update, Want,
 };
-use vectord_filter::Filter;
+use vectord_filter::{Expression, Filter};
 use vectord_json::given;
 
 use crate::{
@@ -142,14 +142,9 @@ impl NativeEngine {
             metadata: metadata.to_vec(),
             metadata_ends: offsets(metadata_ends),
         };
-        let existing = if keeps {
-            Existing::Keep
-        } else {
-            Existing::Replace
-        };
         promise(
             env,
-            |done| self.engine.upsert(batch, existing, done),
+            |done| self.engine.upsert(batch, existing(keeps), done),
             |counts| NativeUpserted {
                 stored: counts.stored as u32,
                 replaced: counts.replaced as u32,
@@ -175,24 +170,9 @@ impl NativeEngine {
         metadata: &[u8],
         metadata_ends: &[u32],
     ) -> Result<Object<'env>> {
-        let ids = point_ids(ids);
         let contents = slices(contents, content_ends)?;
         let metadata = slices(metadata, metadata_ends)?;
-        let lengths = [given, content_types].map(<[u8]>::len);
-        let lengths = [lengths[0], lengths[1], contents.len(), metadata.len()];
-        if lengths != [ids.len(); 4] {
-            return Err(fault("arrays of an update do not fit each other"));
-        }
-        let update = |(at, id): (usize, PointId)| {
-            let has = |part| given[at] & part != 0;
-            Update {
-                id,
-                content_type: has(given::CONTENT_TYPE).then(|| content_types[at]),
-                content: has(given::CONTENT).then(|| contents[at].to_vec()),
-                metadata: has(given::METADATA).then(|| metadata[at].to_vec()),
-            }
-        };
-        let updates = ids.into_iter().enumerate().map(update).collect();
+        let updates = updates_of(&point_ids(ids), given, content_types, &contents, &metadata)?;
         promise(env, |done| self.engine.update(updates, done), flags)
     }
 
@@ -388,11 +368,47 @@ impl NativeEngine {
     }
 }
 
+/// What is done with points that exist.
+pub(crate) fn existing(keeps: bool) -> Existing {
+    if keeps {
+        Existing::Keep
+    } else {
+        Existing::Replace
+    }
+}
+
+/// The updates whose parts lie in these lists, with one item for each id.
+pub(crate) fn updates_of(
+    ids: &[PointId],
+    given: &[u8],
+    content_types: &[u8],
+    contents: &[&[u8]],
+    metadata: &[&[u8]],
+) -> Result<Vec<Update>> {
+    let lengths = [given.len(), content_types.len()];
+    if lengths != [ids.len(); 2] || [contents.len(), metadata.len()] != lengths {
+        return Err(fault("arrays of an update do not fit each other"));
+    }
+    let update = |(at, &id): (usize, &PointId)| {
+        let has = |part| given[at] & part != 0;
+        Update {
+            id,
+            content_type: has(given::CONTENT_TYPE).then(|| content_types[at]),
+            content: has(given::CONTENT).then(|| contents[at].to_vec()),
+            metadata: has(given::METADATA).then(|| metadata[at].to_vec()),
+        }
+    };
+    Ok(ids.iter().enumerate().map(update).collect())
+}
+
 /// The filter that a text stands for, which has been checked before.
 fn filter_of(text: &str) -> Result<Arc<Filter>> {
-    let expression = vectord_json::filter_of(text);
-    let expression = expression.map_err(|_| fault("a filter has not been checked"))?;
-    Ok(Arc::new(Filter::new(expression)))
+    Ok(Arc::new(Filter::new(expression_of(text)?)))
+}
+
+/// The expression of such a text.
+pub(crate) fn expression_of(text: &str) -> Result<Expression> {
+    vectord_json::filter_of(text).map_err(|_| fault("a filter has not been checked"))
 }
 
 /// The greatest length of the text of a filter that is read on the calling thread.
@@ -416,16 +432,16 @@ fn filters_of(texts: Vec<&[u8]>) -> Result<Vec<Option<Arc<Filter>>>> {
     Ok(filters)
 }
 
-fn point_ids(bytes: &[u8]) -> Vec<PointId> {
+pub(crate) fn point_ids(bytes: &[u8]) -> Vec<PointId> {
     bytes.as_chunks::<POINT_ID_BYTES>().0.to_vec()
 }
 
-fn offsets(ends: &[u32]) -> Vec<usize> {
+pub(crate) fn offsets(ends: &[u32]) -> Vec<usize> {
     ends.iter().map(|&end| end as usize).collect()
 }
 
 /// The parts that lie one after the other in `bytes`, by where each ends.
-fn slices<'b>(bytes: &'b [u8], ends: &[u32]) -> Result<Vec<&'b [u8]>> {
+pub(crate) fn slices<'b>(bytes: &'b [u8], ends: &[u32]) -> Result<Vec<&'b [u8]>> {
     let starts = [0].iter().chain(ends);
     let parts = starts.zip(ends).map(|(&start, &end)| {
         let part = bytes.get(start as usize..end as usize);
@@ -434,12 +450,12 @@ fn slices<'b>(bytes: &'b [u8], ends: &[u32]) -> Result<Vec<&'b [u8]>> {
     parts.collect()
 }
 
-fn flags(found: Vec<bool>) -> Uint8Array {
+pub(crate) fn flags(found: Vec<bool>) -> Uint8Array {
     Uint8Array::new(found.into_iter().map(u8::from).collect())
 }
 
 /// A whole number that a double holds exactly.
-fn whole(number: f64) -> Result<u64> {
+pub(crate) fn whole(number: f64) -> Result<u64> {
     let is_whole = number >= 0.0 && number.fract() == 0.0 && number < 9_007_199_254_740_992.0;
     // Checked just now.
     #[allow(clippy::cast_sign_loss)]

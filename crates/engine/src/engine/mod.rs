@@ -247,13 +247,19 @@ impl Engine {
     /// `existing` says; each id is in the batch once. `done` is called, maybe on another thread,
     /// once the points are durable and visible or the batch was refused.
     pub fn upsert(&self, batch: Batch, existing: Existing, done: Done<Upserted>) {
-        match self
-            .check_shape(&batch)
-            .and_then(|()| self.check_finite(&batch.vectors))
-        {
+        match self.check(&batch) {
             Ok(()) => self.writer.store(batch, existing, done),
             Err(error) => done(Err(error)),
         }
+    }
+
+    /// Checks what [`Engine::upsert`] does not store.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`]: a value of a vector is NaN or infinite.
+    pub fn check(&self, batch: &Batch) -> Result<()> {
+        self.check_shape(batch)?;
+        self.check_finite(&batch.vectors)
     }
 
     /// Changes the payloads of points, each once in the list, all or none: a point that is not there
@@ -308,6 +314,14 @@ impl Engine {
     #[must_use]
     pub fn position(&self) -> Option<StreamPosition> {
         self.writer.position()
+    }
+
+    /// In a replica, the position beyond which nothing is visible: what a read has found was written
+    /// up to the horizon that is read after it. It is ahead of [`Engine::position`] while messages
+    /// become visible.
+    #[must_use]
+    pub fn horizon(&self) -> Option<StreamPosition> {
+        self.writer.horizon()
     }
 
     /// Reads the stored point with this id and verifies its bytes. None if there is no such point.

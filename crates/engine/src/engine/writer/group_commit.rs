@@ -73,8 +73,11 @@ pub struct StoreStatus {
     /// The number of times that there was no space for deletes, which were refused or, in a replica,
     /// wait.
     pub refused_deletes: AtomicU64,
-    /// In a replica, where it is in its stream.
+    /// In a replica, where it is in its stream with all that is durable and visible.
     pub position: Mutex<Option<StreamPosition>>,
+    /// In a replica, the position beyond which nothing is visible. It is ahead of `position` while a
+    /// group becomes visible.
+    pub horizon: Mutex<Option<StreamPosition>>,
 }
 
 /// The state of the writer's thread.
@@ -104,6 +107,7 @@ impl GroupCommit {
         status: Arc<StoreStatus>,
     ) -> Self {
         *lock(&status.position) = store.position();
+        *lock(&status.horizon) = store.position();
         GroupCommit {
             store,
             index,
@@ -419,6 +423,9 @@ impl GroupCommit {
             } else {
                 self.store(&writes, position)?
             };
+            if position.is_some() {
+                *lock(&self.status.horizon) = position;
+            }
             self.publish(&writes, &locations)?;
             self.counters.add_group(writes.len(), begun_at.elapsed());
         }

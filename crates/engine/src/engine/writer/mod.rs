@@ -173,6 +173,11 @@ impl Writer {
         *lock(&self.status.position)
     }
 
+    /// In a replica, the position beyond which nothing is visible.
+    pub fn horizon(&self) -> Option<StreamPosition> {
+        *lock(&self.status.horizon)
+    }
+
     /// The number of times that the disk had no space for deletes either.
     pub fn refused_deletes(&self) -> u64 {
         self.status.refused_deletes.load(Ordering::Relaxed)
