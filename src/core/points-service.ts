@@ -144,7 +144,7 @@ export class PointsService {
     }
     const describe = isList ? describeQuery : describeSingle;
     if (limits.length === 1) {
-      const atOnce = this.points.find(first(queries), include, maxRequestBytes, describe);
+      const atOnce = await this.points.find(first(queries), include, maxRequestBytes, describe);
       if (atOnce !== undefined) return atOnce;
     }
     return await this.points.findBatch(queries, include, maxRequestBytes, describe, onRequestEnd);
@@ -173,7 +173,6 @@ export class PointsService {
 
   /** How many points there are, or how many pass a filter. */
   async count(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number> {
-    if (filter === undefined) return this.points.status().points;
     return await this.points.count(filter, onRequestEnd);
   }
 }

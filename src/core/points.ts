@@ -17,6 +17,9 @@ import type {
 import type { OnRequestEnd } from './request-end.js';
 import type { DescribeItem } from './rules.js';
 
+/** What is there at once on one machine, and asks other machines first in a cluster. */
+export type Soon<Answer> = Answer | Promise<Answer>;
+
 /** Where the points are stored and searched: what the service needs of an engine. */
 export interface Points {
   /** Stores points, all or none; resolves once they are durable and visible. */
@@ -26,10 +29,10 @@ export interface Points {
   delete(id: PointId): Promise<boolean>;
 
   /** The vector and payload of a point. */
-  get(id: PointId): NewPoint | undefined;
+  get(id: PointId): Soon<NewPoint | undefined>;
 
   /** The ids found; undefined where the search is too heavy for the calling thread. */
-  search(query: EngineQuery): PointIds | undefined;
+  search(query: EngineQuery): Soon<PointIds | undefined>;
 
   /** The ids found for each query. A search is given up once nobody waits for its answer. */
   searchBatch(
@@ -73,8 +76,8 @@ export interface Points {
     onRequestEnd: OnRequestEnd,
   ): Promise<Gathered>;
 
-  /** Counts the points that pass a filter. */
-  count(filter: string, onRequestEnd: OnRequestEnd): Promise<number>;
+  /** Counts the points that pass a filter, or all of them. */
+  count(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number>;
 
   /** A page of all points, in the order in which they were written. */
   scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page>;
@@ -88,7 +91,7 @@ export interface Points {
     include: Include,
     maxBytes: number,
     describe: DescribeItem,
-  ): Found | undefined;
+  ): Soon<Found | undefined>;
 
   /** The neighbours found for all queries, whose records take at most `maxBytes`. */
   findBatch(
@@ -113,6 +116,8 @@ export interface PointsStatus {
   /** Whether inserts are refused because the disk is full. */
   readonly isFull: boolean;
   readonly damage?: PointsDamage | undefined;
+  /** What else keeps them from being read or written, such as other machines that do not answer. */
+  readonly faults?: readonly string[];
 }
 
 /** Stored records that are damaged. */

@@ -38,8 +38,8 @@ export class Service {
   }
 
   /** The stored point, its vector bit for bit and its content byte for byte. */
-  get(id: PointId): Point {
-    const found = this.#points.get(id);
+  async get(id: PointId): Promise<Point> {
+    const found = await this.#points.get(id);
     if (found === undefined) throw pointNotFound();
     return { id: formatPointId(id), ...found };
   }
@@ -52,7 +52,7 @@ export class Service {
   /** The ids of the nearest points, closest first. */
   async search(query: Query, onRequestEnd: OnRequestEnd): Promise<PointIds> {
     const prepared = toEngineQuery(query, this.rules);
-    const atOnce = this.#points.search(prepared);
+    const atOnce = await this.#points.search(prepared);
     if (atOnce !== undefined) return atOnce;
     const batch = inLists(prepared);
     const found = await this.#points.searchBatch(batch, describeSingle, onRequestEnd);
@@ -73,8 +73,8 @@ export class Service {
 
   /** What keeps the service from doing all that it is there for; the log has the particulars. */
   faults(): readonly string[] {
-    const { failure, isFull, damage } = this.#points.status();
-    const faults: string[] = [];
+    const { failure, isFull, damage, faults: others = [] } = this.#points.status();
+    const faults: string[] = [...others];
     if (this.#isStopping) faults.push('the service is stopping');
     if (failure !== undefined) {
       faults.push('a write could not be made durable: writes are refused until a restart');

@@ -24,7 +24,7 @@ export function vectorDbHandlers(service: Service, decoder: Decoder): VectorDb {
       if (!(await service.delete(toPointId(request)))) throw pointNotFound();
       return {};
     }),
-    getPoint: answering(async (request) => service.get(toPointId(request))),
+    getPoint: answering(async (request) => await service.get(toPointId(request))),
     searchPoints: answering(async (bytes, context) => {
       const query = await read('grpcQuery', bytes, callEnd(context));
       return idsAnswer(await service.search(query, callEnd(context)));

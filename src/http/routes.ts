@@ -106,8 +106,8 @@ export function routes(options: HttpOptions): readonly Route[] {
       method: 'GET',
       path: '/points/:id',
       access: 'readonly',
-      handle(ctx) {
-        const { id, vector, payload } = service.get(pointIdOf(ctx));
+      async handle(ctx) {
+        const { id, vector, payload } = await service.get(pointIdOf(ctx));
         const content_type = contentTypeName(payload.contentType);
         const payloadJson = JSON.stringify({ content_type, content: payload.content });
         const vectorJson = formatVector(vector);

@@ -1,7 +1,7 @@
 import type { NewPoint } from '../../core/model.js';
 import type { PointBatch } from '../../core/point-batch.js';
 import type { PointId, PointIds } from '../../core/point-id.js';
-import type { Points, PointsStatus } from '../../core/points.js';
+import type { Points, PointsStatus, Soon } from '../../core/points.js';
 import type { EngineQuery } from '../../core/query-batch.js';
 import type {
   Found,
@@ -53,7 +53,7 @@ export class TracedPoints implements Points {
     return this.steps.step('commit', () => this.points.deleteAll(expected));
   }
 
-  search(query: EngineQuery): PointIds | undefined {
+  search(query: EngineQuery): Soon<PointIds | undefined> {
     return this.steps.step('search', () => this.points.search(query));
   }
 
@@ -66,7 +66,7 @@ export class TracedPoints implements Points {
     include: Include,
     maxBytes: number,
     describe: DescribeItem,
-  ): Found | undefined {
+  ): Soon<Found | undefined> {
     return this.steps.step('search', () => this.points.find(query, include, maxBytes, describe));
   }
 
@@ -74,7 +74,7 @@ export class TracedPoints implements Points {
     return this.steps.step('search', () => this.points.findBatch(...call));
   }
 
-  get(id: PointId): NewPoint | undefined {
+  get(id: PointId): Soon<NewPoint | undefined> {
     return this.steps.step('read', () => this.points.get(id));
   }
 
