@@ -1,6 +1,6 @@
-// Installs, once, the programs of others that some tests run against the service: grpcurl, h2spec,
-// the published Python client, the gRPC of Python and of Go, schemathesis, hadolint, Chromium, and what
-// our own Python client is made of and tested with. Needs a network the first time; what cannot be
+// Installs, once, the programs of others that some tests run against the service or beside it: grpcurl, h2spec,
+// nats-server, the published Python client, the gRPC of Python and of Go, schemathesis, hadolint,
+// Chromium, and what our own Python client is made of and tested with. Needs a network the first time; what cannot be
 // installed is named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,6 +19,7 @@ import {
   CHROMIUM_FOLDER,
   findChromium,
   findGrpcurl,
+  findNatsServer,
   GO_FOLDER,
   GRPC_GO_CLIENT,
   GRPC_GO_FOLDER,
@@ -28,6 +29,7 @@ import {
   H2SPEC,
   HADOLINT,
   HADOLINT_FOLDER,
+  NATS_SERVER_FOLDER,
   PYTHON_CLIENT_FOLDER,
   PYTHON_PROTOC_FOLDER,
   SCHEMATHESIS,
@@ -37,6 +39,7 @@ import {
 } from './tools.mjs';
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4';
+const NATS_SERVER = 'github.com/nats-io/nats-server/v2@v2.15.3';
 const VORTEXDB = 'vortexdb==0.1.0';
 const GRPCIO_VERSION = '1.85.1';
 const GRPCIO = ['grpcio', 'grpcio-tools', 'grpcio-health-checking', 'grpcio-reflection'];
@@ -52,6 +55,7 @@ const PROTO_FILE = 'vectordb/vectordb.proto';
 
 attempt('grpcurl', installGrpcurl);
 attempt('h2spec', installH2spec);
+attempt('nats-server', installNatsServer);
 attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
@@ -75,9 +79,15 @@ function attempt(name, install) {
 }
 
 function installGrpcurl() {
-  if (findGrpcurl() !== undefined) return;
-  const env = { ...process.env, GOBIN: GRPCURL_FOLDER };
-  run(findGo(), ['install', GRPCURL], { env });
+  if (findGrpcurl() === undefined) installByGo(GRPCURL, GRPCURL_FOLDER);
+}
+
+function installNatsServer() {
+  if (findNatsServer() === undefined) installByGo(NATS_SERVER, NATS_SERVER_FOLDER);
+}
+
+function installByGo(program, folder) {
+  run(findGo(), ['install', program], { env: { ...process.env, GOBIN: folder } });
 }
 
 /** In a module of ours, which says with which versions of its libraries: h2spec says none. */

@@ -6,6 +6,7 @@ export const GRPC_PYTHON_FOLDER: string;
 export const GRPC_PYTHON: string;
 export const H2SPEC: string;
 export const HADOLINT: string;
+export const NATS_SERVER_FOLDER: string;
 export const PYTHON_CLIENT_FOLDER: string;
 export const PYTHON_CLIENT_PYTHON: string;
 export const PYTHON_PROTOC_FOLDER: string;
@@ -18,4 +19,5 @@ export const CHROMIUM_FOLDER: string;
 export function findChromium():
   { readonly executablePath: string; readonly env: Record<string, string> } | undefined;
 export function findGrpcurl(): string | undefined;
+export function findNatsServer(): string | undefined;
 export function findProgram(name: string, ...others: readonly string[]): string | undefined;

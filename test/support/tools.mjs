@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
+export const NATS_SERVER_FOLDER = join(CACHE, 'nats-server');
 export const GO_FOLDER = join(CACHE, 'go');
 export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
 export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
@@ -70,6 +71,11 @@ function libraryFolders(parent) {
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {
   return findProgram('grpcurl', GRPCURL_FOLDER);
+}
+
+/** The path of nats-server: that of NATS_SERVER, on PATH or installed by us; undefined where there is none. */
+export function findNatsServer() {
+  return process.env.NATS_SERVER || findProgram('nats-server', NATS_SERVER_FOLDER);
 }
 
 /** The path of a program on PATH or in one of these folders; undefined where there is none. */
