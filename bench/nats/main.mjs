@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { Servers } from '../../test/support/nats-servers.mjs';
+import { findNatsServer } from '../../test/support/tools.mjs';
 import { FAULTS } from './faults.mjs';
 import { connectTo, Reader, Writers } from './load.mjs';
 import { tableOf } from './report.mjs';
-import { Servers } from './servers.mjs';
 
 const STREAM = 'points-0';
 const BUCKET = 'vectord';
@@ -44,7 +45,13 @@ if (options.help) {
   process.exit(0);
 }
 
-const program = process.env.NATS_SERVER ?? 'nats-server';
+const program = findNatsServer();
+if (program === undefined) {
+  console.error(
+    'nats-server is not here: node test/support/install.mjs, or name it in NATS_SERVER',
+  );
+  process.exit(1);
+}
 const rounds = Number(options.rounds);
 const load = { writers: Number(options.writers), bytes: Number(options.bytes) };
 const version = execFileSync(program, ['-v'], { encoding: 'utf8' }).trim();

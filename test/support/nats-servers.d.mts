@@ -1,0 +1,21 @@
+export class Servers {
+  /**
+   * @param program path of nats-server
+   * @param folder where the servers keep what they store, and their logs
+   */
+  static start(
+    program: string,
+    folder: string,
+    options?: { readonly count?: 1 | 3 },
+  ): Promise<Servers>;
+  readonly addresses: readonly string[];
+  readonly monitors: readonly string[];
+  readonly names: readonly string[];
+  run(index: number): void;
+  ready(patienceMs?: number): Promise<void>;
+  kill(index: number): Promise<void>;
+  suspend(index: number): void;
+  resume(index: number): void;
+  wipe(index: number): void;
+  end(): Promise<void>;
+}
