@@ -1,4 +1,7 @@
-/** What went wrong: the codes of the service, and two of what lies between it and the client. */
+/**
+ * What went wrong: the codes of the service, and two of what lies between it and the client. The
+ * OUTCOME_UNKNOWN of a cluster is a TIMEOUT.
+ */
 export type ErrorCode =
   | 'INVALID_ARGUMENT'
   | 'UNAUTHENTICATED'
@@ -104,7 +107,10 @@ export class StorageFullError extends VectordError {
   readonly retryable = false;
 }
 
-/** The deadline has passed, or the service has waited too long. Whether a write was done is open. */
+/**
+ * The deadline has passed, the service has waited too long, or a cluster does not know whether its
+ * replicas have stored a write. Whether a write was done is open.
+ */
 export class TimeoutError extends VectordError {
   override readonly name = 'TimeoutError';
   readonly code = 'TIMEOUT';
@@ -153,11 +159,12 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map(
     UNAVAILABLE: UnavailableError,
     STORAGE_FULL: StorageFullError,
     TIMEOUT: TimeoutError,
+    OUTCOME_UNKNOWN: TimeoutError,
     CANCELLED: CancelledError,
     INTERNAL: InternalError,
     CONNECTION_LOST: ConnectionLostError,
     UNEXPECTED_ANSWER: UnexpectedAnswerError,
-  } satisfies Record<ErrorCode, ErrorClass>),
+  } satisfies Record<ErrorCode | 'OUTCOME_UNKNOWN', ErrorClass>),
 );
 
 /** The error of a code that the service has answered; one that is not known is unexpected. */

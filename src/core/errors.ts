@@ -46,6 +46,8 @@ const STATUSES = {
   INTERNAL: { http: 500, grpc: GRPC.INTERNAL },
   OVERLOADED: { http: 503, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'OVERLOADED', retryAfterS: 1 },
   UNAVAILABLE: { http: 503, grpc: GRPC.UNAVAILABLE, reason: 'UNAVAILABLE', retryAfterS: 1 },
+  // Only in a cluster: a write was sent to the replicas, and it is not known whether it is stored.
+  OUTCOME_UNKNOWN: { http: 504, grpc: GRPC.DEADLINE_EXCEEDED, reason: 'OUTCOME_UNKNOWN' },
   STORAGE_FULL: { http: 507, grpc: GRPC.RESOURCE_EXHAUSTED, reason: 'STORAGE_FULL' },
 } as const satisfies Readonly<Record<string, Failure>>;
 

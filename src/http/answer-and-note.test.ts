@@ -66,6 +66,7 @@ it('an answer that asks for patience says for how long', async () => {
 
 it.each([
   ['a full disk', 507, 'STORAGE_FULL'],
+  ['a write that may be stored or not', 504, 'OUTCOME_UNKNOWN'],
   ['a body that stops arriving', 408, 'TIMEOUT'],
 ] as const)('%s is %d, in plain text', async (_, status, code) => {
   const { response } = await requestThatFails(new VectordError(code, 'the reason'));

@@ -44,7 +44,8 @@ beforeAll(async () => {
 
 test('each code of the service is one of the client, except what the client never provokes', () => {
   type Never = 'METHOD_NOT_ALLOWED' | 'UNSUPPORTED_MEDIA_TYPE';
-  expectTypeOf<Exclude<ServiceCode, Never | ErrorCode>>().toBeNever();
+  type Timeout = 'OUTCOME_UNKNOWN';
+  expectTypeOf<Exclude<ServiceCode, Never | Timeout | ErrorCode>>().toBeNever();
 });
 
 describe.each(PROTOCOLS)('over %s', (protocol) => {

@@ -88,6 +88,7 @@ test('what its status says already has no details', async () => {
 test.each<[ErrorCode, unknown[]]>([
   ['STORAGE_FULL', [info('STORAGE_FULL')]],
   ['UNAVAILABLE', [info('UNAVAILABLE'), RETRY]],
+  ['OUTCOME_UNKNOWN', [info('OUTCOME_UNKNOWN')]],
 ])('%s is told apart', (name, details) => {
   const error = new VectordError(name, 'é');
   const text = statusDetails(error.grpcStatus, error) ?? '';

@@ -37,8 +37,8 @@ const QUERY = { vector: VECTOR, similarity: 'Cosine', limit: 1 };
 const LIKE_NOBODY = { like: ID.replace(/^9/, '8'), similarity: 'Cosine', limit: 1 };
 const PROBLEM = 'application/problem+json';
 
-/** What only a broken or full disk, or a defect, can bring about. */
-const NOT_PROVOKED = new Set(['500', '507']);
+/** What only a broken or full disk, a cluster or a defect can bring about. */
+const NOT_PROVOKED = new Set(['500', '504', '507']);
 
 const GOOD_BODIES: Readonly<Record<string, unknown>> = {
   '/points': POINT,

@@ -25,6 +25,7 @@ const CODES: Readonly<Record<Exclude<ErrorCode, 'CANCELLED'>, true>> = {
   INTERNAL: true,
   OVERLOADED: true,
   UNAVAILABLE: true,
+  OUTCOME_UNKNOWN: true,
   STORAGE_FULL: true,
 };
 

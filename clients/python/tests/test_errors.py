@@ -48,6 +48,12 @@ def test_a_reason_tells_more_than_the_status(
     assert (error.retry_after, error.request_id) == (2.0, "r")
 
 
+def test_an_unknown_outcome_is_a_timeout_and_no_refusal() -> None:
+    error = error_from("DEADLINE_EXCEEDED", "x", trailers("OUTCOME_UNKNOWN"))
+    assert type(error) is TimedOutError
+    assert (error.code, error.retryable, error.is_refusal) == ("TIMEOUT", True, False)
+
+
 def test_reasons_of_others_say_nothing() -> None:
     error = error_from("UNAVAILABLE", "x", trailers("OVERLOADED", domain="a-proxy"))
     assert (error.code, error.is_refusal) == ("CONNECTION_LOST", False)

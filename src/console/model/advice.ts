@@ -21,7 +21,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   OVERLOADED: 'The service has too much to do. Try again in a moment.',
   UNAVAILABLE: 'The service is stopping. Try again once it has been started.',
   STORAGE_FULL: 'Give the disk of the service more space, or delete points.',
-  TIMEOUT: 'The answer took too long. Try again, or ask for less.',
+  TIMEOUT:
+    'The answer took too long, and a write may have been done. Look, and try again, or ask for less.',
   CANCELLED: 'Ask again.',
   INTERNAL: 'The log of the service has the reason, under the id of the request.',
   CONNECTION_LOST: 'See whether the service runs and can be reached; the page asks on.',

@@ -79,8 +79,8 @@ class ConflictError(VectordError):
 
 
 class TimedOutError(VectordError):
-    """TIMEOUT: the time given has passed, or the service has waited too long. A write may have
-    happened."""
+    """TIMEOUT: the time given has passed, the service has waited too long, or a cluster does not
+    know whether its replicas have stored a write. A write may have happened."""
 
 
 class TooLargeError(VectordError):
@@ -153,7 +153,7 @@ _OF_CONNECTION = frozenset(
 )
 
 # Reasons that have another name as a code.
-_REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE"}
+_REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE", "OUTCOME_UNKNOWN": "TIMEOUT"}
 
 
 def error_of(failure: grpc.RpcError, is_closed: bool) -> VectordError:
@@ -188,8 +188,9 @@ def error_from(
         message,
         retryable=code in _RETRYABLE,
         retry_after=retry_after,
-        # Where the service gives a reason, or the request is wrong, it has done nothing.
-        is_refusal=reason is not None or (status in _CODES and code != "TIMEOUT"),
+        # A time that has passed leaves open what was done. Else, where the service gives a reason
+        # or the request is wrong, it has done nothing.
+        is_refusal=code != "TIMEOUT" and (reason is not None or status in _CODES),
         request_id=request_id,
     )
 
