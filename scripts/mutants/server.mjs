@@ -582,7 +582,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'a new keys file is not synced',
-    'src/auth/keys-file.ts',
+    'src/config/data-folder.ts',
     '    fsyncSync(file);\n',
     '',
     KEYS_TESTS,

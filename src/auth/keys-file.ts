@@ -3,15 +3,13 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  fsyncSync,
   linkSync,
   openSync,
   readFileSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '../config/data-folder.js';
+import { syncFolder, writeDurably } from '../config/data-folder.js';
 import { fingerprint } from '../config/file-watch.js';
 import { messageOf, StartError } from '../core/start-error.js';
 import { secretFileWarning } from './secret-file.js';
@@ -205,17 +203,6 @@ export function formatKeysFile(keys: readonly KeyEntry[]): string {
 /** A new random key. */
 export function freshKey(): string {
   return randomBytes(KEY_BYTES).toString('base64url');
-}
-
-/** Creates a file for its owner alone. Its content is durable then, its name not yet. */
-export function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 export function refusal(path: string, reason: string): StartError {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKeysFile, writeDurably } from './keys-file.js';
+import { writeDurably } from '../config/data-folder.js';
+import { createKeysFile } from './keys-file.js';
 import { StartError } from '../core/start-error.js';
 
 /**
