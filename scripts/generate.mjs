@@ -15,12 +15,11 @@ rmSync(GENERATED, { recursive: true, force: true });
 buf('lint');
 buf('format', '--write');
 buf('generate');
-writeDescriptorSet(buf('build', '--as-file-descriptor-set', '--exclude-source-info', '-o', '-'));
+/** Without what nodes of a cluster send each other, which is no interface for clients. */
+const PUBLISHED = ['build', '--as-file-descriptor-set', '--exclude-path', 'proto/vectord/cluster'];
+writeDescriptorSet(buf(...PUBLISHED, '--exclude-source-info', '-o', '-'));
 
-await writeReferences(
-  ROOT,
-  JSON.parse(buf('build', '--as-file-descriptor-set', '-o', '-#format=json')),
-);
+await writeReferences(ROOT, JSON.parse(buf(...PUBLISHED, '-o', '-#format=json')));
 
 function buf(...args) {
   return execFileSync(`${ROOT}node_modules/.bin/buf`, args, {

@@ -26,7 +26,7 @@ const SERVER_LAYERS = [
   ['measure'],
   ['transfer'],
   ['http', 'grpc'],
-  ['auth', 'admission', 'wire'],
+  ['auth', 'admission', 'cluster', 'wire'],
   ['observe'],
   ['config', 'engine', 'client', 'scrape'],
   ['core'],

@@ -393,8 +393,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a fault of the engine is an overload',
     'src/engine/errors.ts',
-    "CODES.get(code) ?? 'INTERNAL'",
-    "CODES.get(code) ?? 'OVERLOADED'",
+    "CODES.get(engineCode) ?? 'INTERNAL'",
+    "CODES.get(engineCode) ?? 'OVERLOADED'",
     ['src/engine/native.test.ts'],
   ),
   mutant(

@@ -24,6 +24,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   // Each key holds what the setting of that key parsed, which is how Config is defined.
   const config = Object.freeze(Object.fromEntries(values)) as Config;
   faults.push(...missingForTls(environment));
+  faults.push(...missingForCluster(environment));
   if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
   return config;
 }
@@ -38,6 +39,17 @@ function missingForTls(environment: NodeJS.ProcessEnv): string[] {
     .map(
       ({ name }) => `${name} is not set, expected with ${set.map((one) => one.name).join(' and ')}`,
     );
+}
+
+/** The nodes of a cluster open to the same keys: none of them makes its own. */
+function missingForCluster(environment: NodeJS.ProcessEnv): string[] {
+  const { clusterUrls, serviceKeysFile } = SETTINGS;
+  if (environment[clusterUrls.name] === undefined) return [];
+  if (environment[serviceKeysFile.name] !== undefined) return [];
+  return [
+    `${serviceKeysFile.name} is not set, expected with ${clusterUrls.name}: a file of keys that all ` +
+      'nodes of the cluster have',
+  ];
 }
 
 const LONGEST_QUOTE = 80;

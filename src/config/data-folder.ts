@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { messageOf, StartError } from '../core/start-error.js';
 
 /** Whoever may write to the folder can replace the points and the keys in it. */
@@ -139,4 +139,18 @@ export function writeDurably(path: string, text: string): void {
   } finally {
     closeSync(file);
   }
+}
+
+/** What makes a data folder one of a node of a cluster. */
+export function nodeFile(dataPath: string): string {
+  return join(dataPath, 'node.json');
+}
+
+/** Throws a StartError where a single server is started on the data folder of a node of a cluster. */
+export function refuseNodeFolder(dataPath: string): void {
+  if (!existsSync(nodeFile(dataPath))) return;
+  throw new StartError(
+    `the data folder ${dataPath} (DATA_PATH) is that of a node of a cluster: set CLUSTER_URL, or start ` +
+      'on another folder',
+  );
 }

@@ -49,6 +49,11 @@ const SWITCH: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
+const READ_MODES: ReadonlyMap<string, 'strong' | 'session'> = new Map([
+  ['strong', 'strong'],
+  ['session', 'session'],
+]);
+
 /** Environment variables are often written in lower case: names are compared in it. */
 const METRICS: ReadonlyMap<string, Similarity> = new Map(
   Object.entries(Similarity).map(([name, number]) => [name.toLowerCase(), number]),
@@ -151,6 +156,37 @@ export const SETTINGS = {
     url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'The same with the whole path, for traces alone'),
     'none',
   ),
+  clusterUrls: optional(
+    list(
+      'CLUSTER_URL',
+      'NATS servers of the cluster that this service is a node of',
+      'URLs such as nats://10.0.0.1:4222, or tls://,',
+      '',
+      isNatsUrl,
+    ),
+    'none: a single server',
+  ),
+  clusterName: identifier(
+    'CLUSTER_NAME',
+    'vectord',
+    'Name of the cluster, with which its streams and subjects in NATS begin',
+  ),
+  clusterCredentials: optional(
+    path('CLUSTER_CREDENTIALS', '', 'File of credentials for the NATS servers, as nsc makes it'),
+    'none',
+  ),
+  clusterReplicas: integer(
+    'CLUSTER_REPLICAS',
+    3,
+    [1, 7],
+    'Nodes that the cluster is made with, each of which has all points',
+  ),
+  clusterReads: choice(
+    'CLUSTER_READS',
+    'strong',
+    READ_MODES,
+    'Whether a read sees all acknowledged writes, or those that its node has acknowledged',
+  ),
   metricsOpen: choice('METRICS_OPEN', 'false', SWITCH, 'Whether /metrics answers without a key'),
   maxRequestBytes: bytes(
     'MAX_REQUEST_BYTES',
@@ -249,6 +285,17 @@ function path(name: string, fallback: string, meaning: string): Setting<string> 
   };
 }
 
+function identifier(name: string, fallback: string, meaning: string): Setting<string> {
+  return {
+    name,
+    meaning,
+    expected: 'letters, digits, - and _, at most 32',
+    fallback,
+    fallbackText: fallback,
+    parse: (text) => (/^[a-z0-9_-]{1,32}$/i.test(text) ? text : undefined),
+  };
+}
+
 function url(name: string, meaning: string): Setting<string> {
   return {
     name,
@@ -319,6 +366,10 @@ function isOrigin(text: string): boolean {
   return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
 }
 
+function isNatsUrl(text: string): boolean {
+  return /^(?:nats|tls):\/\//.test(text) && URL.canParse(text);
+}
+
 function isNetwork(text: string): boolean {
   const [address = '', bits, more] = text.split('/');
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
@@ -336,7 +387,7 @@ function defaulting<Value>(
 }
 
 /** The same setting where not being set means something else than a value of its own. */
-function optional<Value extends string | number>(
+function optional<Value extends string | number | readonly string[]>(
   setting: Setting<Value>,
   fallbackText: string,
 ): Setting<Value | undefined> {

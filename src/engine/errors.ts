@@ -40,14 +40,17 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ['ANSWER_TOO_LARGE', ' (MAX_REQUEST_BYTES): ask for fewer points, or include less'],
 ]);
 
+/** What clients hear of a code of the engine. */
+export function codeOf(engineCode: string): ErrorCode {
+  return CODES.get(engineCode) ?? 'INTERNAL';
+}
+
 function toVectordError(error: unknown, describe: DescribeItem): VectordError {
   const { code = '', item, message } = asEngineError(error);
   const where = item === undefined ? '' : describe(item);
-  return new VectordError(
-    CODES.get(code) ?? 'INTERNAL',
-    `${where}${message}${HINTS.get(code) ?? ''}`,
-    { cause: error },
-  );
+  return new VectordError(codeOf(code), `${where}${message}${HINTS.get(code) ?? ''}`, {
+    cause: error,
+  });
 }
 
 /** What the addon says of an error; what is no error of the engine has another code or none. */

@@ -9,6 +9,7 @@ import { openTracing } from '../observe/traces/open.js';
 import type { LargeReader, Task } from '../wire/decoder.js';
 import { ownBytes } from '../wire/transfer.js';
 import type { LoopOrders, LoopThreadData, MainOrders } from './loop-orders.js';
+import { openClusterPoints } from './cluster.js';
 import { Loop } from './loop.js';
 import { PortCalls } from './port-calls.js';
 import { exitOnDefect } from './shutdown.js';
@@ -49,8 +50,10 @@ async function serve(port: MessagePort, data: LoopThreadData): Promise<void> {
     port,
     orders(() => loop),
   );
+  const engine = Engine.shared(data.engine);
   const loop = new Loop(settings, {
-    engine: Engine.shared(data.engine),
+    engine,
+    cluster: await openClusterPoints(settings, engine, logger),
     http: Acceptor.shared(data.http),
     grpc: Acceptor.shared(data.grpc),
     large: new ReaderOfMain(main),

@@ -7,6 +7,7 @@ import { trustedProxies } from '../admission/trusted-proxies.js';
 import type { Key } from '../auth/keys-file.js';
 import { Keys } from '../auth/keys.js';
 import type { TlsPair } from '../auth/tls-files.js';
+import type { ClusterPoints, LoopPlace } from '../cluster/open.js';
 import type { Config } from '../config/config.js';
 import type { Clock } from '../core/clock.js';
 import type { Rules } from '../core/rules.js';
@@ -32,6 +33,8 @@ const MOST_FLUSH_MS = 2_000;
 /** What all loops have in common, in a form that another thread can be sent. */
 export interface LoopSettings {
   readonly config: Config;
+  /** What a loop has to know of the cluster; undefined where there is none. */
+  readonly place: LoopPlace | undefined;
   readonly keys: readonly Key[];
   /** The certificate and its key, where TLS is on. */
   readonly tlsPair: TlsPair | undefined;
@@ -43,6 +46,8 @@ export interface LoopSettings {
 /** What one loop is given besides. */
 export interface LoopParts {
   readonly engine: Engine;
+  /** The points of the cluster, of which the engine holds a replica. */
+  readonly cluster: ClusterPoints | undefined;
   readonly http: Acceptor;
   readonly grpc: Acceptor;
   readonly large: LargeReader;
@@ -73,15 +78,18 @@ export class Loop implements LoopControl {
   readonly #http: Http;
   readonly #grpc: Grpc;
   readonly #tracing: Tracing | undefined;
+  readonly #cluster: ClusterPoints | undefined;
   readonly #clock: Clock;
   readonly #stats: { readonly http: ConnectionStats; readonly grpc: ConnectionStats };
 
   constructor({ config, keys, tlsPair, ...shared }: LoopSettings, parts: LoopParts) {
-    const { engine, logger, clock, tracing } = parts;
+    const { engine, cluster, logger, clock, tracing } = parts;
     const rules = rulesOf(config, engine);
-    const stored = tracing === undefined ? engine : new TracedPoints(engine, tracing);
+    const all = cluster?.points ?? engine;
+    const stored = tracing === undefined ? all : new TracedPoints(all, tracing);
     this.service = new Service(stored, rules);
     this.#tracing = tracing;
+    this.#cluster = cluster;
     this.#clock = clock;
     const { maxInflightBytes, maxRequestBytes } = config;
     const used = new SharedCount(shared.inflight);
@@ -154,6 +162,7 @@ export class Loop implements LoopControl {
     const endsAtMs = this.#clock.nowMs() + graceMs;
     await Promise.all([this.#http.close(graceMs), this.#grpc.close(graceMs)]);
     this.#meter.close();
+    await this.#cluster?.close();
     await this.#tracing?.close(Math.min(endsAtMs - this.#clock.nowMs(), MOST_FLUSH_MS));
   }
 }

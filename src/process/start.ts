@@ -6,6 +6,7 @@ import {
   dataFolderWarning,
   ensureDataFolder,
   fileSystemWarning,
+  refuseNodeFolder,
   WHO_NEEDS_WHAT,
 } from '../config/data-folder.js';
 import { DecoderThread } from '../wire/decoder-thread.js';
@@ -24,6 +25,8 @@ import { Metrics } from '../observe/metrics.js';
 import { openTracing } from '../observe/traces/open.js';
 import { Acceptor } from '../engine/acceptor.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
+import type { ClusterNode } from '../cluster/open.js';
+import { loadCluster, openClusterPoints } from './cluster.js';
 import { Loops } from './loops.js';
 import { rulesOf, type LoopParts } from './loop.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
@@ -52,8 +55,18 @@ export async function start(
   const tracing = await openTracing(config, logger, clock);
   const tls = openTls(config, logger);
   const dataPath = ensureDataFolder(config.dataPath);
-  const engine = await openEngine(config, dataPath, logger, clock);
+  const cluster = await openCluster(config, dataPath, logger);
+  const storePath = cluster?.folder ?? dataPath;
   let ports: Ports | undefined;
+  const engine = await openEngine(
+    { ...config, dimension: (cluster ?? config).dimension },
+    storePath,
+    logger,
+    clock,
+  ).catch(async (error: unknown) => {
+    await cluster?.close();
+    throw error;
+  });
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
@@ -65,21 +78,24 @@ export async function start(
     const decoder = new DecoderThread(rulesOf(config, engine));
     const used = new SharedCount();
     const inflight = new MemoryBudget(config.maxInflightBytes, config.maxRequestBytes, used);
+    cluster?.follow(engine);
+    const settings = {
+      config: { ...config, dataPath: storePath },
+      keys: keys.list,
+      tlsPair: tls?.pair,
+      place: cluster?.place,
+      inflight: used.memory,
+      openCalls: new OpenCalls().memory,
+    };
     const parts: LoopParts = {
       ...ports,
       engine,
+      cluster: await openClusterPoints(settings, engine, logger),
       large: decoder,
       metrics: async () => await metrics.text(),
       logger,
       clock,
       tracing,
-    };
-    const settings = {
-      config,
-      keys: keys.list,
-      tlsPair: tls?.pair,
-      inflight: used.memory,
-      openCalls: new OpenCalls().memory,
     };
     const loops = await Loops.start(settings, parts);
     const metrics = new Metrics({
@@ -89,7 +105,7 @@ export async function start(
       inflight,
       maxConnections: config.maxConnections,
       maxFilterIndexBytes: config.maxFilterIndexBytes,
-      dataPath,
+      dataPath: storePath,
       loops: async () => await loops.stats(),
     });
     accept(ports, loops, logger, clock);
@@ -106,7 +122,7 @@ export async function start(
         hasTls: tls !== undefined,
         hasConsole: config.httpConsole,
         dimension: engine.dimension,
-        dimensionOrigin: DIMENSION_ORIGINS[engine.dimensionSource],
+        dimensionOrigin: cluster ? 'the cluster' : DIMENSION_ORIGINS[engine.dimensionSource],
         points: engine.status().points,
         dataPath,
         keysPath: keys.path,
@@ -127,6 +143,7 @@ export async function start(
         } finally {
           cancelRefusal();
           await decoder.close();
+          await cluster?.close();
           await engine.close();
           await loops.end();
         }
@@ -135,9 +152,24 @@ export async function start(
   } catch (error) {
     ports?.http.close();
     ports?.grpc.close();
+    await cluster?.close();
     await engine.close();
     throw error;
   }
+}
+
+/** The node of the cluster that the settings name, if they name one. */
+async function openCluster(
+  config: Config,
+  dataPath: string,
+  logger: Logger,
+): Promise<ClusterNode | undefined> {
+  if (config.clusterUrls === undefined) {
+    refuseNodeFolder(dataPath);
+    return undefined;
+  }
+  const { ClusterNode } = await loadCluster();
+  return await ClusterNode.open(config, dataPath, logger);
 }
 
 /** An open that takes long says this often for how long it has gone on. */

@@ -1,3 +1,5 @@
+export function freePorts(count: number): Promise<readonly number[]>;
+
 export class Servers {
   /**
    * @param program path of nats-server

@@ -157,7 +157,8 @@ async function faultOf(monitor) {
   }
 }
 
-async function freePorts(count) {
+/** Ports that nobody has, and that the system gives to no connection. */
+export async function freePorts(count) {
   const ports = new Set();
   while (ports.size < count) {
     const port = randomInt(...PORTS);

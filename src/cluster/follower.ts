@@ -1,0 +1,245 @@
+import { DeliverPolicy, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VectordError } from '../core/errors.js';
+import { messageOf } from '../core/start-error.js';
+import type { Engine } from '../engine/native.js';
+import { StreamMessage } from '../gen/vectord/cluster/v1/cluster.js';
+import type { Logger } from '../observe/logger.js';
+import { isVoid } from './message.js';
+import type { Nats } from './nats.js';
+import { ReplicaState, type NodeState } from './node-state.js';
+import { encodeOutcome } from './outcome.js';
+import type { Reporter } from './reporter.js';
+
+/** A replica that lacks more messages than this is behind. */
+const BEHIND_MESSAGES = 1_000;
+
+/** So much is given to the engine before it has answered. */
+const APPLIED_BYTES = 32 * 1024 * 1024;
+
+/** A server with nothing to send gives a sign of life in this time; one that is silent has gone. */
+const HEARTBEAT_MS = 500;
+const SILENCE_MS = 2_000;
+const PULL_MS = 10_000;
+
+const PAUSE_MS = 250;
+const NANOSECONDS = 1e6;
+const NOTHING = new Uint8Array();
+
+/**
+ * Stops the reading of a stream once there is no sign of life. The client itself may wait for ever for
+ * a consumer that has gone with its server.
+ */
+class Silence {
+  #heardAtMs = performance.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(private readonly messages: ConsumerMessages) {
+    void this.#listen();
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#heardAtMs > SILENCE_MS) messages.stop();
+    }, HEARTBEAT_MS);
+  }
+
+  /** Nothing is expected: there are messages that are not taken yet. */
+  pause(): void {
+    this.#heardAtMs = Infinity;
+  }
+
+  goOn(): void {
+    this.#heardAtMs = performance.now();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #listen(): Promise<void> {
+    for await (const { type } of this.messages.status()) {
+      if (type === 'heartbeat' && this.#heardAtMs < Infinity) this.goOn();
+    }
+  }
+}
+
+/** After this the replica cannot go on until somebody has mended it. */
+class Stopped extends Error {}
+
+/**
+ * Keeps the replica of a node up with the stream of its shard: gives each message to the engine, in
+ * order and once, and tells what it has done.
+ */
+export class Follower {
+  #isClosed = false;
+  #messages: ConsumerMessages | undefined;
+  /** What the engine has not answered yet. */
+  readonly #applying = new Set<Promise<void>>();
+  #applyingBytes = 0;
+  /** The engine has refused a message: it is read again once those before it are answered. */
+  #isRefused = false;
+  #stopped: Stopped | undefined;
+  readonly #running: Promise<void>;
+
+  /** @param created when the stream was made, as the map says */
+  constructor(
+    private readonly nats: Nats,
+    private readonly engine: Engine,
+    private readonly stream: string,
+    private readonly created: string | undefined,
+    private readonly reporter: Reporter,
+    private readonly state: NodeState,
+    private readonly logger: Logger,
+  ) {
+    state.replica = ReplicaState.Behind;
+    this.#running = this.#run();
+  }
+
+  /** Ends; what the engine has is answered. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#messages?.stop();
+    await this.#running;
+    await this.#settle();
+  }
+
+  async #run(): Promise<void> {
+    let lastReason: string | undefined;
+    while (!this.#isClosed && this.#stopped === undefined) {
+      try {
+        await this.#follow();
+        lastReason = undefined;
+      } catch (error) {
+        if (error instanceof Stopped) this.#stopped = error;
+        this.state.replica = ReplicaState.Behind;
+        const reason = messageOf(error);
+        if (reason !== lastReason)
+          this.logger.warn({ stream: this.stream, reason }, 'reads the stream again');
+        lastReason = reason;
+      }
+      await this.#settle();
+      this.#isRefused = false;
+      if (!this.#isClosed && this.#stopped === undefined) await sleep(PAUSE_MS);
+    }
+    if (this.#stopped === undefined) return;
+    this.state.replica = ReplicaState.Stopped;
+    const reason = this.#stopped.message;
+    this.logger.error({ stream: this.stream, reason }, 'the replica of this node has stopped');
+  }
+
+  /** Reads the stream from where the replica is until that is interrupted. */
+  async #follow(): Promise<void> {
+    await this.#checkStream();
+    let next = this.engine.position.sequence + 1;
+    const consumer = await this.nats.streams.consumers.get(this.stream, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: next,
+    });
+    this.#messages = await consumer.consume({
+      idle_heartbeat: HEARTBEAT_MS,
+      expires: PULL_MS,
+    });
+    if (this.#isClosed) this.#messages.stop();
+    const silence = new Silence(this.#messages);
+    try {
+      for await (const message of this.#messages) {
+        // The client promises no order where servers change: another consumer reads again.
+        if (message.seq !== next || this.#isRefused || this.#stopped !== undefined) break;
+        next += 1;
+        silence.pause();
+        await this.#take(message);
+        silence.goOn();
+        const isBehind = message.info.pending >= BEHIND_MESSAGES;
+        this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
+      }
+    } finally {
+      silence.end();
+    }
+  }
+
+  /**
+   * Looks whether the stream is the one that this replica has followed so far. A server that was away
+   * may answer what was long ago: it is asked again.
+   */
+  async #checkStream(): Promise<void> {
+    const manager = await this.nats.manager();
+    const { created, state } = await manager.streams.info(this.stream);
+    const { sequence } = this.engine.position;
+    if (created !== this.created) {
+      throw new Error(
+        `the stream was made at ${created}, but that of the map at ${this.created}: it was made again`,
+      );
+    }
+    if (state.last_seq < sequence) {
+      throw new Error(
+        `the stream ends with message ${state.last_seq}, but the replica has ${sequence} already`,
+      );
+    }
+    if (state.first_seq > sequence + 1) {
+      throw new Error(
+        `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`,
+      );
+    }
+    if (state.last_seq === sequence) this.state.replica = ReplicaState.Following;
+  }
+
+  async #take(message: JsMsg): Promise<void> {
+    const content = StreamMessage.decode(message.data);
+    const storedAtMs = message.info.timestampNanos / NANOSECONDS;
+    const isLate = isVoid(content, storedAtMs);
+    const change = isLate || content.part ? NOTHING : await this.#changeOf(content);
+    if (change.length === 0 && !isLate && !content.part) {
+      throw new Stopped(`message ${message.seq} holds no change that this vectord knows`);
+    }
+    while (this.#applyingBytes > APPLIED_BYTES) await Promise.race(this.#applying);
+    // A part has no outcome: its change has.
+    const sender = content.part ? undefined : content;
+    this.#apply(message.seq, change, sender, isLate);
+  }
+
+  /** The change of a message, read from its parts where it has some. */
+  async #changeOf({ change = NOTHING, parts }: StreamMessage): Promise<Uint8Array> {
+    if (parts === undefined) return change;
+    const manager = await this.nats.manager();
+    const bytes: Uint8Array[] = [];
+    for (const sequence of parts.sequences) {
+      const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
+      // A server that was away may not have it yet: all is read again.
+      if (stored === null) throw new Error(`message ${sequence} cannot be read`);
+      const { part } = StreamMessage.decode(stored.data);
+      if (part === undefined) throw new Stopped(`message ${sequence} is no part of a change`);
+      bytes.push(part);
+    }
+    return Buffer.concat(bytes);
+  }
+
+  /** Gives a change to the engine; the next may be given to it before it has answered. */
+  #apply(
+    sequence: number,
+    change: Uint8Array,
+    sender: StreamMessage | undefined,
+    isLate: boolean,
+  ): void {
+    this.#applyingBytes += change.length;
+    const applying = this.engine.apply(change, sequence).then(
+      (outcome) => this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate)),
+      (error: unknown) => this.#onRefused(error),
+    );
+    const ended = applying.finally(() => {
+      this.#applyingBytes -= change.length;
+      this.#applying.delete(ended);
+    });
+    this.#applying.add(ended);
+  }
+
+  #onRefused(error: unknown): void {
+    const isTransient = error instanceof VectordError && error.code === 'OVERLOADED';
+    // Those behind a refused one are refused as well, as they are not the next.
+    if (this.#isRefused || this.#isClosed) return;
+    this.#isRefused = true;
+    if (!isTransient) this.#stopped = new Stopped(messageOf(error));
+    this.#messages?.stop();
+  }
+
+  async #settle(): Promise<void> {
+    await Promise.all(this.#applying);
+  }
+}

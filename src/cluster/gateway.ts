@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf } from '../core/start-error.js';
+import {
+  Question,
+  Report,
+  type Answer,
+  type Confirmation,
+} from '../gen/vectord/cluster/v1/cluster.js';
+import type { Logger } from '../observe/logger.js';
+import type { Nats } from './nats.js';
+import { subjects } from './subjects.js';
+
+const GATEWAY_BYTES = 8;
+
+/** What an event loop hears from the replicas of a shard, and asks them. */
+export class Gateway {
+  /** Names it in messages and questions; another one after each start. */
+  readonly id = randomBytes(GATEWAY_BYTES).toString('hex');
+  onConfirmation: (replica: number, confirmation: Confirmation) => void = () => undefined;
+  onAnswer: (replica: number, answer: Answer) => void = () => undefined;
+  readonly #questions: string;
+  /** Which replicas last said that their disks are full. */
+  readonly #full = new Set<number>();
+
+  constructor(
+    private readonly nats: Nats,
+    cluster: string,
+    shard: number,
+    private readonly logger: Logger,
+  ) {
+    this.#questions = subjects.questions(cluster, shard);
+    nats.connection.subscribe(subjects.gateway(cluster, this.id), {
+      callback: (error, message) => {
+        if (error === null) this.#hear(message.data);
+      },
+    });
+  }
+
+  ask(question: Omit<Question, 'gateway'>): void {
+    const bytes = Question.encode({ ...question, gateway: this.id }).finish();
+    this.nats.connection.publish(this.#questions, bytes);
+  }
+
+  /** How many replicas have said that their disks are full. */
+  get fullReplicas(): number {
+    return this.#full.size;
+  }
+
+  #hear(bytes: Uint8Array): void {
+    let report: Report;
+    try {
+      report = Report.decode(bytes);
+    } catch (error) {
+      this.logger.error({ reason: messageOf(error) }, 'a replica has sent what cannot be read');
+      return;
+    }
+    const { replica, isFull, confirmations, answer } = report;
+    if (isFull) this.#full.add(replica);
+    else this.#full.delete(replica);
+    for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
+    if (answer !== undefined) this.onAnswer(replica, answer);
+  }
+}

@@ -1,0 +1,118 @@
+import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
+import { Kvm, type KV } from '@nats-io/kv';
+import {
+  connect,
+  credsAuthenticator,
+  type ConnectionOptions,
+  type NatsConnection,
+} from '@nats-io/transport-node';
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config/config.js';
+import { messageOf, StartError } from '../core/start-error.js';
+
+/** The oldest server that was tried with faults, see docs/decisions/0036-nats-jetstream.md. */
+const LEAST_VERSION = '2.15.3';
+
+/** What servers take unless they are told otherwise. */
+const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
+
+const CONNECT_MS = 2_000;
+
+/** An operation on streams or on the map takes no longer, or fails. */
+const REQUEST_MS = 2_000;
+
+/** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
+export class Nats {
+  readonly streams: JetStreamClient;
+  #isConnected = true;
+  #maxPayload: number;
+
+  private constructor(readonly connection: NatsConnection) {
+    this.#maxPayload = connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
+    this.streams = jetstream(connection, { timeout: REQUEST_MS });
+    void this.#watch();
+  }
+
+  /** Connects to a server of CLUSTER_URL; waits until one is there. */
+  static async connect(config: Config): Promise<Nats> {
+    const servers = config.clusterUrls ?? [];
+    const options: ConnectionOptions = {
+      servers: [...servers],
+      name: 'vectord',
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      // A server that is stopped takes connections still, and greets none.
+      timeout: CONNECT_MS,
+      pingInterval: 1_000,
+      maxPingOut: 2,
+      waitOnFirstConnect: true,
+      ...(servers.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
+      ...credentials(config.clusterCredentials),
+    };
+    try {
+      return new Nats(await connect(options));
+    } catch (error) {
+      const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
+      throw new StartError(reason, undefined, { cause: error });
+    }
+  }
+
+  /** Whether messages are sent now, and not once there is a connection again. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** The greatest size of a message, as the last server has said. */
+  get maxPayload(): number {
+    return this.#maxPayload;
+  }
+
+  /** What is wrong with the version of the server, if something is. */
+  get versionFault(): string | undefined {
+    const { version = '', server_name: name } = this.connection.info ?? {};
+    const [found, least] = [numbersOf(version), numbersOf(LEAST_VERSION)];
+    const at = found.findIndex((number, index) => number !== least[index]);
+    if (at < 0 || (found[at] ?? 0) > (least[at] ?? 0)) return undefined;
+    return `the NATS server ${name} has version ${version}, expected ${LEAST_VERSION} or newer`;
+  }
+
+  async bucket(name: string, replicas: number): Promise<KV> {
+    const kv = new Kvm(this.connection);
+    return await kv.create(name, { replicas, history: 1, timeout: REQUEST_MS });
+  }
+
+  async manager(): ReturnType<typeof jetstreamManager> {
+    return await jetstreamManager(this.connection, { timeout: REQUEST_MS });
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  #onReconnect(): void {
+    this.#isConnected = true;
+    this.#maxPayload = this.connection.info?.max_payload ?? this.#maxPayload;
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === 'disconnect') this.#isConnected = false;
+      else if (type === 'reconnect') this.#onReconnect();
+    }
+  }
+}
+
+function numbersOf(version: string): number[] {
+  return version.split(/[.-]/).slice(0, 3).map(Number);
+}
+
+function credentials(path: string | undefined): ConnectionOptions {
+  if (path === undefined) return {};
+  try {
+    return { authenticator: credsAuthenticator(readFileSync(path)) };
+  } catch (error) {
+    throw new StartError(
+      `the file ${path} (CLUSTER_CREDENTIALS) cannot be read: ${messageOf(error)}`,
+    );
+  }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VectordError } from '../core/errors.js';
+import type { Soon } from '../core/points.js';
+import type { Engine } from '../engine/native.js';
+import type { NodeState } from './node-state.js';
+import type { Questions } from './questions.js';
+import { Rounds } from './rounds.js';
+
+/** What a read is to see, see CLUSTER_READS. */
+export type ReadMode = 'strong' | 'session';
+
+/** A read waits no longer for the replica of its node. */
+const LONGEST_MS = 5_000;
+const LOOK_MS = 1;
+const PAUSE_MS = 1;
+
+/**
+ * The reads of one event loop, answered by the replica of the node.
+ *
+ * A strong read sees every write that was acknowledged before it began, through whichever node, and
+ * nothing that a later read might not see. It is a quorum read as of Charapko, Ailijiang and Demirbas,
+ * "Linearizable Quorum Reads in Paxos" (HotStorage 2019): it waits for the greatest position of a
+ * majority, reads, and waits until a majority is as far as what it has read.
+ *
+ * A read of a session sees every write that this node has acknowledged.
+ */
+export class Reads {
+  readonly #targets: Rounds<number>;
+  readonly #looks: Rounds<void>;
+  /** A majority of the replicas has come so far, with the history of this node. */
+  #held = 0;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly questions: Questions,
+    private readonly state: NodeState,
+    private readonly mode: ReadMode,
+  ) {
+    this.#targets = new Rounds(async () => await this.#greatest(), PAUSE_MS);
+    this.#looks = new Rounds(async () => await this.#look(), PAUSE_MS);
+  }
+
+  /** The answer of a read. Throws a VectordError with UNAVAILABLE where it cannot see enough. */
+  async read<Answer>(act: () => Soon<Answer>): Promise<Answer> {
+    if (this.mode === 'session') {
+      await this.#catchUp(this.state.acknowledged);
+      return await act();
+    }
+    await this.#catchUp(await this.#targets.join());
+    // That there is no such point is an answer as well.
+    const answered = await settle(act);
+    if (this.engine.horizon.sequence > this.#held) await this.#looks.join();
+    return answered();
+  }
+
+  /** The greatest position of a majority. */
+  async #greatest(): Promise<number> {
+    const own = this.engine.position;
+    const others = await this.questions.positions();
+    // Equal checksums are equal histories: what was read up to there needs no second look.
+    const isOwn = (other: typeof own) =>
+      other.sequence === own.sequence && other.chain === own.chain;
+    if (others.every(isOwn)) this.#held = Math.max(this.#held, own.sequence);
+    return Math.max(own.sequence, ...others.map(({ sequence }) => sequence));
+  }
+
+  async #look(): Promise<void> {
+    const horizon = this.engine.horizon;
+    await this.questions.reached(horizon);
+    this.#held = Math.max(this.#held, horizon.sequence);
+  }
+
+  /** Waits until the replica of this node has come to a position. */
+  async #catchUp(sequence: number): Promise<void> {
+    const endsAtMs = performance.now() + LONGEST_MS;
+    for (;;) {
+      const missing = sequence - this.engine.position.sequence;
+      if (missing <= 0) return;
+      if (performance.now() >= endsAtMs) throw behind(missing);
+      await sleep(LOOK_MS);
+    }
+  }
+}
+
+/** Acts, and answers what gives the answer or throws the error. */
+async function settle<Answer>(act: () => Soon<Answer>): Promise<() => Answer> {
+  try {
+    const answer = await act();
+    return () => answer;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function behind(messages: number): VectordError {
+  return new VectordError(
+    'UNAVAILABLE',
+    `the replica of this node lacks ${messages} messages of its stream: try again, or on another node`,
+  );
+}

@@ -1,0 +1,158 @@
+import { statfs } from 'node:fs/promises';
+import type { Engine, StreamPosition } from '../engine/native.js';
+import {
+  Question,
+  Report,
+  type Answer,
+  type Confirmation,
+} from '../gen/vectord/cluster/v1/cluster.js';
+import { Chains } from './chains.js';
+import type { Nats } from './nats.js';
+import { fromWirePosition, toWirePosition } from './outcome.js';
+import { subjects } from './subjects.js';
+import type { Sender } from './message.js';
+
+/** Confirmations that are kept for gateways that did not get them. */
+const KEPT = 16_384;
+const KEPT_BYTES = 16 * 1024 * 1024;
+
+/** With less space than this a disk is told to be full: what is on its way has room still. */
+const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+const MEASURE_MS = 1_000;
+
+/** A question that waits for the replica is given up after this time: the gateway asks again. */
+const WAITING_MS = 5_000;
+
+interface Waiting {
+  readonly gateway: string;
+  readonly number: number;
+  readonly sequence: number;
+  readonly sinceMs: number;
+}
+
+/** What a replica tells the gateways of all nodes. */
+export class Reporter {
+  readonly #chains: Chains;
+  /** Confirmations of the last messages, by gateway and request, oldest first. */
+  readonly #kept = new Map<string, Confirmation>();
+  #keptBytes = 0;
+  /** What is to be sent once the loop has done what is at hand. */
+  #unsent = new Map<string, Confirmation[]>();
+  #waiting: Waiting[] = [];
+  #isFull = false;
+  readonly #measuring: NodeJS.Timeout;
+
+  /** @param replica its place in the list of the replicas of the shard */
+  constructor(
+    private readonly nats: Nats,
+    private readonly engine: Engine,
+    private readonly cluster: string,
+    shard: number,
+    private readonly replica: number,
+    folder: string,
+  ) {
+    this.#chains = new Chains(engine.position);
+    nats.connection.subscribe(subjects.questions(cluster, shard), {
+      callback: (error, message) => {
+        if (error === null) this.#read(message.data);
+      },
+    });
+    this.#measuring = setInterval(() => void this.#measure(folder), MEASURE_MS).unref();
+  }
+
+  /** Notes that the replica has come to a position, with the message of a sender if it had one. */
+  note(position: StreamPosition, sender: Sender | undefined, outcome: Uint8Array): void {
+    this.#chains.add(position);
+    if (sender !== undefined) this.#confirm(sender, outcome);
+    if (this.#waiting.length > 0) this.#answerWaiting();
+  }
+
+  close(): void {
+    clearInterval(this.#measuring);
+  }
+
+  #confirm({ gateway, request }: Sender, outcome: Uint8Array): void {
+    const confirmation: Confirmation = { request, outcome };
+    this.#kept.set(keyOf(gateway, request), confirmation);
+    this.#keptBytes += outcome.length;
+    this.#forget();
+    this.#send(gateway, confirmation);
+  }
+
+  #forget(): void {
+    for (const [key, { outcome }] of this.#kept) {
+      if (this.#kept.size <= KEPT && this.#keptBytes <= KEPT_BYTES) return;
+      this.#kept.delete(key);
+      this.#keptBytes -= outcome.length;
+    }
+  }
+
+  /** Those of one group of the log come one right after the other, and go out together. */
+  #send(gateway: string, confirmation: Confirmation): void {
+    if (this.#unsent.size === 0) setImmediate(() => this.#flush());
+    const list = this.#unsent.get(gateway);
+    if (list === undefined) this.#unsent.set(gateway, [confirmation]);
+    else list.push(confirmation);
+  }
+
+  #flush(): void {
+    const unsent = this.#unsent;
+    this.#unsent = new Map();
+    for (const [gateway, confirmations] of unsent) this.#report(gateway, confirmations, undefined);
+  }
+
+  #report(gateway: string, confirmations: Confirmation[], answer: Answer | undefined): void {
+    const report: Report = { replica: this.replica, isFull: this.#isFull, confirmations, answer };
+    const subject = subjects.gateway(this.cluster, gateway);
+    this.nats.connection.publish(subject, Report.encode(report).finish());
+  }
+
+  /** What cannot be read is not from a gateway. */
+  #read(bytes: Uint8Array): void {
+    let question: Question;
+    try {
+      question = Question.decode(bytes);
+    } catch {
+      return;
+    }
+    this.#hear(question);
+  }
+
+  #hear({ gateway, number, reached, unconfirmed }: Question): void {
+    if (unconfirmed.length > 0) {
+      const known = unconfirmed.map((request) => this.#kept.get(keyOf(gateway, request)));
+      const confirmations = known.filter((confirmation) => confirmation !== undefined);
+      // Without any it still tells whether the disk is full.
+      this.#report(gateway, confirmations, undefined);
+    } else if (reached === undefined) {
+      this.#report(gateway, [], { number, position: toWirePosition(this.engine.position) });
+    } else {
+      const { sequence } = fromWirePosition(reached);
+      this.#waiting.push({ gateway, number, sequence, sinceMs: performance.now() });
+      this.#answerWaiting();
+    }
+  }
+
+  #answerWaiting(): void {
+    const oldestMs = performance.now() - WAITING_MS;
+    this.#waiting = this.#waiting.filter(({ gateway, number, sequence, sinceMs }) => {
+      if (sequence > this.#chains.last) return sinceMs > oldestMs;
+      const position = this.#chains.at(sequence);
+      this.#report(gateway, [], { number, position: position && toWirePosition(position) });
+      return false;
+    });
+  }
+
+  async #measure(folder: string): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(folder);
+      this.#isFull = bavail * bsize < LEAST_FREE_BYTES;
+    } catch {
+      // A system that does not tell has no full disk until a write finds it.
+    }
+  }
+}
+
+function keyOf(gateway: string, request: number): string {
+  return `${gateway}-${request}`;
+}

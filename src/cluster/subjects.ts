@@ -1,0 +1,12 @@
+/** The names that a cluster has in NATS, by the name of the cluster and the number of a shard. */
+export const subjects = {
+  /** The stream of the shard, and the one subject that it keeps. */
+  stream: (cluster: string, shard: number) => `${cluster}-${shard}`,
+  log: (cluster: string, shard: number) => `${cluster}.${shard}.log`,
+  /** What all replicas of the shard are asked. */
+  questions: (cluster: string, shard: number) => `${cluster}.${shard}.questions`,
+  /** What one gateway is told. */
+  gateway: (cluster: string, gateway: string) => `${cluster}.gateway.${gateway}`,
+  /** The bucket of the map. */
+  bucket: (cluster: string) => cluster,
+};

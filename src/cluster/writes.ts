@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VectordError, type ErrorCode } from '../core/errors.js';
+import { messageOf } from '../core/start-error.js';
+import { codeOf } from '../engine/errors.js';
+import type { Confirmation } from '../gen/vectord/cluster/v1/cluster.js';
+import { BackOff } from './back-off.js';
+import { deferred, type Deferred } from './deferred.js';
+import type { Gateway } from './gateway.js';
+import { encodeMessage, ENVELOPE_BYTES, messageId, type Sender } from './message.js';
+import type { Nats } from './nats.js';
+import type { NodeState } from './node-state.js';
+import { decodeOutcome, type ConfirmedOutcome } from './outcome.js';
+
+/** A write takes no longer: what is not known then is answered as that. */
+const LONGEST_MS = 20_000;
+/** A message that the stream does not acknowledge within this time is sent again under the same id. */
+const ACKNOWLEDGE_MS = 2_000;
+const PAUSE_MS = 50;
+/** Confirmations that do not come within this time may be lost: the replicas are asked for them. */
+const CONFIRM_MS = 500;
+const LOOK_MS = 250;
+/** So many parts of a large change are on their way at one time. */
+const PARTS_AT_ONCE = 8;
+
+/** A write without an outcome. */
+interface Waiting {
+  readonly outcome: Deferred<ConfirmedOutcome>;
+  readonly begunAtMs: number;
+  /** Given up, or answered: nothing is sent for it any more. */
+  readonly end: AbortController;
+  /** Whether the stream may have got its message. */
+  mayBeStored: boolean;
+  /** The outcomes that replicas have confirmed, and which have: more than one where histories differ. */
+  readonly votes: { readonly outcome: Uint8Array; readonly replicas: Set<number> }[];
+}
+
+/**
+ * The writes of one event loop: each is a message of the stream, and is acknowledged once a majority
+ * of the replicas have it in their own logs, with the same history and the same outcome.
+ */
+export class Writes {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #backOff = new BackOff();
+  readonly #sweeping: NodeJS.Timeout;
+  #lastRequest = 0;
+
+  /** @param replicas how many there are */
+  constructor(
+    private readonly nats: Nats,
+    private readonly gateway: Gateway,
+    private readonly subject: string,
+    private readonly replicas: number,
+    private readonly state: NodeState,
+  ) {
+    gateway.onConfirmation = (replica, confirmation) => this.#confirm(replica, confirmation);
+    this.#sweeping = setInterval(() => this.#sweep(), LOOK_MS).unref();
+  }
+
+  /**
+   * Writes a change. Throws a VectordError: OUTCOME_UNKNOWN where it is not known whether it is
+   * stored, and where it certainly is not, UNAVAILABLE, STORAGE_FULL or what every replica refuses.
+   */
+  async write(change: Uint8Array, stores: boolean): Promise<ConfirmedOutcome> {
+    if (stores) this.#checkSpace();
+    this.#lastRequest += 1;
+    const request = this.#lastRequest;
+    const waiting: Waiting = {
+      outcome: deferred(),
+      begunAtMs: performance.now(),
+      end: new AbortController(),
+      mayBeStored: false,
+      votes: [],
+    };
+    this.#waiting.set(request, waiting);
+    const sender = { gateway: this.gateway.id, request };
+    this.#send(sender, change, waiting).catch(waiting.outcome.reject);
+    try {
+      const outcome = await waiting.outcome.promise;
+      if (outcome.isVoid) throw tooLate();
+      if (outcome.refused !== undefined) {
+        const { code, message } = outcome.refused;
+        throw new VectordError(codeOf(code), message);
+      }
+      this.state.acknowledge(outcome.sequence);
+      return outcome;
+    } finally {
+      this.#waiting.delete(request);
+      waiting.end.abort();
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+    for (const waiting of this.#waiting.values()) this.#giveUp(waiting, 'this node stops');
+  }
+
+  get #majority(): number {
+    return Math.floor(this.replicas / 2) + 1;
+  }
+
+  /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
+  #checkSpace(): void {
+    if (this.replicas - this.gateway.fullReplicas >= this.#majority) return;
+    throw new VectordError(
+      'STORAGE_FULL',
+      'the disks of most replicas are full: free some space there, or delete points',
+    );
+  }
+
+  async #send(sender: Sender, change: Uint8Array, waiting: Waiting): Promise<void> {
+    const most = this.nats.maxPayload - ENVELOPE_BYTES;
+    if (change.length <= most) {
+      await this.#publish(encodeMessage(sender, { change }), messageId(sender), waiting, true);
+      return;
+    }
+    const count = Math.ceil(change.length / most);
+    const sequences: bigint[] = [];
+    let next = 0;
+    const sendParts = async (): Promise<void> => {
+      while (next < count) {
+        const at = next;
+        next += 1;
+        const part = change.subarray(at * most, (at + 1) * most);
+        const bytes = encodeMessage(sender, { part });
+        const sequence = await this.#publish(bytes, messageId(sender, at), waiting, false);
+        sequences[at] = BigInt(sequence);
+      }
+    };
+    await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendParts));
+    const bytes = encodeMessage(sender, { parts: { sequences } });
+    await this.#publish(bytes, messageId(sender), waiting, true);
+  }
+
+  /**
+   * Sends a message until the stream acknowledges it, and answers its sequence. One that `decides` is
+   * the one without which nothing is stored.
+   */
+  async #publish(
+    bytes: Uint8Array,
+    msgID: string,
+    waiting: Waiting,
+    decides: boolean,
+  ): Promise<number> {
+    const { signal } = waiting.end;
+    while (await this.#backOff.turn(signal)) {
+      if (!this.nats.isConnected) {
+        await sleep(PAUSE_MS);
+        continue;
+      }
+      const before = waiting.mayBeStored;
+      waiting.mayBeStored ||= decides;
+      try {
+        const options = { msgID, timeout: ACKNOWLEDGE_MS, retries: 1 };
+        const { seq } = await this.nats.streams.publish(this.subject, bytes, options);
+        this.#backOff.heard();
+        return seq;
+      } catch (error) {
+        const fate = fateOf(error);
+        if (fate !== 'unknown') waiting.mayBeStored = before;
+        if (fate === 'full' && !before) throw streamFull();
+        await sleep(PAUSE_MS);
+      }
+    }
+    throw new VectordError('CANCELLED', 'the write has ended');
+  }
+
+  #confirm(replica: number, { request, outcome }: Confirmation): void {
+    const waiting = this.#waiting.get(request);
+    if (waiting === undefined) return;
+    const equal = waiting.votes.find((vote) => Buffer.compare(vote.outcome, outcome) === 0);
+    const vote = equal ?? { outcome, replicas: new Set() };
+    if (equal === undefined) waiting.votes.push(vote);
+    vote.replicas.add(replica);
+    if (vote.replicas.size >= this.#majority) waiting.outcome.resolve(decodeOutcome(outcome));
+  }
+
+  /** Asks for confirmations that may be lost, and gives up what has waited for too long. */
+  #sweep(): void {
+    const now = performance.now();
+    const unconfirmed: number[] = [];
+    for (const [request, waiting] of this.#waiting) {
+      const ageMs = now - waiting.begunAtMs;
+      if (ageMs >= LONGEST_MS) {
+        this.#giveUp(waiting, `there is no outcome after ${LONGEST_MS / 1_000} s`);
+      } else if (ageMs >= CONFIRM_MS && waiting.mayBeStored) {
+        unconfirmed.push(request);
+      }
+    }
+    if (unconfirmed.length > 0) this.gateway.ask({ number: 0, unconfirmed, reached: undefined });
+  }
+
+  #giveUp({ outcome, mayBeStored }: Waiting, why: string): void {
+    const [code, what]: [ErrorCode, string] = mayBeStored
+      ? ['OUTCOME_UNKNOWN', 'whether the write is stored is not known']
+      : ['UNAVAILABLE', 'nothing was written: the stream of the cluster cannot be reached'];
+    outcome.reject(new VectordError(code, `${what}: ${why}`));
+  }
+}
+
+/** Whether the stream has got a message for which there is no acknowledgement. */
+function fateOf(error: unknown): 'unknown' | 'full' | 'not sent' {
+  const message = messageOf(error);
+  if (/maximum (?:bytes|messages) exceeded/.test(message)) return 'full';
+  // The client says so where nobody listens to the subject of the stream.
+  return /jetstream is not enabled|no responders/i.test(message) ? 'not sent' : 'unknown';
+}
+
+function streamFull(): VectordError {
+  return new VectordError(
+    'STORAGE_FULL',
+    'the stream of the cluster is full: a replica has been away for long, or the servers lack space',
+  );
+}
+
+function tooLate(): VectordError {
+  return new VectordError(
+    'UNAVAILABLE',
+    'nothing was written: the message came too late into the stream, or the clocks of this node and ' +
+      'of the NATS servers differ by more than 30 s',
+  );
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { makeTemporaryFolder } from './folders.js';
+import { freePorts, Servers } from './nats-servers.mjs';
+import { startServer, type TestServer } from './server.js';
+import { findNatsServer } from './tools.mjs';
+
+const NATS_SERVER = findNatsServer() ?? '';
+
+/** Why the tests of a cluster are skipped, if they are. */
+export const HAS_NO_NATS = NATS_SERVER === '';
+
+/** Nodes on this machine, and the NATS servers that they need. */
+export class TestCluster {
+  readonly nodes: TestServer[] = [];
+  readonly #environments: Record<string, string>[] = [];
+  readonly #paths: string[] = [];
+
+  private constructor(readonly servers: Servers) {}
+
+  /** Three nodes on three NATS servers, unless told otherwise. */
+  static async start(
+    env: Readonly<Record<string, string>> = {},
+    { nodes = 3, servers: count = 3 }: { nodes?: number; servers?: 1 | 3 } = {},
+  ): Promise<TestCluster> {
+    const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), { count });
+    const cluster = new TestCluster(servers);
+    const ports = await freePorts(2 * nodes);
+    for (let index = 0; index < nodes; index += 1) {
+      cluster.#paths.push(join(makeTemporaryFolder(), 'data'));
+      cluster.#environments.push({
+        CLUSTER_URL: servers.addresses.map((address) => `nats://${address}`).join(','),
+        CLUSTER_REPLICAS: String(nodes),
+        HTTP_PORT: String(ports[index]),
+        GRPC_PORT: String(ports[nodes + index]),
+        ...env,
+      });
+    }
+    await Promise.all(cluster.#paths.map(async (_, index) => await cluster.run(index)));
+    return cluster;
+  }
+
+  /** Starts a node that does not run, on the folder and the ports that it had. */
+  async run(index: number, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+    const node = await startServer({
+      env: { ...this.#environments[index], ...env },
+      dataPath: this.#paths[index] ?? '',
+    });
+    this.nodes[index] = node;
+    return node;
+  }
+
+  /** Ends the nodes that run, which have to end as they should, and all servers. */
+  async end(): Promise<void> {
+    await Promise.all(this.nodes.map(async (node) => await node.stop()));
+    await this.servers.end();
+  }
+}
