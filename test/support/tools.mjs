@@ -31,6 +31,14 @@ export const PYTHON_PROTOC = join(PYTHON_PROTOC_FOLDER, 'bin', 'python');
 /** The command of h2spec, which sends what HTTP/2 allows, and what it does not. */
 export const H2SPEC = join(CACHE, 'h2spec', 'h2spec');
 
+export const PORCUPINE_FOLDER = join(CACHE, 'porcupine');
+
+/** The program of test/cluster/porcupine; undefined where it is not built. */
+export function findPorcupine() {
+  const program = join(PORCUPINE_FOLDER, 'porcupine');
+  return isExecutable(program) ? program : undefined;
+}
+
 /** The Python of the environment in which the published client is installed. */
 export const VORTEXDB_PYTHON = join(VORTEXDB_FOLDER, 'bin', 'python');
 
