@@ -1,10 +1,27 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { connect } from '../../src/client/node.js';
+import { Restartable } from '../client/restart.js';
 import { makeTemporaryFolder } from '../support/folders.js';
+import { startServer } from '../support/server.js';
 import { findPorcupine } from '../support/tools.mjs';
 import { check } from './history/check.js';
-import type { Answer, Kind, Operation } from './history/operation.js';
+import { KINDS, type Answer, type Kind, type Operation } from './history/operation.js';
+import { outcomeOf } from './history/outcome.js';
+import { Workload } from './history/workload.js';
+
+const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
+const LOAD_MS = 1_500;
+/** How long a busy machine may take. */
+const PATIENCE_MS = 10_000;
+
+console.log(`VECTORD_SEED=${SEED}`);
 
 const FRESH = { stored: 1, replaced: 0, kept: 0 };
 const REPLACED = { stored: 0, replaced: 1, kept: 0 };
@@ -173,3 +190,61 @@ describe.skipIf(findPorcupine() === undefined)('the checker', () => {
     expect(report).toMatch(/line 1: no outcome is "perhaps"/);
   });
 });
+
+describe.skipIf(findPorcupine() === undefined)('a workload', () => {
+  test('finds a service linearizable that is killed and started again', async () => {
+    const service = await Restartable.start();
+    const workload = Workload.start([service.server], { seed: SEED });
+    await runs(workload);
+    await service.kill();
+    await service.startAgain();
+    await runs(workload);
+    const { path, counts, unread } = await workload.stop();
+    const hasFailed = KINDS.some((kind) => counts[kind].failed + counts[kind].unknown > 0);
+    expect(hasFailed).toBe(true);
+    expect(unread).toBe(0);
+    const { isLinearizable, report } = await check(path);
+    expect(isLinearizable, report).toBe(true);
+    console.log(report);
+  });
+
+  test('finds two services that know nothing of each other not linearizable', async () => {
+    const services = await Promise.all([startServer(), startServer()]);
+    const workload = Workload.start(services, { seed: SEED });
+    await sleep(LOAD_MS / 3);
+    const { path } = await workload.stop();
+    const { isLinearizable, report } = await check(path);
+    expect(isLinearizable).toBe(false);
+    expect(report).toMatch(/^not linearizable in \d+ of \d+ groups of keys$/m);
+  });
+});
+
+/** What takes a request and breaks its connection. */
+const BREAKING = {
+  http: () => createServer(({ socket }) => socket.destroy()),
+  grpc: () => createHttp2Server().on('stream', ({ session }) => session?.destroy()),
+};
+
+test.each(['http', 'grpc'] as const)(
+  'an operation over %s is unknown if its connection breaks, and has failed if there was none',
+  async (protocol) => {
+    const server = BREAKING[protocol]().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = connect(`${protocol}://127.0.0.1:${port}`, { retries: { attempts: 1 } });
+    const outcome = async () => outcomeOf(await client.count().catch((error: unknown) => error));
+    expect(await outcome()).toEqual({ outcome: 'unknown', code: 'CONNECTION_LOST' });
+    server.close();
+    await once(server, 'close');
+    expect(await outcome()).toEqual({ outcome: 'failed', code: 'CONNECTION_LOST' });
+    client.close();
+  },
+);
+
+/** Lets it go on for a while, and until more operations of each kind have succeeded. */
+async function runs(workload: Workload): Promise<void> {
+  const before = structuredClone(workload.counts);
+  const isDone = (kind: Kind) => workload.counts[kind].ok > before[kind].ok + 10;
+  await sleep(LOAD_MS);
+  await vi.waitUntil(() => KINDS.every(isDone), { timeout: PATIENCE_MS });
+}
