@@ -34,7 +34,7 @@ export async function joinCluster(
     async () => {
       const known = await store.read();
       const map = enter(known?.map ?? newMap(config), config, node);
-      const made = isFull(map) ? await withStream(map, nats, cluster) : map;
+      const made = isFull(map) ? await withStream(map, nats, config) : map;
       if (made !== known?.map) await store.write(made, known?.revision);
       if (!isFull(made)) throw new Error(`${missingNodes(made)} more of its nodes have to start`);
       return made;
@@ -69,10 +69,16 @@ function enter(map: ClusterMap, { clusterName, ...config }: Config, node: string
 }
 
 /** The map of a cluster whose streams are there: they are made once, and never again. */
-async function withStream(map: ClusterMap, nats: Nats, cluster: string): Promise<ClusterMap> {
+async function withStream(
+  map: ClusterMap,
+  nats: Nats,
+  { clusterName, clusterLogBytes }: Config,
+): Promise<ClusterMap> {
   if (map.shards.every(({ streamCreated }) => streamCreated !== undefined)) return map;
   const shards = map.shards.map(async (shard, number) => {
-    const { created } = await createStream(nats, cluster, number, map.replicas);
+    const { replicas } = map;
+    const made = await createStream(nats, clusterName, number, replicas, clusterLogBytes);
+    const { created } = made;
     return { ...shard, streamCreated: created };
   });
   return { ...map, shards: await Promise.all(shards) };

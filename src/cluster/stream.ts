@@ -1,11 +1,9 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamInfo } from '@nats-io/jetstream';
+import { messageOf, StartError } from '../core/start-error.js';
 import type { Nats } from './nats.js';
 import { subjects } from './subjects.js';
 
 const NANOSECONDS = 1e6;
-
-/** What a stream keeps at most; writes are refused beyond it. */
-const MOST_BYTES = 8 * 2 ** 30;
 
 /**
  * For so long a stream drops a message whose id it knows. Messages that are too late are void long
@@ -19,9 +17,10 @@ export async function createStream(
   cluster: string,
   shard: number,
   replicas: number,
+  maxBytes: number,
 ): Promise<StreamInfo> {
   const manager = await nats.manager();
-  return await manager.streams.add({
+  const stream = {
     name: subjects.stream(cluster, shard),
     subjects: [subjects.log(cluster, shard)],
     num_replicas: replicas,
@@ -29,7 +28,16 @@ export async function createStream(
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.New,
     deny_delete: true,
-    max_bytes: MOST_BYTES,
+    max_bytes: maxBytes,
     duplicate_window: DUPLICATES_MS * NANOSECONDS,
-  });
+  };
+  try {
+    return await manager.streams.add(stream);
+  } catch (error) {
+    if (!/insufficient/.test(messageOf(error))) throw error;
+    throw new StartError(
+      `the NATS servers have no room for ${maxBytes} bytes of writes (CLUSTER_LOG_BYTES): ` +
+        `${messageOf(error)}. Set it to less, or give the servers a larger max_file_store`,
+    );
+  }
 }

@@ -17,6 +17,7 @@ describe('an empty environment', () => {
       clusterName: 'vectord',
       clusterCredentials: undefined,
       clusterReplicas: 3,
+      clusterLogBytes: 8 * 1024 ** 3,
       clusterReads: 'strong',
       httpHost: '127.0.0.1',
       httpPort: 3000,

@@ -181,6 +181,12 @@ export const SETTINGS = {
     [1, 7],
     'Nodes that the cluster is made with, each of which has all points',
   ),
+  clusterLogBytes: bytes(
+    'CLUSTER_LOG_BYTES',
+    8 * 1024,
+    [1024 * MIB, 1024 * 1024 * MIB],
+    'Most that the NATS servers keep of the writes; they reserve it when the cluster is made',
+  ),
   clusterReads: choice(
     'CLUSTER_READS',
     'strong',

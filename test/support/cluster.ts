@@ -30,6 +30,7 @@ export class TestCluster {
       cluster.#environments.push({
         CLUSTER_URL: servers.addresses.map((address) => `nats://${address}`).join(','),
         CLUSTER_REPLICAS: String(nodes),
+        CLUSTER_LOG_BYTES: String(1024 ** 3),
         HTTP_PORT: String(ports[index]),
         GRPC_PORT: String(ports[nodes + index]),
         ...env,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { makeTemporaryFolder, writeKeys } from './folders.js';
+import { clusterSettings } from './on-cluster.js';
 import { Vectord } from './vectord.js';
 
 export interface ServerOptions {
@@ -54,6 +55,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     DIMENSION: String(options.dimension ?? 4),
     DATA_PATH: dataPath,
     SERVICE_KEYS_FILE: keysPath,
+    ...(await clusterSettings(dataPath)),
     ...options.env,
   });
   const server: TestServer = {
