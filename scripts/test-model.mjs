@@ -1,14 +1,26 @@
 // Runs the modules that threads share under a model checker (crates/engine/src/index/tests/model.rs).
 // VECTORD_MODEL_SCHEDULES says how many schedules each test tries. What it compiles has a folder of
 // its own: other flags would have everything compiled anew each time.
+//
+// Without VECTORD_MODEL_SCHEDULES it takes all the time that it needs, and checks the rules of a
+// cluster in wide scopes as well (crates/cluster-model).
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const target = join(process.env.CARGO_TARGET_DIR ?? 'target', 'model');
 const flags = `${process.env.RUSTFLAGS ?? ''} --cfg vectord_shuttle`.trim();
-const args = ['test', '--locked', '--package', 'vectord-engine', '--lib', 'index::tests::model'];
-const { status } = spawnSync('cargo', args, {
-  stdio: 'inherit',
-  env: { ...process.env, CARGO_TARGET_DIR: target, RUSTFLAGS: flags },
-});
-process.exitCode = status ?? 1;
+const threads = ['--package', 'vectord-engine', '--lib', 'index::tests::model'];
+const cluster = ['--package', 'vectord-cluster-model', '--lib', '--', '--ignored', '--nocapture'];
+
+const areThreadsRight = passes(threads, { CARGO_TARGET_DIR: target, RUSTFLAGS: flags });
+const isQuick = process.env.VECTORD_MODEL_SCHEDULES !== undefined;
+const isClusterRight = isQuick || passes(cluster);
+process.exitCode = areThreadsRight && isClusterRight ? 0 : 1;
+
+function passes(selection, environment) {
+  const { status } = spawnSync('cargo', ['test', '--locked', ...selection], {
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+  });
+  return status === 0;
+}
