@@ -1,4 +1,9 @@
-import { DeliverPolicy, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
+import {
+  DeliverPolicy,
+  type ConsumerMessages,
+  type JetStreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
@@ -77,6 +82,8 @@ export class Follower {
   /** The engine has refused a message: it is read again once those before it are answered. */
   #isRefused = false;
   #stopped: Stopped | undefined;
+  /** The last message that was given to the engine. */
+  #last: JsMsg | undefined;
   readonly #running: Promise<void>;
 
   /** @param created when the stream was made, as the map says */
@@ -178,7 +185,22 @@ export class Follower {
         `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`,
       );
     }
+    await this.#compareLast(manager);
     if (state.last_seq === sequence) this.state.replica = ReplicaState.Following;
+  }
+
+  /**
+   * A stream that has lost its end, as by a power cut of its servers, and has got others instead, is
+   * not followed: messages that were acknowledged are missing in it, and others may come again.
+   */
+  async #compareLast(manager: JetStreamManager): Promise<void> {
+    if (this.#last === undefined) return;
+    const { seq, data } = this.#last;
+    // What the engine has refused is taken from the stream again.
+    if (seq > this.engine.position.sequence) return;
+    const stored = await manager.streams.getMessage(this.stream, { seq });
+    if (stored !== null && Buffer.compare(stored.data, data) === 0) return;
+    throw new Error(`message ${seq} of the stream is another one than the replica has applied`);
   }
 
   async #take(message: JsMsg): Promise<void> {
@@ -193,6 +215,7 @@ export class Follower {
     // A part has no outcome: its change has.
     const sender = content.part ? undefined : content;
     this.#apply(message.seq, change, sender, isLate);
+    this.#last = message;
   }
 
   /** The change of a message, read from its parts where it has some. */

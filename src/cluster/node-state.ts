@@ -1,30 +1,36 @@
+import { Positions } from './positions.js';
+
 /** How the replica of a node is, as its loops see it. */
 export const ReplicaState = { Following: 0, Behind: 1, Stopped: 2 } as const;
 export type ReplicaState = (typeof ReplicaState)[keyof typeof ReplicaState];
 
-/** What the event loops of a node tell each other, in memory that all have. */
+/** The memory of a node that all its event loops have. */
+export interface NodeMemory {
+  readonly replica: SharedArrayBuffer;
+  readonly applied: SharedArrayBuffer;
+  readonly acknowledged: SharedArrayBuffer;
+}
+
+/** What the event loops of a node tell each other. */
 export class NodeState {
-  readonly #acknowledged: BigInt64Array;
+  /** Where its replica is, and was. */
+  readonly applied: Positions;
+  /** What its loops have acknowledged, or found to be held by a majority: the last of it counts. */
+  readonly acknowledged: Positions;
   readonly #replica: Int32Array;
 
-  constructor(readonly memory = new SharedArrayBuffer(16)) {
-    this.#acknowledged = new BigInt64Array(memory, 0, 1);
-    this.#replica = new Int32Array(memory, 8, 1);
+  constructor(memory?: NodeMemory) {
+    this.applied = new Positions(memory?.applied);
+    this.acknowledged = new Positions(memory?.acknowledged);
+    this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(4));
   }
 
-  /** The greatest sequence of a message that a loop of this node has acknowledged. */
-  get acknowledged(): number {
-    return Number(Atomics.load(this.#acknowledged, 0));
-  }
-
-  acknowledge(sequence: number): void {
-    const raised = BigInt(sequence);
-    let known = Atomics.load(this.#acknowledged, 0);
-    while (known < raised) {
-      const found = Atomics.compareExchange(this.#acknowledged, 0, known, raised);
-      if (found === known) return;
-      known = found;
-    }
+  get memory(): NodeMemory {
+    return {
+      replica: this.#replica.buffer as SharedArrayBuffer,
+      applied: this.applied.memory,
+      acknowledged: this.acknowledged.memory,
+    };
   }
 
   get replica(): ReplicaState {

@@ -7,7 +7,7 @@ import { joinCluster } from './join.js';
 import type { ClusterMap } from './map.js';
 import { Nats } from './nats.js';
 import { openNodeFolder, replicaFolder } from './node-folder.js';
-import { NodeState } from './node-state.js';
+import { NodeState, type NodeMemory } from './node-state.js';
 import { Questions } from './questions.js';
 import { Reads } from './reads.js';
 import { ReplicatedPoints } from './replicated-points.js';
@@ -23,7 +23,7 @@ export interface LoopPlace {
   /** The place of this node's replica in the list of the replicas of the shard. */
   readonly replica: number;
   readonly replicas: number;
-  readonly state: NodeState['memory'];
+  readonly memory: NodeMemory;
 }
 
 /** The side of a node that all its event loops share. */
@@ -65,7 +65,7 @@ export class ClusterNode {
   get place(): LoopPlace {
     const nodes = this.map.shards[SHARD]?.nodes ?? [];
     const { memory } = this.#state;
-    return { replica: nodes.indexOf(this.node), replicas: nodes.length, state: memory };
+    return { replica: nodes.indexOf(this.node), replicas: nodes.length, memory };
   }
 
   /** Keeps the replica up with its stream from now on. */
@@ -73,7 +73,7 @@ export class ClusterNode {
     const { clusterName } = this.config;
     const { nats, folder, logger } = this;
     const { replica } = this.place;
-    this.#reporter = new Reporter(nats, engine, clusterName, SHARD, replica, folder);
+    this.#reporter = new Reporter(nats, engine, clusterName, SHARD, replica, this.#state, folder);
     this.#follower = new Follower(
       nats,
       engine,
@@ -103,7 +103,7 @@ export class ClusterPoints {
 
   static async open(
     config: Config,
-    { replica, replicas, state: memory }: LoopPlace,
+    { replica, replicas, memory }: LoopPlace,
     engine: Engine,
     logger: Logger,
   ): Promise<ClusterPoints> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
 import type { Soon } from '../core/points.js';
-import type { Engine } from '../engine/native.js';
+import type { Engine, StreamPosition } from '../engine/native.js';
 import type { NodeState } from './node-state.js';
 import type { Questions } from './questions.js';
 import { Rounds } from './rounds.js';
@@ -22,13 +22,14 @@ const PAUSE_MS = 1;
  * "Linearizable Quorum Reads in Paxos" (HotStorage 2019): it waits for the greatest position of a
  * majority, reads, and waits until a majority is as far as what it has read.
  *
- * A read of a session sees every write that this node has acknowledged.
+ * A read of a session sees every write that this node has acknowledged. The first one of an event loop
+ * is a strong one, as the node may have acknowledged writes before it was started.
  */
 export class Reads {
   readonly #targets: Rounds<number>;
   readonly #looks: Rounds<void>;
-  /** A majority of the replicas has come so far, with the history of this node. */
-  #held = 0;
+  /** A majority of the replicas has come so far, with the history of this node, if any is known to. */
+  #held: number | undefined;
 
   constructor(
     private readonly engine: Engine,
@@ -42,15 +43,25 @@ export class Reads {
 
   /** The answer of a read. Throws a VectordError with UNAVAILABLE where it cannot see enough. */
   async read<Answer>(act: () => Soon<Answer>): Promise<Answer> {
-    if (this.mode === 'session') {
-      await this.#catchUp(this.state.acknowledged);
-      return await act();
-    }
-    await this.#catchUp(await this.#targets.join());
+    if (this.mode === 'session' && (await this.#isInSession())) return await act();
+    await this.#catchUp(await this.#targets.join(), () => this.engine.position);
     // That there is no such point is an answer as well.
     const answered = await settle(act);
-    if (this.engine.horizon.sequence > this.#held) await this.#looks.join();
+    if (this.engine.horizon.sequence > (this.#held ?? -1)) await this.#looks.join();
     return answered();
+  }
+
+  /**
+   * Waits until the replica of this node has what the node has acknowledged. False where that cannot be
+   * told: after a start the node does not know what it has acknowledged before.
+   */
+  async #isInSession(): Promise<boolean> {
+    if (this.#held === undefined) return false;
+    const acknowledged = this.state.acknowledged.last;
+    await this.#catchUp(acknowledged.sequence, () => this.state.applied.last);
+    const own = this.state.applied.at(acknowledged.sequence);
+    if (own !== undefined && own.chain !== acknowledged.chain) throw otherHistory();
+    return own !== undefined;
   }
 
   /** The greatest position of a majority. */
@@ -60,21 +71,27 @@ export class Reads {
     // Equal checksums are equal histories: what was read up to there needs no second look.
     const isOwn = (other: typeof own) =>
       other.sequence === own.sequence && other.chain === own.chain;
-    if (others.every(isOwn)) this.#held = Math.max(this.#held, own.sequence);
+    if (others.every(isOwn)) this.#hold(own);
     return Math.max(own.sequence, ...others.map(({ sequence }) => sequence));
   }
 
   async #look(): Promise<void> {
     const horizon = this.engine.horizon;
     await this.questions.reached(horizon);
-    this.#held = Math.max(this.#held, horizon.sequence);
+    this.#hold(horizon);
+  }
+
+  #hold(position: StreamPosition): void {
+    this.#held = Math.max(this.#held ?? 0, position.sequence);
+    // What the node may have acknowledged before it was started is in there.
+    this.state.acknowledged.note(position);
   }
 
   /** Waits until the replica of this node has come to a position. */
-  async #catchUp(sequence: number): Promise<void> {
+  async #catchUp(sequence: number, position: () => StreamPosition): Promise<void> {
     const endsAtMs = performance.now() + LONGEST_MS;
     for (;;) {
-      const missing = sequence - this.engine.position.sequence;
+      const missing = sequence - position().sequence;
       if (missing <= 0) return;
       if (performance.now() >= endsAtMs) throw behind(missing);
       await sleep(LOOK_MS);
@@ -92,6 +109,14 @@ async function settle<Answer>(act: () => Soon<Answer>): Promise<() => Answer> {
       throw error;
     };
   }
+}
+
+function otherHistory(): VectordError {
+  return new VectordError(
+    'UNAVAILABLE',
+    'the replica of this node has another history than those that acknowledged its writes: ask another ' +
+      'node, and see the log of this one',
+  );
 }
 
 function behind(messages: number): VectordError {

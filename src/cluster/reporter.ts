@@ -6,8 +6,8 @@ import {
   type Answer,
   type Confirmation,
 } from '../gen/vectord/cluster/v1/cluster.js';
-import { Chains } from './chains.js';
 import type { Nats } from './nats.js';
+import type { NodeState } from './node-state.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
 import { subjects } from './subjects.js';
 import type { Sender } from './message.js';
@@ -32,7 +32,6 @@ interface Waiting {
 
 /** What a replica tells the gateways of all nodes. */
 export class Reporter {
-  readonly #chains: Chains;
   /** Confirmations of the last messages, by gateway and request, oldest first. */
   readonly #kept = new Map<string, Confirmation>();
   #keptBytes = 0;
@@ -49,9 +48,10 @@ export class Reporter {
     private readonly cluster: string,
     shard: number,
     private readonly replica: number,
+    private readonly state: NodeState,
     folder: string,
   ) {
-    this.#chains = new Chains(engine.position);
+    state.applied.begin(engine.position);
     nats.connection.subscribe(subjects.questions(cluster, shard), {
       callback: (error, message) => {
         if (error === null) this.#read(message.data);
@@ -62,7 +62,7 @@ export class Reporter {
 
   /** Notes that the replica has come to a position, with the message of a sender if it had one. */
   note(position: StreamPosition, sender: Sender | undefined, outcome: Uint8Array): void {
-    this.#chains.add(position);
+    this.state.applied.note(position);
     if (sender !== undefined) this.#confirm(sender, outcome);
     if (this.#waiting.length > 0) this.#answerWaiting();
   }
@@ -73,7 +73,10 @@ export class Reporter {
 
   #confirm({ gateway, request }: Sender, outcome: Uint8Array): void {
     const confirmation: Confirmation = { request, outcome };
-    this.#kept.set(keyOf(gateway, request), confirmation);
+    const key = keyOf(gateway, request);
+    // A message that is there twice has one outcome, that of the first.
+    if (this.#kept.has(key)) return;
+    this.#kept.set(key, confirmation);
     this.#keptBytes += outcome.length;
     this.#forget();
     this.#send(gateway, confirmation);
@@ -136,8 +139,8 @@ export class Reporter {
   #answerWaiting(): void {
     const oldestMs = performance.now() - WAITING_MS;
     this.#waiting = this.#waiting.filter(({ gateway, number, sequence, sinceMs }) => {
-      if (sequence > this.#chains.last) return sinceMs > oldestMs;
-      const position = this.#chains.at(sequence);
+      if (sequence > this.state.applied.last.sequence) return sinceMs > oldestMs;
+      const position = this.state.applied.at(sequence);
       this.#report(gateway, [], { number, position: position && toWirePosition(position) });
       return false;
     });

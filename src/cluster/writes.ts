@@ -30,6 +30,8 @@ interface Waiting {
   readonly end: AbortController;
   /** Whether the stream may have got its message. */
   mayBeStored: boolean;
+  /** How often its message was sent. */
+  tries: number;
   /** The outcomes that replicas have confirmed, and which have: more than one where histories differ. */
   readonly votes: { readonly outcome: Uint8Array; readonly replicas: Set<number> }[];
 }
@@ -69,6 +71,7 @@ export class Writes {
       begunAtMs: performance.now(),
       end: new AbortController(),
       mayBeStored: false,
+      tries: 0,
       votes: [],
     };
     this.#waiting.set(request, waiting);
@@ -76,12 +79,12 @@ export class Writes {
     this.#send(sender, change, waiting).catch(waiting.outcome.reject);
     try {
       const outcome = await waiting.outcome.promise;
-      if (outcome.isVoid) throw tooLate();
+      if (outcome.isVoid) throw tooLate(waiting.tries > 1);
       if (outcome.refused !== undefined) {
         const { code, message } = outcome.refused;
         throw new VectordError(codeOf(code), message);
       }
-      this.state.acknowledge(outcome.sequence);
+      this.state.acknowledged.note(outcome);
       return outcome;
     } finally {
       this.#waiting.delete(request);
@@ -149,6 +152,7 @@ export class Writes {
       }
       const before = waiting.mayBeStored;
       waiting.mayBeStored ||= decides;
+      if (decides) waiting.tries += 1;
       try {
         const options = { msgID, timeout: ACKNOWLEDGE_MS, retries: 1 };
         const { seq } = await this.nats.streams.publish(this.subject, bytes, options);
@@ -212,10 +216,14 @@ function streamFull(): VectordError {
   );
 }
 
-function tooLate(): VectordError {
+/** Of a message that was sent again, the copy that was in time may have been another one. */
+function tooLate(wasSentAgain: boolean): VectordError {
+  const [code, what]: [ErrorCode, string] = wasSentAgain
+    ? ['OUTCOME_UNKNOWN', 'whether the write is stored is not known']
+    : ['UNAVAILABLE', 'nothing was written'];
   return new VectordError(
-    'UNAVAILABLE',
-    'nothing was written: the message came too late into the stream, or the clocks of this node and ' +
-      'of the NATS servers differ by more than 30 s',
+    code,
+    `${what}: the message came too late into the stream, or the clocks of this node and of the NATS ` +
+      'servers differ by more than 30 s',
   );
 }
