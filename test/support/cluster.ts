@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { openClients, type VectorClient } from './clients.js';
 import { makeTemporaryFolder } from './folders.js';
 import { freePorts, Servers } from './nats-servers.mjs';
 import { startServer, type TestServer } from './server.js';
@@ -55,4 +57,11 @@ export class TestCluster {
     await Promise.all(this.nodes.map(async (node) => await node.stop()));
     await this.servers.end();
   }
+}
+
+/** Clients of both interfaces of each node. */
+export function clientsOf(nodes: readonly TestServer[]): VectorClient[] {
+  const clients = nodes.flatMap((node) => openClients(node));
+  onTestFinished(() => clients.forEach((client) => client.close()));
+  return clients;
 }
