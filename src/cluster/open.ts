@@ -13,6 +13,7 @@ import { Reads } from './reads.js';
 import { ReplicatedPoints } from './replicated-points.js';
 import { Reporter } from './reporter.js';
 import { subjects } from './subjects.js';
+import { Trim } from './trim.js';
 import { Writes } from './writes.js';
 
 /** So far a cluster has one shard, of which each node has a replica. */
@@ -31,6 +32,7 @@ export class ClusterNode {
   readonly #state = new NodeState();
   #reporter: Reporter | undefined;
   #follower: Follower | undefined;
+  #trim: Trim | undefined;
 
   private constructor(
     private readonly nats: Nats,
@@ -83,10 +85,14 @@ export class ClusterNode {
       this.#state,
       logger,
     );
+    const gateway = new Gateway(nats, clusterName, SHARD, logger);
+    const others = new Questions(gateway, this.place.replicas - 1, replica);
+    this.#trim = new Trim(nats, engine, subjects.stream(clusterName, SHARD), others, logger);
   }
 
   /** Follows no more; the engine may be closed then. */
   async close(): Promise<void> {
+    this.#trim?.close();
     await this.#follower?.close();
     this.#reporter?.close();
     await this.nats.close();

@@ -24,7 +24,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   // Each key holds what the setting of that key parsed, which is how Config is defined.
   const config = Object.freeze(Object.fromEntries(values)) as Config;
   faults.push(...missingForTls(environment));
-  faults.push(...missingForCluster(environment));
+  faults.push(...missingForCluster(environment), ...tooSmallForCluster(config));
   if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
   return config;
 }
@@ -49,6 +49,18 @@ function missingForCluster(environment: NodeJS.ProcessEnv): string[] {
   return [
     `${serviceKeysFile.name} is not set, expected with ${clusterUrls.name}: a file of keys that all ` +
       'nodes of the cluster have',
+  ];
+}
+
+/** A stream that is trimmed keeps a quarter, where the parts of several large requests have to lie. */
+const REQUESTS_IN_LOG = 16;
+
+function tooSmallForCluster({ clusterUrls, clusterLogBytes, maxRequestBytes }: Config): string[] {
+  const least = REQUESTS_IN_LOG * maxRequestBytes;
+  if (clusterUrls === undefined || clusterLogBytes >= least) return [];
+  return [
+    `CLUSTER_LOG_BYTES is ${clusterLogBytes}, expected at least ${least}, which is ` +
+      `${REQUESTS_IN_LOG} times MAX_REQUEST_BYTES`,
   ];
 }
 

@@ -184,7 +184,7 @@ export const SETTINGS = {
   clusterLogBytes: bytes(
     'CLUSTER_LOG_BYTES',
     8 * 1024,
-    [1024 * MIB, 1024 * 1024 * MIB],
+    [16 * MIB, 1024 * 1024 * MIB],
     'Most that the NATS servers keep of the writes; they reserve it when the cluster is made',
   ),
   clusterReads: choice(

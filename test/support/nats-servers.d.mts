@@ -13,6 +13,7 @@ export class Servers {
   readonly addresses: readonly string[];
   readonly monitors: readonly string[];
   readonly names: readonly string[];
+  readonly pids: readonly number[];
   run(index: number): void;
   ready(patienceMs?: number): Promise<void>;
   kill(index: number): Promise<void>;

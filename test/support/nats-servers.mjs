@@ -75,6 +75,11 @@ export class Servers {
     return servers;
   }
 
+  /** The processes of the servers. */
+  get pids() {
+    return this.#processes.map(({ pid }) => pid);
+  }
+
   /** Starts a server that does not run. */
   run(index) {
     const log = openSync(this.#logOf(index), 'a');

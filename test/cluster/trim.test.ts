@@ -1,0 +1,43 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+
+const MIB = 1024 * 1024;
+const TIMEOUT_MS = 90_000;
+const PATIENCE = { timeout: 40_000, interval: 500 };
+
+describe.skipIf(HAS_NO_NATS)('the stream of a cluster (needs nats-server)', () => {
+  test(
+    'is trimmed once all replicas have what it holds, and not while one is away',
+    async () => {
+      const cluster = await TestCluster.start({
+        MAX_REQUEST_BYTES: String(MIB),
+        CLUSTER_LOG_BYTES: String(16 * MIB),
+      });
+      onTestFinished(async () => await cluster.end(), TIMEOUT_MS);
+      const connection = await connect({ servers: [...cluster.servers.addresses] });
+      onTestFinished(async () => await connection.close());
+      const manager = await jetstreamManager(connection);
+      const first = async () => (await manager.streams.info('vectord-0')).state.first_seq;
+      const [client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);
+      const content = 'x'.repeat(MIB / 2);
+      const fill = async () => {
+        for (let at = 0; at < 18; at += 1) {
+          await client?.upsert([{ vector: [at, 1, 1, 1], content }]);
+        }
+      };
+
+      await cluster.nodes[2]?.kill();
+      await fill();
+      // Each node looks every ten seconds.
+      await new Promise((resolve) => setTimeout(resolve, 15_000));
+      expect(await first()).toBe(1);
+      await cluster.run(2);
+      await expect.poll(first, PATIENCE).toBeGreaterThan(5);
+      await fill();
+      expect(await client?.count()).toBe(36);
+    },
+    TIMEOUT_MS,
+  );
+});
