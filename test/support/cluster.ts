@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { openClients, type VectorClient } from './clients.js';
 import { makeTemporaryFolder } from './folders.js';
+import { Link } from './link.js';
 import { freePorts, Servers } from './nats-servers.mjs';
 import { startServer, type TestServer } from './server.js';
 import { findNatsServer } from './tools.mjs';
@@ -14,23 +15,32 @@ export const HAS_NO_NATS = NATS_SERVER === '';
 /** Nodes on this machine, and the NATS servers that they need. */
 export class TestCluster {
   readonly nodes: TestServer[] = [];
+  /** Those of each node to the servers, if it has any. */
+  readonly links: (readonly Link[])[] = [];
   readonly #environments: Record<string, string>[] = [];
   readonly #paths: string[] = [];
 
   private constructor(readonly servers: Servers) {}
 
-  /** Three nodes on three NATS servers, unless told otherwise. */
+  /** Three nodes on three NATS servers, unless told otherwise; with `links` that can be cut. */
   static async start(
     env: Readonly<Record<string, string>> = {},
-    { nodes = 3, servers: count = 3 }: { nodes?: number; servers?: 1 | 3 } = {},
+    {
+      nodes = 3,
+      servers: count = 3,
+      links: hasLinks = false,
+    }: { nodes?: number; servers?: 1 | 3; links?: boolean } = {},
   ): Promise<TestCluster> {
     const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), { count });
     const cluster = new TestCluster(servers);
     const ports = await freePorts(2 * nodes);
     for (let index = 0; index < nodes; index += 1) {
+      const links = await Promise.all(hasLinks ? servers.addresses.map(Link.open) : []);
+      cluster.links.push(links);
+      const addresses = hasLinks ? links.map(({ address }) => address) : servers.addresses;
       cluster.#paths.push(join(makeTemporaryFolder(), 'data'));
       cluster.#environments.push({
-        CLUSTER_URL: servers.addresses.map((address) => `nats://${address}`).join(','),
+        CLUSTER_URL: addresses.map((address) => `nats://${address}`).join(','),
         CLUSTER_REPLICAS: String(nodes),
         CLUSTER_LOG_BYTES: String(1024 ** 3),
         HTTP_PORT: String(ports[index]),
@@ -54,8 +64,10 @@ export class TestCluster {
 
   /** Ends the nodes that run, which have to end as they should, and all servers. */
   async end(): Promise<void> {
-    await Promise.all(this.nodes.map(async (node) => await node.stop()));
+    const codes = await Promise.all(this.nodes.map(async (node) => await node.stop()));
+    for (const link of this.links.flat()) link.close();
     await this.servers.end();
+    expect(codes).toEqual(this.nodes.map(() => 0));
   }
 }
 

@@ -4,11 +4,12 @@ export class Servers {
   /**
    * @param program path of nats-server
    * @param folder where the servers keep what they store, and their logs
+   * @param options how many, and what their configuration says of users
    */
   static start(
     program: string,
     folder: string,
-    options?: { readonly count?: 1 | 3 },
+    options?: { readonly count?: 1 | 3; readonly authorization?: object },
   ): Promise<Servers>;
   readonly addresses: readonly string[];
   readonly monitors: readonly string[];

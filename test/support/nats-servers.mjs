@@ -37,7 +37,7 @@ export class Servers {
   names = [];
 
   /** Answers once all are ready. */
-  static async start(program, folder, { count = 3 } = {}) {
+  static async start(program, folder, { count = 3, authorization } = {}) {
     const servers = new Servers();
     servers.#program = program;
     servers.#folder = folder;
@@ -56,10 +56,17 @@ export class Servers {
         listen: clients[index],
         http: monitors[index],
         jetstream: { store_dir: join(folder, name), sync_interval: 'always' },
+        ...authorization,
       };
       if (count > 1) {
         const others = routes.map((address) => `nats://${address}`);
-        configuration.cluster = { name: 'vectord', listen: routes[index], routes: others };
+        // Clients use the addresses that they are given, and hear of no other.
+        configuration.cluster = {
+          name: 'vectord',
+          listen: routes[index],
+          routes: others,
+          no_advertise: true,
+        };
       }
       writeFileSync(path, JSON.stringify(configuration));
       servers.names.push(name);
