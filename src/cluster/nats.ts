@@ -98,8 +98,23 @@ export class Nats {
     for await (const { type } of this.connection.status()) {
       if (type === 'disconnect') this.#isConnected = false;
       else if (type === 'reconnect') this.#onReconnect();
+      else if (type === 'staleConnection') leave(this.connection);
     }
   }
+}
+
+/**
+ * Leaves a server that is silent. The client itself first waits until all is sent, which never comes
+ * where the buffers of the system are full.
+ */
+function leave(connection: NatsConnection): void {
+  const { protocol } = connection as unknown as Inside;
+  void protocol.transport.close(new Error('the server is silent'));
+}
+
+/** What the client has inside, and offers nobody. */
+interface Inside {
+  readonly protocol: { readonly transport: { close(error: Error): Promise<void> } };
 }
 
 function numbersOf(version: string): number[] {

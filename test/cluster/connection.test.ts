@@ -1,0 +1,42 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../src/config/config.js';
+import { Nats } from '../../src/cluster/nats.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { Servers } from '../support/nats-servers.mjs';
+import { findNatsServer } from '../support/tools.mjs';
+
+const PATIENCE = { timeout: 20_000 };
+
+/** More than the system takes for a peer that reads nothing. */
+const LARGE = Array.from({ length: 32 }, () => new Uint8Array(1_000_000));
+
+async function startServer(): Promise<Servers> {
+  const options = { count: 1 } as const;
+  const server = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
+  onTestFinished(async () => await server.end());
+  return server;
+}
+
+async function connectTo(...addresses: readonly string[]): Promise<Nats> {
+  const urls = addresses.map((address) => `nats://${address}`).join(',');
+  const nats = await Nats.connect(
+    readConfig({ CLUSTER_URL: urls, SERVICE_KEYS_FILE: 'keys.json' }),
+  );
+  onTestFinished(async () => await nats.close());
+  return nats;
+}
+
+describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () => {
+  test('leaves a server that is silent, however much was sent to it', async () => {
+    const servers = [await startServer(), await startServer()];
+    const addresses = servers.flatMap(({ addresses: [address = ''] }) => address);
+    const nats = await connectTo(...addresses);
+    const silent = addresses.indexOf(nats.connection.getServer());
+    servers[silent]?.suspend(0);
+    for (const bytes of LARGE) nats.connection.publish('nobody', bytes);
+    await expect.poll(() => nats.connection.getServer(), PATIENCE).toBe(addresses[1 - silent]);
+    await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
+    await nats.connection.flush();
+  });
+});
