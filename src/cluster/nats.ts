@@ -50,7 +50,10 @@ export class Nats {
       ...credentials(config.clusterCredentials),
     };
     try {
-      return new Nats(await connect(options));
+      // Credentials that are wrong end a start. Later the client is not to give up, as it does where two
+      // servers in a row say so, or do not get them in time.
+      await (await connect(options)).close();
+      return new Nats(await connect({ ...options, ignoreAuthErrorAbort: true }));
     } catch (error) {
       const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
       throw new StartError(reason, undefined, { cause: error });

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { Nats } from '../../src/cluster/nats.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
+import { Link } from '../support/link.js';
 import { Servers } from '../support/nats-servers.mjs';
 import { findNatsServer } from '../support/tools.mjs';
 
@@ -11,8 +13,8 @@ const PATIENCE = { timeout: 20_000 };
 /** More than the system takes for a peer that reads nothing. */
 const LARGE = Array.from({ length: 32 }, () => new Uint8Array(1_000_000));
 
-async function startServer(): Promise<Servers> {
-  const options = { count: 1 } as const;
+async function startServer(authorization?: object): Promise<Servers> {
+  const options = { count: 1, ...(authorization && { authorization }) } as const;
   const server = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
   onTestFinished(async () => await server.end());
   return server;
@@ -38,5 +40,20 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     await expect.poll(() => nats.connection.getServer(), PATIENCE).toBe(addresses[1 - silent]);
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
     await nats.connection.flush();
+  });
+
+  test('is made again where servers do not get its credentials in time', async () => {
+    const users = [{ user: 'someone', password: 'something' }];
+    const authorization = { authorization: { users, timeout: 0.5 }, no_auth_user: 'someone' };
+    const { addresses } = await startServer(authorization);
+    const link = await Link.open(addresses[0] ?? '');
+    onTestFinished(() => link.close());
+    const nats = await connectTo(link.address);
+    link.cut('up');
+    await expect.poll(() => nats.isConnected, PATIENCE).toBe(false);
+    // Each of them is one that a server has ended.
+    await sleep(5_000);
+    link.mend();
+    await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
   });
 });
