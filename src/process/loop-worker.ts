@@ -44,16 +44,17 @@ async function serve(port: MessagePort, data: LoopThreadData): Promise<void> {
   const { logLevel, logFormat } = settings.config;
   const logger = createLogger(logLevel, standardError(logFormat));
   exitOnDefect(logger);
-  // Orders that come meanwhile wait in the port.
   const tracing = await openTracing(settings.config, logger, REAL_CLOCK);
+  const engine = Engine.shared(data.engine);
+  const cluster = await openClusterPoints(settings, engine, logger);
+  // Orders that came meanwhile have waited in the port.
   const main = new PortCalls<MainOrders>(
     port,
     orders(() => loop),
   );
-  const engine = Engine.shared(data.engine);
   const loop = new Loop(settings, {
     engine,
-    cluster: await openClusterPoints(settings, engine, logger),
+    cluster,
     http: Acceptor.shared(data.http),
     grpc: Acceptor.shared(data.grpc),
     large: new ReaderOfMain(main),
