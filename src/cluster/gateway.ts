@@ -38,7 +38,7 @@ export class Gateway {
 
   ask(question: Omit<Question, 'gateway'>): void {
     const bytes = Question.encode({ ...question, gateway: this.id }).finish();
-    this.nats.connection.publish(this.#questions, bytes);
+    this.nats.send(this.#questions, bytes);
   }
 
   /** How many replicas have said that their disks are full. */

@@ -92,6 +92,11 @@ export class Nats {
     await this.connection.close();
   }
 
+  /** Sends a message that may get lost; none once this is closed. */
+  send(subject: string, bytes: Uint8Array): void {
+    if (!this.connection.isClosed()) this.connection.publish(subject, bytes);
+  }
+
   #onReconnect(): void {
     this.#isConnected = true;
     this.#maxPayload = this.connection.info?.max_payload ?? this.#maxPayload;

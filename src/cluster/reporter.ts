@@ -10,11 +10,14 @@ import type { Nats } from './nats.js';
 import type { NodeState } from './node-state.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
 import { subjects } from './subjects.js';
-import type { Sender } from './message.js';
+import { ENVELOPE_BYTES, type Sender } from './message.js';
 
 /** Confirmations that are kept for gateways that did not get them. */
 const KEPT = 16_384;
 const KEPT_BYTES = 16 * 1024 * 1024;
+
+/** What a confirmation takes in a report besides its outcome, more than enough. */
+const CONFIRMATION_BYTES = 32;
 
 /** With less space than this a disk is told to be full: what is on its way has room still. */
 const LEAST_FREE_BYTES = 256 * 1024 * 1024;
@@ -67,8 +70,10 @@ export class Reporter {
     if (this.#waiting.length > 0) this.#answerWaiting();
   }
 
+  /** What was confirmed last is sent still. */
   close(): void {
     clearInterval(this.#measuring);
+    this.#flush();
   }
 
   #confirm({ gateway, request }: Sender, outcome: Uint8Array): void {
@@ -101,13 +106,30 @@ export class Reporter {
   #flush(): void {
     const unsent = this.#unsent;
     this.#unsent = new Map();
-    for (const [gateway, confirmations] of unsent) this.#report(gateway, confirmations, undefined);
+    for (const [gateway, confirmations] of unsent) this.#reportAll(gateway, confirmations);
+  }
+
+  /** In as many reports as it takes for each to be a message of NATS; at least one. */
+  #reportAll(gateway: string, confirmations: readonly Confirmation[]): void {
+    const most = this.nats.maxPayload - ENVELOPE_BYTES;
+    let some: Confirmation[] = [];
+    let bytes = 0;
+    for (const confirmation of confirmations) {
+      const size = confirmation.outcome.length + CONFIRMATION_BYTES;
+      if (bytes + size > most) {
+        this.#report(gateway, some, undefined);
+        [some, bytes] = [[], 0];
+      }
+      some.push(confirmation);
+      bytes += size;
+    }
+    this.#report(gateway, some, undefined);
   }
 
   #report(gateway: string, confirmations: Confirmation[], answer: Answer | undefined): void {
     const report: Report = { replica: this.replica, isFull: this.#isFull, confirmations, answer };
     const subject = subjects.gateway(this.cluster, gateway);
-    this.nats.connection.publish(subject, Report.encode(report).finish());
+    this.nats.send(subject, Report.encode(report).finish());
   }
 
   /** What cannot be read is not from a gateway. */
@@ -126,7 +148,7 @@ export class Reporter {
       const known = unconfirmed.map((request) => this.#kept.get(keyOf(gateway, request)));
       const confirmations = known.filter((confirmation) => confirmation !== undefined);
       // Without any it still tells whether the disk is full.
-      this.#report(gateway, confirmations, undefined);
+      this.#reportAll(gateway, confirmations);
     } else if (reached === undefined) {
       this.#report(gateway, [], { number, position: toWirePosition(this.engine.position) });
     } else {

@@ -36,7 +36,7 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     const nats = await connectTo(...addresses);
     const silent = addresses.indexOf(nats.connection.getServer());
     servers[silent]?.suspend(0);
-    for (const bytes of LARGE) nats.connection.publish('nobody', bytes);
+    for (const bytes of LARGE) nats.send('nobody', bytes);
     await expect.poll(() => nats.connection.getServer(), PATIENCE).toBe(addresses[1 - silent]);
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
     await nats.connection.flush();
@@ -55,5 +55,12 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     await sleep(5_000);
     link.mend();
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
+  });
+
+  test('sends nothing once it is closed', async () => {
+    const { addresses } = await startServer();
+    const nats = await connectTo(...addresses);
+    await nats.close();
+    nats.send('nobody', new Uint8Array(1));
   });
 });
