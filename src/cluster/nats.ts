@@ -79,6 +79,11 @@ export class Nats {
     return `the NATS server ${name} has version ${version}, expected ${LEAST_VERSION} or newer`;
   }
 
+  /** Sends what may be lost, as with a connection that is closed: who misses it asks for it. */
+  send(subject: string, bytes: Uint8Array): void {
+    if (!this.connection.isClosed()) this.connection.publish(subject, bytes);
+  }
+
   async bucket(name: string, replicas: number): Promise<KV> {
     const kv = new Kvm(this.connection);
     return await kv.create(name, { replicas, history: 1, timeout: REQUEST_MS });

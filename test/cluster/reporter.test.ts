@@ -1,0 +1,71 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Reporter } from '../../src/cluster/reporter.js';
+import type { Answer, Confirmation } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
+
+const REPLICA = 2;
+const OUTCOME = Buffer.of(7);
+
+describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
+  const servers = ownNatsServer();
+
+  /** The reporter of a replica, and what a gateway has heard of it. */
+  async function open() {
+    const { nats, cluster, gateway } = await openShard(servers());
+    const engine = await openEngine();
+    const folder = makeTemporaryFolder();
+    const reporter = new Reporter(nats, engine, cluster, SHARD, REPLICA, folder);
+    onTestFinished(() => reporter.close());
+    const confirmations: Confirmation[] = [];
+    const answers: Answer[] = [];
+    gateway.onConfirmation = (replica, confirmation) => {
+      expect(replica).toBe(REPLICA);
+      confirmations.push(confirmation);
+    };
+    gateway.onAnswer = (_, answer) => void answers.push(answer);
+    /** The replica has come to a message of the gateway. */
+    const note = (sequence: number, outcome: Uint8Array = OUTCOME) =>
+      reporter.note(
+        { sequence, chain: sequence + 100 },
+        { gateway: gateway.id, request: sequence },
+        outcome,
+      );
+    return { nats, gateway, reporter, confirmations, answers, note };
+  }
+
+  test('a confirmation that was lost is told again to who asks for it', async () => {
+    const { gateway, confirmations, note } = await open();
+    note(1);
+    note(2);
+    await expect.poll(() => confirmations.length).toBe(2);
+    gateway.ask({ number: 0, unconfirmed: [2, 3], reached: undefined });
+    await expect.poll(() => confirmations.length).toBe(3);
+    expect(confirmations[2]).toEqual({ request: 2, outcome: OUTCOME });
+  });
+
+  test('a position that was asked for is told once the replica has come to it', async () => {
+    const { gateway, nats, answers, note } = await open();
+    const reached = { sequence: 2n, chain: 0 };
+    gateway.ask({ number: 5, unconfirmed: [], reached });
+    note(1);
+    await nats.connection.flush();
+    expect(answers).toEqual([]);
+    note(2);
+    note(3);
+    await expect.poll(() => answers).toEqual([{ number: 5, position: { ...reached, chain: 102 } }]);
+  });
+
+  test('nothing is told once the connection is closed', async () => {
+    const { nats, note } = await open();
+    note(1);
+    const closed = nats.close();
+    note(2);
+    await new Promise(setImmediate);
+    await closed;
+    note(3);
+    await new Promise(setImmediate);
+    expect(nats.connection.isClosed()).toBe(true);
+  });
+});
