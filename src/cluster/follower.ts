@@ -148,8 +148,11 @@ export class Follower {
     const silence = new Silence(this.#messages);
     try {
       for await (const message of this.#messages) {
+        if (this.#isRefused || this.#stopped !== undefined) break;
         // The client promises no order where servers change: another consumer reads again.
-        if (message.seq !== next || this.#isRefused || this.#stopped !== undefined) break;
+        if (message.seq !== next) {
+          throw new Error(`message ${message.seq} has come, but the replica needs ${next}`);
+        }
         next += 1;
         silence.pause();
         await this.#take(message);

@@ -1,0 +1,173 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Follower } from '../../src/cluster/follower.js';
+import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
+import { decodeOutcome, type ConfirmedOutcome } from '../../src/cluster/outcome.js';
+import { Questions } from '../../src/cluster/questions.js';
+import { Reads } from '../../src/cluster/reads.js';
+import { ReplicatedPoints } from '../../src/cluster/replicated-points.js';
+import { Reporter } from '../../src/cluster/reporter.js';
+import { subjects } from '../../src/cluster/subjects.js';
+import { Writes } from '../../src/cluster/writes.js';
+import type { Engine } from '../../src/engine/native.js';
+import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { createLogger } from '../../src/observe/logger.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { changeOf, openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
+
+const PATIENCE = { timeout: 10_000 };
+
+describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => {
+  const servers = ownNatsServer();
+
+  /** A shard with one replica, which follows the stream once it is told to. */
+  async function open() {
+    const shard = await openShard(servers());
+    const { nats, cluster, stream, gateway } = shard;
+    const engine = await openEngine();
+    const state = new NodeState();
+    let log = '';
+    const logger = createLogger('info', { write: (line) => void (log += line) });
+    const follow = (created: string | undefined = shard.created): Follower => {
+      const folder = makeTemporaryFolder();
+      const reporter = new Reporter(nats, engine, cluster, SHARD, 0, folder);
+      const follower = new Follower(nats, engine, stream, created, reporter, state, logger);
+      onTestFinished(async () => {
+        await follower.close();
+        reporter.close();
+      });
+      return follower;
+    };
+    const outcomes: ConfirmedOutcome[] = [];
+    /** Puts a message into the stream as a gateway might that began some time ago. */
+    const publish = async (content: Partial<StreamMessage>, ageMs = 0): Promise<number> => {
+      gateway.onConfirmation = (_, { outcome }) => void outcomes.push(decodeOutcome(outcome));
+      const sentAtMs = BigInt(Date.now() - ageMs);
+      const message = { gateway: gateway.id, request: 1, sentAtMs, ...content };
+      const bytes = StreamMessage.encode({ ...NO_CONTENT, ...message }).finish();
+      const { seq } = await nats.streams.publish(subjects.log(cluster, SHARD), bytes);
+      return seq;
+    };
+    return { ...shard, engine, state, log: () => log, follow, outcomes, publish };
+  }
+
+  /** The points of a node that is a cluster alone. */
+  async function openPoints() {
+    const shard = await open();
+    const { nats, gateway, cluster, engine, state } = shard;
+    shard.follow();
+    const writes = new Writes(nats, gateway, subjects.log(cluster, SHARD), 1, state);
+    onTestFinished(() => writes.close());
+    const reads = new Reads(engine, new Questions(gateway, 0, 0), state, 'strong');
+    const points = new ReplicatedPoints(engine, writes, reads, nats, state);
+    return { ...shard, writes, points };
+  }
+
+  test('a change that is larger than a message is applied whole, and its parts are no changes', async () => {
+    const { engine, writes, nats } = await openPoints();
+    const change = changeOf(engine, 40, 'x'.repeat(100_000));
+    expect(change.length).toBeGreaterThan(3 * nats.maxPayload);
+    expect(await writes.write(change, true)).toMatchObject({ sequence: 5, stored: 40 });
+    expect(countOf(engine)).toBe(40);
+    expect(engine.position.sequence).toBe(5);
+  });
+
+  test('a message of the wrong time is void, and one that was only slow is not', async () => {
+    const { engine, follow, outcomes, publish } = await open();
+    follow();
+    await publish({ change: changeOf(engine) }, 31_000);
+    await publish({ change: changeOf(engine) }, -31_000);
+    await publish({ change: changeOf(engine) }, 20_000);
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(3);
+    expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([
+      [true, 0],
+      [true, 0],
+      [false, 1],
+    ]);
+    expect(countOf(engine)).toBe(1);
+  });
+
+  test('a replica goes on where it was, and applies no message twice', async () => {
+    const { engine, follow, outcomes, publish, state } = await open();
+    const first = follow();
+    await publish({ change: changeOf(engine) });
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(1);
+    await first.close();
+    await publish({ change: changeOf(engine) });
+    follow();
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(2);
+    expect(outcomes.map(({ sequence, stored }) => [sequence, stored])).toEqual([
+      [1, 1],
+      [2, 1],
+    ]);
+    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
+  });
+
+  test('a message that is not the next is not applied, and the node is behind', async () => {
+    const { engine, nats, stream, publish, follow, state, log } = await open();
+    const manager = await nats.manager();
+    const { config } = await manager.streams.info(stream);
+    await manager.streams.delete(stream);
+    // That of a cluster lets nobody delete a message.
+    const { created } = await manager.streams.add({ ...config, deny_delete: false });
+    for (const _ of [1, 2, 3]) await publish({ change: changeOf(engine) });
+    await manager.streams.deleteMessage(stream, 2);
+    follow(created);
+    await expect.poll(log, PATIENCE).toContain('message 3 has come, but the replica needs 2');
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(1);
+    expect(state.replica).toBe(ReplicaState.Behind);
+  });
+
+  test('another stream than that of the map is not followed', async () => {
+    const { engine, nats, stream, publish, follow, state, log } = await open();
+    follow('2001-01-01T00:00:00Z');
+    await publish({ change: changeOf(engine) });
+    await expect.poll(log, PATIENCE).toContain('but that of the map at 2001-01-01');
+    expect(engine.position.sequence).toBe(0);
+    expect(state.replica).toBe(ReplicaState.Behind);
+    const manager = await nats.manager();
+    expect((await manager.streams.info(stream)).state.messages).toBe(1);
+  });
+
+  test('a stream that has less than the replica, or begins after it, is not followed', async () => {
+    const shorter = await open();
+    await shorter.engine.apply(changeOf(shorter.engine), 1);
+    shorter.follow();
+    await expect
+      .poll(shorter.log, PATIENCE)
+      .toContain('ends with message 0, but the replica has 1 already');
+    const later = await open();
+    const manager = await later.nats.manager();
+    for (const _ of [1, 2]) await later.publish({ change: changeOf(later.engine) });
+    await manager.streams.purge(later.stream, { seq: 2 });
+    later.follow();
+    await expect
+      .poll(later.log, PATIENCE)
+      .toContain('begins with message 2, but the replica needs 1');
+    expect(shorter.state.replica).toBe(ReplicaState.Behind);
+    expect(later.state.replica).toBe(ReplicaState.Behind);
+    expect(later.engine.position.sequence).toBe(0);
+  });
+
+  test.each([
+    ['holds nothing that it knows', {}, 'holds no change that this vectord knows'],
+    ['has parts that are none', { parts: { sequences: [1n] } }, 'message 1 is no part of a change'],
+    ['holds what is no change', { change: Buffer.from('no change') }, ''],
+  ])('a replica stops at a message that %s', async (_, content, reason) => {
+    const { engine, publish, follow, state, log } = await open();
+    await publish({ change: changeOf(engine) });
+    await publish(content);
+    await publish({ change: changeOf(engine) });
+    follow();
+    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Stopped);
+    expect(engine.position.sequence).toBe(1);
+    expect(log()).toContain(reason);
+    expect(log()).toContain('the replica of this node has stopped');
+  });
+});
+
+const NO_CONTENT = { change: undefined, part: undefined, parts: undefined };
+
+function countOf(engine: Engine): number {
+  return engine.status().points;
+}
