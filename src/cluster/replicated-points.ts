@@ -1,12 +1,13 @@
 import { VectordError } from '../core/errors.js';
 import type { NewPoint } from '../core/model.js';
 import type { PointBatch } from '../core/point-batch.js';
-import type { PointId, PointIds } from '../core/point-id.js';
+import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
 import type { Points, PointsStatus } from '../core/points.js';
 import type { EngineQuery } from '../core/query-batch.js';
 import type { Found, Gathered, Page, UpdateBatch, UpsertBatch, Upserted } from '../core/records.js';
 import type { DescribeItem } from '../core/rules.js';
 import type { Engine } from '../engine/native.js';
+import { ENVELOPE_BYTES } from './message.js';
 import type { Nats } from './nats.js';
 import { ReplicaState, type NodeState } from './node-state.js';
 import type { Reads } from './reads.js';
@@ -40,6 +41,7 @@ export class ReplicatedPoints implements Points {
   }
 
   async update(batch: UpdateBatch): Promise<Uint8Array> {
+    this.#checkCount(batch.ids);
     const { found } = await this.writes.write(this.engine.messages.update(batch), true);
     return found;
   }
@@ -50,6 +52,7 @@ export class ReplicatedPoints implements Points {
   }
 
   async deleteMany(ids: PointIds): Promise<Uint8Array> {
+    this.#checkCount(ids);
     const { found } = await this.writes.write(this.engine.messages.deleteMany(ids), false);
     return found;
   }
@@ -105,6 +108,18 @@ export class ReplicatedPoints implements Points {
 
   status(): PointsStatus {
     return { ...this.engine.status(), faults: this.#faults() };
+  }
+
+  /** The outcome has a byte for each id, and has to fit into a message. */
+  #checkCount(ids: PointIds): void {
+    const count = ids.length / POINT_ID_BYTES;
+    const most = this.nats.maxPayload - ENVELOPE_BYTES;
+    if (count <= most) return;
+    throw new VectordError(
+      'TOO_LARGE',
+      `there are ${count} ids, expected at most ${most} in a cluster (max_payload of the NATS servers): ` +
+        'send them in several requests',
+    );
   }
 
   #faults(): string[] {

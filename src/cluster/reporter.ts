@@ -16,7 +16,7 @@ import { ENVELOPE_BYTES, type Sender } from './message.js';
 const KEPT = 16_384;
 const KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What a confirmation takes in a report besides its outcome, more than enough. */
+/** What a confirmation takes in a report besides its outcome, at most. */
 const CONFIRMATION_BYTES = 32;
 
 /** With less space than this a disk is told to be full: what is on its way has room still. */
@@ -109,21 +109,23 @@ export class Reporter {
     for (const [gateway, confirmations] of unsent) this.#reportAll(gateway, confirmations);
   }
 
-  /** In as many reports as it takes for each to be a message of NATS; at least one. */
+  /** Tells confirmations in as many messages as they take. */
   #reportAll(gateway: string, confirmations: readonly Confirmation[]): void {
     const most = this.nats.maxPayload - ENVELOPE_BYTES;
-    let some: Confirmation[] = [];
+    let part: Confirmation[] = [];
     let bytes = 0;
     for (const confirmation of confirmations) {
-      const size = confirmation.outcome.length + CONFIRMATION_BYTES;
-      if (bytes + size > most) {
-        this.#report(gateway, some, undefined);
-        [some, bytes] = [[], 0];
+      const more = CONFIRMATION_BYTES + confirmation.outcome.length;
+      if (part.length > 0 && bytes + more > most) {
+        this.#report(gateway, part, undefined);
+        part = [];
+        bytes = 0;
       }
-      some.push(confirmation);
-      bytes += size;
+      part.push(confirmation);
+      bytes += more;
     }
-    this.#report(gateway, some, undefined);
+    // Without any it still tells whether the disk is full.
+    this.#report(gateway, part, undefined);
   }
 
   #report(gateway: string, confirmations: Confirmation[], answer: Answer | undefined): void {
@@ -147,7 +149,6 @@ export class Reporter {
     if (unconfirmed.length > 0) {
       const known = unconfirmed.map((request) => this.#kept.get(keyOf(gateway, request)));
       const confirmations = known.filter((confirmation) => confirmation !== undefined);
-      // Without any it still tells whether the disk is full.
       this.#reportAll(gateway, confirmations);
     } else if (reached === undefined) {
       this.#report(gateway, [], { number, position: toWirePosition(this.engine.position) });

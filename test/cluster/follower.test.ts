@@ -8,6 +8,7 @@ import { ReplicatedPoints } from '../../src/cluster/replicated-points.js';
 import { Reporter } from '../../src/cluster/reporter.js';
 import { subjects } from '../../src/cluster/subjects.js';
 import { Writes } from '../../src/cluster/writes.js';
+import { POINT_ID_BYTES } from '../../src/core/point-id.js';
 import type { Engine } from '../../src/engine/native.js';
 import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
@@ -163,6 +164,14 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     expect(engine.position.sequence).toBe(1);
     expect(log()).toContain(reason);
     expect(log()).toContain('the replica of this node has stopped');
+  });
+
+  test('a request with more ids than an outcome has room for is refused', async () => {
+    const { engine, points, nats } = await openPoints();
+    const ids = new Uint8Array(nats.maxPayload * POINT_ID_BYTES);
+    const tooLarge = { code: 'TOO_LARGE', message: expect.stringContaining('max_payload') };
+    await expect(points.deleteMany(ids)).rejects.toMatchObject(tooLarge);
+    expect(engine.position.sequence).toBe(0);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
 import { Reporter } from '../../src/cluster/reporter.js';
 import type { Answer, Confirmation } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
@@ -55,6 +56,17 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     note(2);
     note(3);
     await expect.poll(() => answers).toEqual([{ number: 5, position: { ...reached, chain: 102 } }]);
+  });
+
+  test('confirmations that are too large for one message are told in several', async () => {
+    const { gateway, nats, confirmations, note } = await open();
+    const most = nats.maxPayload - ENVELOPE_BYTES;
+    const outcomes = [most, 1, most / 2, most / 2, 3].map((size) => new Uint8Array(size));
+    for (const [at, outcome] of outcomes.entries()) note(at + 1, outcome);
+    const sizes = () => confirmations.map(({ outcome }) => outcome.length);
+    await expect.poll(sizes).toEqual(outcomes.map(({ length }) => length));
+    gateway.ask({ number: 0, unconfirmed: [1, 2, 3, 4, 5], reached: undefined });
+    await expect.poll(() => confirmations.length).toBe(10);
   });
 
   test('nothing is told once the connection is closed', async () => {
