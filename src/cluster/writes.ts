@@ -160,6 +160,8 @@ export class Writes {
         return seq;
       } catch (error) {
         const fate = fateOf(error);
+        // It answers, and is not spared.
+        if (fate === 'full') this.#backOff.heard();
         if (fate !== 'unknown') waiting.mayBeStored = before;
         if (fate === 'full' && !before) throw streamFull();
         await sleep(PAUSE_MS);

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { NodeState } from '../../src/cluster/node-state.js';
+import { subjects } from '../../src/cluster/subjects.js';
+import { Writes } from '../../src/cluster/writes.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { openShard, ownNatsServer, SHARD, STORED } from '../support/replicas.js';
+
+const CHANGE = Uint8Array.of(1, 2, 3);
+/** So long nothing happens where nothing is to happen. */
+const QUIET_MS = 300;
+
+describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
+  const servers = ownNatsServer();
+
+  /** The writes of a node whose shard has three replicas, unless told otherwise. */
+  async function open(replicaCount = 3) {
+    const shard = await openShard(servers());
+    const { cluster, nats, gateway } = shard;
+    const state = new NodeState();
+    const writes = new Writes(nats, gateway, subjects.log(cluster, SHARD), replicaCount, state);
+    onTestFinished(() => writes.close());
+    /** Begins a write; answers its message, and what is known of it. */
+    const begin = async (stores = true) => {
+      const sent = shard.replicas.messages.length;
+      let settled: unknown;
+      const write = writes.write(CHANGE, stores);
+      write.then(
+        (outcome) => (settled = outcome),
+        (error: unknown) => (settled = error),
+      );
+      await expect.poll(() => shard.replicas.messages.length).toBeGreaterThan(sent);
+      const message = shard.replicas.messages.at(-1) as StreamMessage;
+      return { write, message, settled: () => settled };
+    };
+    return { ...shard, state, writes, begin };
+  }
+
+  async function messagesIn({ nats, stream }: Awaited<ReturnType<typeof open>>): Promise<number> {
+    const manager = await nats.manager();
+    const { state } = await manager.streams.info(stream);
+    return state.messages;
+  }
+
+  test('a write is acknowledged once two of three replicas confirm it, not by the stream', async () => {
+    const shard = await open();
+    const { write, message, settled } = await shard.begin();
+    await expect.poll(() => messagesIn(shard)).toBe(1);
+    shard.replicas.confirm(message, 0);
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    expect(shard.state.acknowledged).toBe(0);
+    shard.replicas.confirm(message, 1);
+    expect(await write).toMatchObject(STORED);
+    expect(shard.state.acknowledged).toBe(STORED.sequence);
+  });
+
+  test('a replica that confirms twice counts once', async () => {
+    const { begin, replicas } = await open();
+    const { write, message, settled } = await begin();
+    for (const _ of [1, 2, 3]) replicas.confirm(message, 2);
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    replicas.confirm(message, 0);
+    expect(await write).toMatchObject(STORED);
+  });
+
+  test.each([
+    ['another history', { chain: 2 }],
+    ['another position', { sequence: 2 }],
+    ['another outcome', { stored: 0, kept: 1 }],
+  ])('replicas with %s do not acknowledge together', async (_, other) => {
+    const { begin, replicas } = await open();
+    const { write, message, settled } = await begin();
+    replicas.confirm(message, 0);
+    replicas.confirm(message, 1, other);
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    replicas.confirm(message, 2, other);
+    expect(await write).toMatchObject({ ...STORED, ...other });
+  });
+
+  test('three of five replicas are needed', async () => {
+    const { begin, replicas } = await open(5);
+    const { write, message, settled } = await begin();
+    replicas.confirm(message, 4);
+    replicas.confirm(message, 1);
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    replicas.confirm(message, 0);
+    expect(await write).toMatchObject(STORED);
+  });
+
+  test('what came too late into the stream is not written, and what replicas refuse is told', async () => {
+    const { begin, replicas, state } = await open();
+    const late = await begin();
+    for (const replica of [0, 1]) replicas.confirm(late.message, replica, {}, { isVoid: true });
+    await expect(late.write).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('came too late into the stream'),
+    });
+    const refused = { code: 'OTHER_COUNT', message: 'there are 2 points, expected 5' };
+    const other = await begin(false);
+    for (const replica of [0, 1]) replicas.confirm(other.message, replica, { stored: 0, refused });
+    await expect(other.write).rejects.toMatchObject({ code: 'CONFLICT', message: refused.message });
+    expect(state.acknowledged).toBe(0);
+  });
+
+  test('confirmations that do not come are asked for', async () => {
+    const { begin, replicas } = await open();
+    replicas.onQuestion = ({ gateway, unconfirmed, reached }) => {
+      expect(reached).toBeUndefined();
+      for (const request of unconfirmed) {
+        for (const replica of [1, 2]) replicas.confirm({ gateway, request }, replica);
+      }
+    };
+    const { write, message } = await begin();
+    expect(await write).toMatchObject(STORED);
+    expect(replicas.questions[0]?.unconfirmed).toEqual([message.request]);
+  });
+
+  test('a message that is sent again is in the stream once', async () => {
+    const shard = await open();
+    // The server takes the first meanwhile, and does not answer for so long that it is sent again.
+    servers().suspend(0);
+    const write = shard.writes.write(CHANGE, true);
+    await sleep(3_000);
+    servers().resume(0);
+    const isAgain = () => shard.replicas.messages.length > 1;
+    await expect.poll(isAgain, { timeout: 5_000 }).toBe(true);
+    const [first, second] = shard.replicas.messages;
+    expect(second).toEqual(first);
+    for (const replica of [0, 1]) shard.replicas.confirm(first as StreamMessage, replica);
+    expect(await write).toMatchObject(STORED);
+    expect(await messagesIn(shard)).toBe(1);
+  });
+
+  test('a write that the stream may have got is not known without an outcome', async () => {
+    const { writes, begin } = await open();
+    const { write } = await begin();
+    writes.close();
+    await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  });
+
+  test('a write for which there is no stream, or no server, is not written', async () => {
+    const unwritten = {
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('nothing was written'),
+    };
+    const shard = await open();
+    const manager = await shard.nats.manager();
+    await manager.streams.delete(shard.stream);
+    await shard.replicas.leave();
+    const withoutStream = shard.writes.write(CHANGE, true);
+    await sleep(QUIET_MS);
+    shard.writes.close();
+    await expect(withoutStream).rejects.toMatchObject(unwritten);
+
+    const { writes, nats } = await open();
+    await servers().kill(0);
+    await expect.poll(() => nats.isConnected).toBe(false);
+    const withoutServer = writes.write(CHANGE, true);
+    await sleep(QUIET_MS);
+    writes.close();
+    await expect(withoutServer).rejects.toMatchObject(unwritten);
+    servers().run(0);
+    await servers().ready();
+    await expect.poll(() => nats.isConnected && shard.nats.isConnected).toBe(true);
+  });
+
+  test('a full stream refuses writes at once, however long it has been full', async () => {
+    const shard = await open();
+    const { writes, nats, stream } = shard;
+    const manager = await nats.manager();
+    await manager.streams.update(stream, { max_bytes: 1 });
+    const full = {
+      code: 'STORAGE_FULL',
+      message: expect.stringContaining('stream of the cluster'),
+    };
+    const endsAtMs = performance.now() + 3_500;
+    while (performance.now() < endsAtMs) {
+      await expect(writes.write(CHANGE, true)).rejects.toMatchObject(full);
+      await sleep(50);
+    }
+    const begunAtMs = performance.now();
+    const many = [1, 2, 3, 4].map(async () => await writes.write(CHANGE, false));
+    const refused = await Promise.allSettled(many);
+    expect(refused).toMatchObject(many.map(() => ({ reason: full })));
+    expect(performance.now() - begunAtMs).toBeLessThan(2_000);
+    await manager.streams.update(stream, { max_bytes: -1 });
+    expect((await shard.begin()).settled()).toBeUndefined();
+  });
+});
