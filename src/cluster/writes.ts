@@ -180,7 +180,10 @@ export class Writes {
     if (vote.replicas.size >= this.#majority) waiting.outcome.resolve(decodeOutcome(outcome));
   }
 
-  /** Asks for confirmations that may be lost, and gives up what has waited for too long. */
+  /**
+   * Asks for confirmations that may be lost, and whether full disks still are: no insert is sent that
+   * would be answered by that. Gives up what has waited for too long.
+   */
   #sweep(): void {
     const now = performance.now();
     const unconfirmed: number[] = [];
@@ -192,7 +195,9 @@ export class Writes {
         unconfirmed.push(request);
       }
     }
-    if (unconfirmed.length > 0) this.gateway.ask({ number: 0, unconfirmed, reached: undefined });
+    if (unconfirmed.length > 0 || this.gateway.fullReplicas > 0) {
+      this.gateway.ask({ number: 0, unconfirmed, reached: undefined });
+    }
   }
 
   #giveUp({ outcome, mayBeStored }: Waiting, why: string): void {

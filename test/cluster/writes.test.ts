@@ -191,4 +191,36 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     await manager.streams.update(stream, { max_bytes: -1 });
     expect((await shard.begin()).settled()).toBeUndefined();
   });
+
+  test('while most disks are full inserts are refused and deletes are not, until there is space', async () => {
+    const { gateway, replicas, writes, begin } = await open();
+    const full = {
+      code: 'STORAGE_FULL',
+      message: expect.stringContaining('disks of most replicas'),
+    };
+    let isFull = true;
+    replicas.onMessage = (message) => {
+      for (const replica of [0, 1]) replicas.confirm(message, replica, {}, { isFull });
+    };
+    replicas.tell(gateway.id, 0, { isFull });
+    await expect.poll(() => gateway.fullReplicas).toBe(1);
+    // The two others have room.
+    const roomy = await begin();
+    await roomy.write;
+    await expect.poll(() => gateway.fullReplicas).toBe(2);
+    await expect(writes.write(CHANGE, true)).rejects.toMatchObject(full);
+    const deleting = await begin(false);
+    await deleting.write;
+    await expect(writes.write(CHANGE, true)).rejects.toMatchObject(full);
+    // Nobody writes or reads meanwhile: the replicas are asked all the same.
+    isFull = false;
+    replicas.onQuestion = ({ number }) => {
+      for (const replica of [0, 1]) {
+        replicas.tell(gateway.id, replica, { answer: { number, position: undefined } });
+      }
+    };
+    await expect.poll(() => gateway.fullReplicas).toBe(0);
+    const roomyAgain = await begin();
+    await roomyAgain.write;
+  });
 });
