@@ -109,15 +109,11 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
 
   test('confirmations that do not come are asked for', async () => {
     const { begin, replicas } = await open();
-    replicas.onQuestion = ({ gateway, unconfirmed, reached }) => {
-      expect(reached).toBeUndefined();
-      for (const request of unconfirmed) {
-        for (const replica of [1, 2]) replicas.confirm({ gateway, request }, replica);
-      }
-    };
+    replicas.confirmWhatIsAsked(1, 2);
     const { write, message } = await begin();
     expect(await write).toMatchObject(STORED);
-    expect(replicas.questions[0]?.unconfirmed).toEqual([message.request]);
+    expect(replicas.questions[0]).toMatchObject({ unconfirmed: [message.request] });
+    expect(replicas.questions[0]?.reached).toBeUndefined();
   });
 
   test('a message that is sent again is in the stream once', async () => {
@@ -131,7 +127,7 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     await expect.poll(isAgain, { timeout: 5_000 }).toBe(true);
     const [first, second] = shard.replicas.messages;
     expect(second).toEqual(first);
-    for (const replica of [0, 1]) shard.replicas.confirm(first as StreamMessage, replica);
+    shard.replicas.confirmWhatIsAsked(0, 1);
     expect(await write).toMatchObject(STORED);
     expect(await messagesIn(shard)).toBe(1);
   });

@@ -138,4 +138,13 @@ export class Replicas {
     const bytes = encodeOutcome({ ...STORED, ...outcome }, isVoid);
     this.tell(gateway, replica, { isFull, confirmations: [{ request, outcome: bytes }] });
   }
+
+  /** Replicas confirm whatever a gateway lacks confirmations of. */
+  confirmWhatIsAsked(...replicas: readonly number[]): void {
+    this.onQuestion = ({ gateway, unconfirmed }) => {
+      for (const request of unconfirmed) {
+        for (const replica of replicas) this.confirm({ gateway, request }, replica);
+      }
+    };
+  }
 }
