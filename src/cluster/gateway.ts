@@ -29,11 +29,7 @@ export class Gateway {
     private readonly logger: Logger,
   ) {
     this.#questions = subjects.questions(cluster, shard);
-    nats.connection.subscribe(subjects.gateway(cluster, this.id), {
-      callback: (error, message) => {
-        if (error === null) this.#hear(message.data);
-      },
-    });
+    nats.subscribe(subjects.gateway(cluster, this.id), (bytes) => this.#hear(bytes));
   }
 
   ask(question: Omit<Question, 'gateway'>): void {

@@ -23,14 +23,25 @@ const REQUEST_MS = 2_000;
 
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
 export class Nats {
-  readonly streams: JetStreamClient;
+  #connection: NatsConnection;
+  #streams: JetStreamClient;
   #isConnected = true;
-  #maxPayload: number;
+  #isReplacing = false;
+  #isClosed = false;
+  #maxPayload = DEFAULT_MAX_PAYLOAD;
+  readonly #subscriptions: {
+    readonly subject: string;
+    readonly hear: (bytes: Uint8Array) => void;
+  }[] = [];
 
-  private constructor(readonly connection: NatsConnection) {
-    this.#maxPayload = connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
-    this.streams = jetstream(connection, { timeout: REQUEST_MS });
-    void this.#watch();
+  private constructor(
+    connection: NatsConnection,
+    private readonly options: ConnectionOptions,
+  ) {
+    this.#connection = connection;
+    this.#streams = streamsOf(connection);
+    this.#onConnect();
+    void this.#watch(connection);
   }
 
   /** Connects to a server of CLUSTER_URL; waits until one is there. */
@@ -53,7 +64,8 @@ export class Nats {
       // Credentials that are wrong end a start. Later the client is not to give up, as it does where two
       // servers in a row say so, or do not get them in time.
       await (await connect(options)).close();
-      return new Nats(await connect({ ...options, ignoreAuthErrorAbort: true }));
+      const patient = { ...options, ignoreAuthErrorAbort: true };
+      return new Nats(await connect(patient), patient);
     } catch (error) {
       const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
       throw new StartError(reason, undefined, { cause: error });
@@ -72,7 +84,7 @@ export class Nats {
 
   /** What is wrong with the version of the server, if something is. */
   get versionFault(): string | undefined {
-    const { version = '', server_name: name } = this.connection.info ?? {};
+    const { version = '', server_name: name } = this.#connection.info ?? {};
     const [found, least] = [numbersOf(version), numbersOf(LEAST_VERSION)];
     const at = found.findIndex((number, index) => number !== least[index]);
     if (at < 0 || (found[at] ?? 0) > (least[at] ?? 0)) return undefined;
@@ -81,53 +93,88 @@ export class Nats {
 
   /** Sends what may be lost, as with a connection that is closed: who misses it asks for it. */
   send(subject: string, bytes: Uint8Array): void {
-    if (!this.connection.isClosed()) this.connection.publish(subject, bytes);
+    if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
+  }
+
+  /** Hears what is sent to a subject from now on, over whichever connection. */
+  subscribe(subject: string, hear: (bytes: Uint8Array) => void): void {
+    this.#subscriptions.push({ subject, hear });
+    listen(this.#connection, subject, hear);
+  }
+
+  /** The connection of the moment. */
+  get connection(): NatsConnection {
+    return this.#connection;
+  }
+
+  get streams(): JetStreamClient {
+    return this.#streams;
   }
 
   async bucket(name: string, replicas: number): Promise<KV> {
-    const kv = new Kvm(this.connection);
+    const kv = new Kvm(this.#connection);
     return await kv.create(name, { replicas, history: 1, timeout: REQUEST_MS });
   }
 
   async manager(): ReturnType<typeof jetstreamManager> {
-    return await jetstreamManager(this.connection, { timeout: REQUEST_MS });
+    return await jetstreamManager(this.#connection, { timeout: REQUEST_MS });
   }
 
   async close(): Promise<void> {
-    await this.connection.close();
+    this.#isClosed = true;
+    await this.#connection.close();
   }
 
-  /** Sends a message that may get lost; none once this is closed. */
-  send(subject: string, bytes: Uint8Array): void {
-    if (!this.connection.isClosed()) this.connection.publish(subject, bytes);
-  }
-
-  #onReconnect(): void {
+  #onConnect(): void {
     this.#isConnected = true;
-    this.#maxPayload = this.connection.info?.max_payload ?? this.#maxPayload;
+    this.#maxPayload = this.#connection.info?.max_payload ?? this.#maxPayload;
   }
 
-  async #watch(): Promise<void> {
-    for await (const { type } of this.connection.status()) {
+  async #watch(connection: NatsConnection): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (connection !== this.#connection) return;
       if (type === 'disconnect') this.#isConnected = false;
-      else if (type === 'reconnect') this.#onReconnect();
-      else if (type === 'staleConnection') leave(this.connection);
+      else if (type === 'reconnect') this.#onConnect();
+      else if (type === 'staleConnection') void this.#replace();
     }
   }
+
+  /**
+   * Leaves a server that is silent for another connection. The client would first wait until all is
+   * sent, which never comes where the buffers of the system are full.
+   */
+  async #replace(): Promise<void> {
+    if (this.#isReplacing) return;
+    this.#isReplacing = true;
+    const silent = this.#connection;
+    this.#isConnected = false;
+    const next = await connect(this.options);
+    this.#isReplacing = false;
+    // The client has found a way itself, or nobody needs one any more.
+    if (this.#isConnected || this.#isClosed) return await next.close();
+    this.#connection = next;
+    this.#streams = streamsOf(next);
+    for (const { subject, hear } of this.#subscriptions) listen(next, subject, hear);
+    this.#onConnect();
+    void this.#watch(next);
+    await silent.close();
+  }
 }
 
-/**
- * Leaves a server that is silent. The client itself first waits until all is sent, which never comes
- * where the buffers of the system are full.
- */
-function leave(connection: NatsConnection): void {
-  const { protocol } = connection as unknown as Inside;
-  void protocol.transport.close(new Error('the server is silent'));
+function streamsOf(connection: NatsConnection): JetStreamClient {
+  return jetstream(connection, { timeout: REQUEST_MS });
 }
 
-/** What the client has inside, and offers nobody. */
-interface Inside {
-  readonly protocol: { readonly transport: { close(error: Error): Promise<void> } };
+function listen(
+  connection: NatsConnection,
+  subject: string,
+  hear: (bytes: Uint8Array) => void,
+): void {
+  connection.subscribe(subject, {
+    callback: (error, { data }) => {
+      if (error === null) hear(data);
+    },
+  });
 }
 
 function numbersOf(version: string): number[] {

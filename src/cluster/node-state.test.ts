@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { NodeState, ReplicaState } from './node-state.js';
 
-test('the loops of a node see the greatest sequence that one has acknowledged', () => {
+test('the loops of a node see what one has acknowledged, and what the replica has applied', () => {
   const state = new NodeState();
   const other = new NodeState(state.memory);
-  expect(other.acknowledged).toBe(0);
-  state.acknowledge(2 ** 40);
-  expect(other.acknowledged).toBe(2 ** 40);
-  other.acknowledge(7);
-  expect(state.acknowledged).toBe(2 ** 40);
+  other.acknowledged.note({ sequence: 2, chain: 5 });
+  state.applied.note({ sequence: 1, chain: 4 });
+  expect(state.acknowledged.last).toEqual({ sequence: 2, chain: 5 });
+  expect(other.applied.last).toEqual({ sequence: 1, chain: 4 });
 });
 
 test('the loops of a node see how its replica is', () => {
@@ -18,5 +17,5 @@ test('the loops of a node see how its replica is', () => {
     state.replica = replica;
     expect(other.replica).toBe(replica);
   }
-  expect(other.acknowledged).toBe(0);
+  expect(other.acknowledged.last).toEqual({ sequence: 0, chain: 0 });
 });

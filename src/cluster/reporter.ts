@@ -55,11 +55,7 @@ export class Reporter {
     folder: string,
   ) {
     state.applied.begin(engine.position);
-    nats.connection.subscribe(subjects.questions(cluster, shard), {
-      callback: (error, message) => {
-        if (error === null) this.#read(message.data);
-      },
-    });
+    nats.subscribe(subjects.questions(cluster, shard), (bytes) => this.#read(bytes));
     this.#measuring = setInterval(() => void this.#measure(folder), MEASURE_MS).unref();
   }
 

@@ -31,7 +31,7 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const logger = createLogger('info', { write: (line) => void (log += line) });
     const follow = (created: string | undefined = shard.created): Follower => {
       const folder = makeTemporaryFolder();
-      const reporter = new Reporter(nats, engine, cluster, SHARD, 0, folder);
+      const reporter = new Reporter(nats, engine, cluster, SHARD, 0, state, folder);
       const follower = new Follower(nats, engine, stream, created, reporter, state, logger);
       onTestFinished(async () => {
         await follower.close();
@@ -40,11 +40,13 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       return follower;
     };
     const outcomes: ConfirmedOutcome[] = [];
+    let request = 0;
     /** Puts a message into the stream as a gateway might that began some time ago. */
     const publish = async (content: Partial<StreamMessage>, ageMs = 0): Promise<number> => {
       gateway.onConfirmation = (_, { outcome }) => void outcomes.push(decodeOutcome(outcome));
       const sentAtMs = BigInt(Date.now() - ageMs);
-      const message = { gateway: gateway.id, request: 1, sentAtMs, ...content };
+      request += 1;
+      const message = { gateway: gateway.id, request, sentAtMs, ...content };
       const bytes = StreamMessage.encode({ ...NO_CONTENT, ...message }).finish();
       const { seq } = await nats.streams.publish(subjects.log(cluster, SHARD), bytes);
       return seq;

@@ -172,15 +172,48 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
     expect(astray.replicas.questions.at(-1)?.reached).toEqual(toWirePosition({ sequence, chain }));
   });
 
-  test('a read of a session waits for what its node has acknowledged, and asks nobody', async () => {
-    const { begin, replicas, engine, state } = await open('session');
+  /** A session whose first read has been answered. */
+  async function openSession() {
+    const session = await open('session');
+    const { engine, state, replicas, answer, begin } = session;
+    state.applied.begin(engine.position);
+    replicas.onQuestion = (question) => answer(1, question, engine.position);
     expect(await begin().read).toBe(1);
-    state.acknowledge(2);
+    expect(replicas.questions.length).toBeGreaterThan(0);
+    replicas.questions.length = 0;
+    return session;
+  }
+
+  test('a read of a session waits for what its node has acknowledged, and asks nobody', async () => {
+    const { begin, replicas, engine, state } = await openSession();
+    expect(await begin().read).toBe(1);
+    const outcome = await engine.apply(changeOf(engine), 2);
+    state.acknowledged.note(outcome);
     const { read, settled } = begin();
     await sleep(QUIET_MS);
     expect(settled()).toBeUndefined();
-    await engine.apply(changeOf(engine), 2);
+    state.applied.note(outcome);
     expect(await read).toBe(2);
     expect(replicas.questions).toEqual([]);
+  });
+
+  test('a read of a session is refused where the replica has another history', async () => {
+    const { begin, engine, state } = await openSession();
+    const outcome = await engine.apply(changeOf(engine), 2);
+    state.acknowledged.note({ ...outcome, chain: outcome.chain ^ 1 });
+    state.applied.note(outcome);
+    await expect(begin().read).rejects.toThrow('another history');
+  });
+
+  test('the first read of a session is a strong one, which sees what was acknowledged before', async () => {
+    const { begin, replicas, engine, state, answer } = await open('session');
+    state.applied.begin(engine.position);
+    let ahead = { sequence: 2, chain: 0 };
+    replicas.onQuestion = (question) => answer(1, question, ahead);
+    const { read, settled } = begin();
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    ahead = await engine.apply(changeOf(engine), 2);
+    expect(await read).toBe(2);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
+import { NodeState } from '../../src/cluster/node-state.js';
 import { Reporter } from '../../src/cluster/reporter.js';
 import type { Answer, Confirmation } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
@@ -17,7 +18,8 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     const { nats, cluster, gateway } = await openShard(servers());
     const engine = await openEngine();
     const folder = makeTemporaryFolder();
-    const reporter = new Reporter(nats, engine, cluster, SHARD, REPLICA, folder);
+    const state = new NodeState();
+    const reporter = new Reporter(nats, engine, cluster, SHARD, REPLICA, state, folder);
     onTestFinished(() => reporter.close());
     const confirmations: Confirmation[] = [];
     const answers: Answer[] = [];

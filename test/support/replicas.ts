@@ -16,6 +16,7 @@ import { Servers } from './nats-servers.mjs';
 import { findNatsServer } from './tools.mjs';
 
 export const SHARD = 0;
+const LOG_BYTES = 64 * 1024 * 1024;
 export const SILENT = createLogger('silent');
 
 /** What a message has done that has stored one point. */
@@ -44,7 +45,7 @@ export async function openShard(servers: Servers) {
   const cluster = `c-${randomUUID().slice(0, 8)}`;
   const config = configOf(servers, cluster);
   const nats = await Nats.connect(config);
-  const { created } = await createStream(nats, cluster, SHARD, 1);
+  const { created } = await createStream(nats, cluster, SHARD, 1, LOG_BYTES);
   const stream = subjects.stream(cluster, SHARD);
   onTestFinished(async () => await nats.close());
   const gateway = new Gateway(nats, cluster, SHARD, SILENT);
