@@ -1,16 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { clientsOf, HAS_NO_NATS, readinessOf, TestCluster } from '../support/cluster.js';
 import type { TestServer } from '../support/server.js';
 
 const TIMEOUT_MS = 90_000;
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
-const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
+/** As many as a batch may have: a message of NATS holds the outcomes of ten such deletes. */
+const MOST_IDS = 100_000;
+/** For so long at least they are on their way into the stream. */
+const SENT_MS = 6_000;
 
-async function readinessOf({ http }: TestServer): Promise<string> {
-  const response = await fetch(`${http}/ready`);
-  return await response.text();
-}
+const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
 
 describe.skipIf(HAS_NO_NATS)(
   'a cluster in trouble (needs nats-server)',
@@ -19,7 +21,7 @@ describe.skipIf(HAS_NO_NATS)(
     let cluster: TestCluster;
 
     beforeAll(async () => {
-      cluster = await TestCluster.start();
+      cluster = await TestCluster.start({}, { links: true });
     }, TIMEOUT_MS);
     afterAll(async () => await cluster.end(), TIMEOUT_MS);
 
@@ -63,6 +65,22 @@ describe.skipIf(HAS_NO_NATS)(
         await expect.poll(async () => await readinessOf(node), PATIENCE).toBe('ready');
       }
       await client?.upsert(NEW, { deadlineMs: 30_000 });
+    });
+
+    test('outcomes that a node did not hear are told again, however large they are', async () => {
+      const [, client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);
+      const ids = Array.from({ length: MOST_IDS }, () => randomUUID());
+      const once = { deadlineMs: 40_000, retries: { attempts: 1 } };
+      const [node, ...others] = cluster.nodes as [TestServer, ...TestServer[]];
+      // Nothing is confirmed before all is in the stream.
+      for (const { pid } of others) process.kill(pid, 'SIGSTOP');
+      const deletes = Array.from({ length: 12 }, async () => await client?.delete(ids, once));
+      await sleep(SENT_MS);
+      for (const link of cluster.links[0] ?? []) link.cut('down');
+      for (const { pid } of others) process.kill(pid, 'SIGCONT');
+      await expect.poll(async () => await readinessOf(node), PATIENCE).toContain('no NATS server');
+      for (const link of cluster.links[0] ?? []) link.mend();
+      for (const answer of await Promise.all(deletes)) expect(answer).toMatchObject({ deleted: 0 });
     });
   },
 );

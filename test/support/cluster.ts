@@ -67,8 +67,8 @@ export class TestCluster {
     const codes = await Promise.all(this.nodes.map(async (node) => await node.stop()));
     for (const link of this.links.flat()) link.close();
     await this.servers.end();
-    const badly = codes.filter((code) => code !== 0);
-    if (badly.length > 0) throw new Error(`nodes have ended with ${badly.join(', ')}`);
+    if (codes.some((code) => code !== 0))
+      throw new Error(`nodes have ended with ${codes.join(', ')}`);
   }
 }
 
@@ -77,4 +77,9 @@ export function clientsOf(nodes: readonly TestServer[]): VectorClient[] {
   const clients = nodes.flatMap((node) => openClients(node));
   onTestFinished(() => clients.forEach((client) => client.close()));
   return clients;
+}
+
+/** What a node says of itself; how it cannot be asked where it does not run. */
+export async function readinessOf({ http }: TestServer): Promise<string> {
+  return await fetch(`${http}/ready`).then(async (response) => await response.text(), String);
 }
