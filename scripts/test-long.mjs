@@ -1,4 +1,4 @@
-// The proofs that take hours: kills, power cuts, fuzzing, attacks on the oldest and the newest
+// The proofs that take hours: kills, faults of a cluster, power cuts, fuzzing, attacks on the oldest and the newest
 // Node.js, the quick tests on each that is supported, sanitizers, the models of the threads and of a
 // cluster, and mistakes made on purpose. One after the other, as they measure the machine, too; what
 // failed is named at the end.
@@ -19,13 +19,11 @@ const QUICK = ['node_modules/vitest/vitest.mjs', 'run'].concat(
 );
 const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
 
+/** Scripts of package.json, without their `test:`. */
+const REPEATED = 'model miri tsan asan kill cluster power load fuzz schema mutants'.split(' ');
+
 const PROOFS = [
-  ...['model', 'miri', 'tsan', 'asan', 'kill', 'power', 'load', 'fuzz', 'schema', 'mutants'].map(
-    (name) => ({
-      name,
-      command: ['npm', 'run', `test:${name}`],
-    }),
-  ),
+  ...REPEATED.map((name) => ({ name, command: ['npm', 'run', `test:${name}`] })),
   ...NODES.map((version) => ({
     name: `attacks on Node.js ${version}`,
     command: ['npx', '--yes', '--package', `node@${version}`, '--', 'node', ...ATTACKS],

@@ -45,6 +45,8 @@ interface Caller {
   readonly client: Client;
   readonly address: string;
   process: number;
+  /** How many of its writes were acknowledged. */
+  written: number;
 }
 
 /**
@@ -76,6 +78,7 @@ export class Workload {
         client: connect(address, { key, ...options }),
         address,
         process: this.#nextProcess(),
+        written: 0,
       }));
     this.#running = this.#callers.map((caller, at) => this.#run(caller, new Random(seed + at)));
   }
@@ -89,10 +92,20 @@ export class Workload {
     return this.#recorder.counts;
   }
 
-  /** Waits for what is under way, and reads every point once more through every client. */
-  async stop(): Promise<History> {
+  /** How many writes of each client were acknowledged so far. */
+  get written(): readonly number[] {
+    return this.#callers.map(({ written }) => written);
+  }
+
+  /** Asks for nothing more, and waits for what is under way. */
+  async rest(): Promise<void> {
     this.#isStopping = true;
     await Promise.all(this.#running);
+  }
+
+  /** Waits for what is under way, and reads every point once more through every client. */
+  async stop(): Promise<History> {
+    await this.rest();
     let unread = 0;
     // One after the other: reads at the same time are the most work for a checker.
     for (const caller of this.#callers) unread += await this.#readAll(caller);
@@ -137,6 +150,7 @@ export class Workload {
       { ...asked, ...(version !== undefined && { version }) },
       () => call(client, kind, keys, version ?? 0, options),
     );
+    if (outcome === 'ok' && version !== undefined) caller.written += 1;
     if (outcome === 'unknown') {
       // What it has asked for may still be under way: whoever asks next is somebody else.
       caller.process = this.#nextProcess();

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { connect, type Client } from '../../../src/client/node.js';
+import { readinessOf, type TestCluster } from '../../support/cluster.js';
+import type { Direction } from '../../support/link.js';
+import type { Random } from '../../support/random.js';
+import type { TestServer } from '../../support/server.js';
+import { leaderOf } from './leader.js';
+
+export interface Scene {
+  readonly cluster: TestCluster;
+  readonly random: Random;
+  /** For how long something is paused or cut off. */
+  readonly pauseMs: number;
+}
+
+/** Does harm to a cluster, and resolves once it is undone. */
+type Fault = (scene: Scene) => Promise<void>;
+
+/** What was killed stays away for up to this time. */
+const LONGEST_AWAY_MS = 8_000;
+
+const CLOCK = new URL('../../support/wrong-clock.mjs', import.meta.url);
+const CLOCK_OFF_MS = 5 * 60_000;
+
+/** A call may come at a bad time: it is repeated, and its nodes and servers may elect and connect. */
+const PATIENT = { deadlineMs: 60_000, retries: { attempts: 20 } };
+
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  'the server that leads the stream is killed': async (scene) => {
+    await killServers(scene, [await leaderOf(scene.cluster.servers)]);
+  },
+  'a server is killed': async (scene) => await killServers(scene, [anyOf(scene)]),
+  'a node is killed': async (scene) => await killNode(scene, anyOf(scene)),
+  'a node is stopped': async (scene) => {
+    const index = anyOf(scene);
+    expect(await nodeOf(scene, index).stop()).toBe(0);
+    await scene.cluster.run(index);
+  },
+  'a server and a node are killed': async (scene) => {
+    await Promise.all([killServers(scene, [anyOf(scene)]), killNode(scene, anyOf(scene))]);
+  },
+  'two of three servers are killed': async (scene) => {
+    const spared = anyOf(scene);
+    await killServers(
+      scene,
+      [0, 1, 2].filter((index) => index !== spared),
+    );
+  },
+  'a server is paused': async (scene) => {
+    const { servers } = scene.cluster;
+    const index = anyOf(scene);
+    servers.suspend(index);
+    await sleep(scene.pauseMs);
+    servers.resume(index);
+  },
+  'a node is paused': async (scene) => {
+    const { pid } = nodeOf(scene, anyOf(scene));
+    process.kill(pid, 'SIGSTOP');
+    await sleep(scene.pauseMs);
+    process.kill(pid, 'SIGCONT');
+  },
+  'a node is cut off': async (scene) => await cut(scene, ['up', 'down']),
+  'a node is not heard': async (scene) => await cut(scene, ['up']),
+  'a node hears nothing': async (scene) => await cut(scene, ['down']),
+  'the clock of a node is wrong': wrongClock,
+};
+
+function anyOf({ random }: Scene): number {
+  return random.below(3);
+}
+
+function nodeOf({ cluster }: Scene, index: number): TestServer {
+  const node = cluster.nodes[index];
+  if (node === undefined) throw new Error(`there is no node ${index}`);
+  return node;
+}
+
+async function killServers({ cluster, random }: Scene, indexes: readonly number[]): Promise<void> {
+  await Promise.all(indexes.map(async (index) => await cluster.servers.kill(index)));
+  await sleep(random.below(LONGEST_AWAY_MS));
+  for (const index of indexes) cluster.servers.run(index);
+}
+
+async function killNode(scene: Scene, index: number): Promise<void> {
+  await nodeOf(scene, index).kill();
+  await sleep(scene.random.below(LONGEST_AWAY_MS));
+  await scene.cluster.run(index);
+}
+
+async function cut(scene: Scene, directions: readonly Direction[]): Promise<void> {
+  const index = anyOf(scene);
+  const links = scene.cluster.links[index] ?? [];
+  for (const link of links) link.cut(...directions);
+  await sleep(scene.pauseMs);
+  expect(await readinessOf(nodeOf(scene, index))).toContain('no NATS server');
+  for (const link of links) link.mend();
+}
+
+/** Writes through the node are refused, and not stored; reads through it see what others have written. */
+async function wrongClock(scene: Scene): Promise<void> {
+  const { cluster, random } = scene;
+  const index = anyOf(scene);
+  expect(await nodeOf(scene, index).stop()).toBe(0);
+  const off = random.pick([CLOCK_OFF_MS, -CLOCK_OFF_MS]);
+  await cluster.run(index, {
+    NODE_OPTIONS: `--import=${CLOCK.href}`,
+    VECTORD_CLOCK_OFF_MS: String(off),
+  });
+  const clients = cluster.nodes.map(({ http, keys }) => connect(http, { key: keys.readwrite }));
+  const wrong = clients[index] as Client;
+  const right = clients[(index + 1) % clients.length] as Client;
+  // Far from what the workload looks for.
+  const points = [1, 2].map((n) => ({ id: randomUUID(), vector: [-n, -1e6, 0, 0] }));
+  const [refused, kept] = points.map(({ id }) => id) as [string, string];
+  await right.upsert(points.slice(1), PATIENT);
+  const once = { ...PATIENT, retries: { attempts: 1 } };
+  for (const write of [wrong.upsert(points.slice(0, 1), once), wrong.delete([kept], once)]) {
+    await expect(write).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('came too late') as string,
+    });
+  }
+  for (const client of clients) {
+    const found = await client.get([refused, kept], PATIENT);
+    expect(found).toMatchObject({ points: [{ id: kept }], missing: [refused] });
+    client.close();
+  }
+  expect(await nodeOf(scene, index).stop()).toBe(0);
+  await cluster.run(index);
+}
