@@ -1,29 +1,16 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { TRACE_PACKAGES } from '../../src/observe/traces/open.js';
-import { makeTemporaryFolder } from '../support/folders.js';
 import { ownFolder, Vectord, type Launch } from '../support/vectord.js';
+import { packagesToInstall, serviceWithout } from '../support/without-packages.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SCOPE = '@opentelemetry';
-
 let launch: Launch;
 
-/** The service and all of its packages, but for those of OpenTelemetry. */
 beforeAll(() => {
-  const folder = makeTemporaryFolder();
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules);
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-    if (name !== SCOPE) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
-  }
-  for (const name of ['dist', 'docs', 'package.json', 'proto']) {
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(ROOT, 'native'), join(folder, 'native'));
-  launch = { command: [process.execPath, join(folder, 'dist/main.js')], cwd: folder };
+  ({ launch } = serviceWithout('@opentelemetry'));
 });
 
 test('without a collector nothing of OpenTelemetry is loaded, on no loop', async () => {
@@ -37,8 +24,7 @@ test('a collector without the packages refuses the start, and says how to instal
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
   const vectord = new Vectord({ ...environment, ...endpoint }, [], launch);
   expect(await vectord.exit).toEqual({ code: 1, signal: null });
-  const line = /^ {2}npm install (.+)$/m.exec(vectord.stderr)?.[1] ?? '';
-  expect(line.split(' ')).toEqual(
+  expect(packagesToInstall(vectord.stderr)).toEqual(
     Object.entries(TRACE_PACKAGES).map(([name, version]) => `${name}@${version}`),
   );
   expect(vectord.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT is set');
