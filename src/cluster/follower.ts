@@ -100,10 +100,14 @@ export class Follower {
     this.#running = this.#run();
   }
 
-  /** Ends; what the engine has is answered. */
-  async close(): Promise<void> {
+  /** Takes nothing more from the stream. What the engine has may wait in it, as for disk space. */
+  stop(): void {
     this.#isClosed = true;
     this.#messages?.stop();
+  }
+
+  /** Resolves once what the engine has is answered: at the latest when it is closed. */
+  async ended(): Promise<void> {
     await this.#running;
     await this.#settle();
   }
@@ -188,7 +192,7 @@ export class Follower {
         `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`,
       );
     }
-    await this.#compareLast(manager);
+    if (state.first_seq <= sequence) await this.#compareLast(manager);
     if (state.last_seq === sequence) this.state.replica = ReplicaState.Following;
   }
 

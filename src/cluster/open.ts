@@ -90,10 +90,15 @@ export class ClusterNode {
     this.#trim = new Trim(nats, engine, subjects.stream(clusterName, SHARD), others, logger);
   }
 
-  /** Follows no more; the engine may be closed then. */
-  async close(): Promise<void> {
+  /** Follows no more. The engine is closed next: what it still has may wait in it. */
+  stop(): void {
     this.#trim?.close();
-    await this.#follower?.close();
+    this.#follower?.stop();
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    await this.#follower?.ended();
     this.#reporter?.close();
     await this.nats.close();
   }

@@ -143,8 +143,9 @@ export async function start(
         } finally {
           cancelRefusal();
           await decoder.close();
-          await cluster?.close();
+          cluster?.stop();
           await engine.close();
+          await cluster?.close();
           await loops.end();
         }
       },
@@ -152,8 +153,9 @@ export async function start(
   } catch (error) {
     ports?.http.close();
     ports?.grpc.close();
-    await cluster?.close();
+    cluster?.stop();
     await engine.close();
+    await cluster?.close();
     throw error;
   }
 }

@@ -34,7 +34,9 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       const reporter = new Reporter(nats, engine, cluster, SHARD, 0, state, folder);
       const follower = new Follower(nats, engine, stream, created, reporter, state, logger);
       onTestFinished(async () => {
-        await follower.close();
+        follower.stop();
+        await engine.close();
+        await follower.ended();
         reporter.close();
       });
       return follower;
@@ -95,7 +97,8 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const first = follow();
     await publish({ change: changeOf(engine) });
     await expect.poll(() => outcomes.length, PATIENCE).toBe(1);
-    await first.close();
+    first.stop();
+    await first.ended();
     await publish({ change: changeOf(engine) });
     follow();
     await expect.poll(() => outcomes.length, PATIENCE).toBe(2);
