@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { v4 } from 'uuid';
 import { nodeFile, syncFolder, writeDurably } from '../config/data-folder.js';
 import { messageOf, StartError } from '../core/start-error.js';
@@ -16,13 +16,7 @@ export function openNodeFolder(dataPath: string, cluster: string): string {
     );
   }
   const path = nodeFile(dataPath);
-  if (!existsSync(path)) {
-    const unfinished = `${path}.new`;
-    rmSync(unfinished, { force: true });
-    writeDurably(unfinished, `${JSON.stringify({ cluster, node: v4() })}\n`);
-    renameSync(unfinished, path);
-    syncFolder(dataPath);
-  }
+  if (!existsSync(path)) write(path, { cluster, node: v4() });
   const file = read(path);
   if (file.cluster === cluster) return file.node;
   throw new StartError(
@@ -39,15 +33,43 @@ export function replicaFolder(dataPath: string, shard: number): string {
   return path;
 }
 
+/**
+ * Notes which store the node's replica is, before it says anything to others. One that is empty, or
+ * another, in its place would count in majorities without what the node has confirmed.
+ */
+export function claimReplica(dataPath: string, folder: string, storeId: Uint8Array): void {
+  const path = nodeFile(dataPath);
+  const file = read(path);
+  const store = Buffer.from(storeId).toString('hex');
+  if (file.store === undefined) write(path, { ...file, store });
+  else if (file.store !== store) {
+    throw new StartError(
+      `the folder ${folder} is not the one of this node's replica, which is lost: put it back as it was, ` +
+        'and no older copy of it',
+    );
+  }
+}
+
 interface NodeFile {
   readonly cluster: string;
   readonly node: string;
+  /** The id of the store that is the replica, once there is one. */
+  readonly store?: string;
+}
+
+/** Replaces the file, or leaves it as it was. */
+function write(path: string, file: NodeFile): void {
+  const unfinished = `${path}.new`;
+  rmSync(unfinished, { force: true });
+  writeDurably(unfinished, `${JSON.stringify(file)}\n`);
+  renameSync(unfinished, path);
+  syncFolder(dirname(path));
 }
 
 function read(path: string): NodeFile {
   try {
-    const { cluster, node } = JSON.parse(readFileSync(path, 'utf8')) as Partial<NodeFile>;
-    if (typeof cluster === 'string' && typeof node === 'string') return { cluster, node };
+    const file = JSON.parse(readFileSync(path, 'utf8')) as NodeFile;
+    if (typeof file.cluster === 'string' && typeof file.node === 'string') return file;
     throw new Error('it names no cluster and no node');
   } catch (error) {
     throw new StartError(`the file ${path} of the node cannot be read: ${messageOf(error)}`);

@@ -6,7 +6,7 @@ import { Gateway } from './gateway.js';
 import { joinCluster } from './join.js';
 import type { ClusterMap } from './map.js';
 import { Nats } from './nats.js';
-import { openNodeFolder, replicaFolder } from './node-folder.js';
+import { claimReplica, openNodeFolder, replicaFolder } from './node-folder.js';
 import { NodeState, type NodeMemory } from './node-state.js';
 import { Questions } from './questions.js';
 import { Reads } from './reads.js';
@@ -39,6 +39,7 @@ export class ClusterNode {
     private readonly config: Config,
     private readonly map: ClusterMap,
     private readonly node: string,
+    private readonly dataPath: string,
     /** The data folder of the replica. */
     readonly folder: string,
     private readonly logger: Logger,
@@ -53,7 +54,7 @@ export class ClusterNode {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);
       const map = await joinCluster(nats, config, node, logger);
       const folder = replicaFolder(dataPath, SHARD);
-      return new ClusterNode(nats, config, map, node, folder, logger);
+      return new ClusterNode(nats, config, map, node, dataPath, folder, logger);
     } catch (error) {
       await nats.close();
       throw error;
@@ -72,6 +73,7 @@ export class ClusterNode {
 
   /** Keeps the replica up with its stream from now on. */
   follow(engine: Engine): void {
+    claimReplica(this.dataPath, this.folder, engine.storeId);
     const { clusterName } = this.config;
     const { nats, folder, logger } = this;
     const { replica } = this.place;
