@@ -7,7 +7,7 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
-import type { Engine } from '../engine/native.js';
+import type { Engine, Outcome } from '../engine/native.js';
 import { StreamMessage } from '../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../observe/logger.js';
 import { isVoid } from './message.js';
@@ -27,13 +27,17 @@ const HEARTBEAT_MS = 500;
 const SILENCE_MS = 2_000;
 const PULL_MS = 10_000;
 
+/** So far apart may the two forms be in which a client says when a message was stored. */
+const ROUNDED_MS = 1;
+
 const PAUSE_MS = 250;
 const NANOSECONDS = 1e6;
 const NOTHING = new Uint8Array();
 
 /**
  * Stops the reading of a stream once there is no sign of life. The client itself may wait for ever for
- * a consumer that has gone with its server.
+ * a consumer that has gone with its server, or makes another one and reads on: then nobody would
+ * notice that the stream has lost its end.
  */
 class Silence {
   #heardAtMs = performance.now();
@@ -61,6 +65,7 @@ class Silence {
 
   async #listen(): Promise<void> {
     for await (const { type } of this.messages.status()) {
+      if (type === 'reset') this.messages.stop();
       if (type === 'heartbeat' && this.#heardAtMs < Infinity) this.goOn();
     }
   }
@@ -82,7 +87,7 @@ export class Follower {
   /** The engine has refused a message: it is read again once those before it are answered. */
   #isRefused = false;
   #stopped: Stopped | undefined;
-  /** The last message that was given to the engine. */
+  /** The last message that the engine has applied. */
   #last: JsMsg | undefined;
   readonly #running: Promise<void>;
 
@@ -198,22 +203,26 @@ export class Follower {
 
   /**
    * A stream that has lost its end, as by a power cut of its servers, and has got others instead, is
-   * not followed: messages that were acknowledged are missing in it, and others may come again.
+   * not followed: messages that were acknowledged are missing in it, and others may come again. One of
+   * those may have the sequence of the last message and its bytes, but was stored at another time.
    */
   async #compareLast(manager: JetStreamManager): Promise<void> {
     if (this.#last === undefined) return;
     const { seq, data } = this.#last;
-    // What the engine has refused is taken from the stream again.
-    if (seq > this.engine.position.sequence) return;
     const stored = await manager.streams.getMessage(this.stream, { seq });
-    if (stored !== null && Buffer.compare(stored.data, data) === 0) return;
+    if (
+      stored !== null &&
+      Buffer.compare(stored.data, data) === 0 &&
+      Math.abs(stored.time.getTime() - storedAtMs(this.#last)) <= ROUNDED_MS
+    ) {
+      return;
+    }
     throw new Error(`message ${seq} of the stream is another one than the replica has applied`);
   }
 
   async #take(message: JsMsg): Promise<void> {
     const content = StreamMessage.decode(message.data);
-    const storedAtMs = message.info.timestampNanos / NANOSECONDS;
-    const isLate = isVoid(content, storedAtMs);
+    const isLate = isVoid(content, storedAtMs(message));
     const change = isLate || content.part ? NOTHING : await this.#changeOf(content);
     if (change.length === 0 && !isLate && !content.part) {
       throw new Stopped(`message ${message.seq} holds no change that this vectord knows`);
@@ -221,8 +230,7 @@ export class Follower {
     while (this.#applyingBytes > APPLIED_BYTES) await Promise.race(this.#applying);
     // A part has no outcome: its change has.
     const sender = content.part ? undefined : content;
-    this.#apply(message.seq, change, sender, isLate);
-    this.#last = message;
+    this.#apply(message, change, sender, isLate);
   }
 
   /** The change of a message, read from its parts where it has some. */
@@ -243,14 +251,14 @@ export class Follower {
 
   /** Gives a change to the engine; the next may be given to it before it has answered. */
   #apply(
-    sequence: number,
+    message: JsMsg,
     change: Uint8Array,
     sender: StreamMessage | undefined,
     isLate: boolean,
   ): void {
     this.#applyingBytes += change.length;
-    const applying = this.engine.apply(change, sequence).then(
-      (outcome) => this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate)),
+    const applying = this.engine.apply(change, message.seq).then(
+      (outcome) => this.#onApplied(message, outcome, sender, isLate),
       (error: unknown) => this.#onRefused(error),
     );
     const ended = applying.finally(() => {
@@ -258,6 +266,16 @@ export class Follower {
       this.#applying.delete(ended);
     });
     this.#applying.add(ended);
+  }
+
+  #onApplied(
+    message: JsMsg,
+    outcome: Outcome,
+    sender: StreamMessage | undefined,
+    isLate: boolean,
+  ): void {
+    this.#last = message;
+    this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));
   }
 
   #onRefused(error: unknown): void {
@@ -272,4 +290,8 @@ export class Follower {
   async #settle(): Promise<void> {
     await Promise.all(this.#applying);
   }
+}
+
+function storedAtMs({ info }: JsMsg): number {
+  return info.timestampNanos / NANOSECONDS;
 }

@@ -21,5 +21,7 @@ export class Servers {
   suspend(index: number): void;
   resume(index: number): void;
   wipe(index: number): void;
+  save(index: number): void;
+  restore(index: number): void;
   end(): Promise<void>;
 }

@@ -3,7 +3,15 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -136,6 +144,19 @@ export class Servers {
   /** Removes all that a killed server has stored. */
   wipe(index) {
     rmSync(join(this.#folder, this.names[index]), { recursive: true, force: true });
+  }
+
+  /** Keeps a copy of all that a killed server has stored. */
+  save(index) {
+    const folder = join(this.#folder, this.names[index]);
+    cpSync(folder, `${folder}.saved`, { recursive: true });
+  }
+
+  /** Gives a killed server back what `save` kept: all that it has stored since is lost. */
+  restore(index) {
+    const folder = join(this.#folder, this.names[index]);
+    this.wipe(index);
+    cpSync(`${folder}.saved`, folder, { recursive: true });
   }
 
   async end() {
