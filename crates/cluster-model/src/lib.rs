@@ -16,20 +16,23 @@
 //!   may have acknowledged, and the second look is its rinse: what was read is acknowledged as well.
 //! - **Session read.** The gateway waits until its replica has what it acknowledged itself.
 //! - **Exactly once.** The stream drops a request that it knows. A message that was stored long after
-//!   it was sent is void. A replica does nothing for a request that it remembers.
+//!   it was sent is void. A replica that subscribes again compares its last message with the stream,
+//!   and follows no other history. (Or, with memory: it does nothing for a request that it remembers.)
 //! - **A lost log** is replaced by that of another replica, after all others were asked. What the lost
 //!   one had confirmed counts no more, since those who hear of the loss say so beside what they
 //!   confirm: the crash vectors of Michael, Ports, Sharma and Szekeres, "Recovering Shared Objects
 //!   Without Stable Storage" (DISC 2017).
 //!
-//! [`rules::Rules`] has a switch for each part of these. `tests::rules` finds nothing wrong with all of
-//! them; `tests::mistakes` leaves out one at a time, and expects the checker to find what goes wrong.
+//! [`rules::Rules`] has a switch for each part of these, and two sets: `AS_BUILT`, what the service
+//! does, and `WITH_MEMORY`, which relies on less. `tests::rules` finds nothing wrong with either;
+//! `tests::mistakes` leaves out one at a time, and expects the checker to find what goes wrong.
 //! [Decision 38](../../../docs/decisions/0038-rules-of-a-cluster.md) says what it found.
 //!
 //! # What may happen
 //!
 //! Messages and confirmations are late, are lost, or come twice. Nodes crash. The stream loses its tail,
-//! others take the sequences, and replicas get the one or the other. Its servers have wrong clocks.
+//! others take the sequences, and replicas get the one or the other. Its servers and nodes have wrong
+//! clocks.
 //! Disks are lost. A [`scope::Scope`] bounds how often. Not in the model: moves of replicas and changes
 //! of the map, more shards than one, more points than one (linearizability is local: a history is
 //! linearizable if that of each point is), and chains that are equal by chance.

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::{
     point::{Answer, Operation, Point, Value, Write},
-    rules::{REPLICAS, Rules, VOID_AFTER},
-    stream::{Message, Request},
+    rules::{Compare, REPLICAS, Rules, VOID_AFTER},
+    stream::{Message, Request, Stream},
 };
 use stateright::semantics::SequentialSpec;
 
@@ -26,8 +26,10 @@ pub struct Entry {
     /// The time of the log with it, in seconds: the latest at which the stream stored a message
     /// that is not void. It never goes back, whatever the clocks of the stream do.
     pub time: u16,
-    /// What it did here; nothing to tell if it was a repetition.
+    /// What it did here; nothing if it was remembered.
     pub outcome: Option<Answer>,
+    /// Whether gateways are told that.
+    pub is_told: bool,
     /// The position with it.
     pub position: Position,
     /// The point with it.
@@ -46,6 +48,12 @@ pub struct Replica {
     known: Incarnations,
     /// Its log is lost, so what it says would be no answer.
     needs_log: bool,
+    /// The last message of its log is one that the stream had in this epoch.
+    epoch: usize,
+    /// Since its process began, it may be given messages of this epoch or of later ones.
+    first_epoch: usize,
+    /// How long its log was when its process began.
+    begun_at: usize,
 }
 
 impl Replica {
@@ -72,16 +80,58 @@ impl Replica {
         } else {
             Some(point.invoke(&Operation::Write(message.write)))
         };
+        let is_copy = self.log[self.begun_at..]
+            .iter()
+            .any(|entry| entry.request == message.request);
         let is_nothing = is_remembered || is_void;
         let change = (!is_nothing || !rules.chain_covers_void).then_some(message.write);
         self.log.push(Entry {
             request: message.request,
             time,
             outcome,
+            is_told: outcome.is_some() && !(rules.first_outcome && is_copy),
             position: self.position().with(change),
             value: point.0,
             known: self.known,
         });
+    }
+
+    /// The epochs whose next message it may be given, if a loss of the tail ends all subscriptions.
+    pub fn epochs<'a>(
+        &'a self,
+        rules: Rules,
+        stream: &'a Stream,
+    ) -> impl Iterator<Item = usize> + 'a {
+        (self.first_epoch..=stream.epoch()).filter(move |epoch| self.follows(rules, stream, *epoch))
+    }
+
+    /// Whether it follows the stream of this epoch, by what it compares as it subscribes.
+    fn follows(&self, rules: Rules, stream: &Stream, epoch: usize) -> bool {
+        let Some(last) = self.log.last() else {
+            return true;
+        };
+        if self.log.len() == self.begun_at && !rules.compare_after_restart {
+            return true;
+        }
+        let length = self.log.len();
+        let is_last = |stored: &Message| stored.request == last.request;
+        match rules.compare_last {
+            Compare::Nothing => true,
+            Compare::Bytes => stream.at(epoch, length - 1).is_some_and(is_last),
+            Compare::Stored => stream.has_kept(length, self.epoch, epoch),
+        }
+    }
+
+    /// Notes that its last message is one of this epoch.
+    pub fn follow(&mut self, epoch: usize) {
+        self.epoch = epoch;
+        self.first_epoch = epoch;
+    }
+
+    /// Its process ends and begins again, when this is the epoch of the stream.
+    pub fn restart(&mut self, epoch: usize) {
+        self.first_epoch = epoch;
+        self.begun_at = self.log.len();
     }
 
     /// Where its log ends.

@@ -19,7 +19,7 @@ pub const GIVEN_UP_AFTER: u16 = 20;
 /// sent. All copies are void then, and no gateway waits: a log is at most `VOID_AFTER` ahead.
 pub const REMEMBERED_FOR: u16 = 120;
 
-/// What a shard does to be right. `ALL` is the design; every other value leaves a rule out.
+/// What a shard does to be right: `AS_BUILT`, or `WITH_MEMORY`. Every other value leaves a rule out.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Rules {
@@ -54,6 +54,15 @@ pub struct Rules {
     /// That holds for void requests as well. Otherwise another copy may take effect after the client
     /// was told that nothing was written.
     pub remember_void: bool,
+    /// A replica tells what the first message of a request did, and of no copy. It knows the first as
+    /// long as its process lives.
+    pub first_outcome: bool,
+    /// A void write is only refused if its gateway has sent it once. Otherwise nobody knows.
+    pub refuse_if_sent_once: bool,
+    /// Which message of the stream a replica that subscribes again compares with its last one.
+    pub compare_last: Compare,
+    /// It can do so after a restart as well.
+    pub compare_after_restart: bool,
     /// A session read waits for the chain of what its node acknowledged, not for the sequence.
     pub session_chain: bool,
     /// A node that restarted knows not what it acknowledged: its session reads are strong until
@@ -68,9 +77,31 @@ pub struct Rules {
     pub incarnations: bool,
 }
 
+/// What a replica compares when it subscribes to the stream again. If it differs, it does not follow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Compare {
+    /// Nothing.
+    Nothing,
+    /// The bytes of its last message, which a copy has as well.
+    Bytes,
+    /// Also when the stream stored it, which tells it from its copies.
+    Stored,
+}
+
 impl Rules {
-    /// Every rule.
-    pub const ALL: Self = Self {
+    /// What the service does. It relies on more than `WITH_MEMORY`: see `Scope::ends_subscriptions`.
+    pub const AS_BUILT: Self = Self {
+        log_time: false,
+        remember_requests: false,
+        remember_void: false,
+        first_outcome: true,
+        refuse_if_sent_once: true,
+        compare_last: Compare::Stored,
+        ..Self::WITH_MEMORY
+    };
+
+    /// Replicas remember requests, and trust the stream in nothing.
+    pub const WITH_MEMORY: Self = Self {
         own_logs: true,
         majority: true,
         confirm_chains: true,
@@ -85,6 +116,10 @@ impl Rules {
         remember_requests: true,
         remembered_for: REMEMBERED_FOR,
         remember_void: true,
+        first_outcome: false,
+        refuse_if_sent_once: false,
+        compare_last: Compare::Nothing,
+        compare_after_restart: false,
         session_chain: true,
         strong_after_restart: true,
         seed_from_all: true,

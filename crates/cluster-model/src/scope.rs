@@ -42,8 +42,13 @@ pub struct Scope {
     pub losses: u8,
     /// How often time passes, to the next of `TIMES`.
     pub ticks: usize,
-    /// Whether the clocks of the stream may be wrong: any of the times up to `ticks`.
-    pub wrong_clocks: bool,
+    /// By how many seconds the clocks of the stream may be wrong.
+    pub wrong_clocks: u16,
+    /// Whether the clocks of nodes may be wrong: any of the times up to `ticks`.
+    pub wrong_node_clocks: bool,
+    /// Whether a loss of the tail ends all subscriptions. Then a replica that subscribes again gets
+    /// what the stream has. Otherwise it may be given lost messages at any time.
+    pub ends_subscriptions: bool,
     /// How often a node may crash. It starts again at once.
     pub crashes: u8,
     /// How often a node may lose its disk.
@@ -57,19 +62,23 @@ impl Scope {
         copies: 1,
         losses: 0,
         ticks: 0,
-        wrong_clocks: false,
+        wrong_clocks: 0,
+        wrong_node_clocks: false,
+        ends_subscriptions: false,
         crashes: 0,
         lost_disks: 0,
     };
 
     /// The times that a server of the stream may store a message at, as places in `TIMES`.
-    #[must_use]
-    pub fn clocks(&self, time: usize) -> std::ops::RangeInclusive<usize> {
-        if self.wrong_clocks {
-            0..=self.ticks
-        } else {
-            time..=time
-        }
+    pub fn clocks(&self, time: usize) -> impl Iterator<Item = usize> {
+        let wrong = self.wrong_clocks;
+        (0..=self.ticks).filter(move |clock| TIMES[*clock].abs_diff(TIMES[time]) <= wrong)
+    }
+
+    /// The times that a node may send a message at.
+    pub fn node_clocks(&self, time: usize) -> impl Iterator<Item = usize> {
+        let is_wrong = self.wrong_node_clocks;
+        (0..=self.ticks).filter(move |clock| is_wrong || *clock == time)
     }
 
     /// All calls, by their requests: the node, the call, and the one that has to end before.

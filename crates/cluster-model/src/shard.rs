@@ -54,8 +54,7 @@ pub struct State {
     lost: Vec<(usize, Replica)>,
     sessions: [Session; REPLICAS],
     progress: Vec<Progress>,
-    /// Of each write: when it was sent, and its copies on their way to the stream.
-    sent: Vec<(u16, u8)>,
+    sent: Vec<Sent>,
     /// Of each read that began: the writes that its node had acknowledged.
     acknowledged: Vec<Vec<Request>>,
     history: LinearizabilityTester<Request, Point>,
@@ -63,14 +62,29 @@ pub struct State {
     is_session_kept: bool,
 }
 
+/// Of a write: how it was sent.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Sent {
+    /// When, by the clock of its node.
+    at: u16,
+    /// When, in truth.
+    begun: u16,
+    /// How often.
+    tries: u8,
+    /// How many of them are on their way to the stream.
+    copies: u8,
+    /// Its node has crashed: only the servers have them.
+    is_orphaned: bool,
+}
+
 /// What happens next. What can be late or lost is an action that may be late or never come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Action {
-    /// A client calls.
-    Begin(Request),
+    /// A client calls. A write is sent by a clock at this place in `TIMES`, and so often.
+    Begin(Request, usize, u8),
     /// A copy of a write comes to the stream, whose clock is at this place in `TIMES`.
     Store(Request, usize),
-    /// A replica applies the next message: of those that had this sequence, the one of this place.
+    /// A replica applies the next message: that which the stream had in this epoch.
     Apply(usize, usize),
     /// A confirmation comes to the gateway: of the request, as the replica has it at the position.
     Confirm(Request, Confirmation),
@@ -129,12 +143,12 @@ impl Shard {
             Progress::Waiting => {
                 let before = self.calls[call].2;
                 if before.is_none_or(|before| state.progress[before].is_over()) {
-                    actions.push(Action::Begin(call));
+                    self.beginnings(state, call, actions);
                 }
             }
             Progress::Writing(confirmed) => {
                 for (replica, log) in state.told() {
-                    for (entry, outcome) in log.outcomes(call) {
+                    for (entry, outcome) in log.outcomes(call).filter(|(entry, _)| entry.is_told) {
                         let Entry {
                             position, known, ..
                         } = *entry;
@@ -196,7 +210,7 @@ impl Shard {
             }
             _ => {}
         }
-        let (_, copies) = state.sent[call];
+        let copies = state.sent[call].copies;
         let clocks = self
             .scope
             .clocks(state.time)
@@ -204,7 +218,23 @@ impl Shard {
         actions.extend(clocks.map(|clock| Action::Store(call, clock)));
     }
 
-    fn begin(&self, state: &mut State, call: Request) {
+    fn beginnings(&self, state: &State, call: Request, actions: &mut Vec<Action>) {
+        let most = self.scope.copies;
+        if self.write(call).is_none() {
+            actions.push(Action::Begin(call, state.time, 0));
+            return;
+        }
+        let least = if self.rules.refuse_if_sent_once {
+            1
+        } else {
+            most
+        };
+        for clock in self.scope.node_clocks(state.time) {
+            actions.extend((least..=most).map(|tries| Action::Begin(call, clock, tries)));
+        }
+    }
+
+    fn begin(&self, state: &mut State, call: Request, clock: usize, tries: u8) {
         let (node, kind, _) = self.calls[call];
         if let Some(operation) = kind.operation(call) {
             state
@@ -215,7 +245,13 @@ impl Shard {
         let session = &state.sessions[node];
         state.progress[call] = match kind {
             Call::Put | Call::Delete => {
-                state.sent[call] = (TIMES[state.time], self.scope.copies);
+                state.sent[call] = Sent {
+                    at: TIMES[clock],
+                    begun: TIMES[state.time],
+                    tries,
+                    copies: tries,
+                    is_orphaned: false,
+                };
                 Progress::Writing(Vec::new())
             }
             Call::Get => self.begin_strong(session),
@@ -259,9 +295,8 @@ impl Shard {
     }
 
     fn store(&self, state: &mut State, call: Request, clock: usize) {
-        let (sent, copies) = &mut state.sent[call];
-        *copies -= 1;
-        let sent = *sent;
+        state.sent[call].copies -= 1;
+        let sent = state.sent[call].at;
         let write = self.write(call).expect("only writes have copies");
         state.stream.store(Message {
             request: call,
@@ -287,6 +322,11 @@ impl Shard {
             let Confirmation {
                 position, outcome, ..
             } = confirmation;
+            let is_once = !self.rules.refuse_if_sent_once || state.sent[call].tries == 1;
+            if outcome == Answer::Refused && !is_once {
+                state.progress[call] = Progress::Unknown;
+                return;
+            }
             state.answer(call, outcome, Some(position));
             state.sessions[self.node(call)].note(position);
         } else {
@@ -371,7 +411,7 @@ impl Shard {
     fn tick(&self, state: &mut State) {
         state.time += 1;
         for call in 0..self.calls.len() {
-            let is_old = TIMES[state.time] - state.sent[call].0 > GIVEN_UP_AFTER;
+            let is_old = TIMES[state.time] - state.sent[call].begun > GIVEN_UP_AFTER;
             if is_old && matches!(state.progress[call], Progress::Writing(_)) {
                 state.progress[call] = Progress::Unknown;
             }
@@ -384,9 +424,48 @@ impl Shard {
             ..Session::default()
         };
         for call in 0..self.calls.len() {
-            if self.node(call) == node && state.progress[call].is_under_way() {
+            if self.node(call) != node {
+                continue;
+            }
+            if state.progress[call].is_under_way() {
                 state.progress[call] = Progress::Unknown;
             }
+            state.sent[call].is_orphaned = self.scope.ends_subscriptions;
+        }
+        if self.scope.ends_subscriptions {
+            state.replicas[node].restart(state.stream.epoch());
+        }
+    }
+
+    /// The epochs whose next message a replica may be given, each message once.
+    fn epochs(&self, state: &State, replica: usize) -> Vec<usize> {
+        let log = &state.replicas[replica];
+        let next = |epoch: usize| state.stream.at(epoch, log.position().sequence);
+        if self.scope.ends_subscriptions {
+            let epochs = log.epochs(self.rules, &state.stream);
+            return epochs.filter(|epoch| next(*epoch).is_some()).collect();
+        }
+        let is_new = |epoch: &usize| (0..*epoch).all(|before| next(before) != next(*epoch));
+        (0..=state.stream.epoch())
+            .filter(|epoch| next(*epoch).is_some() && is_new(epoch))
+            .collect()
+    }
+
+    fn apply(&self, state: &mut State, replica: usize, epoch: usize) {
+        let log = &mut state.replicas[replica];
+        let next = state.stream.at(epoch, log.position().sequence);
+        log.apply(self.rules, *next.expect("the epoch has a message there"));
+        if self.scope.ends_subscriptions {
+            log.follow(epoch);
+        }
+    }
+
+    /// The stream loses its tail. What only its servers have is lost as well.
+    fn lose(state: &mut State, length: usize) {
+        state.losses += 1;
+        state.stream.lose(length);
+        for sent in state.sent.iter_mut().filter(|sent| sent.is_orphaned) {
+            sent.copies = 0;
         }
     }
 
@@ -482,7 +561,7 @@ impl Model for Shard {
             lost: Vec::new(),
             sessions: Default::default(),
             progress: vec![Progress::Waiting; calls],
-            sent: vec![(0, 0); calls],
+            sent: vec![Sent::default(); calls],
             acknowledged: vec![Vec::new(); calls],
             history: LinearizabilityTester::new(Point::default()),
             is_linearizable: true,
@@ -506,8 +585,8 @@ impl Model for Shard {
                 );
                 continue;
             }
-            let next = state.stream.after(log.position().sequence);
-            actions.extend((0..next.len()).map(|place| Action::Apply(replica, place)));
+            let epochs = self.epochs(state, replica).into_iter();
+            actions.extend(epochs.map(|epoch| Action::Apply(replica, epoch)));
         }
         if state.losses < self.scope.losses {
             actions.extend((0..state.stream.length()).map(Action::Lose));
@@ -527,22 +606,15 @@ impl Model for Shard {
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
         match action {
-            Action::Begin(call) => self.begin(&mut state, call),
+            Action::Begin(call, clock, tries) => self.begin(&mut state, call, clock, tries),
             Action::Store(call, clock) => self.store(&mut state, call, clock),
-            Action::Apply(replica, place) => {
-                let log = &mut state.replicas[replica];
-                let message = state.stream.after(log.position().sequence)[place];
-                log.apply(self.rules, message);
-            }
+            Action::Apply(replica, epoch) => self.apply(&mut state, replica, epoch),
             Action::Confirm(call, confirmation) => self.confirm(&mut state, call, confirmation),
             Action::Ask(call, replica) => self.ask(&mut state, call, replica),
             Action::View(call) => self.view(&mut state, call),
             Action::Mark(call) => self.mark(&mut state, call),
             Action::Look(call, _) => self.look(&mut state, call),
-            Action::Lose(length) => {
-                state.losses += 1;
-                state.stream.lose(length);
-            }
+            Action::Lose(length) => Self::lose(&mut state, length),
             Action::Tick => self.tick(&mut state),
             Action::Crash(node) => {
                 state.crashes += 1;

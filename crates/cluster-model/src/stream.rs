@@ -18,64 +18,86 @@ pub struct Message {
     pub stored: u16,
 }
 
-/// The messages by their sequences, and also those that it has lost: a replica may still be given
-/// these, since they were on their way, or another server has them.
+/// What the stream has, and what it had before each loss of its tail.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Stream {
-    /// All that ever had the sequence of the place, in the order in which they got it.
-    slots: Vec<Vec<Message>>,
-    /// How many sequences the stream knows to be taken.
-    length: usize,
+    past: Vec<Epoch>,
+    last: Epoch,
+}
+
+/// From one loss to the next.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Epoch {
+    /// How many of its messages are from the epoch before. All others were stored in it, though they
+    /// may be copies.
+    kept: usize,
+    /// By their sequences.
+    messages: Vec<Message>,
 }
 
 impl Stream {
     /// Stores a message behind the last.
     pub fn store(&mut self, message: Message) {
-        if self.slots.len() == self.length {
-            self.slots.push(Vec::new());
-        }
-        let slot = &mut self.slots[self.length];
-        slot.retain(|old| *old != message);
-        slot.push(message);
-        self.length += 1;
+        self.last.messages.push(message);
     }
 
     /// Whether it would drop this request as a repetition. A server whose clock once was ahead has
     /// forgotten what it should still know.
     #[must_use]
     pub fn drops(&self, request: Request, now: u16) -> bool {
-        let ever = self.slots.iter().flatten().map(|message| message.stored);
-        let latest = ever.max().map_or(now, |stored| stored.max(now));
-        self.messages()
+        let ever = self.epochs().flat_map(|epoch| &epoch.messages);
+        let latest = ever.map(|message| message.stored).fold(now, u16::max);
+        self.last
+            .messages
+            .iter()
             .any(|message| message.request == request && latest < message.stored + DUPLICATE_WINDOW)
     }
 
     /// Whether a replica that follows it will still come to this request.
     #[must_use]
     pub fn holds(&self, request: Request) -> bool {
-        self.messages().any(|message| message.request == request)
+        self.last
+            .messages
+            .iter()
+            .any(|message| message.request == request)
     }
 
     /// Loses all behind the first `length`. Other messages will take the sequences.
     pub fn lose(&mut self, length: usize) {
-        self.length = length;
+        let messages = self.last.messages[..length].to_vec();
+        let next = Epoch {
+            kept: length,
+            messages,
+        };
+        self.past.push(std::mem::replace(&mut self.last, next));
     }
 
     /// How many messages it has.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.length
+        self.last.messages.len()
     }
 
-    /// What a replica may be given as the message behind the first `position`.
+    /// The number of the last epoch.
     #[must_use]
-    pub fn after(&self, position: usize) -> &[Message] {
-        self.slots.get(position).map_or(&[], Vec::as_slice)
+    pub fn epoch(&self) -> usize {
+        self.past.len()
     }
 
-    fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.slots[..self.length]
-            .iter()
-            .filter_map(|slot| slot.last())
+    /// The message that an epoch has behind the first `position`.
+    #[must_use]
+    pub fn at(&self, epoch: usize, position: usize) -> Option<&Message> {
+        self.epochs().nth(epoch)?.messages.get(position)
+    }
+
+    /// Whether the first `length` messages of the epoch `since` are still those of a later one.
+    #[must_use]
+    pub fn has_kept(&self, length: usize, since: usize, epoch: usize) -> bool {
+        let later = self.epochs().skip(since + 1).take(epoch - since);
+        later.fold(length, |kept, later| kept.min(later.kept)) == length
+    }
+
+    fn epochs(&self) -> impl Iterator<Item = &Epoch> {
+        self.past.iter().chain([&self.last])
     }
 }

@@ -1,13 +1,19 @@
-//! What the checks are about. `SHORT` takes seconds, `WIDE` minutes.
+//! What the checks are about. `SHORT` and `BUILT` take seconds, `WIDE` and `WIDE_BUILT` minutes.
 
-use crate::scope::{
-    Call::{Delete, Get, Put, SessionGet},
-    Client, Scope,
+use crate::{
+    rules::VOID_AFTER,
+    scope::{
+        Call::{Delete, Get, Put, SessionGet},
+        Client, Scope,
+    },
 };
 
 const fn client(node: usize, calls: &'static [crate::scope::Call]) -> Client {
     Client { node, calls }
 }
+
+/// Clocks of the stream that may be at any time.
+pub const ANY: u16 = u16::MAX;
 
 /// One write and one read.
 pub const WRITE_AND_READ: Scope = Scope {
@@ -81,7 +87,7 @@ pub const WRONG_CLOCKS: Scope = Scope {
     clients: &[client(0, &[Put]), client(1, &[Put])],
     copies: 2,
     ticks: 3,
-    wrong_clocks: true,
+    wrong_clocks: ANY,
     ..Scope::QUIET
 };
 
@@ -132,6 +138,126 @@ pub const SHORT: &[(&str, Scope)] = &[
     ("a session and a lost tail", SESSION_AND_LOST_TAIL),
     ("a session and a crash", SESSION_AND_CRASH),
     ("a lost disk", LOST_DISK),
+];
+
+/// What the rules as built are for: a loss of the tail ends all subscriptions.
+const ENDS: Scope = Scope {
+    ends_subscriptions: true,
+    ..Scope::QUIET
+};
+
+/// Copies come before and behind a loss of the tail.
+pub const BUILT_LOST_TAIL: Scope = Scope {
+    clients: WRITE_AND_READERS.clients,
+    copies: 2,
+    losses: 1,
+    ..ENDS
+};
+
+/// The same, with a delete.
+pub const BUILT_DELETE: Scope = Scope {
+    clients: &[client(2, &[Put, Delete]), client(2, &[Put])],
+    ..BUILT_LOST_TAIL
+};
+
+/// Clocks of nodes are wrong, those of the stream differ by less than messages are valid.
+pub const BUILT_CLOCKS: Scope = Scope {
+    clients: WRITE_AND_READ.clients,
+    copies: 2,
+    ticks: 3,
+    wrong_clocks: VOID_AFTER,
+    wrong_node_clocks: true,
+    ..ENDS
+};
+
+/// Clocks of the stream that differ by more than they may.
+pub const BUILT_WRONG_CLOCKS: Scope = Scope {
+    clients: &[client(0, &[Put, Delete])],
+    copies: 2,
+    ticks: 3,
+    wrong_clocks: ANY,
+    ..ENDS
+};
+
+/// A node restarts, and the stream loses its tail, but nothing comes twice.
+pub const BUILT_SESSION: Scope = Scope {
+    clients: SESSION_AND_LOST_TAIL.clients,
+    losses: 1,
+    crashes: 1,
+    ..ENDS
+};
+
+/// The same with copies, which is more than the rules as built are for.
+pub const BUILT_RESTART: Scope = Scope {
+    clients: &[client(0, &[Put]), client(1, &[Put])],
+    copies: 2,
+    losses: 1,
+    crashes: 1,
+    ..ENDS
+};
+
+/// A majority restarts, and what was deleted is read.
+pub const BUILT_RESTARTS: Scope = Scope {
+    clients: &[
+        client(2, &[Put, Delete]),
+        client(2, &[Put]),
+        client(0, &[Get]),
+    ],
+    crashes: 2,
+    ..BUILT_DELETE
+};
+
+/// All for the rules as built that take seconds.
+pub const BUILT: &[(&str, Scope)] = &[
+    ("as built, copies and a lost tail", BUILT_LOST_TAIL),
+    ("as built, wrong clocks of nodes", BUILT_CLOCKS),
+    (
+        "as built, wrong clocks of nodes and a lost tail",
+        Scope {
+            losses: 1,
+            ticks: 2,
+            ..BUILT_CLOCKS
+        },
+    ),
+    ("as built, a session", BUILT_SESSION),
+];
+
+/// All for the rules as built that take minutes.
+pub const WIDE_BUILT: &[(&str, Scope)] = &[
+    ("as built, a delete, copies and a lost tail", BUILT_DELETE),
+    (
+        "as built, a delete and wrong clocks of nodes",
+        Scope {
+            clients: BUILT_WRONG_CLOCKS.clients,
+            ..BUILT_CLOCKS
+        },
+    ),
+    (
+        "as built, restarts and copies",
+        Scope {
+            clients: &[client(0, &[Put, SessionGet]), client(1, &[Delete])],
+            crashes: 2,
+            losses: 0,
+            ..BUILT_LOST_TAIL
+        },
+    ),
+    (
+        "as built, restarts of a majority and a lost tail",
+        Scope {
+            clients: &[client(0, &[Put, Delete]), client(1, &[Get])],
+            crashes: 2,
+            losses: 1,
+            ..ENDS
+        },
+    ),
+    (
+        "as built, two lost tails",
+        Scope {
+            clients: BUILT_RESTART.clients,
+            losses: 2,
+            ..BUILT_LOST_TAIL
+        },
+    ),
 ];
 
 const WRITERS_AND_READER: &[Client] = &[client(0, &[Put]), client(1, &[Put]), client(2, &[Get])];
