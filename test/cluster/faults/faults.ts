@@ -116,8 +116,12 @@ async function wrongClock(scene: Scene): Promise<void> {
   const [refused, kept] = points.map(({ id }) => id) as [string, string];
   await right.upsert(points.slice(1), PATIENT);
   const once = { ...PATIENT, retries: { attempts: 1 } };
-  for (const write of [wrong.upsert(points.slice(0, 1), once), wrong.delete([kept], once)]) {
-    await expect(write).rejects.toMatchObject({
+  const writes = [
+    async () => await wrong.upsert(points.slice(0, 1), once),
+    async () => await wrong.delete([kept], once),
+  ];
+  for (const write of writes) {
+    await expect(write()).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('came too late') as string,
     });
