@@ -1,3 +1,4 @@
+import { CLUSTER_MUTANTS } from './cluster.mjs';
 import { FILTER_MUTANTS } from './filters.mjs';
 import { REPLICA_MUTANTS } from './replica.mjs';
 import { SEARCH_MUTANTS } from './search.mjs';
@@ -12,4 +13,5 @@ export const MUTANTS = [
   ...SEARCH_MUTANTS,
   ...FILTER_MUTANTS,
   ...SERVER_MUTANTS,
+  ...CLUSTER_MUTANTS,
 ];

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { run, runTests } from './run.mjs';
 
@@ -10,7 +10,10 @@ export class TypeScript {
   /** The addon is the one that is there: only what is around it has mistakes. */
   constructor(copy) {
     this.#options = { cwd: copy };
-    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+    // Some tests run programs of others, see test/support/tools.mjs.
+    for (const name of ['node_modules', '.cache']) {
+      if (!existsSync(join(copy, name))) symlinkSync(resolve(name), join(copy, name));
+    }
     for (const name of readdirSync('native').filter((file) => file.endsWith('.node'))) {
       cpSync(join('native', name), join(copy, 'native', name));
     }
