@@ -48,6 +48,21 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     expect(confirmations[2]).toEqual({ request: 2, outcome: OUTCOME });
   });
 
+  test('of a message that is there twice the outcome of the first is told', async () => {
+    const { reporter, gateway, confirmations, note } = await open();
+    note(1);
+    const sender = { gateway: gateway.id, request: 1 };
+    reporter.note({ sequence: 2, chain: 5 }, sender, Uint8Array.of(8));
+    note(3);
+    gateway.ask({ number: 0, unconfirmed: [1], reached: undefined });
+    const told = () => confirmations.map(({ request, outcome }) => [request, ...outcome]);
+    await expect.poll(told).toEqual([
+      [1, ...OUTCOME],
+      [3, ...OUTCOME],
+      [1, ...OUTCOME],
+    ]);
+  });
+
   test('a position that was asked for is told once the replica has come to it', async () => {
     const { gateway, nats, answers, note } = await open();
     const reached = { sequence: 2n, chain: 0 };

@@ -116,20 +116,35 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     expect(replicas.questions[0]?.reached).toBeUndefined();
   });
 
-  test('a message that is sent again is in the stream once', async () => {
+  test('a message that is sent again is in the stream once, and is not known if a copy is void', async () => {
     const shard = await open();
-    // The server takes the first meanwhile, and does not answer for so long that it is sent again.
+    const { writes, replicas } = shard;
+    // The server takes both meanwhile, and does not answer for so long that they are sent again.
     servers().suspend(0);
-    const write = shard.writes.write(CHANGE, true);
+    const write = writes.write(CHANGE, true);
+    const late = writes.write(CHANGE, true);
     await sleep(3_000);
     servers().resume(0);
-    const isAgain = () => shard.replicas.messages.length > 1;
-    await expect.poll(isAgain, { timeout: 5_000 }).toBe(true);
-    const [first, second] = shard.replicas.messages;
+    const copiesOf = (request: number) =>
+      replicas.messages.filter((message) => message.request === request);
+    for (const request of [1, 2]) {
+      await expect
+        .poll(() => copiesOf(request).length, { timeout: 5_000 })
+        .toBeGreaterThanOrEqual(2);
+    }
+    const [first, second] = copiesOf(1);
     expect(second).toEqual(first);
-    shard.replicas.confirmWhatIsAsked(0, 1);
-    expect(await write).toMatchObject(STORED);
-    expect(await messagesIn(shard)).toBe(1);
+    replicas.onQuestion = ({ gateway, unconfirmed }) => {
+      for (const request of unconfirmed) {
+        const isVoid = request === 2;
+        for (const replica of [0, 1])
+          replicas.confirm({ gateway, request }, replica, {}, { isVoid });
+      }
+    };
+    const [stored, unknown] = await Promise.allSettled([write, late]);
+    expect(stored).toMatchObject({ value: STORED });
+    expect(unknown).toMatchObject({ reason: { code: 'OUTCOME_UNKNOWN' } });
+    expect(await messagesIn(shard)).toBe(2);
   });
 
   test('a write that the stream may have got is not known without an outcome', async () => {

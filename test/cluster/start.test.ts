@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { expectRefusal } from '../support/refusal.js';
+import { ownNatsServer } from '../support/replicas.js';
+import { ownFolder, Vectord } from '../support/vectord.js';
+
+const MIB = 1024 * 1024;
+const NODE_FILE = 'node.json';
+
+test('a node without a file of keys is refused with 2, and touches nothing', async () => {
+  const { dataPath } = ownFolder();
+  const vectord = new Vectord({ DATA_PATH: dataPath, CLUSTER_URL: 'nats://127.0.0.1:4222' });
+  await expectRefusal(vectord, 2, 'SERVICE_KEYS_FILE is not set, expected with CLUSTER_URL');
+  expect(existsSync(dataPath)).toBe(false);
+});
+
+describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
+  const servers = ownNatsServer();
+  let cluster = '';
+
+  /** The settings of a node on a fresh folder, of a cluster of one. */
+  function newNode() {
+    const { environment, dataPath } = ownFolder();
+    const env: Record<string, string> = {
+      ...environment,
+      CLUSTER_URL: `nats://${servers().addresses[0]}`,
+      CLUSTER_NAME: cluster,
+      CLUSTER_REPLICAS: '1',
+      // The server reserves the space of each cluster.
+      CLUSTER_LOG_BYTES: String(16 * MIB),
+      MAX_REQUEST_BYTES: String(MIB),
+    };
+    return { env, dataPath };
+  }
+
+  /** A cluster has begun, of which one node has stopped again. */
+  async function begin() {
+    cluster = `c-${randomUUID().slice(0, 8)}`;
+    const node = newNode();
+    const vectord = await Vectord.start(node.env);
+    expect(await vectord.insert('the-key')).toBe(201);
+    expect(await vectord.stop(), vectord.stderr).toEqual({ code: 0, signal: null });
+    return node;
+  }
+
+  test('a node is the same again on its folder, with all points', async () => {
+    const { env, dataPath } = await begin();
+    const file = readFileSync(join(dataPath, NODE_FILE), 'utf8');
+    delete env['DIMENSION'];
+    const vectord = await Vectord.start(env);
+    expect(vectord.value('dimension')).toContain('4');
+    expect(vectord.value('dimension')).toContain('the cluster');
+    expect(vectord.value('points')).toBe('1');
+    expect(readFileSync(join(dataPath, NODE_FILE), 'utf8')).toBe(file);
+    expect(await vectord.stop(), vectord.stderr).toEqual({ code: 0, signal: null });
+  });
+
+  test('a node with settings that are not those of its cluster is refused', async () => {
+    const { env } = await begin();
+    const refused = async (other: Record<string, string>, reason: string) =>
+      await expectRefusal(new Vectord({ ...env, ...other }), 1, reason);
+    await Promise.all([
+      refused(
+        { DIMENSION: '5' },
+        `DIMENSION is 5, but the cluster ${cluster} was made with 4: set it to that, or to nothing`,
+      ),
+      refused(
+        { CLUSTER_REPLICAS: '3' },
+        `CLUSTER_REPLICAS is 3, but the cluster ${cluster} was made with 1`,
+      ),
+      refused(
+        { CLUSTER_NAME: 'another' },
+        `is that of a node of the cluster ${cluster}, expected another (CLUSTER_NAME)`,
+      ),
+    ]);
+  });
+
+  test('a node more than its cluster has is refused', async () => {
+    await begin();
+    await expectRefusal(
+      new Vectord(newNode().env),
+      1,
+      `the cluster ${cluster} has its 1 nodes, and this one is none of them`,
+    );
+  });
+
+  test('the folder of a node is not taken by a single server, nor the other way round', async () => {
+    const { env, dataPath } = await begin();
+    const { CLUSTER_URL: url = '', ...single } = env;
+    await expectRefusal(
+      new Vectord(single),
+      1,
+      `${dataPath} (DATA_PATH) is that of a node of a cluster: set CLUSTER_URL, or start on another`,
+    );
+    const other = ownFolder();
+    const vectord = await Vectord.start(other.environment);
+    expect(await vectord.insert('the-key')).toBe(201);
+    await vectord.stop();
+    await expectRefusal(
+      new Vectord({ ...other.environment, CLUSTER_URL: url, CLUSTER_NAME: cluster }),
+      1,
+      `${other.dataPath} (DATA_PATH) holds the points of a single server`,
+    );
+    expect(existsSync(join(other.dataPath, NODE_FILE))).toBe(false);
+  });
+
+  test('a folder whose node cannot be told is refused', async () => {
+    const { env, dataPath } = newNode();
+    mkdirSync(dataPath);
+    writeFileSync(join(dataPath, NODE_FILE), '{"cluster":1}');
+    await expectRefusal(new Vectord(env), 1, NODE_FILE, 'it names no cluster and no node');
+  });
+});
