@@ -1,3 +1,4 @@
+import type { JetStreamManager } from '@nats-io/jetstream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Follower } from '../../src/cluster/follower.js';
 import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
@@ -112,15 +113,26 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
   test('a message that is not the next is not applied, and the node is behind', async () => {
     const { engine, nats, stream, publish, follow, state, log } = await open();
     const manager = await nats.manager();
-    const { config } = await manager.streams.info(stream);
-    await manager.streams.delete(stream);
-    // That of a cluster lets nobody delete a message.
-    const { created } = await manager.streams.add({ ...config, deny_delete: false });
+    const created = await allowDeletes(manager, stream);
     for (const _ of [1, 2, 3]) await publish({ change: changeOf(engine) });
     await manager.streams.deleteMessage(stream, 2);
     follow(created);
     await expect.poll(log, PATIENCE).toContain('message 3 has come, but the replica needs 2');
     await expect.poll(() => engine.position.sequence, PATIENCE).toBe(1);
+    expect(state.replica).toBe(ReplicaState.Behind);
+  });
+
+  test('a stream that has another end than the replica has applied is not followed', async () => {
+    const { engine, nats, stream, publish, follow, state, log } = await open();
+    const manager = await nats.manager();
+    follow(await allowDeletes(manager, stream));
+    for (const _ of [1, 2]) await publish({ change: changeOf(engine) });
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(2);
+    await manager.streams.deleteMessage(stream, 2);
+    await servers().kill(0);
+    servers().run(0);
+    await servers().ready();
+    await expect.poll(log, PATIENCE).toContain('message 2 of the stream is another one');
     expect(state.replica).toBe(ReplicaState.Behind);
   });
 
@@ -181,6 +193,14 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
 });
 
 const NO_CONTENT = { change: undefined, part: undefined, parts: undefined };
+
+/** Makes the stream anew, for that of a cluster lets nobody delete a message. */
+async function allowDeletes(manager: JetStreamManager, stream: string): Promise<string> {
+  const { config } = await manager.streams.info(stream);
+  await manager.streams.delete(stream);
+  const { created } = await manager.streams.add({ ...config, deny_delete: false });
+  return created;
+}
 
 function countOf(engine: Engine): number {
   return engine.status().points;
