@@ -1,7 +1,11 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Questions } from '../../src/cluster/questions.js';
+import { subjects } from '../../src/cluster/subjects.js';
+import { Trim } from '../../src/cluster/trim.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { openEngine, openShard, ownNatsServer, SHARD, SILENT } from '../support/replicas.js';
 
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 90_000;
@@ -40,4 +44,34 @@ describe.skipIf(HAS_NO_NATS)('the stream of a cluster (needs nats-server)', () =
     },
     TIMEOUT_MS,
   );
+
+  describe('of which a replica is slow', () => {
+    const servers = ownNatsServer();
+
+    test(
+      'is trimmed no further than that replica is',
+      async () => {
+        const { nats, gateway, replicas, cluster, stream } = await openShard(servers());
+        const engine = await openEngine();
+        const messages = 40;
+        for (let sequence = 1; sequence <= messages; sequence += 1) {
+          await nats.streams.publish(subjects.log(cluster, SHARD), new Uint8Array(MIB - 1024));
+          await engine.apply(new Uint8Array(), sequence);
+        }
+        replicas.onQuestion = ({ number }) => {
+          for (const [replica, sequence] of [messages, 3].entries()) {
+            const position = { sequence: BigInt(sequence), chain: 0 };
+            replicas.tell(gateway.id, replica + 1, { answer: { number, position } });
+          }
+        };
+        const trim = new Trim(nats, engine, stream, new Questions(gateway, 2, 0), SILENT);
+        onTestFinished(() => trim.close());
+        const manager = await nats.manager();
+        const first = async () => (await manager.streams.info(stream)).state.first_seq;
+        await expect.poll(first, PATIENCE).toBeGreaterThan(1);
+        expect(await first()).toBe(4);
+      },
+      TIMEOUT_MS,
+    );
+  });
 });
