@@ -179,8 +179,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'the void rule is off',
     FOLLOWER,
-    'const isLate = isVoid(content, storedAtMs);',
-    'const isLate = isVoid(content, storedAtMs) && storedAtMs < 0;',
+    'const isLate = isVoid(content, storedAtMs(message));',
+    'const isLate = isVoid(content, storedAtMs(message)) && message.seq < 0;',
     FOLLOWER_TESTS,
   ),
   mutant(
@@ -214,14 +214,14 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a stream that has another end than the replica is followed',
     FOLLOWER,
-    'if (stored !== null && Buffer.compare(stored.data, data) === 0) return;',
-    'if (stored === null || Buffer.compare(stored.data, data) === 0) return;',
+    'Buffer.compare(stored.data, data) === 0 &&',
+    'stored.data.length > 0 &&',
     FOLLOWER_TESTS,
   ),
   mutant(
     'a stream is not looked at where the client goes on by itself',
     FOLLOWER,
-    "if (type === 'ordered_consumer_recreated') this.messages.stop();",
+    "if (type === 'reset') this.messages.stop();",
     "if (type === 'stream_not_found') this.messages.stop();",
     FOLLOWER_TESTS,
   ),
