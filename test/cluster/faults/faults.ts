@@ -21,6 +21,9 @@ type Fault = (scene: Scene) => Promise<void>;
 /** What was killed stays away for up to this time. */
 const LONGEST_AWAY_MS = 8_000;
 
+/** Nodes, or servers. */
+const ALL = [0, 1, 2];
+
 const CLOCK = new URL('../../support/wrong-clock.mjs', import.meta.url);
 const CLOCK_OFF_MS = 5 * 60_000;
 
@@ -43,10 +46,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'two of three servers are killed': async (scene) => {
     const spared = anyOf(scene);
-    await killServers(
-      scene,
-      [0, 1, 2].filter((index) => index !== spared),
-    );
+    const others = ALL.filter((index) => index !== spared);
+    await killServers(scene, others);
+  },
+  'all servers are killed': async (scene) => await killServers(scene, ALL),
+  'all nodes are killed': async (scene) => {
+    await Promise.all(ALL.map(async (index) => await killNode(scene, index)));
   },
   'a server is paused': async (scene) => {
     const { servers } = scene.cluster;
@@ -68,7 +73,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 function anyOf({ random }: Scene): number {
-  return random.below(3);
+  return random.pick(ALL);
 }
 
 function nodeOf({ cluster }: Scene, index: number): TestServer {
