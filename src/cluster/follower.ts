@@ -143,7 +143,6 @@ export class Follower {
 
   /** Reads the stream from where the replica is until that is interrupted. */
   async #follow(): Promise<void> {
-    await this.#checkStream();
     let next = this.engine.position.sequence + 1;
     const consumer = await this.nats.streams.consumers.get(this.stream, {
       deliver_policy: DeliverPolicy.StartSequence,
@@ -156,6 +155,8 @@ export class Follower {
     if (this.#isClosed) this.#messages.stop();
     const silence = new Silence(this.#messages);
     try {
+      // What the stream loses from here on ends the reading.
+      await this.#checkStream();
       for await (const message of this.#messages) {
         if (this.#isRefused || this.#stopped !== undefined) break;
         // The client promises no order where servers change: another consumer reads again.
@@ -171,6 +172,7 @@ export class Follower {
       }
     } finally {
       silence.end();
+      this.#messages.stop();
     }
   }
 
@@ -234,7 +236,8 @@ export class Follower {
   }
 
   /** The change of a message, read from its parts where it has some. */
-  async #changeOf({ change = NOTHING, parts }: StreamMessage): Promise<Uint8Array> {
+  async #changeOf(message: StreamMessage): Promise<Uint8Array> {
+    const { change = NOTHING, parts, gateway, request } = message;
     if (parts === undefined) return change;
     const manager = await this.nats.manager();
     const bytes: Uint8Array[] = [];
@@ -242,9 +245,11 @@ export class Follower {
       const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
       // A server that was away may not have it yet: all is read again.
       if (stored === null) throw new Error(`message ${sequence} cannot be read`);
-      const { part } = StreamMessage.decode(stored.data);
-      if (part === undefined) throw new Stopped(`message ${sequence} is no part of a change`);
-      bytes.push(part);
+      const other = StreamMessage.decode(stored.data);
+      if (other.part === undefined || other.gateway !== gateway || other.request !== request) {
+        throw new Stopped(`message ${sequence} is no part of the change that names it`);
+      }
+      bytes.push(other.part);
     }
     return Buffer.concat(bytes);
   }

@@ -169,7 +169,11 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
 
   test.each([
     ['holds nothing that it knows', {}, 'holds no change that this vectord knows'],
-    ['has parts that are none', { parts: { sequences: [1n] } }, 'message 1 is no part of a change'],
+    [
+      'has parts that are none',
+      { parts: { sequences: [1n] } },
+      'message 1 is no part of the change',
+    ],
     ['holds what is no change', { change: Buffer.from('no change') }, ''],
   ])('a replica stops at a message that %s', async (_, content, reason) => {
     const { engine, publish, follow, state, log } = await open();
@@ -181,6 +185,16 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     expect(engine.position.sequence).toBe(1);
     expect(log()).toContain(reason);
     expect(log()).toContain('the replica of this node has stopped');
+  });
+
+  test('a replica stops at a change that names the part of another one', async () => {
+    const { engine, publish, follow, state, log } = await open();
+    const part = await publish({ part: changeOf(engine), request: 7 });
+    await publish({ parts: { sequences: [BigInt(part)] }, request: 8 });
+    follow();
+    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Stopped);
+    expect(log()).toContain('message 1 is no part of the change');
+    expect(countOf(engine)).toBe(0);
   });
 
   test('a request with more ids than an outcome has room for is refused', async () => {
