@@ -127,7 +127,8 @@ async function wrongClock(scene: Scene): Promise<void> {
   ];
   for (const write of writes) {
     await expect(write()).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
+      // One that had to be sent twice is not known to be nowhere.
+      code: expect.stringMatching(/^(?:UNAVAILABLE|TIMEOUT)$/) as string,
       message: expect.stringContaining('came too late') as string,
     });
   }
