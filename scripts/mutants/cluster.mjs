@@ -298,8 +298,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a position is told before the replica has come to it',
     REPORTER,
-    'if (sequence > this.state.applied.last.sequence) return sinceMs > oldestMs;',
-    'if (sequence > this.state.applied.last.sequence + 1) return sinceMs > oldestMs;',
+    'const isReached = sequence <= last;',
+    'const isReached = sequence <= last + 1;',
     REPORTER_TESTS,
   ),
   mutant(
@@ -312,7 +312,7 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a checksum is told of a position that has been forgotten',
     `${CLUSTER}/positions.ts`,
-    ' && sequence > last - REMEMBERED',
+    ' && sequence > last + 1 - REMEMBERED',
     '',
     ['src/cluster/positions.test.ts'],
   ),

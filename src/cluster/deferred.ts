@@ -12,7 +12,7 @@ export function deferred<Answer>(): Deferred<Answer> {
     resolve = onAnswer;
     reject = onError;
   });
-  // Whoever gave up waiting hears of no failure.
+  // A rejection is no defect where nobody waits any more.
   promise.catch(() => undefined);
   return { promise, resolve, reject };
 }

@@ -71,7 +71,7 @@ class Silence {
   }
 }
 
-/** After this the replica cannot go on until somebody has mended it. */
+/** The replica cannot go on: it takes no message until the node is started again. */
 class Stopped extends Error {}
 
 /**
@@ -128,7 +128,10 @@ export class Follower {
         this.state.replica = ReplicaState.Behind;
         const reason = messageOf(error);
         if (reason !== lastReason)
-          this.logger.warn({ stream: this.stream, reason }, 'reads the stream again');
+          this.logger.warn(
+            { stream: this.stream, reason },
+            'the replica does not follow its stream: it tries again',
+          );
         lastReason = reason;
       }
       await this.#settle();
@@ -223,7 +226,7 @@ export class Follower {
   }
 
   async #take(message: JsMsg): Promise<void> {
-    const content = StreamMessage.decode(message.data);
+    const content = decode(message);
     const isLate = isVoid(content, storedAtMs(message));
     const change = isLate || content.part ? NOTHING : await this.#changeOf(content);
     if (change.length === 0 && !isLate && !content.part) {
@@ -299,4 +302,12 @@ export class Follower {
 
 function storedAtMs({ info }: JsMsg): number {
   return info.timestampNanos / NANOSECONDS;
+}
+
+function decode({ seq, data }: JsMsg): StreamMessage {
+  try {
+    return StreamMessage.decode(data);
+  } catch (error) {
+    throw new Stopped(`message ${seq} of the stream cannot be read: ${messageOf(error)}`);
+  }
 }

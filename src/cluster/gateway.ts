@@ -12,7 +12,7 @@ import { subjects } from './subjects.js';
 
 const GATEWAY_BYTES = 8;
 
-/** What an event loop hears from the replicas of a shard, and asks them. */
+/** Hears from the replicas of a shard, and asks them. */
 export class Gateway {
   /** Names it in messages and questions; another one after each start. */
   readonly id = randomBytes(GATEWAY_BYTES).toString('hex');

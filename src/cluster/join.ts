@@ -4,7 +4,7 @@ import { messageOf, StartError } from '../core/start-error.js';
 import type { Logger } from '../observe/logger.js';
 import { MapStore, type ClusterMap, type ShardPlace } from './map.js';
 import type { Nats } from './nats.js';
-import { createStream } from './stream.js';
+import { createStream, natsReplicas } from './stream.js';
 import { subjects } from './subjects.js';
 
 const DEFAULT_DIMENSION = 384;
@@ -25,7 +25,7 @@ export async function joinCluster(
 ): Promise<ClusterMap> {
   const { clusterName: cluster } = config;
   const bucket = await patiently(
-    async () => await nats.bucket(subjects.bucket(cluster), config.clusterReplicas),
+    async () => await nats.bucket(subjects.bucket(cluster), natsReplicas(config.clusterReplicas)),
     cluster,
     logger,
   );
@@ -76,9 +76,13 @@ async function withStream(
 ): Promise<ClusterMap> {
   if (map.shards.every(({ streamCreated }) => streamCreated !== undefined)) return map;
   const shards = map.shards.map(async (shard, number) => {
-    const { replicas } = map;
-    const made = await createStream(nats, clusterName, number, replicas, clusterLogBytes);
-    const { created } = made;
+    const { created } = await createStream(
+      nats,
+      clusterName,
+      number,
+      map.replicas,
+      clusterLogBytes,
+    );
     return { ...shard, streamCreated: created };
   });
   return { ...map, shards: await Promise.all(shards) };
@@ -94,8 +98,7 @@ function missingNodes({ replicas, shards }: ClusterMap): number {
 
 function mismatch(setting: string, found: number, expected: number, cluster: string): StartError {
   return new StartError(
-    `${setting} is ${found}, but the cluster ${cluster} was made with ${expected}: set it to that, or ` +
-      'to nothing',
+    `${setting} is ${found}, but the cluster ${cluster} was made with ${expected}: set it to ${expected}`,
   );
 }
 

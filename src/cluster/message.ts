@@ -10,9 +10,9 @@ export interface Sender {
 export type Content = Pick<StreamMessage, 'change' | 'part' | 'parts'>;
 
 /**
- * A message that the stream got so long after it was sent, or before, is void: it changes nothing. It
- * may be one that was sent again and is there already, while the stream has forgotten the id: it
- * remembers ids for two minutes. All replicas decide it by what the stream says.
+ * A message is void, and changes nothing, if the stream stored it so long after it was sent, or before.
+ * So a copy that comes after the stream has forgotten its id, which takes two minutes, changes nothing.
+ * All replicas decide it by the times in the message and in the stream.
  */
 const MOST_DELAY_MS = 30_000;
 

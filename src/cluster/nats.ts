@@ -52,7 +52,7 @@ export class Nats {
       name: 'vectord',
       maxReconnectAttempts: -1,
       reconnectTimeWait: 250,
-      // A server that is stopped takes connections still, and greets none.
+      // A server that is suspended still accepts connections, but never answers.
       timeout: CONNECT_MS,
       pingInterval: 1_000,
       maxPingOut: 2,
@@ -72,7 +72,7 @@ export class Nats {
     }
   }
 
-  /** Whether messages are sent now, and not once there is a connection again. */
+  /** Whether there is a connection. Without one the client keeps messages until there is. */
   get isConnected(): boolean {
     return this.#isConnected;
   }
@@ -91,7 +91,7 @@ export class Nats {
     return `the NATS server ${name} has version ${version}, expected ${LEAST_VERSION} or newer`;
   }
 
-  /** Sends what may be lost, as with a connection that is closed: who misses it asks for it. */
+  /** Sends a message that may be lost: the receiver asks again. */
   send(subject: string, bytes: Uint8Array): void {
     if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
   }
@@ -146,18 +146,23 @@ export class Nats {
   async #replace(): Promise<void> {
     if (this.#isReplacing) return;
     this.#isReplacing = true;
-    const silent = this.#connection;
     this.#isConnected = false;
-    const next = await connect(this.options);
-    this.#isReplacing = false;
-    // The client has found a way itself, or nobody needs one any more.
-    if (this.#isConnected || this.#isClosed) return await next.close();
-    this.#connection = next;
-    this.#streams = streamsOf(next);
-    for (const { subject, hear } of this.#subscriptions) listen(next, subject, hear);
-    this.#onConnect();
-    void this.#watch(next);
-    await silent.close();
+    try {
+      const silent = this.#connection;
+      const next = await connect(this.options);
+      // The client has found a way itself, or nobody needs one any more.
+      if (this.#isConnected || this.#isClosed) return await next.close();
+      this.#connection = next;
+      this.#streams = streamsOf(next);
+      for (const { subject, hear } of this.#subscriptions) listen(next, subject, hear);
+      this.#onConnect();
+      void this.#watch(next);
+      await silent.close();
+    } catch {
+      // The client goes on with the connection that it has.
+    } finally {
+      this.#isReplacing = false;
+    }
   }
 }
 

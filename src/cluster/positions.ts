@@ -23,7 +23,7 @@ export class Positions {
     this.note(position);
   }
 
-  /** Notes a position, which need not be behind the last one. */
+  /** Notes a position, which may be smaller than the last one. */
   note({ sequence, chain }: StreamPosition): void {
     Atomics.store(this.#chains, sequence % REMEMBERED, chain);
     const raised = BigInt(sequence);
@@ -45,7 +45,7 @@ export class Positions {
     const chain = this.#chainAt(sequence);
     const first = Number(Atomics.load(this.#bounds, 0));
     const last = Number(Atomics.load(this.#bounds, 1));
-    const isKnown = sequence >= first && sequence <= last && sequence > last - REMEMBERED;
+    const isKnown = sequence >= first && sequence <= last && sequence > last + 1 - REMEMBERED;
     return isKnown ? { sequence, chain } : undefined;
   }
 

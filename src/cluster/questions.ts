@@ -23,7 +23,7 @@ export class Questions {
   #last = 0;
 
   /**
-   * @param others how many other replicas make a majority with that of this node
+   * @param others how many other replicas have to answer
    * @param own the place of this node's replica in their list
    */
   constructor(
@@ -34,13 +34,13 @@ export class Questions {
     gateway.onAnswer = (replica, answer) => this.#hear(replica, answer);
   }
 
-  /** The greatest position that enough of the other replicas name, each after this call. */
+  /** The positions of other replicas, each told after this call. */
   async positions(): Promise<StreamPosition[]> {
     const positions = await this.#ask(undefined, (answers) => answers.length >= this.others);
     return positions.filter((position) => position !== undefined);
   }
 
-  /** Resolves once a majority of the replicas have come to a position with the same history. */
+  /** Resolves once enough other replicas have come to a position with the same history. */
   async reached(position: StreamPosition): Promise<void> {
     const isSame = (answer: StreamPosition | undefined) =>
       answer?.sequence === position.sequence && answer.chain === position.chain;
@@ -53,19 +53,15 @@ export class Questions {
   ): Promise<(StreamPosition | undefined)[]> {
     if (this.others === 0) return [];
     const asked: Asked = { answers: new Map(), isAnswered, settled: deferred() };
-    const numbers: number[] = [];
-    const ask = (): void => {
-      this.#last = (this.#last + 1) >>> 0;
-      numbers.push(this.#last);
-      this.#asked.set(this.#last, asked);
-      this.gateway.ask({
-        number: this.#last,
-        reached: reached && toWirePosition(reached),
-        unconfirmed: [],
-      });
-    };
+    this.#last = (this.#last + 1) >>> 0;
+    const number = this.#last;
+    this.#asked.set(number, asked);
+    const ask = (): void =>
+      this.gateway.ask({ number, reached: reached && toWirePosition(reached), unconfirmed: [] });
     const again = setInterval(ask, AGAIN_MS);
-    const giveUp = setTimeout(() => asked.settled.reject(noMajority()), LONGEST_MS);
+    const giveUp = setTimeout(() => {
+      asked.settled.reject(reached === undefined ? noMajority() : notHeld());
+    }, LONGEST_MS);
     ask();
     try {
       await asked.settled.promise;
@@ -73,7 +69,7 @@ export class Questions {
     } finally {
       clearInterval(again);
       clearTimeout(giveUp);
-      for (const number of numbers) this.#asked.delete(number);
+      this.#asked.delete(number);
     }
   }
 
@@ -83,6 +79,14 @@ export class Questions {
     asked.answers.set(replica, position && fromWirePosition(position));
     if (asked.isAnswered([...asked.answers.values()])) asked.settled.resolve();
   }
+}
+
+function notHeld(): VectordError {
+  return new VectordError(
+    'UNAVAILABLE',
+    `no majority of the replicas has confirmed within ${LONGEST_MS / 1_000} s what this node has read: ` +
+      'try again, or on another node',
+  );
 }
 
 function noMajority(): VectordError {

@@ -131,7 +131,9 @@ export class ReplicatedPoints implements Points {
     }
     const { replica } = this.state;
     if (replica === ReplicaState.Behind) {
-      faults.push('the replica of this node is behind its stream: reads wait for it');
+      faults.push(
+        'the replica of this node is not where its stream is, and reads wait for it: the log says why',
+      );
     } else if (replica === ReplicaState.Stopped) {
       faults.push('the replica of this node has stopped: the log says why');
     }

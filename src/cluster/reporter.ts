@@ -19,7 +19,7 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 /** What a confirmation takes in a report besides its outcome, at most. */
 const CONFIRMATION_BYTES = 32;
 
-/** With less space than this a disk is told to be full: what is on its way has room still. */
+/** A replica with less free space reports its disk as full. What is left is for messages under way. */
 const LEAST_FREE_BYTES = 256 * 1024 * 1024;
 const MEASURE_MS = 1_000;
 
@@ -40,7 +40,8 @@ export class Reporter {
   #keptBytes = 0;
   /** What is to be sent once the loop has done what is at hand. */
   #unsent = new Map<string, Confirmation[]>();
-  #waiting: Waiting[] = [];
+  /** Questions that wait until the replica has come so far, by gateway and number. */
+  readonly #waiting = new Map<string, Waiting>();
   #isFull = false;
   readonly #measuring: NodeJS.Timeout;
 
@@ -63,7 +64,7 @@ export class Reporter {
   note(position: StreamPosition, sender: Sender | undefined, outcome: Uint8Array): void {
     this.state.applied.note(position);
     if (sender !== undefined) this.#confirm(sender, outcome);
-    if (this.#waiting.length > 0) this.#answerWaiting();
+    if (this.#waiting.size > 0) this.#answerWaiting();
   }
 
   /** What was confirmed last is sent still. */
@@ -150,19 +151,23 @@ export class Reporter {
       this.#report(gateway, [], { number, position: toWirePosition(this.engine.position) });
     } else {
       const { sequence } = fromWirePosition(reached);
-      this.#waiting.push({ gateway, number, sequence, sinceMs: performance.now() });
+      const waiting = { gateway, number, sequence, sinceMs: performance.now() };
+      this.#waiting.set(keyOf(gateway, number), waiting);
       this.#answerWaiting();
     }
   }
 
   #answerWaiting(): void {
     const oldestMs = performance.now() - WAITING_MS;
-    this.#waiting = this.#waiting.filter(({ gateway, number, sequence, sinceMs }) => {
-      if (sequence > this.state.applied.last.sequence) return sinceMs > oldestMs;
-      const position = this.state.applied.at(sequence);
-      this.#report(gateway, [], { number, position: position && toWirePosition(position) });
-      return false;
-    });
+    const { sequence: last } = this.state.applied.last;
+    for (const [key, { gateway, number, sequence, sinceMs }] of this.#waiting) {
+      const isReached = sequence <= last;
+      if (isReached) {
+        const position = this.state.applied.at(sequence);
+        this.#report(gateway, [], { number, position: position && toWirePosition(position) });
+      }
+      if (isReached || sinceMs < oldestMs) this.#waiting.delete(key);
+    }
   }
 
   async #measure(folder: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Questions to other nodes, each of which is asked for all who want an answer at that moment. */
+/** Shares questions: all who call `join` before a question is asked get its answer. */
 export class Rounds<Answer> {
   #next: Promise<Answer> | undefined;
   #begunAtMs = -Infinity;

@@ -11,19 +11,24 @@ const NANOSECONDS = 1e6;
  */
 const DUPLICATES_MS = 120_000;
 
+/** Streams and the map have so many replicas in NATS, whatever the number of nodes, or one for one node. */
+export function natsReplicas(nodes: number): number {
+  return nodes === 1 ? 1 : 3;
+}
+
 /** Makes the stream of a shard, unless it is there. */
 export async function createStream(
   nats: Nats,
   cluster: string,
   shard: number,
-  replicas: number,
+  nodes: number,
   maxBytes: number,
 ): Promise<StreamInfo> {
   const manager = await nats.manager();
   const stream = {
     name: subjects.stream(cluster, shard),
     subjects: [subjects.log(cluster, shard)],
-    num_replicas: replicas,
+    num_replicas: natsReplicas(nodes),
     storage: StorageType.File,
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.New,

@@ -135,8 +135,8 @@ export class Writes {
   }
 
   /**
-   * Sends a message until the stream acknowledges it, and answers its sequence. One that `decides` is
-   * the one without which nothing is stored.
+   * Sends a message until the stream acknowledges it, and answers its sequence. It `decides` unless it
+   * is a part: without it nothing is stored.
    */
   async #publish(
     bytes: Uint8Array,
@@ -160,7 +160,7 @@ export class Writes {
         return seq;
       } catch (error) {
         const fate = fateOf(error);
-        // It answers, and is not spared.
+        // The stream answers: there is no need to back off.
         if (fate === 'full') this.#backOff.heard();
         if (fate !== 'unknown') waiting.mayBeStored = before;
         if (fate === 'full' && !before) throw streamFull();
@@ -181,8 +181,8 @@ export class Writes {
   }
 
   /**
-   * Asks for confirmations that may be lost, and whether full disks still are: no insert is sent that
-   * would be answered by that. Gives up what has waited for too long.
+   * Asks for confirmations that may be lost, and whether disks are still full: no insert is sent
+   * meanwhile, so nothing else would tell. Gives up what has waited for too long.
    */
   #sweep(): void {
     const now = performance.now();
@@ -190,7 +190,7 @@ export class Writes {
     for (const [request, waiting] of this.#waiting) {
       const ageMs = now - waiting.begunAtMs;
       if (ageMs >= LONGEST_MS) {
-        this.#giveUp(waiting, `there is no outcome after ${LONGEST_MS / 1_000} s`);
+        this.#giveUp(waiting, `the cluster has given no outcome within ${LONGEST_MS / 1_000} s`);
       } else if (ageMs >= CONFIRM_MS && waiting.mayBeStored) {
         unconfirmed.push(request);
       }
@@ -203,7 +203,7 @@ export class Writes {
   #giveUp({ outcome, mayBeStored }: Waiting, why: string): void {
     const [code, what]: [ErrorCode, string] = mayBeStored
       ? ['OUTCOME_UNKNOWN', 'whether the write is stored is not known']
-      : ['UNAVAILABLE', 'nothing was written: the stream of the cluster cannot be reached'];
+      : ['UNAVAILABLE', 'nothing was written'];
     outcome.reject(new VectordError(code, `${what}: ${why}`));
   }
 }
@@ -219,7 +219,7 @@ function fateOf(error: unknown): 'unknown' | 'full' | 'not sent' {
 function streamFull(): VectordError {
   return new VectordError(
     'STORAGE_FULL',
-    'the stream of the cluster is full: a replica has been away for long, or the servers lack space',
+    'the stream of the cluster is full, as a node has been away for long: start that node',
   );
 }
 

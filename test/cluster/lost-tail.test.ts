@@ -57,7 +57,7 @@ describe.skipIf(HAS_NO_NATS)('a stream that has lost its end (needs nats-server)
         expect(seq).toBe(sequence);
       }
       const readiness = async () => await (await fetch(`${nodes[0]?.http}/ready`)).text();
-      await expect.poll(readiness, PATIENCE).toContain('behind its stream');
+      await expect.poll(readiness, PATIENCE).toContain('not where its stream is');
       expect(nodes[0]?.log()).toContain('message 3 of the stream is another one');
       expect(await client?.count()).toBe(1);
     },

@@ -65,7 +65,7 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     await Promise.all([
       refused(
         { DIMENSION: '5' },
-        `DIMENSION is 5, but the cluster ${cluster} was made with 4: set it to that, or to nothing`,
+        `DIMENSION is 5, but the cluster ${cluster} was made with 4: set it to 4`,
       ),
       refused(
         { CLUSTER_REPLICAS: '3' },

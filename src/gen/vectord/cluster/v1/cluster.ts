@@ -12,6 +12,7 @@ export const protobufFileName = "vectord/cluster/v1/cluster.proto";
 export interface StreamMessage {
   /** Who waits for the outcome: a gateway, and the number that it gave the request. */
   gateway: string;
+  /** A whole number of up to 53 bits. */
   request: number;
   /** When it was sent by the clock of its node, in milliseconds since 1970. */
   sentAtMs: bigint;
@@ -42,7 +43,7 @@ export interface Outcome {
   position?:
     | Position
     | undefined;
-  /** The message came too late into the stream: it has changed nothing. */
+  /** The stream stored the message more than 30 s after it was sent, or before: it has changed nothing. */
   isVoid: boolean;
   /** Of the points of an upsert. */
   stored: number;
@@ -110,7 +111,7 @@ export const StreamMessage: MessageFns<StreamMessage> = {
       writer.uint32(10).string(message.gateway);
     }
     if (message.request !== 0) {
-      writer.uint32(16).uint32(message.request);
+      writer.uint32(17).double(message.request);
     }
     if (message.sentAtMs !== 0n) {
       if (BigInt.asUintN(64, message.sentAtMs) !== message.sentAtMs) {
@@ -152,11 +153,11 @@ export const StreamMessage: MessageFns<StreamMessage> = {
             continue;
           }
           case 2: {
-            if (tag !== 16) {
+            if (tag !== 17) {
               break;
             }
 
-            message.request = reader.uint32();
+            message.request = reader.double();
             continue;
           }
           case 3: {
@@ -537,7 +538,7 @@ export const Question: MessageFns<Question> = {
     if (message.unconfirmed.length !== 0) {
       writer.uint32(34).fork();
       for (const v of message.unconfirmed) {
-        writer.uint32(v);
+        writer.double(v);
       }
       writer.join();
     }
@@ -582,8 +583,8 @@ export const Question: MessageFns<Question> = {
             continue;
           }
           case 4: {
-            if (tag === 32) {
-              message.unconfirmed.push(reader.uint32());
+            if (tag === 33) {
+              message.unconfirmed.push(reader.double());
 
               continue;
             }
@@ -591,7 +592,7 @@ export const Question: MessageFns<Question> = {
             if (tag === 34) {
               const end2 = reader.uint32() + reader.pos;
               while (reader.pos < end2) {
-                message.unconfirmed.push(reader.uint32());
+                message.unconfirmed.push(reader.double());
               }
 
               continue;
@@ -698,7 +699,7 @@ function createBaseConfirmation(): Confirmation {
 export const Confirmation: MessageFns<Confirmation> = {
   encode(message: Confirmation, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.request !== 0) {
-      writer.uint32(8).uint32(message.request);
+      writer.uint32(9).double(message.request);
     }
     if (message.outcome.length !== 0) {
       writer.uint32(18).bytes(message.outcome);
@@ -720,11 +721,11 @@ export const Confirmation: MessageFns<Confirmation> = {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag !== 8) {
+            if (tag !== 9) {
               break;
             }
 
-            message.request = reader.uint32();
+            message.request = reader.double();
             continue;
           }
           case 2: {
