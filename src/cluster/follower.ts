@@ -87,11 +87,15 @@ export class Follower {
   /** The engine has refused a message: it is read again once those before it are answered. */
   #isRefused = false;
   #stopped: Stopped | undefined;
+  #isClaimed = false;
   /** The last message that the engine has applied. */
   #last: JsMsg | undefined;
   readonly #running: Promise<void>;
 
-  /** @param created when the stream was made, as the map says */
+  /**
+   * @param created when the stream was made, as the map says
+   * @param claim notes durably that the replica is that of this node, before it confirms anything
+   */
   constructor(
     private readonly nats: Nats,
     private readonly engine: Engine,
@@ -100,6 +104,7 @@ export class Follower {
     private readonly reporter: Reporter,
     private readonly state: NodeState,
     private readonly logger: Logger,
+    private readonly claim: () => void = () => undefined,
   ) {
     state.replica = ReplicaState.Behind;
     this.#running = this.#run();
@@ -265,10 +270,10 @@ export class Follower {
     isLate: boolean,
   ): void {
     this.#applyingBytes += change.length;
-    const applying = this.engine.apply(change, message.seq).then(
-      (outcome) => this.#onApplied(message, outcome, sender, isLate),
-      (error: unknown) => this.#onRefused(error),
-    );
+    const applying = this.engine
+      .apply(change, message.seq)
+      .then((outcome) => this.#onApplied(message, outcome, sender, isLate))
+      .catch((error: unknown) => this.#onRefused(error));
     const ended = applying.finally(() => {
       this.#applyingBytes -= change.length;
       this.#applying.delete(ended);
@@ -283,6 +288,8 @@ export class Follower {
     isLate: boolean,
   ): void {
     this.#last = message;
+    if (!this.#isClaimed) this.claim();
+    this.#isClaimed = true;
     this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));
   }
 

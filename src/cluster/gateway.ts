@@ -18,23 +18,22 @@ export class Gateway {
   readonly id = randomBytes(GATEWAY_BYTES).toString('hex');
   onConfirmation: (replica: number, confirmation: Confirmation) => void = () => undefined;
   onAnswer: (replica: number, answer: Answer) => void = () => undefined;
-  readonly #questions: string;
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
   constructor(
     private readonly nats: Nats,
-    cluster: string,
-    shard: number,
+    private readonly cluster: string,
+    private readonly shard: number,
     private readonly logger: Logger,
   ) {
-    this.#questions = subjects.questions(cluster, shard);
     nats.subscribe(subjects.gateway(cluster, this.id), (bytes) => this.#hear(bytes));
   }
 
-  ask(question: Omit<Question, 'gateway'>): void {
+  /** Asks all replicas, or one. */
+  ask(question: Omit<Question, 'gateway'>, replica?: number): void {
     const bytes = Question.encode({ ...question, gateway: this.id }).finish();
-    this.nats.send(this.#questions, bytes);
+    this.nats.send(subjects.questions(this.cluster, this.shard, replica), bytes);
   }
 
   /** How many replicas have said that their disks are full. */

@@ -34,20 +34,28 @@ export function replicaFolder(dataPath: string, shard: number): string {
 }
 
 /**
- * Notes which store the node's replica is, before it says anything to others. One that is empty, or
- * another, in its place would count in majorities without what the node has confirmed.
+ * Notes which store the node's replica is, before it confirms its first message: an empty store has no
+ * lasting id. Another one in its place would count in majorities without what the node has confirmed.
  */
-export function claimReplica(dataPath: string, folder: string, storeId: Uint8Array): void {
+export function claimReplica(dataPath: string, storeId: Uint8Array): void {
   const path = nodeFile(dataPath);
   const file = read(path);
-  const store = Buffer.from(storeId).toString('hex');
-  if (file.store === undefined) write(path, { ...file, store });
-  else if (file.store !== store) {
+  if (file.store === undefined) write(path, { ...file, store: textOf(storeId) });
+}
+
+/** Throws a StartError where the store of a node is not the one that it has noted. */
+export function checkReplica(dataPath: string, folder: string, storeId: Uint8Array): void {
+  const { store } = read(nodeFile(dataPath));
+  if (store !== undefined && store !== textOf(storeId)) {
     throw new StartError(
       `the folder ${folder} is not the one of this node's replica, which is lost: put it back as it was, ` +
         'and no older copy of it',
     );
   }
+}
+
+function textOf(storeId: Uint8Array): string {
+  return Buffer.from(storeId).toString('hex');
 }
 
 interface NodeFile {

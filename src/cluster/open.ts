@@ -6,7 +6,7 @@ import { Gateway } from './gateway.js';
 import { joinCluster } from './join.js';
 import type { ClusterMap } from './map.js';
 import { Nats } from './nats.js';
-import { claimReplica, openNodeFolder, replicaFolder } from './node-folder.js';
+import { checkReplica, claimReplica, openNodeFolder, replicaFolder } from './node-folder.js';
 import { NodeState, type NodeMemory } from './node-state.js';
 import { Questions } from './questions.js';
 import { Reads } from './reads.js';
@@ -73,7 +73,8 @@ export class ClusterNode {
 
   /** Keeps the replica up with its stream from now on. */
   follow(engine: Engine): void {
-    claimReplica(this.dataPath, this.folder, engine.storeId);
+    checkReplica(this.dataPath, this.folder, engine.storeId);
+    const claim = (): void => claimReplica(this.dataPath, engine.storeId);
     const { clusterName } = this.config;
     const { nats, folder, logger } = this;
     const { replica } = this.place;
@@ -86,6 +87,7 @@ export class ClusterNode {
       this.#reporter,
       this.#state,
       logger,
+      claim,
     );
     const gateway = new Gateway(nats, clusterName, SHARD, logger);
     const others = new Questions(gateway, this.place.replicas - 1, replica);

@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
 
 /** A question that too few replicas have answered is asked again. */
-const AGAIN_MS = 200;
+const AGAIN_MS = 100;
 /** A read takes no longer to find a majority. */
 const LONGEST_MS = 5_000;
 
@@ -21,6 +21,8 @@ interface Asked {
 export class Questions {
   readonly #asked = new Map<number, Asked>();
   #last = 0;
+  /** The replica that has answered last: where one is enough, it is asked first, alone. */
+  #prompt: number | undefined;
 
   /**
    * @param others how many other replicas have to answer
@@ -56,13 +58,16 @@ export class Questions {
     this.#last = (this.#last + 1) >>> 0;
     const number = this.#last;
     this.#asked.set(number, asked);
-    const ask = (): void =>
-      this.gateway.ask({ number, reached: reached && toWirePosition(reached), unconfirmed: [] });
+    const question = { number, reached: reached && toWirePosition(reached), unconfirmed: [] };
+    const ask = (): void => this.gateway.ask(question);
     const again = setInterval(ask, AGAIN_MS);
     const giveUp = setTimeout(() => {
       asked.settled.reject(reached === undefined ? noMajority() : notHeld());
     }, LONGEST_MS);
-    ask();
+    this.gateway.ask(
+      question,
+      reached === undefined && this.others === 1 ? this.#prompt : undefined,
+    );
     try {
       await asked.settled.promise;
       return [...asked.answers.values()];
@@ -76,6 +81,7 @@ export class Questions {
   #hear(replica: number, { number, position }: Answer): void {
     const asked = this.#asked.get(number);
     if (asked === undefined || replica === this.own) return;
+    this.#prompt = replica;
     asked.answers.set(replica, position && fromWirePosition(position));
     if (asked.isAnswered([...asked.answers.values()])) asked.settled.resolve();
   }

@@ -56,7 +56,9 @@ export class Reporter {
     folder: string,
   ) {
     state.applied.begin(engine.position);
-    nats.subscribe(subjects.questions(cluster, shard), (bytes) => this.#read(bytes));
+    for (const asked of [undefined, replica]) {
+      nats.subscribe(subjects.questions(cluster, shard, asked), (bytes) => this.#read(bytes));
+    }
     this.#measuring = setInterval(() => void this.#measure(folder), MEASURE_MS).unref();
   }
 

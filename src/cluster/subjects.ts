@@ -3,8 +3,11 @@ export const subjects = {
   /** The stream of the shard, and the one subject that it keeps. */
   stream: (cluster: string, shard: number) => `${cluster}-${shard}`,
   log: (cluster: string, shard: number) => `${cluster}.${shard}.log`,
-  /** What all replicas of the shard are asked. */
-  questions: (cluster: string, shard: number) => `${cluster}.${shard}.questions`,
+  /** What all replicas of the shard are asked, or one of them. */
+  questions: (cluster: string, shard: number, replica?: number) =>
+    replica === undefined
+      ? `${cluster}.${shard}.questions`
+      : `${cluster}.${shard}.questions.${replica}`,
   /** What one gateway is told. */
   gateway: (cluster: string, gateway: string) => `${cluster}.gateway.${gateway}`,
   /** The bucket of the map. */

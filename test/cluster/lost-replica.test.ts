@@ -7,10 +7,12 @@ const TIMEOUT_MS = 60_000;
 
 describe.skipIf(HAS_NO_NATS)('a node without its replica (needs nats-server)', () => {
   test(
-    'is refused until the replica is back',
+    'is refused until the replica is back, unless that was empty',
     async () => {
       const cluster = await TestCluster.start({}, { nodes: 1, servers: 1 });
       onTestFinished(async () => await cluster.end(), TIMEOUT_MS);
+      await cluster.nodes[0]?.kill();
+      await cluster.run(0);
       const [client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);
       await client?.upsert([{ vector: [1, 2, 3, 4] }]);
       const { dataPath } = cluster.nodes[0] ?? { dataPath: '' };

@@ -107,13 +107,15 @@ export class Replicas {
         this.onMessage(message);
       },
     });
-    connection.subscribe(subjects.questions(cluster, SHARD), {
-      callback: (_, { data }) => {
-        const question = Question.decode(data);
-        this.questions.push(question);
-        this.onQuestion(question);
-      },
-    });
+    for (const asked of [subjects.questions(cluster, SHARD), `${cluster}.${SHARD}.questions.*`]) {
+      connection.subscribe(asked, {
+        callback: (_, { data }) => {
+          const question = Question.decode(data);
+          this.questions.push(question);
+          this.onQuestion(question);
+        },
+      });
+    }
   }
 
   /** Listens no more to what is sent into the stream. */
