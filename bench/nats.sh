@@ -2,5 +2,5 @@
 # What happens to writes when servers of NATS JetStream fail; bench/README.md has the options.
 set -eu
 cd "$(dirname "$0")/.."
-[ -d node_modules/@nats-io ] || npm ci
+[ -f dist/main.js ] || npm ci
 exec node bench/nats/main.mjs "$@"

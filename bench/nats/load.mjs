@@ -4,12 +4,14 @@ import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackOff } from './back-off.mjs';
+import { BackOff } from '../../dist/cluster/back-off.js';
 
 const ACK_TIMEOUT_MS = 5_000;
 /** Far less than the stream remembers ids for: a message that is sent again is never stored twice. */
 const GIVE_UP_MS = 20_000;
 const ID_BYTES = 16;
+/** Aborts no wait: a write ends by itself. */
+const NEVER = new AbortController().signal;
 
 export function connectTo(addresses, name) {
   return connect({
@@ -47,7 +49,7 @@ export class Writers {
     const msgID = id.toString('hex');
     const begun = performance.now();
     for (;;) {
-      await backOff.turn();
+      await backOff.turn(NEVER);
       try {
         const options = { msgID, timeout: ACK_TIMEOUT_MS, retries: 1 };
         const { seq, duplicate } = await client.publish(subject, payload, options);
