@@ -293,14 +293,7 @@ impl NativeEngine {
         contents: &[u8],
         content_ends: &[u32],
     ) -> Result<Object<'env>> {
-        let batch = Batch {
-            ids: ids.as_chunks::<POINT_ID_BYTES>().0.to_vec(),
-            vectors: vectors.to_vec(),
-            content_types: content_types.to_vec(),
-            contents: contents.to_vec(),
-            content_ends: content_ends.iter().map(|&end| end as usize).collect(),
-            ..Batch::default()
-        };
+        let batch = batch_of(ids, vectors, content_types, contents, content_ends);
         promise(env, |done| self.engine.insert(batch, done), |()| ())
     }
 
@@ -486,6 +479,24 @@ where
         }));
     }));
     Ok(promise)
+}
+
+/// Points without metadata, of which the arrays hold one after the other.
+fn batch_of(
+    ids: &[u8],
+    vectors: &[f32],
+    content_types: &[u8],
+    contents: &[u8],
+    content_ends: &[u32],
+) -> Batch {
+    Batch {
+        ids: ids.as_chunks::<POINT_ID_BYTES>().0.to_vec(),
+        vectors: vectors.to_vec(),
+        content_types: content_types.to_vec(),
+        contents: contents.to_vec(),
+        content_ends: content_ends.iter().map(|&end| end as usize).collect(),
+        ..Batch::default()
+    }
 }
 
 fn engine_options(options: EngineOptions) -> Result<Options> {

@@ -18,7 +18,7 @@ use vectord_filter::{Expression, Filter};
 use vectord_json::given;
 
 use crate::{
-    Begun, NativeEngine, POINT_ID_BYTES, begun,
+    Begun, NativeEngine, POINT_ID_BYTES, batch_of, begun,
     error::{fault, to_js},
     point_id, promise, queries, query,
 };
@@ -134,13 +134,9 @@ impl NativeEngine {
         keeps: bool,
     ) -> Result<Object<'env>> {
         let batch = Batch {
-            ids: point_ids(ids),
-            vectors: vectors.to_vec(),
-            content_types: content_types.to_vec(),
-            contents: contents.to_vec(),
-            content_ends: offsets(content_ends),
             metadata: metadata.to_vec(),
             metadata_ends: offsets(metadata_ends),
+            ..batch_of(ids, vectors, content_types, contents, content_ends)
         };
         promise(
             env,

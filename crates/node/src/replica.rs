@@ -8,7 +8,7 @@ use napi_derive::napi;
 use vectord_engine::{Batch, Message, Outcome, StreamPosition};
 
 use crate::{
-    NativeEngine,
+    NativeEngine, batch_of,
     error::{Failure, to_js},
     promise,
     records::{existing, expression_of, flags, offsets, point_ids, slices, updates_of, whole},
@@ -99,13 +99,9 @@ impl NativeEngine {
         keeps: bool,
     ) -> Result<Uint8Array> {
         let batch = Batch {
-            ids: point_ids(ids),
-            vectors: vectors.to_vec(),
-            content_types: content_types.to_vec(),
-            contents: contents.to_vec(),
-            content_ends: offsets(content_ends),
             metadata: metadata.to_vec(),
             metadata_ends: offsets(metadata_ends),
+            ..batch_of(ids, vectors, content_types, contents, content_ends)
         };
         let checked = self.engine.check(&batch);
         checked.map_err(|error| to_js(*env, &error))?;
