@@ -117,7 +117,8 @@ export class Nats {
   }
 
   async manager(): ReturnType<typeof jetstreamManager> {
-    return await jetstreamManager(this.#connection, { timeout: REQUEST_MS });
+    // What follows fails by itself where there are no streams: the account is not asked each time.
+    return await jetstreamManager(this.#connection, { timeout: REQUEST_MS, checkAPI: false });
   }
 
   async close(): Promise<void> {

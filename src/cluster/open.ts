@@ -77,12 +77,13 @@ export class ClusterNode {
     const claim = (): void => claimReplica(this.dataPath, engine.storeId);
     const { clusterName } = this.config;
     const { nats, folder, logger } = this;
-    const { replica } = this.place;
+    const { replica, replicas } = this.place;
+    const stream = subjects.stream(clusterName, SHARD);
     this.#reporter = new Reporter(nats, engine, clusterName, SHARD, replica, this.#state, folder);
     this.#follower = new Follower(
       nats,
       engine,
-      subjects.stream(clusterName, SHARD),
+      stream,
       this.map.shards[SHARD]?.streamCreated,
       this.#reporter,
       this.#state,
@@ -90,8 +91,8 @@ export class ClusterNode {
       claim,
     );
     const gateway = new Gateway(nats, clusterName, SHARD, logger);
-    const others = new Questions(gateway, this.place.replicas - 1, replica);
-    this.#trim = new Trim(nats, engine, subjects.stream(clusterName, SHARD), others, logger);
+    const others = new Questions(gateway, replicas - 1, replica);
+    this.#trim = new Trim(nats, engine, stream, others, logger);
   }
 
   /** Follows no more. The engine is closed next: what it still has may wait in it. */

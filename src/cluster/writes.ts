@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VectordError, type ErrorCode } from '../core/errors.js';
+import { VectordError } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
 import { codeOf } from '../engine/errors.js';
 import type { Confirmation } from '../gen/vectord/cluster/v1/cluster.js';
@@ -201,11 +201,14 @@ export class Writes {
   }
 
   #giveUp({ outcome, mayBeStored }: Waiting, why: string): void {
-    const [code, what]: [ErrorCode, string] = mayBeStored
-      ? ['OUTCOME_UNKNOWN', 'whether the write is stored is not known']
-      : ['UNAVAILABLE', 'nothing was written'];
-    outcome.reject(new VectordError(code, `${what}: ${why}`));
+    outcome.reject(withoutOutcome(mayBeStored, why));
   }
+}
+
+function withoutOutcome(mayBeStored: boolean, why: string): VectordError {
+  return mayBeStored
+    ? new VectordError('OUTCOME_UNKNOWN', `whether the write is stored is not known: ${why}`)
+    : new VectordError('UNAVAILABLE', `nothing was written: ${why}`);
 }
 
 /** Whether the stream has got a message for which there is no acknowledgement. */
@@ -223,14 +226,11 @@ function streamFull(): VectordError {
   );
 }
 
-/** Of a message that was sent again, the copy that was in time may have been another one. */
+/** Of a message that was sent again, another copy may have been in time. */
 function tooLate(wasSentAgain: boolean): VectordError {
-  const [code, what]: [ErrorCode, string] = wasSentAgain
-    ? ['OUTCOME_UNKNOWN', 'whether the write is stored is not known']
-    : ['UNAVAILABLE', 'nothing was written'];
-  return new VectordError(
-    code,
-    `${what}: the message came too late into the stream, or the clocks of this node and of the NATS ` +
-      'servers differ by more than 30 s',
+  return withoutOutcome(
+    wasSentAgain,
+    'the message came too late into the stream, or the clocks of this node and of the NATS servers ' +
+      'differ by more than 30 s',
   );
 }

@@ -52,7 +52,7 @@ function missingForCluster(environment: NodeJS.ProcessEnv): string[] {
   ];
 }
 
-/** A stream that is trimmed keeps a quarter, where the parts of several large requests have to lie. */
+/** The stream has to hold several large requests: their parts are not trimmed for a minute. */
 const REQUESTS_IN_LOG = 16;
 
 function tooSmallForCluster({ clusterUrls, clusterLogBytes, maxRequestBytes }: Config): string[] {
