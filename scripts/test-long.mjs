@@ -1,7 +1,7 @@
-// The proofs that take hours: kills, faults of a cluster, power cuts, fuzzing, attacks on the oldest and the newest
-// Node.js, the quick tests on each that is supported, sanitizers, the models of the threads and of a
-// cluster, and mistakes made on purpose. One after the other, as they measure the machine, too; what
-// failed is named at the end.
+// The proofs that take hours: kills, faults of a cluster, power cuts, fuzzing, attacks on the oldest and
+// the newest Node.js, the quick tests on each that is supported, sanitizers, the models of the threads
+// and of a cluster, and mistakes made on purpose. One after the other, as they measure the machine, too;
+// what failed is named at the end.
 //
 // Usage: node scripts/test-long.mjs [part of a name ...]
 import { spawnSync } from 'node:child_process';

@@ -128,8 +128,8 @@ def line(address: str) -> Iterator[Line]:
 
 
 def empty_service(address: str) -> None:
-    """Deletes all points of a service, those that a client which is closed still had under way,
-    too."""
+    """Deletes all points of a service. A client that was closed may still have writes under way:
+    then the number of points changes, and the delete is tried again."""
     with Client(address, key=os.environ["VECTORD_KEY"]) as client:
         for attempt in itertools.count():
             try:

@@ -53,7 +53,7 @@ pub enum Progress {
     Following(Option<Position>),
     /// Answered; an acknowledged write with its position.
     Answered(Option<Position>),
-    /// A write of which the client was told that it certainly is not stored.
+    /// The client was told that its write is certainly not stored.
     Refused,
     /// The client will never know: its node crashed, or gave up.
     Unknown,

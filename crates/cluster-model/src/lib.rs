@@ -18,9 +18,8 @@
 //! - **Exactly once.** The stream drops a request that it knows. A message that was stored long after
 //!   it was sent is void. A replica that subscribes again compares its last message with the stream,
 //!   and follows no other history. (Or, with memory: it does nothing for a request that it remembers.)
-//! - **A lost log** is replaced by that of another replica, after all others were asked. What the lost
-//!   one had confirmed counts no more, since those who hear of the loss say so beside what they
-//!   confirm: the crash vectors of Michael, Ports, Sharma and Szekeres, "Recovering Shared Objects
+//! - **A lost log** is replaced by that of another replica, after all others were asked. Other
+//!   replicas tell of the loss in their confirmations, so that those of the lost log count no more: the crash vectors of Michael, Ports, Sharma and Szekeres, "Recovering Shared Objects
 //!   Without Stable Storage" (DISC 2017).
 //!
 //! [`rules::Rules`] has a switch for each part of these, and two sets: `AS_BUILT`, what the service

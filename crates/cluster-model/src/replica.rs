@@ -48,7 +48,7 @@ pub struct Replica {
     known: Incarnations,
     /// Its log is lost, so what it says would be no answer.
     needs_log: bool,
-    /// The last message of its log is one that the stream had in this epoch.
+    /// Whether the stream has had the last message of its log in this epoch.
     epoch: usize,
     /// Since its process began, it may be given messages of this epoch or of later ones.
     first_epoch: usize,

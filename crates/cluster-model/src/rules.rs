@@ -3,7 +3,7 @@
 /// Replicas of a shard. Each node has one and reads from it.
 pub const REPLICAS: usize = 3;
 
-/// The least number of replicas of which any two sets have one in common.
+/// The smallest number of replicas such that any two sets of that size share one.
 pub const MAJORITY: usize = REPLICAS / 2 + 1;
 
 /// A message is void if the time of the log is more than this many seconds from when it was sent.

@@ -81,7 +81,7 @@ impl Scope {
         (0..=self.ticks).filter(move |clock| is_wrong || *clock == time)
     }
 
-    /// All calls, by their requests: the node, the call, and the one that has to end before.
+    /// All calls by request: the node that takes it, the call, and the request that must end before it.
     #[must_use]
     pub fn calls(&self) -> Vec<(usize, Call, Option<Request>)> {
         let mut calls = Vec::new();

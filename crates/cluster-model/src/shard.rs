@@ -31,7 +31,7 @@ pub const SESSION: &str = "a session read sees what its node acknowledged";
 /// That the scope allows what it is meant to.
 pub const ALL_ANSWERED: &str = "every call may be answered";
 
-/// The shard, of which some rules may be left out, within a scope.
+/// The shard within a scope. Some of its rules may be left out.
 #[derive(Clone, Debug)]
 pub struct Shard {
     rules: Rules,
