@@ -838,6 +838,7 @@ module.exports = nativeBinding
 module.exports.AcceptedConnection = nativeBinding.AcceptedConnection
 module.exports.NativeAcceptor = nativeBinding.NativeAcceptor
 module.exports.NativeEngine = nativeBinding.NativeEngine
+module.exports.adoptReplica = nativeBinding.adoptReplica
 module.exports.backupFolder = nativeBinding.backupFolder
 module.exports.checkFilter = nativeBinding.checkFilter
 module.exports.checkFilters = nativeBinding.checkFilters

@@ -175,6 +175,19 @@ export declare class NativeEngine {
   close(): Promise<void>
 }
 
+/** A folder that has become the store of a replica. */
+export interface AdoptedReplica {
+  /** The id of its store. */
+  storeId: Uint8Array
+  /** Points in it. */
+  points: number
+  /** Bytes of its log. */
+  bytes: number
+}
+
+/** Verifies a backup of a replica and turns it, in place, into the store of another one. */
+export declare function adoptReplica(folder: string, onEvent: (event: FolderEvent) => void): Promise<AdoptedReplica>
+
 /** Backs up a data folder, whether a process has it open or not, into one that is missing or empty. */
 export declare function backupFolder(source: string, target: string, onEvent: (event: FolderEvent) => void): Promise<BackupReport>
 

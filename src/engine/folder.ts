@@ -5,6 +5,7 @@ export type FolderEvent = native.FolderEvent;
 export type FolderReport = native.FolderReport;
 export type BackupReport = native.BackupReport;
 export type RepairReport = native.RepairReport;
+export type AdoptedReplica = native.AdoptedReplica;
 
 /** Work on a data folder that failed, with the engine's stable name of the reason. */
 export class FolderError extends Error {
@@ -17,6 +18,12 @@ export class FolderError extends Error {
   ) {
     super(message, options);
   }
+}
+
+/** Whether something failed, here or in an engine, since a data folder is damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && error.code === 'DAMAGED') || isDamage(error.cause);
 }
 
 type OnFolderEvent = (event: FolderEvent) => void;
@@ -51,6 +58,14 @@ export async function repairFolder(
   onEvent: OnFolderEvent,
 ): Promise<RepairReport> {
   return await translateFolder(() => native.repairFolder(source, target, onEvent));
+}
+
+/** Verifies a backup of a replica and turns it, in place, into the store of another one. */
+export async function adoptReplica(
+  folder: string,
+  onEvent: OnFolderEvent,
+): Promise<AdoptedReplica> {
+  return await translateFolder(() => native.adoptReplica(folder, onEvent));
 }
 
 async function translateFolder<T>(call: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ use std::{path::Path, sync::mpsc};
 
 use napi::{
     Env, Result, Status,
-    bindgen_prelude::{Object, ToNapiValue},
+    bindgen_prelude::{Object, ToNapiValue, Uint8Array},
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
@@ -72,6 +72,17 @@ pub struct RepairReport {
     pub losses: String,
 }
 
+/// A folder that has become the store of a replica.
+#[napi(object, object_from_js = false)]
+pub struct AdoptedReplica {
+    /// The id of its store.
+    pub store_id: Uint8Array,
+    /// Points in it.
+    pub points: f64,
+    /// Bytes of its log.
+    pub bytes: f64,
+}
+
 /// Is called with each event, on the loop of Node.js. The work waits until it returns.
 type OnEvent = ThreadsafeFunction<FolderEvent, (), FolderEvent, Status, false>;
 
@@ -126,6 +137,17 @@ pub fn repair_folder(
         tools::repair(Path::new(&source), Path::new(&target), tell)
     };
     telling(env, on_event, work, RepairReport::from)
+}
+
+/// Verifies a backup of a replica and turns it, in place, into the store of another one.
+#[napi(catch_unwind, ts_return_type = "Promise<AdoptedReplica>")]
+pub fn adopt_replica(
+    env: &Env,
+    folder: String,
+    #[napi(ts_arg_type = "(event: FolderEvent) => void")] on_event: OnEvent,
+) -> Result<Object<'_>> {
+    let work = move |tell: &mut dyn FnMut(Event)| tools::adopt(Path::new(&folder), tell);
+    telling(env, on_event, work, AdoptedReplica::from)
 }
 
 /// Runs the work on a thread of its own. All events are delivered before the promise is settled.
@@ -190,6 +212,16 @@ impl From<tools::Report> for FolderReport {
             points: report.points as f64,
             bytes: report.bytes as f64,
             damages: report.damages as f64,
+        }
+    }
+}
+
+impl From<tools::Adopted> for AdoptedReplica {
+    fn from(adopted: tools::Adopted) -> AdoptedReplica {
+        AdoptedReplica {
+            store_id: Uint8Array::new(adopted.store.to_vec()),
+            points: adopted.report.points as f64,
+            bytes: adopted.report.bytes as f64,
         }
     }
 }

@@ -7,12 +7,17 @@ use super::{
     compaction::compact_all,
     copy,
     crash::{case_of, cases},
+    damage::log,
     disk::{Call, Files, TestDisk, after_power_cut},
-    new_folder, open, open_on, restore, state, state_after, workload,
+    files, new_folder, open, open_on, overwrite, restore, state, state_after, workload,
 };
 use crate::{
     Error, Result,
-    store::{Store, StreamPosition, tools},
+    store::{
+        Store, StreamPosition,
+        io::Io,
+        tools::{self, Adopted, adopt::adopt_on},
+    },
 };
 
 /// The positions with no message, with one and so on.
@@ -104,4 +109,108 @@ fn a_folder_is_written_by_a_stream_or_by_itself_and_a_restored_one_by_itself() {
         open(killed.path()).unwrap().store.position(),
         Some(position(3))
     );
+}
+
+/// The backup of a replica that was killed with this many messages in its log.
+fn backed_up(messages: &[Vec<Step>]) -> tempfile::TempDir {
+    let (source, target) = (new_folder(), new_folder());
+    let mut opened = open(source.path()).unwrap();
+    for (at, steps) in messages.iter().enumerate() {
+        apply(&mut opened.store, steps, position(at + 1)).unwrap();
+    }
+    let snapshots = opened.store.snapshots();
+    let written = snapshots.write(opened.store.last_sequence(), |_| Ok(()));
+    written.unwrap();
+    let killed = copy(source.path());
+    tools::backup(killed.path(), target.path(), &mut |_| {}).unwrap();
+    target
+}
+
+fn adopt(io: &dyn Io, folder: &Path) -> Result<Adopted> {
+    adopt_on(io, folder, &mut |_| {})
+}
+
+#[test]
+fn an_adopted_backup_goes_on_in_the_stream_as_another_store() {
+    let messages = messages();
+    let backup = backed_up(&messages);
+    let adopted = [(); 2].map(|()| {
+        let folder = copy(backup.path());
+        let Adopted { store, report } = adopt(&TestDisk::default(), folder.path()).unwrap();
+        assert_eq!(report.damages, 0);
+        let mut opened = open(folder.path()).unwrap();
+        assert_eq!(opened.store_id, store);
+        assert_eq!(opened.store.position(), Some(position(messages.len())));
+        assert_eq!(state(&opened), state_after(&messages));
+        let snapshots = opened.store.snapshots();
+        let [path] = &snapshots.list().unwrap()[..] else {
+            panic!("one snapshot");
+        };
+        snapshots.read(path).unwrap();
+        apply(&mut opened.store, &[], position(messages.len() + 1)).unwrap();
+        store
+    });
+    let source = open(backup.path()).unwrap().store_id;
+    assert!(adopted[0] != adopted[1] && !adopted.contains(&source));
+}
+
+#[test]
+fn what_is_damaged_or_no_replica_is_not_adopted_and_stays_as_it_was() {
+    let damaged = backed_up(&messages());
+    overwrite(&log(damaged.path(), 1), 4096 + 64 + 8, &[0xFF; 4]);
+    let single = new_folder();
+    let mut opened = open(single.path()).unwrap();
+    commit(&mut opened.store, &[Step::Insert(1, vec![7; 10])]).unwrap();
+    opened.store.close().unwrap();
+    for (folder, is_expected) in [
+        (
+            damaged,
+            (|error| matches!(error, Error::Damaged { .. })) as fn(&Error) -> bool,
+        ),
+        (single, |error| matches!(error, Error::InvalidArgument(_))),
+    ] {
+        let before = files(folder.path());
+        let refused = adopt(&TestDisk::default(), folder.path()).unwrap_err();
+        assert!(is_expected(&refused), "{refused}");
+        assert_eq!(files(folder.path()), before);
+    }
+}
+
+#[test]
+fn after_a_power_cut_at_any_call_a_backup_is_adopted_whole_or_not_at_all() {
+    let messages = messages();
+    let backup = backed_up(&messages);
+    let before = files(backup.path());
+    let disk = TestDisk::default();
+    let source = open(copy(backup.path()).path()).unwrap().store_id;
+    adopt(&disk, backup.path()).unwrap();
+    let calls = disk.calls();
+    let mut found = [0; 3];
+    for (cut, loss) in cases(0..=calls.len()) {
+        let case = case_of(cut, loss);
+        restore(
+            backup.path(),
+            &after_power_cut(&before, &calls[..cut], loss),
+        );
+        let place = match open(backup.path()) {
+            Ok(opened) => {
+                assert_eq!(state(&opened), state_after(&messages), "{case}");
+                assert_eq!(
+                    opened.store.position(),
+                    Some(position(messages.len())),
+                    "{case}"
+                );
+                usize::from(opened.store_id != source)
+            }
+            Err(error) => {
+                assert!(
+                    error.to_string().contains("not finished"),
+                    "{case}: {error}"
+                );
+                2
+            }
+        };
+        found[place] += 1;
+    }
+    assert!(found.iter().all(|&cases| cases > 0), "{found:?}");
 }
