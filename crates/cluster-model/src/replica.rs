@@ -48,6 +48,8 @@ pub struct Replica {
     known: Incarnations,
     /// Its log is lost, so what it says would be no answer.
     needs_log: bool,
+    /// How far the log has to go that it takes, once it has told the others that its own is lost.
+    least: Option<Position>,
     /// Whether the stream has had the last message of its log in this epoch.
     epoch: usize,
     /// Since its process began, it may be given messages of this epoch or of later ones.
@@ -207,13 +209,27 @@ impl Replica {
         self.known[own] = incarnation;
     }
 
-    /// Takes the log of another. What it confirms of that, it confirms as what it is now.
-    pub fn seed(&mut self, source: &Self) {
+    /// How far the log has to go that it takes, if it knows.
+    #[must_use]
+    pub fn least(&self) -> Option<Position> {
+        self.least
+    }
+
+    /// Hears how far the log has to go.
+    pub fn need(&mut self, least: Option<Position>) {
+        self.least = least;
+    }
+
+    /// Takes the log of another, when this is the epoch of the stream. What it confirms of that, it
+    /// confirms as what it is now; of what is before its end it remembers no more than after a restart.
+    pub fn seed(&mut self, source: &Self, epoch: usize) {
         self.log.clone_from(&source.log);
         for entry in &mut self.log {
             entry.known = self.known;
         }
         self.needs_log = false;
+        self.least = None;
+        self.restart(epoch);
     }
 
     /// Hears from another replica what it knows.

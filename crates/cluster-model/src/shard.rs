@@ -104,6 +104,8 @@ pub enum Action {
     Crash(usize),
     /// A node crashes and starts again without its log.
     LoseDisk(usize),
+    /// It tells the others, and hears how far they are.
+    Tell(usize),
     /// It takes the log of another one.
     Seed(usize, usize),
 }
@@ -469,16 +471,30 @@ impl Shard {
         }
     }
 
-    /// The replicas whose logs this one may take for the one that it lost.
-    fn sources<'a>(&'a self, state: &'a State, replica: usize) -> impl Iterator<Item = usize> + 'a {
-        let others = move || (0..REPLICAS).filter(move |other| *other != replica);
-        others().filter(move |source| {
+    /// How far the log has to go that this replica takes for the one that it lost, as the others say.
+    /// None if they say nothing, or disagree.
+    fn least(&self, state: &State, replica: usize) -> Option<Position> {
+        let others = state.replicas.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != replica);
+        if !self.rules.seed_from_all {
+            let mut logs = others.filter(|(_, log)| log.has_log());
+            return logs.next().map(|_| Position::default());
+        }
+        let logs: Vec<_> = others.map(|(_, log)| log).collect();
+        let furthest = logs.iter().max_by_key(|log| log.position().sequence)?;
+        let are_one = logs
+            .iter()
+            .all(|log| log.has_log() && furthest.holds(log.position(), true));
+        are_one.then(|| furthest.position())
+    }
+
+    /// The replicas whose logs this one may take.
+    fn sources(state: &State, replica: usize) -> impl Iterator<Item = usize> {
+        let least = state.replicas[replica].least();
+        let others = (0..REPLICAS).filter(move |other| *other != replica);
+        others.filter(move |source| {
             let log = &state.replicas[*source];
-            let may_lead = |other: usize| {
-                let other = &state.replicas[other];
-                other.has_log() && log.holds(other.position(), true)
-            };
-            log.has_log() && (!self.rules.seed_from_all || others().all(may_lead))
+            log.has_log() && least.is_some_and(|least| log.holds(least, true))
         })
     }
 
@@ -488,16 +504,22 @@ impl Shard {
         state.replicas[replica].lose(replica);
     }
 
-    /// The replica that lost its log and all others have spoken with each other.
-    fn seed(state: &mut State, replica: usize, source: usize) {
+    /// The replica that lost its log tells the others, and hears how far they are.
+    fn tell(&self, state: &mut State, replica: usize) {
+        let least = self.least(state, replica);
         let known = state.replicas.each_ref().map(|log| *log.known());
         for log in &mut state.replicas {
             for heard in &known {
                 log.hear(heard);
             }
         }
+        state.replicas[replica].need(least);
+    }
+
+    /// It takes the log of another.
+    fn seed(state: &mut State, replica: usize, source: usize) {
         let source = state.replicas[source].clone();
-        state.replicas[replica].seed(&source);
+        state.replicas[replica].seed(&source, state.stream.epoch());
     }
 
     /// The acknowledged writes, with their positions if replicas confirmed them.
@@ -579,10 +601,10 @@ impl Model for Shard {
         }
         for (replica, log) in state.replicas.iter().enumerate() {
             if !log.has_log() {
-                actions.extend(
-                    self.sources(state, replica)
-                        .map(|source| Action::Seed(replica, source)),
-                );
+                let may_tell = self.least(state, replica).is_some();
+                actions.extend(may_tell.then_some(Action::Tell(replica)));
+                let sources = Self::sources(state, replica);
+                actions.extend(sources.map(|source| Action::Seed(replica, source)));
                 continue;
             }
             let epochs = self.epochs(state, replica).into_iter();
@@ -621,6 +643,7 @@ impl Model for Shard {
                 self.crash(&mut state, node);
             }
             Action::LoseDisk(node) => self.lose_disk(&mut state, node),
+            Action::Tell(replica) => self.tell(&mut state, replica),
             Action::Seed(replica, source) => Self::seed(&mut state, replica, source),
         }
         Some(state)

@@ -207,6 +207,13 @@ pub const BUILT_RESTARTS: Scope = Scope {
     ..BUILT_DELETE
 };
 
+/// A node loses its log.
+pub const BUILT_LOST_DISK: Scope = Scope {
+    clients: WRITE_AND_READERS.clients,
+    lost_disks: 1,
+    ..ENDS
+};
+
 /// All for the rules as built that take seconds.
 pub const BUILT: &[(&str, Scope)] = &[
     ("as built, copies and a lost tail", BUILT_LOST_TAIL),
@@ -220,6 +227,7 @@ pub const BUILT: &[(&str, Scope)] = &[
         },
     ),
     ("as built, a session", BUILT_SESSION),
+    ("as built, a lost disk", BUILT_LOST_DISK),
 ];
 
 /// All for the rules as built that take minutes.
@@ -248,6 +256,31 @@ pub const WIDE_BUILT: &[(&str, Scope)] = &[
             crashes: 2,
             losses: 1,
             ..ENDS
+        },
+    ),
+    (
+        "as built, a lost disk and copies",
+        Scope {
+            clients: &[client(0, &[Put, Delete]), client(1, &[Get])],
+            copies: 2,
+            ..BUILT_LOST_DISK
+        },
+    ),
+    (
+        "as built, two lost disks and a crash",
+        Scope {
+            clients: WRITERS_AND_READER,
+            lost_disks: 2,
+            crashes: 1,
+            ..ENDS
+        },
+    ),
+    (
+        "as built, a lost disk and a lost tail",
+        Scope {
+            clients: &[client(0, &[Put]), client(1, &[Put]), client(1, &[Get])],
+            losses: 1,
+            ..BUILT_LOST_DISK
         },
     ),
     (
