@@ -90,6 +90,7 @@ export class Follower {
   #isClaimed = false;
   /** The last message that the engine has applied. */
   #last: JsMsg | undefined;
+  #cutOff: string | undefined;
   readonly #running: Promise<void>;
 
   /**
@@ -108,6 +109,11 @@ export class Follower {
   ) {
     state.replica = ReplicaState.Behind;
     this.#running = this.#run();
+  }
+
+  /** That the stream has the next message no longer, if so. */
+  get cutOff(): string | undefined {
+    return this.#cutOff;
   }
 
   /** Takes nothing more from the stream. What the engine has may wait in it, as for disk space. */
@@ -203,9 +209,8 @@ export class Follower {
       );
     }
     if (state.first_seq > sequence + 1) {
-      throw new Error(
-        `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`,
-      );
+      this.#cutOff = `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`;
+      throw new Error(this.#cutOff);
     }
     if (state.first_seq <= sequence) await this.#compareLast(manager);
     if (state.last_seq === sequence) this.state.replica = ReplicaState.Following;

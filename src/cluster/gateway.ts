@@ -18,6 +18,10 @@ export class Gateway {
   readonly id = randomBytes(GATEWAY_BYTES).toString('hex');
   onConfirmation: (replica: number, confirmation: Confirmation) => void = () => undefined;
   onAnswer: (replica: number, answer: Answer) => void = () => undefined;
+  /** Are called where a replica has lost its log: what it has told before counts no more. */
+  readonly onLost: ((replica: number) => void)[] = [];
+  /** How many logs each replica has lost, as far as replicas have told. */
+  readonly #incarnations: number[] = [];
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
@@ -41,6 +45,17 @@ export class Gateway {
     return this.#full.size;
   }
 
+  incarnationOf(replica: number): number {
+    return this.#incarnations[replica] ?? 0;
+  }
+
+  #noteLost(replica: number, incarnation: number): void {
+    if (incarnation <= this.incarnationOf(replica)) return;
+    this.#incarnations[replica] = incarnation;
+    this.#full.delete(replica);
+    for (const hear of this.onLost) hear(replica);
+  }
+
   #hear(bytes: Uint8Array): void {
     let report: Report;
     try {
@@ -49,7 +64,9 @@ export class Gateway {
       this.logger.error({ reason: messageOf(error) }, 'a replica has sent what cannot be read');
       return;
     }
-    const { replica, isFull, confirmations, answer } = report;
+    const { replica, isFull, confirmations, answer, incarnations } = report;
+    incarnations.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
+    if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
     if (isFull) this.#full.add(replica);
     else this.#full.delete(replica);
     for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);

@@ -4,6 +4,7 @@ import { messageOf, StartError } from '../core/start-error.js';
 import type { Logger } from '../observe/logger.js';
 import { MapStore, type ClusterMap, type ShardPlace } from './map.js';
 import type { Nats } from './nats.js';
+import type { NodeFile } from './node-file.js';
 import { createStream, natsReplicas } from './stream.js';
 import { subjects } from './subjects.js';
 
@@ -20,7 +21,7 @@ const WAITING_LINE_MS = 5_000;
 export async function joinCluster(
   nats: Nats,
   config: Config,
-  node: string,
+  file: NodeFile,
   logger: Logger,
 ): Promise<ClusterMap> {
   const { clusterName: cluster } = config;
@@ -33,7 +34,7 @@ export async function joinCluster(
   return await patiently(
     async () => {
       const known = await store.read();
-      const map = enter(known?.map ?? newMap(config), config, node);
+      const map = enter(known?.map ?? newMap(config), config, file);
       const made = isFull(map) ? await withStream(map, nats, config) : map;
       if (made !== known?.map) await store.write(made, known?.revision);
       if (!isFull(made)) throw new Error(`${missingNodes(made)} more of its nodes have to start`);
@@ -49,7 +50,7 @@ function newMap({ dimension = DEFAULT_DIMENSION, clusterReplicas }: Config): Clu
 }
 
 /** The map with a node in it: the same one where it was there. */
-function enter(map: ClusterMap, { clusterName, ...config }: Config, node: string): ClusterMap {
+function enter(map: ClusterMap, { clusterName, ...config }: Config, file: NodeFile): ClusterMap {
   const { dimension, replicas, shards } = map;
   if (config.dimension !== undefined && config.dimension !== dimension) {
     throw mismatch('DIMENSION', config.dimension, dimension, clusterName);
@@ -57,12 +58,15 @@ function enter(map: ClusterMap, { clusterName, ...config }: Config, node: string
   if (config.clusterReplicas !== replicas) {
     throw mismatch('CLUSTER_REPLICAS', config.clusterReplicas, replicas, clusterName);
   }
-  if (shards.every(({ nodes }) => nodes.includes(node))) return map;
+  const isIn = (node: string): boolean => shards.every(({ nodes }) => nodes.includes(node));
+  const { node } = file;
+  if (isIn(node)) return map;
   if (isFull(map)) {
-    throw new StartError(
-      `the cluster ${clusterName} has its ${replicas} nodes, and this one is none of them: its data ` +
-        'folder (DATA_PATH) is new. Start it on the folder that it had',
-    );
+    const { clusterReplaces: lost } = config;
+    if (file.hasStore) throw otherCluster(clusterName);
+    if (lost === undefined || !isIn(lost)) throw noPlace(map, clusterName, lost);
+    file.takePlace(lost);
+    return map;
   }
   const entered = shards.map(({ nodes }): ShardPlace => ({ nodes: [...nodes, node] }));
   return { ...map, shards: entered };
@@ -94,6 +98,28 @@ function isFull(map: ClusterMap): boolean {
 
 function missingNodes({ replicas, shards }: ClusterMap): number {
   return Math.max(...shards.map(({ nodes }) => replicas - nodes.length));
+}
+
+function otherCluster(name: string): StartError {
+  return new StartError(
+    `the data folder (DATA_PATH) is that of a node of another cluster with the name ${name}: start the ` +
+      'node on the folder that it had in this one',
+  );
+}
+
+function noPlace(
+  { replicas, shards }: ClusterMap,
+  cluster: string,
+  replaced: string | undefined,
+): StartError {
+  const nodes = shards[0]?.nodes.join(', ');
+  return new StartError(
+    replaced === undefined
+      ? `the cluster ${cluster} has its ${replicas} nodes, and this one is none of them: its data folder ` +
+          '(DATA_PATH) is new. Start it on the folder that it had. If that is lost for good, set ' +
+          `CLUSTER_REPLACES to the id of the lost node, one of ${nodes}`
+      : `CLUSTER_REPLACES is ${replaced}, expected the id of a node of the cluster ${cluster}: one of ${nodes}`,
+  );
 }
 
 function mismatch(setting: string, found: number, expected: number, cluster: string): StartError {

@@ -18,7 +18,7 @@ const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
 
 const CONNECT_MS = 2_000;
 
-/** An operation on streams or on the map takes no longer, or fails. */
+/** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
 const REQUEST_MS = 2_000;
 
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
@@ -29,10 +29,7 @@ export class Nats {
   #isReplacing = false;
   #isClosed = false;
   #maxPayload = DEFAULT_MAX_PAYLOAD;
-  readonly #subscriptions: {
-    readonly subject: string;
-    readonly hear: (bytes: Uint8Array) => void;
-  }[] = [];
+  readonly #subscriptions: { readonly subject: string; readonly hear: Hear }[] = [];
 
   private constructor(
     connection: NatsConnection,
@@ -96,8 +93,13 @@ export class Nats {
     if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
   }
 
+  /** Asks who answers at a subject. Rejects where nobody does, or not in time. */
+  async ask(subject: string, bytes: Uint8Array): Promise<Uint8Array> {
+    return (await this.#connection.request(subject, bytes, { timeout: REQUEST_MS })).data;
+  }
+
   /** Hears what is sent to a subject from now on, over whichever connection. */
-  subscribe(subject: string, hear: (bytes: Uint8Array) => void): void {
+  subscribe(subject: string, hear: Hear): void {
     this.#subscriptions.push({ subject, hear });
     listen(this.#connection, subject, hear);
   }
@@ -171,14 +173,13 @@ function streamsOf(connection: NatsConnection): JetStreamClient {
   return jetstream(connection, { timeout: REQUEST_MS });
 }
 
-function listen(
-  connection: NatsConnection,
-  subject: string,
-  hear: (bytes: Uint8Array) => void,
-): void {
+/** Hears a message; `answer` does nothing where nobody waits for an answer. */
+type Hear = (bytes: Uint8Array, answer: (bytes: Uint8Array) => void) => void;
+
+function listen(connection: NatsConnection, subject: string, hear: Hear): void {
   connection.subscribe(subject, {
-    callback: (error, { data }) => {
-      if (error === null) hear(data);
+    callback: (error, message) => {
+      if (error === null) hear(message.data, (bytes) => void message.respond(bytes));
     },
   });
 }

@@ -1,17 +1,26 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config/config.js';
+import { syncFolder } from '../config/data-folder.js';
+import { StartError } from '../core/start-error.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
+import { deferred } from './deferred.js';
 import { Follower } from './follower.js';
 import { Gateway } from './gateway.js';
 import { joinCluster } from './join.js';
+import { LogCheck } from './log-check.js';
 import type { ClusterMap } from './map.js';
 import { Nats } from './nats.js';
-import { checkReplica, claimReplica, openNodeFolder, replicaFolder } from './node-folder.js';
+import { isStore, NodeFile } from './node-file.js';
 import { NodeState, type NodeMemory } from './node-state.js';
 import { Questions } from './questions.js';
+import { majorityOf, othersOfEachMajority } from './quorum.js';
 import { Reads } from './reads.js';
 import { ReplicatedPoints } from './replicated-points.js';
 import { Reporter } from './reporter.js';
+import { SeedSource } from './seed-source.js';
+import { Seeding } from './seeding.js';
 import { subjects } from './subjects.js';
 import { Trim } from './trim.js';
 import { Writes } from './writes.js';
@@ -24,41 +33,50 @@ export interface LoopPlace {
   /** The place of this node's replica in the list of the replicas of the shard. */
   readonly replica: number;
   readonly replicas: number;
+  /** How many logs it has lost. */
+  readonly incarnation: number;
   readonly memory: NodeMemory;
 }
 
 /** The side of a node that all its event loops share. */
 export class ClusterNode {
   readonly #state = new NodeState();
+  readonly #lost = deferred<string>();
+  readonly #parts: { close(): void }[] = [];
   #reporter: Reporter | undefined;
   #follower: Follower | undefined;
-  #trim: Trim | undefined;
 
   private constructor(
     private readonly nats: Nats,
     private readonly config: Config,
     private readonly map: ClusterMap,
-    private readonly node: string,
+    private readonly file: NodeFile,
     private readonly dataPath: string,
-    /** The data folder of the replica. */
-    readonly folder: string,
     private readonly logger: Logger,
   ) {}
 
-  /** Enters the cluster. Resolves once all its nodes have; rejects with a StartError. */
+  /**
+   * Enters the cluster. Resolves once all its nodes have, and once this node's replica has a log;
+   * rejects with a StartError.
+   */
   static async open(config: Config, dataPath: string, logger: Logger): Promise<ClusterNode> {
-    const { clusterName } = config;
-    const node = openNodeFolder(dataPath, clusterName);
+    const file = NodeFile.open(dataPath, config.clusterName);
     const nats = await Nats.connect(config);
     try {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);
-      const map = await joinCluster(nats, config, node, logger);
-      const folder = replicaFolder(dataPath, SHARD);
-      return new ClusterNode(nats, config, map, node, dataPath, folder, logger);
+      const map = await joinCluster(nats, config, file, logger);
+      const node = new ClusterNode(nats, config, map, file, dataPath, logger);
+      await node.#findLog();
+      return node;
     } catch (error) {
       await nats.close();
       throw error;
     }
+  }
+
+  /** The data folder of the replica. */
+  get folder(): string {
+    return join(this.dataPath, `shard-${SHARD}`);
   }
 
   get dimension(): number {
@@ -67,37 +85,76 @@ export class ClusterNode {
 
   get place(): LoopPlace {
     const nodes = this.map.shards[SHARD]?.nodes ?? [];
-    const { memory } = this.#state;
-    return { replica: nodes.indexOf(this.node), replicas: nodes.length, memory };
+    const replica = nodes.indexOf(this.file.node);
+    const incarnation = this.file.incarnations[replica] ?? 0;
+    return { replica, replicas: nodes.length, incarnation, memory: this.#state.memory };
+  }
+
+  /** Resolves, with the reason, once the log of the replica is given up: the node has to open anew. */
+  get lost(): Promise<string> {
+    return this.#lost.promise;
+  }
+
+  /** Gives up the log of the replica: the next start takes that of another. False where there is no other. */
+  giveUpLog(reason: string): boolean {
+    const { replica, replicas } = this.place;
+    if (replicas === 1) return false;
+    this.logger.warn({ reason }, 'the replica of this node gives up its log');
+    this.file.loseLog(replica);
+    this.#lost.resolve(reason);
+    return true;
   }
 
   /** Keeps the replica up with its stream from now on. */
   follow(engine: Engine): void {
-    checkReplica(this.dataPath, this.folder, engine.storeId);
-    const claim = (): void => claimReplica(this.dataPath, engine.storeId);
-    const { clusterName } = this.config;
-    const { nats, folder, logger } = this;
+    const { nats, file, folder, logger } = this;
+    const { clusterName: cluster } = this.config;
     const { replica, replicas } = this.place;
-    const stream = subjects.stream(clusterName, SHARD);
-    this.#reporter = new Reporter(nats, engine, clusterName, SHARD, replica, this.#state, folder);
-    this.#follower = new Follower(
+    file.check(folder, engine.storeId);
+    const stream = subjects.stream(cluster, SHARD);
+    const reporter = new Reporter(
+      nats,
+      engine,
+      { cluster, shard: SHARD, replica },
+      this.#state,
+      file,
+      folder,
+    );
+    const follower = new Follower(
       nats,
       engine,
       stream,
       this.map.shards[SHARD]?.streamCreated,
-      this.#reporter,
+      reporter,
       this.#state,
       logger,
-      claim,
+      () => file.claim(engine.storeId),
     );
-    const gateway = new Gateway(nats, clusterName, SHARD, logger);
-    const others = new Questions(gateway, replicas - 1, replica);
-    this.#trim = new Trim(nats, engine, stream, others, logger);
+    reporter.onReplaced = () => {
+      follower.stop();
+      logger.error('another node has the place of this one in the cluster: stop this one for good');
+    };
+    const source = new SeedSource(this.dataPath, folder, logger);
+    nats.subscribe(subjects.seeds(cluster, SHARD, replica), (bytes, answer) => {
+      void source.answer(bytes).then(answer);
+    });
+    const trim = new Trim(nats, engine, stream, this.#questions(), replicas, logger);
+    const check = new LogCheck(
+      () => damageOf(engine) ?? source.damage ?? follower.cutOff,
+      this.#state,
+      this.#questions(),
+      replicas,
+      logger,
+      (reason) => void this.giveUpLog(reason),
+    );
+    this.#reporter = reporter;
+    this.#follower = follower;
+    this.#parts.push(source, trim, check);
   }
 
   /** Follows no more. The engine is closed next: what it still has may wait in it. */
   stop(): void {
-    this.#trim?.close();
+    for (const part of this.#parts) part.close();
     this.#follower?.stop();
   }
 
@@ -107,6 +164,41 @@ export class ClusterNode {
     this.#reporter?.close();
     await this.nats.close();
   }
+
+  /** Makes the folder of a new replica, or waits for the log of another one where that of this is lost. */
+  async #findLog(): Promise<void> {
+    const { nats, file, folder, logger } = this;
+    const { clusterName: cluster } = this.config;
+    const { replica, replicas } = this.place;
+    if (file.hasStore && !isStore(folder)) {
+      if (replicas === 1) throw lostForGood(folder);
+      file.loseLog(replica);
+    }
+    const place = { cluster, shard: SHARD, replica };
+    if (file.needsLog)
+      await new Seeding(nats, this.#questions(), place, file, folder, logger).run();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    syncFolder(this.dataPath);
+  }
+
+  /** Questions to so many other replicas that the log of one of them can be taken. */
+  #questions(): Questions {
+    const { clusterName } = this.config;
+    const { replica, replicas } = this.place;
+    const gateway = new Gateway(this.nats, clusterName, SHARD, this.logger);
+    return new Questions(gateway, othersOfEachMajority(replicas), replica);
+  }
+}
+
+function damageOf(engine: Engine): string | undefined {
+  const { damage } = engine.status();
+  return damage && `its log is damaged: ${damage.places.join(', ')}`;
+}
+
+function lostForGood(folder: string): StartError {
+  return new StartError(
+    `the folder ${folder} holds no replica, and no other node has one: put it back as it was`,
+  );
 }
 
 /** The points of the cluster, as one event loop has them. */
@@ -119,7 +211,7 @@ export class ClusterPoints {
 
   static async open(
     config: Config,
-    { replica, replicas, memory }: LoopPlace,
+    { replica, replicas, incarnation, memory }: LoopPlace,
     engine: Engine,
     logger: Logger,
   ): Promise<ClusterPoints> {
@@ -129,7 +221,7 @@ export class ClusterPoints {
     const gateway = new Gateway(nats, clusterName, SHARD, logger);
     const log = subjects.log(clusterName, SHARD);
     const writes = new Writes(nats, gateway, log, replicas, state);
-    const questions = new Questions(gateway, Math.floor(replicas / 2), replica);
+    const questions = new Questions(gateway, majorityOf(replicas) - 1, replica, incarnation);
     const reads = new Reads(engine, questions, state, clusterReads);
     const points = new ReplicatedPoints(engine, writes, reads, nats, state);
     return new ClusterPoints(points, writes, nats);

@@ -1,20 +1,31 @@
 import { VectordError } from '../core/errors.js';
 import type { StreamPosition } from '../engine/native.js';
-import type { Answer } from '../gen/vectord/cluster/v1/cluster.js';
+import type { Answer, Lost } from '../gen/vectord/cluster/v1/cluster.js';
 import { deferred, type Deferred } from './deferred.js';
 import type { Gateway } from './gateway.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
+import { majorityOf } from './quorum.js';
 
 /** A question that too few replicas have answered is asked again. */
 const AGAIN_MS = 100;
 /** A read takes no longer to find a majority. */
 const LONGEST_MS = 5_000;
 
+/** By replica; undefined where it does not remember the position that it was asked for. */
+type Answers = ReadonlyMap<number, StreamPosition | undefined>;
+
+/** What is asked about; where the replicas are if it is nothing. */
+interface About {
+  readonly reached?: StreamPosition;
+  readonly lost?: Lost;
+  /** Those that answer in time are enough. */
+  readonly isPartial?: boolean;
+}
+
 interface Asked {
-  /** Undefined where the replica does not remember the position that it was asked for. */
   readonly answers: Map<number, StreamPosition | undefined>;
-  readonly isAnswered: (positions: readonly (StreamPosition | undefined)[]) => boolean;
-  readonly settled: Deferred<void>;
+  readonly isAnswered: (answers: Answers) => boolean;
+  readonly settled: Deferred<Answers>;
 }
 
 /** Asks the replicas of a shard where they are. The replica of this node is not waited for. */
@@ -27,50 +38,100 @@ export class Questions {
   /**
    * @param others how many other replicas have to answer
    * @param own the place of this node's replica in their list
+   * @param incarnation how many logs it has lost: where there is talk of more, another has its place
    */
   constructor(
     private readonly gateway: Gateway,
     private readonly others: number,
     private readonly own: number,
+    private readonly incarnation = Infinity,
   ) {
     gateway.onAnswer = (replica, answer) => this.#hear(replica, answer);
+    gateway.onLost.push((replica) => {
+      for (const { answers } of this.#asked.values()) answers.delete(replica);
+    });
   }
 
   /** The positions of other replicas, each told after this call. */
   async positions(): Promise<StreamPosition[]> {
-    const positions = await this.#ask(undefined, (answers) => answers.length >= this.others);
-    return positions.filter((position) => position !== undefined);
+    return [...(await this.#positions({})).values()];
+  }
+
+  /** The positions of those other replicas that answer in time. Takes long where one does not. */
+  async allPositions(replicas: number): Promise<StreamPosition[]> {
+    const isAnswered = ({ size }: Answers) => size >= replicas - 1;
+    const answers = await this.#ask({ isPartial: true }, isAnswered);
+    return [...answers.values()].filter((position) => position !== undefined);
+  }
+
+  /** How far other replicas can be read, by replica, once they have noted that one has lost its log. */
+  async tellLost(lost: Lost): Promise<Map<number, StreamPosition>> {
+    return await this.#positions({ lost });
+  }
+
+  /** How many logs a replica has lost, as far as replicas have told. */
+  incarnationOf(replica: number): number {
+    return this.gateway.incarnationOf(replica);
+  }
+
+  /**
+   * Whether a majority of the replicas have come to this position with another history, the same in all
+   * of them. False where that cannot be told.
+   */
+  async differ(position: StreamPosition, replicas: number): Promise<boolean> {
+    const otherChains = (answers: Answers) =>
+      [...answers.values()]
+        .filter((answer) => answer !== undefined && answer.chain !== position.chain)
+        .map((answer) => answer?.chain);
+    const isOther = (answers: Answers) =>
+      otherChains(answers).length >= majorityOf(replicas) &&
+      new Set(otherChains(answers)).size === 1;
+    const isAnswered = (answers: Answers) => {
+      const unlike = otherChains(answers).length;
+      const unasked = replicas - 1 - answers.size;
+      return isOther(answers) || unlike + unasked < majorityOf(replicas);
+    };
+    try {
+      return isOther(await this.#ask({ reached: position }, isAnswered));
+    } catch {
+      return false;
+    }
   }
 
   /** Resolves once enough other replicas have come to a position with the same history. */
   async reached(position: StreamPosition): Promise<void> {
     const isSame = (answer: StreamPosition | undefined) =>
       answer?.sequence === position.sequence && answer.chain === position.chain;
-    await this.#ask(position, (answers) => answers.filter(isSame).length >= this.others);
+    await this.#ask(
+      { reached: position },
+      (answers) => [...answers.values()].filter(isSame).length >= this.others,
+    );
   }
 
-  async #ask(
-    reached: StreamPosition | undefined,
-    isAnswered: Asked['isAnswered'],
-  ): Promise<(StreamPosition | undefined)[]> {
-    if (this.others === 0) return [];
+  async #positions(about: About): Promise<Map<number, StreamPosition>> {
+    const answers = await this.#ask(about, ({ size }) => size >= this.others);
+    const known = [...answers].filter((pair): pair is [number, StreamPosition] => !!pair[1]);
+    return new Map(known);
+  }
+
+  async #ask(about: About, isAnswered: Asked['isAnswered']): Promise<Answers> {
+    const { reached, lost, isPartial } = about;
+    if (this.others === 0) return new Map();
     const asked: Asked = { answers: new Map(), isAnswered, settled: deferred() };
     this.#last = (this.#last + 1) >>> 0;
     const number = this.#last;
     this.#asked.set(number, asked);
-    const question = { number, reached: reached && toWirePosition(reached), unconfirmed: [] };
+    const question = { number, reached: reached && toWirePosition(reached), lost, unconfirmed: [] };
     const ask = (): void => this.gateway.ask(question);
     const again = setInterval(ask, AGAIN_MS);
     const giveUp = setTimeout(() => {
-      asked.settled.reject(reached === undefined ? noMajority() : notHeld());
+      if (isPartial) asked.settled.resolve(new Map(asked.answers));
+      else asked.settled.reject(reached === undefined ? noMajority() : notHeld());
     }, LONGEST_MS);
-    this.gateway.ask(
-      question,
-      reached === undefined && this.others === 1 ? this.#prompt : undefined,
-    );
+    const isForOne = Object.keys(about).length === 0 && this.others === 1;
+    this.gateway.ask(question, isForOne ? this.#prompt : undefined);
     try {
-      await asked.settled.promise;
-      return [...asked.answers.values()];
+      return await asked.settled.promise;
     } finally {
       clearInterval(again);
       clearTimeout(giveUp);
@@ -81,10 +142,18 @@ export class Questions {
   #hear(replica: number, { number, position }: Answer): void {
     const asked = this.#asked.get(number);
     if (asked === undefined || replica === this.own) return;
+    if (this.incarnationOf(this.own) > this.incarnation) asked.settled.reject(replaced());
     this.#prompt = replica;
     asked.answers.set(replica, position && fromWirePosition(position));
-    if (asked.isAnswered([...asked.answers.values()])) asked.settled.resolve();
+    if (asked.isAnswered(asked.answers)) asked.settled.resolve(new Map(asked.answers));
   }
+}
+
+function replaced(): VectordError {
+  return new VectordError(
+    'UNAVAILABLE',
+    'another node has the place of this one in the cluster: ask another node, and stop this one for good',
+  );
 }
 
 function notHeld(): VectordError {

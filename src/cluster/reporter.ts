@@ -5,6 +5,7 @@ import {
   Report,
   type Answer,
   type Confirmation,
+  type Lost,
 } from '../gen/vectord/cluster/v1/cluster.js';
 import type { Nats } from './nats.js';
 import type { NodeState } from './node-state.js';
@@ -33,6 +34,21 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
+/** A replica, by its place in the list of the replicas of its shard. */
+export interface ReplicaPlace {
+  readonly cluster: string;
+  readonly shard: number;
+  readonly replica: number;
+}
+
+/** What a node knows of the logs that replicas have lost. */
+export interface LostLogs {
+  /** How many each replica has lost. */
+  readonly incarnations: readonly number[];
+  /** Notes durably how many logs a replica has lost. */
+  raise(replica: number, incarnation: number): void;
+}
+
 /** What a replica tells the gateways of all nodes. */
 export class Reporter {
   /** Confirmations of the last messages, by gateway and request, oldest first. */
@@ -43,19 +59,20 @@ export class Reporter {
   /** Questions that wait until the replica has come so far, by gateway and number. */
   readonly #waiting = new Map<string, Waiting>();
   #isFull = false;
+  /** Is called where another node has the place of this one. */
+  onReplaced: () => void = () => undefined;
   readonly #measuring: NodeJS.Timeout;
 
-  /** @param replica its place in the list of the replicas of the shard */
   constructor(
     private readonly nats: Nats,
     private readonly engine: Engine,
-    private readonly cluster: string,
-    shard: number,
-    private readonly replica: number,
+    private readonly place: ReplicaPlace,
     private readonly state: NodeState,
+    private readonly lostLogs: LostLogs,
     folder: string,
   ) {
     state.applied.begin(engine.position);
+    const { cluster, shard, replica } = place;
     for (const asked of [undefined, replica]) {
       nats.subscribe(subjects.questions(cluster, shard, asked), (bytes) => this.#read(bytes));
     }
@@ -128,8 +145,10 @@ export class Reporter {
   }
 
   #report(gateway: string, confirmations: Confirmation[], answer: Answer | undefined): void {
-    const report: Report = { replica: this.replica, isFull: this.#isFull, confirmations, answer };
-    const subject = subjects.gateway(this.cluster, gateway);
+    const { cluster, replica } = this.place;
+    const incarnations = [...this.lostLogs.incarnations];
+    const report: Report = { replica, isFull: this.#isFull, confirmations, answer, incarnations };
+    const subject = subjects.gateway(cluster, gateway);
     this.nats.send(subject, Report.encode(report).finish());
   }
 
@@ -144,8 +163,13 @@ export class Reporter {
     this.#hear(question);
   }
 
-  #hear({ gateway, number, reached, unconfirmed }: Question): void {
-    if (unconfirmed.length > 0) {
+  #hear({ gateway, number, reached, lost, unconfirmed }: Question): void {
+    if (lost !== undefined) {
+      this.#noteLost(lost);
+      // A read may have shown all that is visible here.
+      const position = toWirePosition(this.engine.horizon);
+      this.#report(gateway, [], { number, position });
+    } else if (unconfirmed.length > 0) {
       const known = unconfirmed.map((request) => this.#kept.get(keyOf(gateway, request)));
       const confirmations = known.filter((confirmation) => confirmation !== undefined);
       this.#reportAll(gateway, confirmations);
@@ -157,6 +181,12 @@ export class Reporter {
       this.#waiting.set(keyOf(gateway, number), waiting);
       this.#answerWaiting();
     }
+  }
+
+  #noteLost({ replica, incarnation }: Lost): void {
+    const isOwn = replica === this.place.replica;
+    if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();
+    else this.lostLogs.raise(replica, incarnation);
   }
 
   #answerWaiting(): void {

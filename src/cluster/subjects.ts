@@ -8,6 +8,9 @@ export const subjects = {
     replica === undefined
       ? `${cluster}.${shard}.questions`
       : `${cluster}.${shard}.questions.${replica}`,
+  /** Who needs a copy of the data folder of a replica asks here. */
+  seeds: (cluster: string, shard: number, replica: number) =>
+    `${cluster}.${shard}.seeds.${replica}`,
   /** What one gateway is told. */
   gateway: (cluster: string, gateway: string) => `${cluster}.gateway.${gateway}`,
   /** The bucket of the map. */

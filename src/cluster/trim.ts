@@ -3,12 +3,15 @@ import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
 import type { Nats } from './nats.js';
 import type { Questions } from './questions.js';
+import { majorityOf } from './quorum.js';
 
 const LOOK_MS = 10_000;
 
 /** A stream is trimmed once it is filled to this share, and keeps this share. */
 const FILLED = 1 / 2;
 const KEPT = 1 / 4;
+/** From this share on a replica that is away, or does not go on, is waited for no longer. */
+const PRESSING = 3 / 4;
 
 /**
  * A part of a change may be needed for so long after it was stored: its change comes within 20 s, or
@@ -18,14 +21,17 @@ const PARTS_MS = 60_000;
 
 /**
  * Keeps the stream of a shard from filling up: drops the oldest messages that every replica has
- * applied, but none that was stored less than a minute before the message to which the slowest replica
- * has come. Any node may do it, and does no harm where another has done it already.
+ * applied, but none that was stored less than a minute before the message to which the slowest of them
+ * has come. Once the stream is three quarters full, a majority of the replicas is enough: one that needs
+ * what is dropped gets the log of another. Any node may do it, and does no harm where another has done
+ * it already.
  */
 export class Trim {
   readonly #looking: NodeJS.Timeout;
 
   /**
-   * @param others the questions to all other replicas
+   * @param others the questions to the other replicas
+   * @param replicas how many there are
    * @param partsMs how much older a message has to be than that of the slowest replica
    */
   constructor(
@@ -33,6 +39,7 @@ export class Trim {
     private readonly engine: Engine,
     private readonly stream: string,
     private readonly others: Questions,
+    private readonly replicas: number,
     private readonly logger: Logger,
     private readonly partsMs = PARTS_MS,
   ) {
@@ -62,18 +69,25 @@ export class Trim {
     const mostBytes = config.max_bytes;
     // Without a bound there is nothing to keep it from.
     if (mostBytes <= 0 || bytes < mostBytes * FILLED) return;
-    const own = this.engine.position.sequence;
-    const others = await this.others.positions();
-    const appliedByAll = Math.min(own, ...others.map(({ sequence }) => sequence));
+    const applied = await this.#applied(bytes >= mostBytes * PRESSING);
+    if (applied === undefined) return;
     // Counts messages, not bytes: more or less than a quarter of the bytes may stay.
     const excess = Math.floor(messages * (1 - (mostBytes * KEPT) / bytes));
-    const end = Math.min(appliedByAll + 1, first + excess);
+    const end = Math.min(applied + 1, first + excess);
     if (end <= first) return;
     const last = await manager.streams.getMessage(this.stream, { seq: end - 1 });
-    const slowest = await manager.streams.getMessage(this.stream, { seq: appliedByAll });
+    const slowest = await manager.streams.getMessage(this.stream, { seq: applied });
     if (last === null || slowest === null) return;
     if (slowest.time.getTime() - last.time.getTime() < this.partsMs) return;
     const { purged } = await manager.streams.purge(this.stream, { seq: end });
     if (purged > 0) this.logger.info({ stream: this.stream, purged }, 'the stream is trimmed');
+  }
+
+  /** Up to which message enough replicas have the stream in their logs; undefined where too few answer. */
+  async #applied(isPressing: boolean): Promise<number | undefined> {
+    const own = this.engine.position;
+    const positions = [own, ...(await this.others.allPositions(this.replicas))];
+    const sequences = positions.map(({ sequence }) => sequence).toSorted((a, b) => b - a);
+    return sequences[(isPressing ? majorityOf(this.replicas) : this.replicas) - 1];
   }
 }

@@ -55,6 +55,7 @@ export class Writes {
     private readonly state: NodeState,
   ) {
     gateway.onConfirmation = (replica, confirmation) => this.#confirm(replica, confirmation);
+    gateway.onLost.push((replica) => this.#forget(replica));
     this.#sweeping = setInterval(() => this.#sweep(), LOOK_MS).unref();
   }
 
@@ -178,6 +179,13 @@ export class Writes {
     if (equal === undefined) waiting.votes.push(vote);
     vote.replicas.add(replica);
     if (vote.replicas.size >= this.#majority) waiting.outcome.resolve(decodeOutcome(outcome));
+  }
+
+  /** What a log has confirmed that is lost now is in one log less. */
+  #forget(replica: number): void {
+    for (const { votes } of this.#waiting.values()) {
+      for (const { replicas } of votes) replicas.delete(replica);
+    }
   }
 
   /**

@@ -16,6 +16,7 @@ describe('an empty environment', () => {
       clusterUrls: undefined,
       clusterName: 'vectord',
       clusterCredentials: undefined,
+      clusterReplaces: undefined,
       clusterReplicas: 3,
       clusterLogBytes: 8 * 1024 ** 3,
       clusterReads: 'strong',

@@ -175,6 +175,15 @@ export const SETTINGS = {
     path('CLUSTER_CREDENTIALS', '', 'File of credentials for the NATS servers, as nsc makes it'),
     'none',
   ),
+  clusterReplaces: optional(
+    identifier(
+      'CLUSTER_REPLACES',
+      '',
+      'Id of a node that is lost for good, whose place a node with a new data folder takes',
+      36,
+    ),
+    'none',
+  ),
   clusterReplicas: integer(
     'CLUSTER_REPLICAS',
     3,
@@ -291,14 +300,19 @@ function path(name: string, fallback: string, meaning: string): Setting<string> 
   };
 }
 
-function identifier(name: string, fallback: string, meaning: string): Setting<string> {
+function identifier(
+  name: string,
+  fallback: string,
+  meaning: string,
+  longest = 32,
+): Setting<string> {
   return {
     name,
     meaning,
-    expected: 'letters, digits, - and _, at most 32',
+    expected: `letters, digits, - and _, at most ${longest}`,
     fallback,
     fallbackText: fallback,
-    parse: (text) => (/^[a-z0-9_-]{1,32}$/i.test(text) ? text : undefined),
+    parse: (text) => (/^[\w-]+$/.test(text) && text.length <= longest ? text : undefined),
   };
 }
 

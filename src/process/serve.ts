@@ -1,4 +1,4 @@
-import { readConfig } from '../config/config.js';
+import { readConfig, type Config } from '../config/config.js';
 import { misspelledSettings } from '../config/misspelled.js';
 import { VectordError } from '../core/errors.js';
 import { EXIT_OK, EXIT_REFUSED } from '../core/start-error.js';
@@ -26,14 +26,25 @@ export async function serve(): Promise<void> {
   ]);
   let service: RunningService | undefined;
   process.on('SIGHUP', () => service?.reload());
-  const opening = start(config, logger);
-  const early = await Promise.race([stopReason, opening.then(() => undefined)]);
-  if (early !== undefined) stopEarly(early, logger);
-  service = await opening;
-  process.stdout.write(banner(service.summary));
-  logger.info(startFacts(service.summary), 'started');
-  logger.info(await stopReason, 'stopping');
-  process.exit(await stop(service, logger));
+  const open = async (opened: Config): Promise<RunningService> => {
+    const opening = start(opened, logger);
+    const early = await Promise.race([stopReason, opening.then(() => undefined)]);
+    if (early !== undefined) stopEarly(early, logger);
+    service = await opening;
+    logger.info(startFacts(service.summary), 'started');
+    return service;
+  };
+  const first = await open(config);
+  const { http, grpc } = first.summary;
+  process.stdout.write(banner(first.summary));
+  const runUntilStop = async (running: RunningService): Promise<number> => {
+    const end = await Promise.race([stopReason, running.lost.then(() => undefined)]);
+    logger.info(end ?? { reason: 'the node opens anew' }, 'stopping');
+    const exitCode = await stop(running, logger);
+    if (end !== undefined) return exitCode;
+    return await runUntilStop(await open({ ...config, httpPort: http.port, grpcPort: grpc.port }));
+  };
+  process.exit(await runUntilStop(first));
 }
 
 /** Nothing was acknowledged yet, and whatever an open does to the folder may be cut off. */

@@ -24,6 +24,7 @@ import { LogRateLimit } from '../observe/log-rate-limit.js';
 import { Metrics } from '../observe/metrics.js';
 import { openTracing } from '../observe/traces/open.js';
 import { Acceptor } from '../engine/acceptor.js';
+import { isDamage } from '../engine/folder.js';
 import { Engine, type DimensionSource } from '../engine/native.js';
 import type { ClusterNode } from '../cluster/open.js';
 import { loadCluster, openClusterPoints } from './cluster.js';
@@ -36,6 +37,11 @@ import { messageOf, StartError } from '../core/start-error.js';
 /** The service, open on both interfaces. */
 export interface RunningService {
   readonly summary: StartSummary;
+  /**
+   * Resolves, with the reason, once the node of a cluster has given up the log of its replica: after a
+   * stop, the next start gets that of another one.
+   */
+  readonly lost: Promise<string>;
   /** Reads the keys and the certificate again. */
   reload(): void;
   /** Lets requests that are under way finish, then makes everything durable. */
@@ -55,18 +61,9 @@ export async function start(
   const tracing = await openTracing(config, logger, clock);
   const tls = openTls(config, logger);
   const dataPath = ensureDataFolder(config.dataPath);
-  const cluster = await openCluster(config, dataPath, logger);
+  const { cluster, engine } = await openStore(config, dataPath, logger, clock);
   const storePath = cluster?.folder ?? dataPath;
   let ports: Ports | undefined;
-  const engine = await openEngine(
-    { ...config, dimension: (cluster ?? config).dimension },
-    storePath,
-    logger,
-    clock,
-  ).catch(async (error: unknown) => {
-    await cluster?.close();
-    throw error;
-  });
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
     const { keys, keysOrigin } = openKeys(config, dataPath);
@@ -128,6 +125,7 @@ export async function start(
         keysPath: keys.path,
         keysOrigin,
       },
+      lost: cluster?.lost ?? NEVER,
       reload() {
         for (const watch of watches) void watch.reload();
       },
@@ -158,6 +156,30 @@ export async function start(
     await cluster?.close();
     throw error;
   }
+}
+
+/** What does not happen. */
+const NEVER = new Promise<never>(() => undefined);
+
+/** Opens the engine, in a cluster on the replica of this node: a damaged log is replaced by another's. */
+async function openStore(
+  config: Config,
+  dataPath: string,
+  logger: Logger,
+  clock: Clock,
+): Promise<{ cluster: ClusterNode | undefined; engine: Engine }> {
+  const cluster = await openCluster(config, dataPath, logger);
+  try {
+    const { dimension } = cluster ?? config;
+    const folder = cluster?.folder ?? dataPath;
+    return { cluster, engine: await openEngine({ ...config, dimension }, folder, logger, clock) };
+  } catch (error) {
+    const { cause = error } = error as Error;
+    const isGivenUp = isDamage(error) && cluster?.giveUpLog(messageOf(cause)) === true;
+    await cluster?.close();
+    if (!isGivenUp) throw error;
+  }
+  return await openStore(config, dataPath, logger, clock);
 }
 
 /** The node of the cluster that the settings name, if they name one. */
@@ -217,7 +239,11 @@ async function openEngine(
     if (!(error instanceof VectordError)) throw error;
     const [, advice] = ADVICE.find(([pattern]) => pattern.test(error.message)) ?? [];
     const reason = [error.message, advice].filter((part) => part !== undefined).join('\n');
-    throw new StartError(`the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`);
+    throw new StartError(
+      `the data folder ${path} (DATA_PATH) cannot be opened: ${reason}`,
+      undefined,
+      { cause: error },
+    );
   } finally {
     endTelling();
   }

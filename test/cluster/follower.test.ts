@@ -15,7 +15,14 @@ import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
-import { changeOf, openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
+import {
+  changeOf,
+  NONE_LOST,
+  openEngine,
+  openShard,
+  ownNatsServer,
+  SHARD,
+} from '../support/replicas.js';
 
 const PATIENCE = { timeout: 10_000 };
 
@@ -32,7 +39,8 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const logger = createLogger('info', { write: (line) => void (log += line) });
     const follow = (created: string | undefined = shard.created): Follower => {
       const folder = makeTemporaryFolder();
-      const reporter = new Reporter(nats, engine, cluster, SHARD, 0, state, folder);
+      const place = { cluster, shard: SHARD, replica: 0 };
+      const reporter = new Reporter(nats, engine, place, state, NONE_LOST, folder);
       const follower = new Follower(nats, engine, stream, created, reporter, state, logger);
       onTestFinished(async () => {
         follower.stop();

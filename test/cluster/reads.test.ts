@@ -23,7 +23,7 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
     const engine = await openEngine();
     await engine.apply(changeOf(engine), 1);
     const state = new NodeState();
-    const questions = new Questions(gateway, 1, OWN);
+    const questions = new Questions(gateway, 1, OWN, 0);
     const reads = new Reads(engine, questions, state, mode);
     const count = async () => await engine.count(undefined, () => undefined);
     /** Begins a read; answers it, and what is known of it. */
@@ -37,9 +37,14 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
       return { read, settled: () => settled };
     };
     /** A replica answers a question. */
-    const answer = (replica: number, { number }: Question, position?: StreamPosition) => {
+    const answer = (
+      replica: number,
+      { number }: Question,
+      position?: StreamPosition,
+      incarnations: number[] = [],
+    ) => {
       const wire = position && toWirePosition(position);
-      replicas.tell(gateway.id, replica, { answer: { number, position: wire } });
+      replicas.tell(gateway.id, replica, { answer: { number, position: wire }, incarnations });
     };
     return { ...shard, engine, state, begin, answer };
   }
@@ -54,6 +59,12 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
     expect(await read).toBe(1);
     // One with the same history needs no second look.
     expect(replicas.questions.every(({ reached }) => reached === undefined)).toBe(true);
+  });
+
+  test('where another node has the place of this one nothing is read', async () => {
+    const { begin, answer, replicas, engine } = await open();
+    replicas.onQuestion = (question) => answer(1, question, engine.position, [1]);
+    await expect(begin().read).rejects.toThrow('another node has the place of this one');
   });
 
   test('a strong read waits for the greatest position of a majority', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
+import { NodeFile } from '../../src/cluster/node-file.js';
 import { NodeState } from '../../src/cluster/node-state.js';
 import { Reporter } from '../../src/cluster/reporter.js';
 import type { Answer, Confirmation } from '../../src/gen/vectord/cluster/v1/cluster.js';
@@ -19,7 +20,9 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     const engine = await openEngine();
     const folder = makeTemporaryFolder();
     const state = new NodeState();
-    const reporter = new Reporter(nats, engine, cluster, SHARD, REPLICA, state, folder);
+    const place = { cluster, shard: SHARD, replica: REPLICA };
+    const lostLogs = NodeFile.open(folder, cluster);
+    const reporter = new Reporter(nats, engine, place, state, lostLogs, folder);
     onTestFinished(() => reporter.close());
     const confirmations: Confirmation[] = [];
     const answers: Answer[] = [];
@@ -35,7 +38,7 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
         { gateway: gateway.id, request: sequence },
         outcome,
       );
-    return { nats, gateway, reporter, confirmations, answers, note };
+    return { nats, cluster, folder, gateway, reporter, lostLogs, confirmations, answers, note };
   }
 
   test('a confirmation that was lost is told again to who asks for it', async () => {
@@ -61,6 +64,37 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
       [3, ...OUTCOME],
       [1, ...OUTCOME],
     ]);
+  });
+
+  test('a log that is lost is noted durably, and told with all that follows', async () => {
+    const { gateway, nats, folder, cluster, lostLogs, reporter, answers, confirmations, note } =
+      await open();
+    let isReplaced = false;
+    reporter.onReplaced = () => (isReplaced = true);
+    const lose = (replica: number, incarnation: number) =>
+      gateway.ask({
+        number: 6,
+        unconfirmed: [],
+        reached: undefined,
+        lost: { replica, incarnation },
+      });
+    lose(1, 3);
+    await expect.poll(() => answers.length).toBe(1);
+    expect(answers[0]).toEqual({ number: 6, position: { sequence: 0n, chain: 0 } });
+    expect(lostLogs.incarnations).toEqual([0, 3]);
+    expect(NodeFile.open(folder, cluster).incarnations).toEqual([0, 3]);
+    expect(gateway.incarnationOf(1)).toBe(3);
+    // An older number, and none at all, change nothing.
+    lose(1, 2);
+    lose(0, 0);
+    note(1);
+    await expect.poll(() => confirmations.length).toBe(1);
+    expect([0, 1, 2].map((replica) => gateway.incarnationOf(replica))).toEqual([0, 3, 0]);
+    expect(isReplaced).toBe(false);
+    lose(REPLICA, 1);
+    await nats.connection.flush();
+    await expect.poll(() => isReplaced).toBe(true);
+    expect(lostLogs.incarnations).toEqual([0, 3]);
   });
 
   test('a position that was asked for is told once the replica has come to it', async () => {

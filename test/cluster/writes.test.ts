@@ -66,6 +66,22 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     expect(await write).toMatchObject(STORED);
   });
 
+  test('what a log has confirmed that is lost now counts no more', async () => {
+    const { begin, replicas } = await open();
+    const { write, message, settled } = await begin();
+    replicas.confirm(message, 1);
+    // Another replica knows that.
+    replicas.confirm(message, 0, {}, { incarnations: [0, 1] });
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    // What it had sent before may come late.
+    replicas.confirm(message, 1);
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    replicas.confirm(message, 1, {}, { incarnations: [0, 1] });
+    expect(await write).toMatchObject(STORED);
+  });
+
   test.each([
     ['another history', { chain: 2 }],
     ['another position', { sequence: 2 }],

@@ -52,6 +52,17 @@ export class TestCluster {
     return cluster;
   }
 
+  node(index: number): TestServer {
+    const node = this.nodes[index];
+    if (node === undefined) throw new Error(`there is no node ${index}`);
+    return node;
+  }
+
+  /** The settings of a node. */
+  settings(index: number): Record<string, string> {
+    return { ...this.#environments[index] };
+  }
+
   /** Starts a node that does not run, on the folder and the ports that it had. */
   async run(index: number, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
     const node = await startServer({

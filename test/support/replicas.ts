@@ -6,6 +6,7 @@ import { createStream } from '../../src/cluster/stream.js';
 import { Gateway } from '../../src/cluster/gateway.js';
 import { Nats } from '../../src/cluster/nats.js';
 import { encodeOutcome } from '../../src/cluster/outcome.js';
+import type { LostLogs } from '../../src/cluster/reporter.js';
 import { subjects } from '../../src/cluster/subjects.js';
 import { readConfig, type Config } from '../../src/config/config.js';
 import { Engine, type Outcome } from '../../src/engine/native.js';
@@ -65,6 +66,9 @@ function configOf(servers: Servers, cluster: string): Config {
   const urls = servers.addresses.map((address) => `nats://${address}`).join(',');
   return readConfig({ CLUSTER_URL: urls, CLUSTER_NAME: cluster, SERVICE_KEYS_FILE: 'keys.json' });
 }
+
+/** A node that knows of no lost log. */
+export const NONE_LOST: LostLogs = { incarnations: [], raise: () => undefined };
 
 /** An engine on a folder of its own. */
 export async function openEngine(path = makeTemporaryFolder()): Promise<Engine> {
@@ -126,7 +130,8 @@ export class Replicas {
 
   /** A replica tells a gateway something. */
   tell(gateway: string, replica: number, report: Partial<Report>): void {
-    const whole = { isFull: false, confirmations: [], answer: undefined, ...report, replica };
+    const nothing = { isFull: false, confirmations: [], answer: undefined, incarnations: [] };
+    const whole = { ...nothing, ...report, replica };
     const subject = subjects.gateway(this.cluster, gateway);
     this.connection.publish(subject, Report.encode(whole).finish());
   }
@@ -136,10 +141,11 @@ export class Replicas {
     { gateway, request }: Pick<StreamMessage, 'gateway' | 'request'>,
     replica: number,
     outcome: Partial<Outcome> = {},
-    { isVoid = false, isFull = false } = {},
+    { isVoid = false, isFull = false, incarnations = [] as number[] } = {},
   ): void {
     const bytes = encodeOutcome({ ...STORED, ...outcome }, isVoid);
-    this.tell(gateway, replica, { isFull, confirmations: [{ request, outcome: bytes }] });
+    const confirmations = [{ request, outcome: bytes }];
+    this.tell(gateway, replica, { isFull, confirmations, incarnations });
   }
 
   /** Replicas confirm whatever a gateway lacks confirmations of. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { connect, type Client } from '../../../src/client/node.js';
@@ -20,6 +22,9 @@ type Fault = (scene: Scene) => Promise<void>;
 
 /** What was killed stays away for up to this time. */
 const LONGEST_AWAY_MS = 8_000;
+
+/** A node starts, and fetches the points of the others, in about this time. */
+const LONGEST_FETCH_MS = 2_000;
 
 /** Nodes, or servers. */
 const ALL = [0, 1, 2];
@@ -70,6 +75,26 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a node is not heard': async (scene) => await cut(scene, ['up']),
   'a node hears nothing': async (scene) => await cut(scene, ['down']),
   'the clock of a node is wrong': wrongClock,
+  'a node loses its points': async (scene) => {
+    const index = anyOf(scene);
+    await loseFolder(scene, index);
+    await scene.cluster.run(index);
+  },
+  'a node loses its points, and another is killed while it fetches them': async (scene) => {
+    const { cluster, random } = scene;
+    const index = anyOf(scene);
+    await loseFolder(scene, index);
+    const fetching = cluster.run(index);
+    await sleep(random.below(LONGEST_FETCH_MS));
+    await killNode(scene, (index + random.pick([1, 2])) % ALL.length);
+    await fetching;
+  },
+  'a bit flips on the disk of a node': async (scene) => {
+    const index = anyOf(scene);
+    await nodeOf(scene, index).kill();
+    flipBit(scene, folderOf(scene, index));
+    await scene.cluster.run(index);
+  },
 };
 
 function anyOf({ random }: Scene): number {
@@ -77,9 +102,7 @@ function anyOf({ random }: Scene): number {
 }
 
 function nodeOf({ cluster }: Scene, index: number): TestServer {
-  const node = cluster.nodes[index];
-  if (node === undefined) throw new Error(`there is no node ${index}`);
-  return node;
+  return cluster.node(index);
 }
 
 async function killServers({ cluster, random }: Scene, indexes: readonly number[]): Promise<void> {
@@ -92,6 +115,26 @@ async function killNode(scene: Scene, index: number): Promise<void> {
   await nodeOf(scene, index).kill();
   await sleep(scene.random.below(LONGEST_AWAY_MS));
   await scene.cluster.run(index);
+}
+
+function folderOf(scene: Scene, index: number): string {
+  return join(nodeOf(scene, index).dataPath, 'shard-0');
+}
+
+async function loseFolder(scene: Scene, index: number): Promise<void> {
+  await nodeOf(scene, index).kill();
+  rmSync(folderOf(scene, index), { recursive: true });
+}
+
+/** Flips a bit in what is written of a log. */
+function flipBit({ random }: Scene, folder: string): void {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  const path = join(folder, random.pick(names));
+  const bytes = readFileSync(path);
+  const written = bytes.findLastIndex((byte) => byte !== 0) + 1;
+  const at = random.below(written);
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+  writeFileSync(path, bytes);
 }
 
 async function cut(scene: Scene, directions: readonly Direction[]): Promise<void> {

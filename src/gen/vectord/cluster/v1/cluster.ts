@@ -73,6 +73,15 @@ export interface Question {
     | undefined;
   /** Requests of the gateway that lack confirmations: a replica repeats those that it knows. */
   unconfirmed: number[];
+  /** A replica needs the log of another. The others note that durably, and tell how far their logs go. */
+  lost?: Lost | undefined;
+}
+
+/** A replica that has lost its log, or gives it up. */
+export interface Lost {
+  replica: number;
+  /** How many logs it has lost. What it confirmed before counts no more; 0 if it has to learn the number. */
+  incarnation: number;
 }
 
 /** What a replica tells a gateway. */
@@ -82,7 +91,14 @@ export interface Report {
   /** Whether its disk has hardly any space left. */
   isFull: boolean;
   confirmations: Confirmation[];
-  answer?: Answer | undefined;
+  answer?:
+    | Answer
+    | undefined;
+  /**
+   * How many logs each replica has lost, as far as this one knows. Those that are left out at the end
+   * have lost none.
+   */
+  incarnations: number[];
 }
 
 /** The message of a request is in the replica's own log. */
@@ -99,6 +115,38 @@ export interface Answer {
    * there. Absent where it does not remember that.
    */
   position?: Position | undefined;
+}
+
+/** What a node whose replica needs a log asks another replica, for a copy of its data folder. */
+export interface SeedQuestion {
+  /** Names the copy: the id of the node that fetches it, and how many logs it has lost. */
+  copy: string;
+  /** Without it the list of the files is asked for; the first time that makes the copy. */
+  piece?:
+    | SeedQuestion_Piece
+    | undefined;
+  /** The copy is not needed any more. */
+  isOver: boolean;
+}
+
+export interface SeedQuestion_Piece {
+  file: string;
+  offset: bigint;
+  bytes: number;
+}
+
+export interface SeedAnswer {
+  /** Why there is no copy, or no such piece. */
+  fault: string;
+  /** None while the copy is being made. */
+  files: SeedAnswer_File[];
+  /** Empty where the file has only zeros there. */
+  piece: Uint8Array;
+}
+
+export interface SeedAnswer_File {
+  name: string;
+  bytes: bigint;
 }
 
 function createBaseStreamMessage(): StreamMessage {
@@ -521,7 +569,7 @@ export const Refusal: MessageFns<Refusal> = {
 };
 
 function createBaseQuestion(): Question {
-  return { gateway: "", number: 0, reached: undefined, unconfirmed: [] };
+  return { gateway: "", number: 0, reached: undefined, unconfirmed: [], lost: undefined };
 }
 
 export const Question: MessageFns<Question> = {
@@ -541,6 +589,9 @@ export const Question: MessageFns<Question> = {
         writer.double(v);
       }
       writer.join();
+    }
+    if (message.lost !== undefined) {
+      Lost.encode(message.lost, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -600,6 +651,71 @@ export const Question: MessageFns<Question> = {
 
             break;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lost = Lost.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseLost(): Lost {
+  return { replica: 0, incarnation: 0 };
+}
+
+export const Lost: MessageFns<Lost> = {
+  encode(message: Lost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.replica !== 0) {
+      writer.uint32(8).uint32(message.replica);
+    }
+    if (message.incarnation !== 0) {
+      writer.uint32(16).uint32(message.incarnation);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Lost {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLost();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.replica = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.incarnation = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -614,7 +730,7 @@ export const Question: MessageFns<Question> = {
 };
 
 function createBaseReport(): Report {
-  return { replica: 0, isFull: false, confirmations: [], answer: undefined };
+  return { replica: 0, isFull: false, confirmations: [], answer: undefined, incarnations: [] };
 }
 
 export const Report: MessageFns<Report> = {
@@ -630,6 +746,13 @@ export const Report: MessageFns<Report> = {
     }
     if (message.answer !== undefined) {
       Answer.encode(message.answer, writer.uint32(34).fork()).join();
+    }
+    if (message.incarnations.length !== 0) {
+      writer.uint32(42).fork();
+      for (const v of message.incarnations) {
+        writer.uint32(v);
+      }
+      writer.join();
     }
     return writer;
   },
@@ -678,6 +801,24 @@ export const Report: MessageFns<Report> = {
 
             message.answer = Answer.decode(reader, reader.uint32());
             continue;
+          }
+          case 5: {
+            if (tag === 40) {
+              message.incarnations.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 42) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.incarnations.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -791,6 +932,273 @@ export const Answer: MessageFns<Answer> = {
             }
 
             message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSeedQuestion(): SeedQuestion {
+  return { copy: "", piece: undefined, isOver: false };
+}
+
+export const SeedQuestion: MessageFns<SeedQuestion> = {
+  encode(message: SeedQuestion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.copy !== "") {
+      writer.uint32(10).string(message.copy);
+    }
+    if (message.piece !== undefined) {
+      SeedQuestion_Piece.encode(message.piece, writer.uint32(18).fork()).join();
+    }
+    if (message.isOver !== false) {
+      writer.uint32(24).bool(message.isOver);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SeedQuestion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSeedQuestion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.copy = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.piece = SeedQuestion_Piece.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.isOver = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSeedQuestion_Piece(): SeedQuestion_Piece {
+  return { file: "", offset: 0n, bytes: 0 };
+}
+
+export const SeedQuestion_Piece: MessageFns<SeedQuestion_Piece> = {
+  encode(message: SeedQuestion_Piece, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.file !== "") {
+      writer.uint32(10).string(message.file);
+    }
+    if (message.offset !== 0n) {
+      if (BigInt.asUintN(64, message.offset) !== message.offset) {
+        throw new globalThis.Error("value provided for field message.offset of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.offset);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(24).uint32(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SeedQuestion_Piece {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSeedQuestion_Piece();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.file = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.offset = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.bytes = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSeedAnswer(): SeedAnswer {
+  return { fault: "", files: [], piece: new Uint8Array(0) };
+}
+
+export const SeedAnswer: MessageFns<SeedAnswer> = {
+  encode(message: SeedAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.fault !== "") {
+      writer.uint32(10).string(message.fault);
+    }
+    for (const v of message.files) {
+      SeedAnswer_File.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.piece.length !== 0) {
+      writer.uint32(26).bytes(message.piece);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SeedAnswer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSeedAnswer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.fault = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.files.push(SeedAnswer_File.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.piece = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSeedAnswer_File(): SeedAnswer_File {
+  return { name: "", bytes: 0n };
+}
+
+export const SeedAnswer_File: MessageFns<SeedAnswer_File> = {
+  encode(message: SeedAnswer_File, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asUintN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SeedAnswer_File {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSeedAnswer_File();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.bytes = reader.uint64() as bigint;
             continue;
           }
         }

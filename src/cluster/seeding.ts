@@ -1,0 +1,112 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { syncFolder } from '../config/data-folder.js';
+import { messageOf } from '../core/start-error.js';
+import { adoptReplica } from '../engine/folder.js';
+import type { StreamPosition } from '../engine/native.js';
+import type { Logger } from '../observe/logger.js';
+import type { Nats } from './nats.js';
+import type { NodeFile } from './node-file.js';
+import type { Questions } from './questions.js';
+import type { ReplicaPlace } from './reporter.js';
+import { SeedCopy } from './seed-copy.js';
+import { subjects } from './subjects.js';
+
+const PAUSE_MS = 1_000;
+const WAITING_LINE_MS = 5_000;
+
+/**
+ * Gives a replica that needs a log that of another one.
+ *
+ * What the lost log has confirmed counts no more. So the others note first, durably, that it is lost,
+ * and tell from then on with all that they confirm how many logs each replica has lost, see
+ * docs/decisions/0038-rules-of-a-cluster.md, point 6: crash vectors as of Michael, Ports, Sharma and
+ * Szekeres, "Recovering Shared Objects Without Stable Storage" (DISC 2017). So many of them answer that
+ * one is among them of each majority that the lost log was in. The log to take is that of the furthest
+ * of those, if all of them have its history.
+ */
+export class Seeding {
+  #tries = 0;
+
+  /**
+   * @param others questions to so many others that one of them was in each majority
+   * @param folder the data folder of the replica
+   */
+  constructor(
+    private readonly nats: Nats,
+    private readonly others: Questions,
+    private readonly place: ReplicaPlace,
+    private readonly file: NodeFile,
+    private readonly folder: string,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Resolves once the replica has a log; tries for as long as that takes. */
+  async run(): Promise<void> {
+    this.logger.warn(
+      { folder: this.folder },
+      'the replica of this node needs a log: the node opens once it has that of another one',
+    );
+    let toldAtMs = -Infinity;
+    for (;;) {
+      try {
+        return await this.#run();
+      } catch (error) {
+        if (performance.now() - toldAtMs >= WAITING_LINE_MS) {
+          this.logger.warn(
+            { reason: messageOf(error) },
+            'the replica has no log yet: trying again',
+          );
+          toldAtMs = performance.now();
+        }
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async #run(): Promise<void> {
+    const others = await this.#tellLost();
+    const position = [...others.values()].reduce((most, other) =>
+      other.sequence > most.sequence ? other : most,
+    );
+    if (position.sequence === 0) return this.#begin(undefined);
+    await this.others.reached(position);
+    const copied = `${this.folder}.copy`;
+    const { cluster, shard } = this.place;
+    // All of them have come so far. Where one has no copy the next is asked.
+    const source = [...others.keys()][this.#tries % others.size] ?? 0;
+    this.#tries += 1;
+    const subject = subjects.seeds(cluster, shard, source);
+    await new SeedCopy(this.nats, subject, this.#copyName, this.logger).fetch(copied);
+    const { storeId, points } = await adoptReplica(copied, () => undefined);
+    this.#begin(storeId, copied);
+    this.logger.info({ points }, 'the replica has the log of another one');
+  }
+
+  /** A copy that was made for a log that this replica has lost since must not be taken for the next. */
+  get #copyName(): string {
+    return `${this.file.node}-${this.file.incarnations[this.place.replica] ?? 0}`;
+  }
+
+  /** How far other replicas are, by replica, which know now that the log of this one is lost. */
+  async #tellLost(): Promise<Map<number, StreamPosition>> {
+    const { replica } = this.place;
+    for (;;) {
+      const incarnation = this.file.incarnations[replica] ?? 0;
+      const others = await this.others.tellLost({ replica, incarnation });
+      const known = this.others.incarnationOf(replica);
+      if (incarnation > 0 && known <= incarnation) return others;
+      // This node has a fresh folder, or an old copy of its folder.
+      this.file.raise(replica, known + 1);
+    }
+  }
+
+  /** Puts the store into the place of the lost one, or nothing where there is nothing yet. */
+  #begin(storeId: Uint8Array | undefined, copied?: string): void {
+    if (existsSync(this.folder)) rmSync(this.folder, { recursive: true });
+    if (copied !== undefined) renameSync(copied, this.folder);
+    syncFolder(dirname(this.folder));
+    this.file.findLog(storeId);
+  }
+}

@@ -1,0 +1,188 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { subjects } from '../../src/cluster/subjects.js';
+import { clientsOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
+import type { Servers } from '../support/nats-servers.mjs';
+import { startServer } from '../support/server.js';
+import {
+  CLUSTER,
+  CONTENT,
+  expectWhole,
+  openThreeNodes,
+  POINTS,
+  TAKEN,
+  TIMEOUT_MS,
+} from './seeds/three-nodes.js';
+
+const PATIENCE = { timeout: 40_000, interval: 100 };
+
+describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', () => {
+  test(
+    'waits while another replica is away: what is in that one alone might be missed',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, folders } = opened;
+      await cluster.nodes[1]?.stop();
+      await cluster.nodes[2]?.stop();
+      rmSync(folders[2] ?? '', { recursive: true });
+      const starting = cluster.run(2);
+      const isStarted = await Promise.race([starting.then(() => true), sleep(8_000, false)]);
+      expect(isStarted).toBe(false);
+      await cluster.run(1);
+      await starting;
+      expect(cluster.nodes[2]?.log()).toContain('the replica has no log yet: trying again');
+      await expectWhole(opened, POINTS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'takes that of another one where its own is damaged as it starts',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, folders } = opened;
+      await cluster.nodes[0]?.kill();
+      damageHeader(folders[0] ?? '');
+      await cluster.run(0);
+      expect(cluster.nodes[0]?.log()).toMatch(/is damaged at byte.*gives up its log/s);
+      await expectWhole(opened, POINTS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'takes that of another one where a record turns out to be damaged as it is read',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, clients, folders } = opened;
+      const [node, client] = [cluster.node(1), clients[1]];
+      const found = await client?.search({
+        vector: [7, 1, 2, 3],
+        similarity: 'Euclidean',
+        limit: 1,
+      });
+      const id = found?.[0]?.id ?? '';
+      damage(folders[1] ?? '', `${CONTENT} 7`);
+      await expect(client?.get([id])).rejects.toThrow(/damaged|internal/i);
+      await expect.poll(() => node.log(), PATIENCE).toContain(TAKEN);
+      await expect.poll(async () => await readinessOf(node), PATIENCE).toBe('ready');
+      expect((await client?.get([id]))?.points[0]?.content).toBe(`${CONTENT} 7`);
+      await expectWhole(opened, POINTS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'takes that of another one where the stream has what it needs no longer',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, clients } = opened;
+      await cluster.nodes[0]?.stop();
+      await clients[1]?.upsert([{ vector: [0, 0, 0, 0] }]);
+      await clients[1]?.upsert([{ vector: [0, 0, 0, 1] }]);
+      const nats = await connect({ servers: [...cluster.servers.addresses] });
+      onTestFinished(async () => await nats.close());
+      const manager = await jetstreamManager(nats);
+      await manager.streams.purge(subjects.stream(CLUSTER, 0), { keep: 1 });
+      await cluster.run(0);
+      const log = () => cluster.nodes[0]?.log();
+      await expect.poll(log, PATIENCE).toContain('the stream begins with message');
+      await expect.poll(log, PATIENCE).toContain(TAKEN);
+      await expect.poll(async () => await readinessOf(cluster.node(0)), PATIENCE).toBe('ready');
+      await expectWhole(opened, POINTS + 2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'takes that of another one where it has another history than the others',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, clients } = opened;
+      const { servers } = cluster;
+      await restart(servers, (index) => servers.save(index));
+      // A write that one replica has alone, and that the stream loses.
+      await cluster.nodes[1]?.stop();
+      await cluster.nodes[2]?.stop();
+      const alone = clients[0]?.upsert([{ vector: [5, 5, 5, 5] }], { deadlineMs: 2_000 });
+      await expect(alone).rejects.toThrow('deadline');
+      await cluster.nodes[0]?.stop();
+      await restart(servers, (index) => servers.restore(index));
+      await Promise.all([1, 2].map(async (index) => await cluster.run(index)));
+      await clients[1]?.upsert([{ vector: [6, 6, 6, 6] }], { deadlineMs: 30_000 });
+      await clients[2]?.upsert([{ vector: [6, 6, 6, 7] }], { deadlineMs: 30_000 });
+      await cluster.run(0);
+      const log = () => cluster.nodes[0]?.log();
+      await expect.poll(log, PATIENCE).toContain('most replicas have another history');
+      await expect.poll(log, PATIENCE).toContain(TAKEN);
+      await expect.poll(async () => await readinessOf(cluster.node(0)), PATIENCE).toBe('ready');
+      await expectWhole(opened, POINTS + 2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'comes back in a new folder, by the id of the lost node, and the lost one counts no more',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, clients } = opened;
+      const lost = cluster.node(2);
+      const { node: id } = JSON.parse(readFileSync(join(lost.dataPath, 'node.json'), 'utf8'));
+      await lost.stop();
+      const old = `${lost.dataPath}-old`;
+      cpSync(lost.dataPath, old, { recursive: true });
+      rmSync(lost.dataPath, { recursive: true });
+      await expect(cluster.run(2)).rejects.toThrow(id);
+      await expect(cluster.run(2, { CLUSTER_REPLACES: 'nobody' })).rejects.toThrow(
+        'CLUSTER_REPLACES is nobody',
+      );
+      await cluster.run(2, { CLUSTER_REPLACES: id });
+      await expectWhole(opened, POINTS);
+      const environment = cluster.settings(2);
+      const replaced = await startServer({
+        env: { ...environment, HTTP_PORT: '0', GRPC_PORT: '0' },
+        dataPath: old,
+      });
+      const [stale] = clientsOf([replaced]);
+      await expect(stale?.v1.count()).rejects.toThrow('another node has the place');
+      await expectWhole(opened, POINTS + 3);
+      expect(await clients[2]?.count()).toBe(POINTS + 6);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** Ends all servers, acts on the folder of each, and starts them again. */
+async function restart(servers: Servers, act: (index: number) => void): Promise<void> {
+  const all = servers.names.map((_, index) => index);
+  await Promise.all(all.map(async (index) => await servers.kill(index)));
+  all.forEach(act);
+  for (const index of all) servers.run(index);
+  await servers.ready();
+}
+
+/** Flips a bit where a text is in the log in a folder. */
+function damage(folder: string, text: string): void {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.log'))) {
+    const at = readFileSync(join(folder, name)).indexOf(text);
+    if (at >= 0) return flip(join(folder, name), at);
+  }
+  throw new Error(`no log has the text ${text}`);
+}
+
+/** Flips a bit in the header of the first segment. */
+function damageHeader(folder: string): void {
+  const name = readdirSync(folder).find((file) => file.endsWith('.log')) ?? '';
+  flip(join(folder, name), 9);
+}
+
+function flip(path: string, at: number): void {
+  const byte = readFileSync(path)[at] ?? 0;
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.of(byte ^ 1), 0, 1, at);
+  closeSync(file);
+}
