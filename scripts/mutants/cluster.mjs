@@ -9,12 +9,16 @@ const QUESTIONS = `${CLUSTER}/questions.ts`;
 const FOLLOWER = `${CLUSTER}/follower.ts`;
 const REPORTER = `${CLUSTER}/reporter.ts`;
 const JOIN = `${CLUSTER}/join.ts`;
-const NODE_FOLDER = `${CLUSTER}/node-folder.ts`;
+const NODE_FILE = `${CLUSTER}/node-file.ts`;
+const GATEWAY = `${CLUSTER}/gateway.ts`;
+const TRIM = `${CLUSTER}/trim.ts`;
 
 const WRITES_TESTS = ['test/cluster/writes.test.ts'];
 const READS_TESTS = ['test/cluster/reads.test.ts'];
 const FOLLOWER_TESTS = ['test/cluster/follower.test.ts'];
 const REPORTER_TESTS = ['test/cluster/reporter.test.ts'];
+const QUESTIONS_TESTS = ['test/cluster/questions.test.ts'];
+const NODE_FILE_TESTS = ['src/cluster/node-file.test.ts'];
 const START_TESTS = ['test/cluster/start.test.ts'];
 
 export const CLUSTER_MUTANTS = [
@@ -460,23 +464,23 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a node enters a cluster that has all of its nodes',
     JOIN,
-    '  if (isFull(map)) {\n    throw',
-    '  if (isFull(map) && map.replicas > 1) {\n    throw',
+    'if (lost === undefined || !isIn(lost)) throw',
+    'if (lost !== undefined && !isIn(lost)) throw',
     START_TESTS,
   ),
   mutant(
     'a node of one cluster enters another',
-    NODE_FOLDER,
-    'if (file.cluster === cluster) return file.node;',
-    'if (file.cluster === cluster || cluster.length > 0) return file.node;',
-    START_TESTS,
+    NODE_FILE,
+    'if (content.cluster === cluster) return new',
+    'if (content.cluster === cluster || cluster.length > 0) return new',
+    NODE_FILE_TESTS,
   ),
   mutant(
     'the folder of a single server becomes that of a node',
-    NODE_FOLDER,
-    'if (existsSync(join(dataPath, STORE_FILE))) {',
-    'if (existsSync(join(dataPath, STORE_FILE, cluster))) {',
-    START_TESTS,
+    NODE_FILE,
+    'if (isStore(dataPath)) {',
+    'if (isStore(join(dataPath, cluster))) {',
+    NODE_FILE_TESTS,
   ),
   mutant(
     'a single server writes to the folder of a node',
@@ -504,10 +508,94 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a stream is trimmed by what one replica has',
-    `${CLUSTER}/trim.ts`,
-    'Math.min(own, ...others.map(({ sequence }) => sequence))',
-    'Math.max(own, ...others.map(({ sequence }) => sequence))',
+    TRIM,
+    '(isPressing ? majorityOf(this.replicas) : this.replicas) - 1',
+    '(isPressing ? majorityOf(this.replicas) : 1) - 1',
     ['test/cluster/trim.test.ts', '-t', 'no further than that replica'],
+  ),
+  mutant(
+    'a stream that is nearly full waits for a replica that does not go on',
+    TRIM,
+    'const PRESSING = 3 / 4;',
+    'const PRESSING = 5 / 4;',
+    ['test/cluster/trim.test.ts', '-t', 'beyond that replica'],
+  ),
+  mutant(
+    'what a lost log has confirmed counts beside what is confirmed later',
+    WRITES,
+    'for (const { replicas } of votes) replicas.delete(replica);',
+    'for (const { replicas } of votes) replicas.delete(-1 - replica);',
+    WRITES_TESTS,
+  ),
+  mutant(
+    'what a lost log has confirmed counts where it comes late',
+    GATEWAY,
+    'if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;',
+    'if ((incarnations[replica] ?? 0) < -this.incarnationOf(replica)) return;',
+    WRITES_TESTS,
+  ),
+  mutant(
+    'what a lost log has told counts beside what is told later',
+    QUESTIONS,
+    'for (const { answers } of this.#asked.values()) answers.delete(replica);',
+    'for (const { answers } of this.#asked.values()) answers.delete(-1 - replica);',
+    QUESTIONS_TESTS,
+  ),
+  mutant(
+    'a node reads though another has its place',
+    QUESTIONS,
+    'if (this.incarnationOf(this.own) > this.incarnation) asked',
+    'if (this.incarnationOf(this.own) > this.incarnation + 1) asked',
+    READS_TESTS,
+  ),
+  mutant(
+    'a replica does not tell which logs are lost',
+    REPORTER,
+    'const incarnations = [...this.lostLogs.incarnations];',
+    'const incarnations = this.lostLogs.incarnations.slice(0, 0);',
+    REPORTER_TESTS,
+  ),
+  mutant(
+    'a replica forgets which logs are lost as it restarts',
+    NODE_FILE,
+    '    write(this.path, content);\n',
+    '    if (changed.incarnations === undefined) write(this.path, content);\n',
+    NODE_FILE_TESTS,
+  ),
+  mutant(
+    'a log that is lost has the number of the one before',
+    NODE_FILE,
+    'const incarnation = (this.incarnations[replica] ?? 0) + 1;',
+    'const incarnation = this.incarnations[replica] ?? 1;',
+    NODE_FILE_TESTS,
+  ),
+  mutant(
+    'a number of lost logs goes back',
+    NODE_FILE,
+    'if (incarnation <= (this.incarnations[replica] ?? 0)) return;',
+    'if (incarnation === (this.incarnations[replica] ?? 0)) return;',
+    NODE_FILE_TESTS,
+  ),
+  mutant(
+    'a lost log is replaced after too few others were asked',
+    `${CLUSTER}/quorum.ts`,
+    'replicas - majorityOf(replicas) + 1',
+    'replicas - majorityOf(replicas)',
+    ['src/cluster/quorum.test.ts'],
+  ),
+  mutant(
+    'a replica gives up its log for that of one other with another history',
+    QUESTIONS,
+    'otherChains(answers).length >= majorityOf(replicas) &&',
+    'otherChains(answers).length >= 1 &&',
+    QUESTIONS_TESTS,
+  ),
+  mutant(
+    'a replica gives up its log for two others that differ',
+    QUESTIONS,
+    'new Set(otherChains(answers)).size === 1',
+    'new Set(otherChains(answers)).size >= 1',
+    QUESTIONS_TESTS,
   ),
   mutant(
     'a single server loads the code of a cluster',
