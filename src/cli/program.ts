@@ -10,6 +10,7 @@ import {
 import { backupCommand } from './commands/backup.js';
 import { benchCommand } from './commands/bench.js';
 import { checkCommand } from './commands/check.js';
+import { clusterCommand } from './commands/cluster.js';
 import { exportCommand } from './commands/export.js';
 import { addHelpCommand } from './commands/help.js';
 import { exitCodesText } from './help-text.js';
@@ -43,6 +44,7 @@ export function createProgram(serve: () => Promise<void>): Command {
     checkCommand(),
     repairCommand(),
     keysCommand(),
+    clusterCommand(),
     benchCommand(),
     topCommand(),
   ];

@@ -45,6 +45,12 @@ export class Gateway {
     return this.#full.size;
   }
 
+  /** Whether a replica has said so of its disk. */
+  isFull(replica: number): boolean {
+    return this.#full.has(replica);
+  }
+
+  /** How many logs a replica has lost, as far as replicas have told. */
   incarnationOf(replica: number): number {
     return this.#incarnations[replica] ?? 0;
   }

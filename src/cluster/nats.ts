@@ -21,6 +21,9 @@ const CONNECT_MS = 2_000;
 /** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
 const REQUEST_MS = 2_000;
 
+/** What says where the servers are, and who we are to them. */
+export type NatsSettings = Pick<Config, 'clusterUrls' | 'clusterCredentials'>;
+
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
 export class Nats {
   #connection: NatsConnection;
@@ -41,8 +44,8 @@ export class Nats {
     void this.#watch(connection);
   }
 
-  /** Connects to a server of CLUSTER_URL; waits until one is there. */
-  static async connect(config: Config): Promise<Nats> {
+  /** Connects to a server of CLUSTER_URL; `waits` until one is there, or fails. */
+  static async connect(config: NatsSettings, waits = true): Promise<Nats> {
     const servers = config.clusterUrls ?? [];
     const options: ConnectionOptions = {
       servers: [...servers],
@@ -53,7 +56,7 @@ export class Nats {
       timeout: CONNECT_MS,
       pingInterval: 1_000,
       maxPingOut: 2,
-      waitOnFirstConnect: true,
+      waitOnFirstConnect: waits,
       ...(servers.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
       ...credentials(config.clusterCredentials),
     };
@@ -111,6 +114,11 @@ export class Nats {
 
   get streams(): JetStreamClient {
     return this.#streams;
+  }
+
+  /** A bucket that is there, which the first look at it finds out. */
+  async openBucket(name: string): Promise<KV> {
+    return await new Kvm(this.#connection).open(name, { timeout: REQUEST_MS });
   }
 
   async bucket(name: string, replicas: number): Promise<KV> {

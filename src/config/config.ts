@@ -12,7 +12,31 @@ export type Config = {
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const faults: string[] = [];
-  const values = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
+  const config = parse(environment, Object.keys(SETTINGS) as (keyof Config)[], faults);
+  faults.push(...missingForTls(environment));
+  faults.push(...missingForCluster(environment), ...tooSmallForCluster(config));
+  refuse(faults);
+  return config;
+}
+
+/** Reads a few of the settings, for a command that needs no others. */
+export function readPart<Key extends keyof Config>(
+  environment: NodeJS.ProcessEnv,
+  keys: readonly Key[],
+): Pick<Config, Key> {
+  const faults: string[] = [];
+  const part = parse(environment, keys, faults);
+  refuse(faults);
+  return part;
+}
+
+function parse<Key extends keyof Config>(
+  environment: NodeJS.ProcessEnv,
+  keys: readonly Key[],
+  faults: string[],
+): Pick<Config, Key> {
+  const values = keys.map((key) => {
+    const setting: Setting<unknown> = SETTINGS[key];
     const text = environment[setting.name];
     if (text === undefined) return [key, setting.fallback];
     const value = setting.parse(text);
@@ -22,11 +46,11 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     return [key, value];
   });
   // Each key holds what the setting of that key parsed, which is how Config is defined.
-  const config = Object.freeze(Object.fromEntries(values)) as Config;
-  faults.push(...missingForTls(environment));
-  faults.push(...missingForCluster(environment), ...tooSmallForCluster(config));
+  return Object.freeze(Object.fromEntries(values)) as Pick<Config, Key>;
+}
+
+function refuse(faults: readonly string[]): void {
   if (faults.length > 0) throw new StartError(faults.join('\n'), EXIT_BAD_USAGE);
-  return config;
 }
 
 /** A certificate and its key are both set, or neither is: half of a pair must not mean no TLS. */

@@ -2,34 +2,14 @@ import type { ClusterPoints } from '../cluster/open.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
 import type { LoopSettings } from './loop.js';
-import { messageOf, StartError } from '../core/start-error.js';
+import { withClusterPackages } from '../config/cluster-packages.js';
 
-/** What the cluster's code imports, and the versions that it is tested with. */
-export const CLUSTER_PACKAGES: Readonly<Record<string, string>> = {
-  '@nats-io/transport-node': '3',
-  '@nats-io/jetstream': '3',
-  '@nats-io/kv': '3',
-};
-
-/**
- * The code of a node of a cluster. The packages that it takes are optional: they are loaded here and
- * nowhere else. Throws a StartError where they are missing.
- */
+/** The code of a node of a cluster. Throws a StartError where packages that it takes are missing. */
 export async function loadCluster(): Promise<typeof import('../cluster/open.js')> {
-  try {
-    return await import('../cluster/open.js');
-  } catch (error) {
-    const packages = Object.entries(CLUSTER_PACKAGES).map(
-      ([name, version]) => `${name}@${version}`,
-    );
-    throw new StartError(
-      'CLUSTER_URL is set, but the packages that a cluster takes cannot be loaded: ' +
-        `${messageOf(error)}\nInstall them where vectord is installed:\n\n` +
-        `  npm install ${packages.join(' ')}\n\nor unset CLUSTER_URL to run a single server.`,
-      undefined,
-      { cause: error },
-    );
-  }
+  return await withClusterPackages(
+    async () => await import('../cluster/open.js'),
+    'or unset CLUSTER_URL to run a single server.',
+  );
 }
 
 /** The points of the cluster for the calling loop; undefined where there is none. */

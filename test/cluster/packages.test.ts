@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
-import { CLUSTER_PACKAGES } from '../../src/process/cluster.js';
+import { CLUSTER_PACKAGES } from '../../src/config/cluster-packages.js';
 import { expectRefusal } from '../support/refusal.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 import { packagesToInstall, serviceWithout } from '../support/without-packages.js';
@@ -23,6 +23,12 @@ test('a cluster without the packages refuses the start, and says how to install 
   expect(packagesToInstall(output)).toEqual(
     Object.entries(CLUSTER_PACKAGES).map(([name, version]) => `${name}@${version}`),
   );
+});
+
+test('the status of a cluster without them says how to install them, too', async () => {
+  const status = new Vectord(CLUSTER, ['cluster', 'status'], service.launch);
+  expect(await status.exit).toEqual({ code: 1, signal: null });
+  expect(packagesToInstall(status.stderr)).toHaveLength(Object.keys(CLUSTER_PACKAGES).length);
 });
 
 test('a single server loads nothing of a cluster, on no loop', async () => {

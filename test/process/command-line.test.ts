@@ -14,6 +14,8 @@ const COMMANDS = [
   'keys create',
   'keys list',
   'keys revoke',
+  'cluster',
+  'cluster status',
   'top',
 ];
 

@@ -1,0 +1,69 @@
+// What `cluster status` does. Its packages are loaded once it is asked for.
+import type { ClusterStatus, NodeStatus, StreamStatus } from '../cluster/status/model.js';
+import { withClusterPackages } from '../config/cluster-packages.js';
+import { readPart } from '../config/config.js';
+import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, StartError } from '../core/start-error.js';
+import { createLogger } from '../observe/logger.js';
+import { formatBytes } from './bytes.js';
+import { formatCount, formatCounted } from './count.js';
+import { tableLines } from './table.js';
+import { warnOfMisspelled } from './read-settings.js';
+
+/** The client of NATS keeps the socket of a server that is silent, and with it the process. */
+const EXIT_MS = 500;
+
+/** Prints how the cluster of CLUSTER_URL is; answers the exit code. */
+export async function clusterStatus(asJson: boolean): Promise<number> {
+  warnOfMisspelled();
+  const keys = ['clusterUrls', 'clusterName', 'clusterCredentials'] as const;
+  const settings = readPart(process.env, keys);
+  if (settings.clusterUrls === undefined) {
+    const message = 'CLUSTER_URL is not set, expected as the nodes of the cluster have it';
+    throw new StartError(message, EXIT_BAD_USAGE);
+  }
+  const { readStatus } = await withClusterPackages(
+    async () => await import('../cluster/status/read.js'),
+  );
+  const { problemsOf } = await import('../cluster/status/problems.js');
+  const status = await readStatus(settings, settings.clusterName, createLogger('error')).finally(
+    () => setTimeout(() => process.exit(), EXIT_MS).unref(),
+  );
+  const problems = problemsOf(status);
+  const lines = asJson
+    ? [JSON.stringify({ ...status, problems }, undefined, 2)]
+    : [...statusLines(status), '', ...(problems.length > 0 ? problems : ['all is well'])];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return problems.length > 0 ? EXIT_REFUSED : EXIT_OK;
+}
+
+function statusLines({ cluster, dimension, replicas, ...parts }: ClusterStatus): string[] {
+  const { server, version } = parts.nats;
+  const head = [
+    ['cluster', `${cluster}: dimension ${dimension}, ${formatCounted(replicas, 'replica')}`],
+    ['NATS', `asked ${server}, version ${version}`],
+    ...streamRows(parts.stream),
+  ];
+  const columns = ['NODE', 'REPLICA', 'ANSWERS', 'POSITION', 'LACKS', 'HISTORY', 'DISK'];
+  return [...tableLines(head), '', ...tableLines([columns, ...parts.nodes.map(nodeRow)])];
+}
+
+function streamRows(stream: StreamStatus | undefined): string[][] {
+  if (stream === undefined) return [['stream', 'unknown']];
+  const { name, servers, messages, bytes, limitBytes, firstSequence, lastSequence } = stream;
+  const limit = limitBytes > 0 ? ` of ${formatBytes(limitBytes)}` : '';
+  return [
+    [
+      'stream',
+      `${name}: ${formatCounted(messages, 'message')}, ${formatBytes(bytes)}${limit}, ` +
+        `from ${formatCount(firstSequence)} to ${formatCount(lastSequence)}`,
+    ],
+    ['', servers.map(({ name: server, state }) => `${server} ${state}`).join(', ')],
+  ];
+}
+
+function nodeRow({ node, replica, answer }: NodeStatus): string[] {
+  if (answer === undefined) return [node, String(replica), 'no', '-', '-', '-', '-'];
+  const { sequence, lacks, history, isFull } = answer;
+  const counts = [sequence, lacks].map(formatCount);
+  return [node, String(replica), 'yes', ...counts, history, isFull ? 'full' : 'has space'];
+}

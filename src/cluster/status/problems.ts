@@ -1,0 +1,81 @@
+import type { ClusterStatus, NodeStatus, StreamStatus } from './model.js';
+
+/** Half is trimmed as soon as all nodes have it: more is kept for one that has not. */
+const MOST_FILLED = 3 / 4;
+
+/** What is wrong with a cluster, and what to do about it: a sentence for each, and none if all is well. */
+export function problemsOf(status: ClusterStatus): string[] {
+  const { nats, stream, nodes, replicas } = status;
+  const problems = [nats.versionFault].filter((fault) => fault !== undefined);
+  const missing = replicas - nodes.length;
+  if (missing > 0) problems.push(`${missing} more nodes have to start: the cluster waits for them`);
+  else if (stream === undefined) {
+    problems.push(
+      'the stream of the writes is not there, or most NATS servers are away: see which run, and their logs',
+    );
+  }
+  if (stream !== undefined) problems.push(...streamProblems(stream));
+  problems.push(...nodes.flatMap((node) => nodeProblems(node, stream)));
+  const answering = nodes.filter(({ answer }) => answer !== undefined).length;
+  if (missing <= 0 && answering <= replicas / 2) {
+    problems.push(
+      `only ${answering} of ${replicas} nodes answer: no write is acknowledged and no strong read ` +
+        'answered before most do',
+    );
+  }
+  return problems;
+}
+
+function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamStatus): string[] {
+  const problems: string[] = [];
+  if (!isOfMap) {
+    problems.push(
+      `the stream ${name} is not the one that the cluster was made with, and no node follows it: bring ` +
+        'back the folders that the NATS servers had',
+    );
+  }
+  for (const { name: server, state } of servers) {
+    if (state === 'away') {
+      problems.push(`the NATS server ${server} is away: start it on the folder that it had`);
+    } else if (state === 'behind') {
+      problems.push(`the NATS server ${server} is behind: it catches up, or its log says why not`);
+    }
+  }
+  if (limitBytes > 0 && bytes > limitBytes * MOST_FILLED) {
+    const filled = Math.round((100 * bytes) / limitBytes);
+    problems.push(
+      `the stream ${name} is filled to ${filled} % of CLUSTER_LOG_BYTES, and at 100 % no write is ` +
+        'taken: start the node that lacks messages',
+    );
+  }
+  return problems;
+}
+
+function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undefined): string[] {
+  if (answer === undefined) {
+    return [
+      `node ${node} does not answer: start it on the data folder that it had, or see its log`,
+    ];
+  }
+  const { sequence, lacks, history, isFull } = answer;
+  const problems: string[] = [];
+  if (lacks > 0) {
+    problems.push(
+      `node ${node} lacks ${lacks} messages of the stream: it catches up, or its log says why not`,
+    );
+  }
+  const surplus = stream === undefined ? 0 : sequence - stream.lastSequence;
+  if (surplus > 0) {
+    problems.push(
+      `node ${node} has ${surplus} messages more than the stream, which has lost its end: ` +
+        'docs/CLUSTER.md says what that means',
+    );
+  }
+  if (history === 'other') {
+    problems.push(
+      `node ${node} has another history than most of the others: send it no requests, and see its log`,
+    );
+  }
+  if (isFull) problems.push(`the disk of node ${node} is full: free some space on it`);
+  return problems;
+}

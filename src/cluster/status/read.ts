@@ -1,0 +1,111 @@
+import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, StartError } from '../../core/start-error.js';
+import type { Logger } from '../../observe/logger.js';
+import { MapStore, type ClusterMap } from '../map.js';
+import { Nats, type NatsSettings } from '../nats.js';
+import { subjects } from '../subjects.js';
+import type { ClusterStatus, ServerState, StreamStatus } from './model.js';
+import { RollCall } from './roll-call.js';
+
+const SHARD = 0;
+
+/** So long the servers may take to be level: under load one is a moment behind now and then. */
+const LEVEL_MS = 2_000;
+const LOOK_MS = 200;
+
+/** How a cluster is, by what NATS and its nodes answer. Throws a StartError where that is nothing. */
+export async function readStatus(
+  settings: NatsSettings,
+  cluster: string,
+  logger: Logger,
+): Promise<ClusterStatus> {
+  const nats = await Nats.connect(settings, false);
+  try {
+    const map = await readMap(nats, cluster);
+    const { nodes = [], streamCreated } = map.shards[SHARD] ?? {};
+    const lookAtStream = async () => await readStream(nats, cluster, streamCreated);
+    const before = await lookAtStream();
+    const rollCall = new RollCall(nats, cluster, SHARD, nodes.length, logger);
+    const answers = await rollCall.call(before?.lastSequence ?? 0);
+    const { server_name: server = '', version = '' } = nats.connection.info ?? {};
+    return {
+      cluster,
+      dimension: map.dimension,
+      replicas: map.replicas,
+      nats: { server, version, versionFault: nats.versionFault },
+      stream: await levelStream(lookAtStream),
+      nodes: nodes.map((node, replica) => ({ node, replica, answer: answers.get(replica) })),
+    };
+  } finally {
+    await nats.close();
+  }
+}
+
+async function readMap(nats: Nats, cluster: string): Promise<ClusterMap> {
+  const name = subjects.bucket(cluster);
+  const bucket = await nats.openBucket(name);
+  const known = await new MapStore(bucket).read().catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    if (error instanceof StartError) throw error;
+    throw new StartError(
+      `JetStream of the NATS servers does not answer: ${messageOf(error)}. It needs most of them: see ` +
+        'which run, and their logs',
+    );
+  });
+  if (known !== undefined) return known.map;
+  throw new StartError(
+    `the NATS servers know no cluster ${cluster} (CLUSTER_NAME): the first start of its nodes makes it`,
+  );
+}
+
+/** Undefined where there is no stream, or nobody who could tell. */
+async function readStream(
+  nats: Nats,
+  cluster: string,
+  created: string | undefined,
+): Promise<StreamStatus | undefined> {
+  try {
+    const manager = await nats.manager();
+    return streamStatus(await manager.streams.info(subjects.stream(cluster, SHARD)), created);
+  } catch {
+    return undefined;
+  }
+}
+
+function streamStatus(info: StreamInfo, created: string | undefined): StreamStatus {
+  const { config, state, cluster } = info;
+  const { leader, replicas: others = [] } = cluster ?? {};
+  const servers = others.map(({ name, current, offline }) => {
+    const found: ServerState = offline ? 'away' : current ? 'current' : 'behind';
+    return { name, state: found };
+  });
+  return {
+    name: config.name,
+    created: info.created,
+    isOfMap: info.created === created,
+    servers: leader === undefined ? servers : [{ name: leader, state: 'leader' }, ...servers],
+    messages: state.messages,
+    bytes: state.bytes,
+    limitBytes: config.max_bytes,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+  };
+}
+
+/** The stream once its servers are level, or as it is after a while. */
+async function levelStream(
+  look: () => Promise<StreamStatus | undefined>,
+): Promise<StreamStatus | undefined> {
+  const endsAtMs = performance.now() + LEVEL_MS;
+  for (;;) {
+    const stream = await look();
+    const isLevel = stream?.servers.every(({ state }) => state !== 'behind');
+    if (isLevel === true || performance.now() > endsAtMs) return stream;
+    await sleep(LOOK_MS);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.status === 404;
+}

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamPosition } from '../../engine/native.js';
+import type { Logger } from '../../observe/logger.js';
+import { Gateway } from '../gateway.js';
+import type { Nats } from '../nats.js';
+import { fromWirePosition, toWirePosition } from '../outcome.js';
+import type { History, ReplicaAnswer } from './model.js';
+
+/** So long a replica may take to answer, and to apply what the stream had before it was asked. */
+const LONGEST_MS = 2_000;
+const AGAIN_MS = 100;
+
+/** What replicas answer, by their places; undefined of those that do not remember the position. */
+type Answers = Map<number, StreamPosition | undefined>;
+
+/** Asks each replica of a shard where it is, and waits for all, but no longer than for two seconds. */
+export class RollCall {
+  readonly #gateway: Gateway;
+  readonly #asked = new Map<number, Answers>();
+
+  constructor(
+    nats: Nats,
+    cluster: string,
+    shard: number,
+    private readonly replicas: number,
+    logger: Logger,
+  ) {
+    this.#gateway = new Gateway(nats, cluster, shard, logger);
+    this.#gateway.onAnswer = (replica, { number, position }) =>
+      this.#asked.get(number)?.set(replica, position && fromWirePosition(position));
+  }
+
+  /** What the replicas answer that do; `last` is what they should have come to. */
+  async call(last: number): Promise<Map<number, ReplicaAnswer>> {
+    const isThere = (position: StreamPosition | undefined) => (position?.sequence ?? -1) >= last;
+    const found = await this.#ask(undefined, (answers) => {
+      return answers.size === this.replicas && [...answers.values()].every(isThere);
+    });
+    const positions = [...found].flatMap(([replica, position]) =>
+      position === undefined ? [] : [{ replica, ...position }],
+    );
+    // Each is asked what it had where the others are: what it answers there has to be what they have.
+    const looks = positions.map(async (position) => {
+      const others = positions.filter(({ sequence }) => sequence >= position.sequence);
+      const isAnswered = (answers: Answers) => others.every(({ replica }) => answers.has(replica));
+      return [position.replica, await this.#ask(position, isAnswered)] as const;
+    });
+    const there = new Map(await Promise.all(looks));
+    return new Map(
+      positions.map((position) => {
+        const { replica, sequence } = position;
+        const lacks = Math.max(0, last - sequence);
+        const history = historyOf(position, positions, there);
+        return [replica, { sequence, lacks, history, isFull: this.#gateway.isFull(replica) }];
+      }),
+    );
+  }
+
+  async #ask(
+    reached: StreamPosition | undefined,
+    isEnough: (answers: Answers) => boolean,
+  ): Promise<Answers> {
+    const answers: Answers = new Map();
+    const number = this.#asked.size + 1;
+    this.#asked.set(number, answers);
+    const endsAtMs = performance.now() + LONGEST_MS;
+    while (!isEnough(answers) && performance.now() < endsAtMs) {
+      this.#gateway.ask({ number, reached: reached && toWirePosition(reached), unconfirmed: [] });
+      await sleep(AGAIN_MS);
+    }
+    return answers;
+  }
+}
+
+interface Place extends StreamPosition {
+  readonly replica: number;
+}
+
+/** By the answers `there` of all replicas where each of them is. */
+function historyOf(
+  own: Place,
+  places: readonly Place[],
+  there: ReadonlyMap<number, Answers>,
+): History {
+  let same = 0;
+  let differ = 0;
+  for (const other of places.filter(({ replica }) => replica !== own.replica)) {
+    const [low, high] = own.sequence <= other.sequence ? [own, other] : [other, own];
+    const answer = there.get(low.replica)?.get(high.replica);
+    if (answer === undefined) continue;
+    if (answer.chain === low.chain) same += 1;
+    else differ += 1;
+  }
+  if (differ > same) return 'other';
+  return same > 0 ? 'same' : 'unknown';
+}

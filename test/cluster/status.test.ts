@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ClusterStatus } from '../../src/cluster/status/model.js';
+import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { Vectord } from '../support/vectord.js';
+
+const TIMEOUT_MS = 90_000;
+const POLL = { timeout: 20_000 };
+
+/** Whatever the servers do, it is said in this time. */
+const LONGEST_MS = 15_000;
+
+const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
+
+type Printed = ClusterStatus & { readonly problems: readonly string[] };
+
+test('without CLUSTER_URL it says which setting is missing', async () => {
+  const status = new Vectord({}, ['cluster', 'status']);
+  expect(await status.exit).toEqual({ code: 2, signal: null });
+  expect(status.stderr).toContain('vectord cluster status failed: CLUSTER_URL is not set');
+});
+
+describe.skipIf(HAS_NO_NATS)(
+  'vectord cluster status (needs nats-server)',
+  { timeout: TIMEOUT_MS },
+  () => {
+    let cluster: TestCluster;
+
+    beforeAll(async () => {
+      cluster = await TestCluster.start();
+    }, TIMEOUT_MS);
+    afterAll(async () => await cluster.end(), TIMEOUT_MS);
+
+    async function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+      const CLUSTER_URL = cluster.servers.addresses.map((at) => `nats://${at}`).join(',');
+      const status = new Vectord({ CLUSTER_URL, ...env }, ['cluster', 'status', ...args]);
+      const { code } = await status.exit;
+      return { code, stdout: status.stdout, stderr: status.stderr };
+    }
+
+    async function printed(): Promise<Printed> {
+      const { code, stdout } = await run(['--json']);
+      const status = JSON.parse(stdout) as Printed;
+      expect(code).toBe(status.problems.length === 0 ? 0 : 1);
+      return status;
+    }
+
+    test('of a cluster that is well has each server, the stream and each node', async () => {
+      const [client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);
+      await client?.upsert(NEW);
+      await client?.upsert(NEW);
+      const status = await printed();
+      expect(status).toMatchObject({ cluster: 'vectord', dimension: 4, replicas: 3, problems: [] });
+      expect(cluster.servers.names).toContain(status.nats.server);
+      const { stream, nodes } = status;
+      expect(stream).toMatchObject({ name: 'vectord-0', isOfMap: true, limitBytes: 1024 ** 3 });
+      expect(stream?.servers.map(({ name }) => name).toSorted()).toEqual(cluster.servers.names);
+      expect(stream?.servers.filter(({ state }) => state === 'leader')).toHaveLength(1);
+      expect(stream).toMatchObject({ messages: 2, firstSequence: 1, lastSequence: 2 });
+      const answer = { sequence: 2, lacks: 0, history: 'same', isFull: false };
+      expect(nodes.map((node) => node.answer)).toEqual([answer, answer, answer]);
+      const { code, stdout, stderr } = await run();
+      expect(code).toBe(0);
+      expect(stderr).toBe('');
+      for (const { node } of nodes) {
+        expect(stdout).toMatch(new RegExp(`^${node} .* yes .* 2 .* 0 .* same .* has space$`, 'm'));
+      }
+      expect(stdout).toMatch(/\nall is well\n$/);
+    });
+
+    test('names a node that is down, and is well again with it', async () => {
+      await cluster.nodes[1]?.kill();
+      const { nodes, problems } = await printed();
+      const down = nodes.filter(({ answer }) => answer === undefined);
+      expect(down).toHaveLength(1);
+      expect(problems).toEqual([
+        expect.stringContaining(`node ${down[0]?.node} does not answer: `),
+      ]);
+      const { code, stdout } = await run();
+      expect(code).toBe(1);
+      expect(stdout).toMatch(new RegExp(`^${down[0]?.node} .* no `, 'm'));
+      expect(stdout).toContain(problems[0]);
+      await cluster.run(1);
+      await expect.poll(async () => (await printed()).problems, POLL).toEqual([]);
+    });
+
+    test('names a NATS server that is down, and is well again with it', async () => {
+      await cluster.servers.kill(2);
+      const problem = expect.stringContaining('the NATS server n2 is ');
+      await expect.poll(async () => (await printed()).problems, POLL).toEqual([problem]);
+      cluster.servers.run(2);
+      await cluster.servers.ready();
+      await expect.poll(async () => (await printed()).problems, POLL).toEqual([]);
+    });
+
+    test('knows no cluster of another name, and makes none', async () => {
+      for (let round = 0; round < 2; round += 1) {
+        const { code, stderr } = await run([], { CLUSTER_NAME: 'other' });
+        expect(code).toBe(1);
+        expect(stderr).toContain('the NATS servers know no cluster other (CLUSTER_NAME)');
+      }
+    });
+
+    test('ends in time where NATS is silent, half down or down', async () => {
+      const expectRefusal = async (reason: string): Promise<void> => {
+        const begunAtMs = performance.now();
+        const { code, stdout, stderr } = await run();
+        expect(performance.now() - begunAtMs).toBeLessThan(LONGEST_MS);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toContain(reason);
+      };
+      const all = [0, 1, 2];
+      for (const server of all) cluster.servers.suspend(server);
+      await expectRefusal('no NATS server of CLUSTER_URL takes a connection');
+      for (const server of all) cluster.servers.resume(server);
+      await Promise.all([0, 1].map(async (server) => await cluster.servers.kill(server)));
+      await expectRefusal('JetStream of the NATS servers does not answer');
+      await cluster.servers.kill(2);
+      await expectRefusal('no NATS server of CLUSTER_URL takes a connection');
+      for (const server of all) cluster.servers.run(server);
+    });
+  },
+);
