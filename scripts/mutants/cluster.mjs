@@ -604,6 +604,27 @@ export const CLUSTER_MUTANTS = [
     "import { loadCluster, openClusterPoints } from './cluster.js';\nimport '../cluster/open.js';",
     ['test/cluster/packages.test.ts'],
   ),
+  mutant(
+    'the status of a cluster compares no histories',
+    `${CLUSTER}/status/roll-call.ts`,
+    'if (answer.chain === low.chain) same += 1;',
+    'if (answer.sequence === low.sequence) same += 1;',
+    ['test/cluster/roll-call.test.ts'],
+  ),
+  mutant(
+    'a write whose outcome is not known is counted as refused',
+    WRITES,
+    "end = 'unknown';",
+    "end = 'refused';",
+    ['test/cluster/metrics.test.ts', '-t', 'not known'],
+  ),
+  mutant(
+    'the writes of one loop alone are counted',
+    'src/observe/loop-stats.ts',
+    'writes: addCounts(one.writes, other.writes),',
+    'writes: one.writes,',
+    ['test/cluster/metrics.test.ts', '-t', 'on all loops'],
+  ),
 ];
 
 function mutant(name, file, from, to, tests) {

@@ -4,7 +4,9 @@ import type { Config } from '../config/config.js';
 import { syncFolder } from '../config/data-folder.js';
 import { StartError } from '../core/start-error.js';
 import type { Engine } from '../engine/native.js';
+import type { ClusterNodeStats } from '../observe/cluster-metrics.js';
 import type { Logger } from '../observe/logger.js';
+import type { ClusterLoopStats } from '../observe/loop-stats.js';
 import { deferred } from './deferred.js';
 import { Follower } from './follower.js';
 import { Gateway } from './gateway.js';
@@ -13,7 +15,7 @@ import { LogCheck } from './log-check.js';
 import type { ClusterMap } from './map.js';
 import { Nats } from './nats.js';
 import { isStore, NodeFile } from './node-file.js';
-import { NodeState, type NodeMemory } from './node-state.js';
+import { NodeState, ReplicaState, type NodeMemory } from './node-state.js';
 import { Questions } from './questions.js';
 import { majorityOf, othersOfEachMajority } from './quorum.js';
 import { Reads } from './reads.js';
@@ -21,12 +23,19 @@ import { ReplicatedPoints } from './replicated-points.js';
 import { Reporter } from './reporter.js';
 import { SeedSource } from './seed-source.js';
 import { Seeding } from './seeding.js';
+import { StreamWatch } from './stream-watch.js';
 import { subjects } from './subjects.js';
 import { Trim } from './trim.js';
 import { Writes } from './writes.js';
 
 /** So far a cluster has one shard, of which each node has a replica. */
 const SHARD = 0;
+
+const STATE_NAMES = {
+  [ReplicaState.Following]: 'following',
+  [ReplicaState.Behind]: 'behind',
+  [ReplicaState.Stopped]: 'stopped',
+} as const;
 
 /** What an event loop has to know of the cluster, in a form that another thread can be sent. */
 export interface LoopPlace {
@@ -45,6 +54,7 @@ export class ClusterNode {
   readonly #parts: { close(): void }[] = [];
   #reporter: Reporter | undefined;
   #follower: Follower | undefined;
+  #watch: StreamWatch | undefined;
 
   private constructor(
     private readonly nats: Nats,
@@ -149,7 +159,18 @@ export class ClusterNode {
     );
     this.#reporter = reporter;
     this.#follower = follower;
-    this.#parts.push(source, trim, check);
+    this.#watch = new StreamWatch(nats, stream);
+    this.#parts.push(source, trim, check, this.#watch);
+  }
+
+  /** For the metrics. */
+  stats(): ClusterNodeStats {
+    return {
+      applied: this.#state.applied.last.sequence,
+      state: STATE_NAMES[this.#state.replica],
+      isConnected: this.nats.isConnected,
+      stream: this.#watch?.state,
+    };
   }
 
   /** Follows no more. The engine is closed next: what it still has may wait in it. */
@@ -225,6 +246,11 @@ export class ClusterPoints {
     const reads = new Reads(engine, questions, state, clusterReads);
     const points = new ReplicatedPoints(engine, writes, reads, nats, state);
     return new ClusterPoints(points, writes, nats);
+  }
+
+  /** For the metrics. */
+  stats(): ClusterLoopStats {
+    return { connections: Number(this.nats.isConnected), writes: this.writes.ended };
   }
 
   async close(): Promise<void> {

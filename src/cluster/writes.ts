@@ -3,6 +3,7 @@ import { VectordError } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
 import { codeOf } from '../engine/errors.js';
 import type { Confirmation } from '../gen/vectord/cluster/v1/cluster.js';
+import type { WriteEnd } from '../observe/loop-stats.js';
 import { BackOff } from './back-off.js';
 import { deferred, type Deferred } from './deferred.js';
 import type { Gateway } from './gateway.js';
@@ -45,6 +46,12 @@ export class Writes {
   readonly #backOff = new BackOff();
   readonly #sweeping: NodeJS.Timeout;
   #lastRequest = 0;
+  /** How many have ended in which way. */
+  readonly ended = new Map<WriteEnd, number>([
+    ['acknowledged', 0],
+    ['refused', 0],
+    ['unknown', 0],
+  ]);
 
   /** @param replicas how many there are */
   constructor(
@@ -64,6 +71,25 @@ export class Writes {
    * stored, and where it certainly is not, UNAVAILABLE, STORAGE_FULL or what every replica refuses.
    */
   async write(change: Uint8Array, stores: boolean): Promise<ConfirmedOutcome> {
+    let end: WriteEnd = 'refused';
+    try {
+      const outcome = await this.#write(change, stores);
+      end = 'acknowledged';
+      return outcome;
+    } catch (error) {
+      if (error instanceof VectordError && error.code === 'OUTCOME_UNKNOWN') end = 'unknown';
+      throw error;
+    } finally {
+      this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+    for (const waiting of this.#waiting.values()) this.#giveUp(waiting, 'this node stops');
+  }
+
+  async #write(change: Uint8Array, stores: boolean): Promise<ConfirmedOutcome> {
     if (stores) this.#checkSpace();
     this.#lastRequest += 1;
     const request = this.#lastRequest;
@@ -91,11 +117,6 @@ export class Writes {
       this.#waiting.delete(request);
       waiting.end.abort();
     }
-  }
-
-  close(): void {
-    clearInterval(this.#sweeping);
-    for (const waiting of this.#waiting.values()) this.#giveUp(waiting, 'this node stops');
   }
 
   get #majority(): number {

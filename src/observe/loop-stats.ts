@@ -45,6 +45,16 @@ export interface Heap {
   readonly external: number;
 }
 
+/** How a write of a cluster ends: refused is what is certainly not stored. */
+export type WriteEnd = 'acknowledged' | 'refused' | 'unknown';
+
+/** What a loop of a node of a cluster tells besides. */
+export interface ClusterLoopStats {
+  /** Those to NATS that are there. */
+  readonly connections: number;
+  readonly writes: ReadonlyMap<WriteEnd, number>;
+}
+
 /** What one loop tells of itself, in a form that another thread can be sent. */
 export interface LoopStats {
   readonly interfaces: readonly InterfaceStats[];
@@ -52,6 +62,8 @@ export interface LoopStats {
   readonly malformed: ReadonlyMap<number, number>;
   readonly lag: Lag;
   readonly heap: Heap;
+  /** Undefined where there is no cluster. */
+  readonly cluster: ClusterLoopStats | undefined;
 }
 
 /** Measures one loop, the calling one. */
@@ -59,7 +71,10 @@ export class LoopMeter {
   readonly #delay = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   readonly #malformed = new Map<number, number>();
 
-  constructor(private readonly interfaces: readonly ObservedInterface[]) {
+  constructor(
+    private readonly interfaces: readonly ObservedInterface[],
+    private readonly cluster: { stats(): ClusterLoopStats } | undefined,
+  ) {
     this.#delay.enable();
   }
 
@@ -79,6 +94,7 @@ export class LoopMeter {
       malformed: this.#malformed,
       lag: this.#takeLag(),
       heap: { heapUsed, heapTotal, external },
+      cluster: this.cluster?.stats(),
     };
   }
 
@@ -128,6 +144,14 @@ function mergeTwo(one: LoopStats, other: LoopStats): LoopStats {
       heapTotal: both('heapTotal'),
       external: both('external'),
     },
+    cluster: one.cluster && other.cluster && mergeClusters(one.cluster, other.cluster),
+  };
+}
+
+function mergeClusters(one: ClusterLoopStats, other: ClusterLoopStats): ClusterLoopStats {
+  return {
+    connections: one.connections + other.connections,
+    writes: addCounts(one.writes, other.writes),
   };
 }
 

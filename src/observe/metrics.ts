@@ -2,6 +2,7 @@ import { similarityName } from '../core/model.js';
 import type { Engine, EngineMetrics, EngineStatus } from '../engine/native.js';
 import type { Service } from '../core/service.js';
 import { VERSION } from '../config/version.js';
+import { writeCluster, type ClusterNodeStats } from './cluster-metrics.js';
 import { Exposition, type Labels } from './exposition.js';
 import { FolderMeasure, type FolderSize } from './folder-size.js';
 import {
@@ -23,6 +24,8 @@ export interface Observed {
   readonly maxConnections: number;
   readonly maxFilterIndexBytes: number;
   readonly dataPath: string;
+  /** Undefined where there is no cluster. */
+  readonly node: { stats(): ClusterNodeStats } | undefined;
   /** What each loop tells of itself. */
   readonly loops: () => Promise<readonly [LoopStats, ...LoopStats[]]>;
 }
@@ -37,9 +40,9 @@ export class Metrics {
 
   /** All metrics in the text format of Prometheus. */
   async text(): Promise<string> {
-    const { engine, service, inflight, decoder, maxConnections } = this.observed;
+    const { engine, service, inflight, decoder, maxConnections, node } = this.observed;
     const [size, loops] = await Promise.all([this.#folder.size(), this.observed.loops()]);
-    const { interfaces, malformed, lag, heap } = mergeStats(loops);
+    const { interfaces, malformed, lag, heap, cluster } = mergeStats(loops);
     const to = new Exposition();
     writeBuild(to);
     to.gauge('vectord_loops', 'Event loops that answer requests (LOOPS).', loops.length);
@@ -69,6 +72,7 @@ export class Metrics {
     writeFilterIndex(to, status, this.observed.maxFilterIndexBytes);
     writeFaults(to, status, service.faults().length === 0);
     writeEngine(to, engine.metrics());
+    if (node !== undefined && cluster !== undefined) writeCluster(to, node.stats(), cluster);
     writeFolder(to, size);
     writeProcess(to, heap);
     writeLag(to, lag);

@@ -102,7 +102,7 @@ export class Loop implements LoopControl {
       http: new Handshakes(tlsPair, 'http/1.1', this.#stats.http),
       grpc: new Handshakes(tlsPair, 'h2', this.#stats.grpc),
     };
-    this.#meter = new LoopMeter([http, grpc]);
+    this.#meter = new LoopMeter([http, grpc], cluster);
     const isTrusted = trustedProxies(config.trustedProxies);
     const admission = (protocol: 'http' | 'grpc'): Admission => ({
       isFull: () => parts[protocol].isFull,

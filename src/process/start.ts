@@ -103,6 +103,7 @@ export async function start(
       maxConnections: config.maxConnections,
       maxFilterIndexBytes: config.maxFilterIndexBytes,
       dataPath: storePath,
+      node: cluster,
       loops: async () => await loops.stats(),
     });
     accept(ports, loops, logger, clock);

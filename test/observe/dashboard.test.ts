@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { status } from '@grpc/grpc-js';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { RawClient } from '../grpc/client.js';
 import { Client } from '../http/client.js';
-import { startServer } from '../support/server.js';
+import { HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { Scrape } from './exposition.js';
 
@@ -42,19 +43,39 @@ const alerts = parse(readFileSync(`${DOCS}prometheus-alerts.yml`, 'utf8')) as {
 };
 const rules = alerts.groups.flatMap((group) => group.rules);
 
+/** What only a node of a cluster has. */
+const OF_CLUSTER = /vectord_cluster_/;
+
+/** Those of a cluster are left out where there can be none. */
+function isTested({ expr }: { readonly expr: string }): boolean {
+  return !HAS_NO_NATS || !OF_CLUSTER.test(expr);
+}
+
 let scrape: Scrape;
 
 /** A service that has been asked something on each interface, and has a graph. */
 beforeAll(async () => {
-  const server = await startServer({ env: { WARM_METRICS: 'cosine' } });
+  const env = { WARM_METRICS: 'cosine' };
+  const server = HAS_NO_NATS ? await startServer({ env }) : await startNode(env);
   const client = new Client(server, server.keys.readwrite);
   await client.insert([1, 2, 3, 4]);
   const caller = new RawClient(server.grpc, server.keys.readwrite);
   const answer = await caller.call('SearchPoints', wire.searchRequest([1, 2, 3, 4], 1));
   expect(answer.code).toBe(status.OK);
   caller.close();
-  scrape = new Scrape((await client.get('/metrics')).text);
+  await vi.waitFor(async () => {
+    scrape = new Scrape((await client.get('/metrics')).text);
+    // It looks at the stream in the background.
+    if (!HAS_NO_NATS) expect(scrape.value('vectord_cluster_stream_bytes')).toBeGreaterThan(0);
+  }, 20_000);
 });
+
+/** A node of a cluster has all metrics that there are. */
+async function startNode(env: Readonly<Record<string, string>>): Promise<TestServer> {
+  const cluster = await TestCluster.start(env, { nodes: 1, servers: 1 });
+  afterAll(async () => await cluster.end());
+  return cluster.nodes[0] as TestServer;
+}
 
 /** What an expression asks for: each name with the values of its labels, and all labels. */
 interface Asked {
@@ -112,7 +133,7 @@ describe('the dashboard', () => {
     all.map((target) => ({ title, ...target })),
   );
 
-  test.each(targets)('$title: $expr', ({ expr, legendFormat }) => {
+  test.each(targets.filter(isTested))('$title: $expr', ({ expr, legendFormat }) => {
     const asked = read(plain(expr));
     expect(asked.selectors).not.toEqual([]);
     expect(missing(asked, legendFormat)).toEqual([]);
@@ -139,8 +160,15 @@ describe('the dashboard', () => {
   });
 });
 
+test('a single server has no metrics of a cluster', async () => {
+  const server = await startServer();
+  const client = new Client(server, server.keys.readonly);
+  const { families } = new Scrape((await client.get('/metrics')).text);
+  expect(families.filter((family) => OF_CLUSTER.test(family))).toEqual([]);
+});
+
 describe('the alerts', () => {
-  test.each(rules)('$alert', ({ expr, annotations }) => {
+  test.each(rules.filter(isTested))('$alert', ({ expr, annotations }) => {
     const texts = Object.values(annotations).join(' ');
     const legend = texts.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '{{$1}}');
     expect(missing(read(expr), legend)).toEqual([]);

@@ -1,0 +1,44 @@
+import type { Nats } from './nats.js';
+
+const LOOK_MS = 5_000;
+
+/** What a stream was when it was last looked at. */
+export interface StreamState {
+  readonly lastSequence: number;
+  readonly bytes: number;
+  readonly limitBytes: number;
+}
+
+/** Looks at the stream of a shard now and then: a scrape of the metrics waits for no server. */
+export class StreamWatch {
+  #state: StreamState | undefined;
+  readonly #looking: NodeJS.Timeout;
+
+  constructor(
+    private readonly nats: Nats,
+    private readonly stream: string,
+  ) {
+    this.#looking = setInterval(() => void this.#look(), LOOK_MS).unref();
+    void this.#look();
+  }
+
+  /** Undefined where the last look has found nothing. */
+  get state(): StreamState | undefined {
+    return this.#state;
+  }
+
+  close(): void {
+    clearInterval(this.#looking);
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const manager = await this.nats.manager();
+      const { state, config } = await manager.streams.info(this.stream);
+      const { last_seq: lastSequence, bytes } = state;
+      this.#state = { lastSequence, bytes, limitBytes: config.max_bytes };
+    } catch {
+      this.#state = undefined;
+    }
+  }
+}

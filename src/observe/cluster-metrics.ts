@@ -1,0 +1,65 @@
+import type { Exposition, Samples } from './exposition.js';
+import type { ClusterLoopStats } from './loop-stats.js';
+
+const STATES = ['following', 'behind', 'stopped'] as const;
+
+/** What a node of a cluster tells of its replica. */
+export interface ClusterNodeStats {
+  /** The last message that it has applied. */
+  readonly applied: number;
+  readonly state: (typeof STATES)[number];
+  /** Whether the connection by which it follows its stream is there. */
+  readonly isConnected: boolean;
+  /** Undefined where nobody tells. */
+  readonly stream:
+    | { readonly lastSequence: number; readonly bytes: number; readonly limitBytes: number }
+    | undefined;
+}
+
+export function writeCluster(
+  to: Exposition,
+  node: ClusterNodeStats,
+  loops: ClusterLoopStats,
+): void {
+  const { applied, state, isConnected, stream } = node;
+  to.gauge(
+    'vectord_cluster_applied_sequence',
+    'Sequence of the last message of the stream that the replica has applied.',
+    applied,
+  );
+  to.gauge(
+    'vectord_cluster_stream_last_sequence',
+    'Sequence of the last message of the stream; none while NATS does not answer.',
+    ifKnown(stream?.lastSequence),
+  );
+  to.gauge(
+    'vectord_cluster_stream_bytes',
+    'What the stream keeps; none while NATS does not answer.',
+    ifKnown(stream?.bytes),
+  );
+  to.gauge(
+    'vectord_cluster_stream_limit_bytes',
+    'The most that it keeps (CLUSTER_LOG_BYTES); none while NATS does not answer.',
+    ifKnown(stream?.limitBytes),
+  );
+  to.gauge(
+    'vectord_cluster_replica_state',
+    'Whether the replica follows its stream, is behind it, or has stopped; the log says why.',
+    STATES.map((name) => [{ state: name }, Number(state === name)]),
+  );
+  to.gauge(
+    'vectord_cluster_nats_connections',
+    'Connections to NATS that are there, of one for each event loop and one more.',
+    loops.connections + Number(isConnected),
+  );
+  to.counter(
+    'vectord_cluster_writes_total',
+    'Writes that have ended: refused are those that are certainly not stored.',
+    Array.from(loops.writes, ([outcome, count]) => [{ outcome }, count]),
+  );
+}
+
+/** No sample, rather than one of before. */
+function ifKnown(value: number | undefined): Samples {
+  return value ?? [];
+}
