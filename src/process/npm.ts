@@ -3,8 +3,8 @@ import { readFileSync, readlinkSync, realpathSync } from 'node:fs';
 /** How late, at most, the end of npm is noticed. */
 const CHECK_INTERVAL_MS = 200;
 
-/** How npm says that a process runs for as long as npm does: `npm start` and `npx`. */
-const FOREGROUND_EVENTS: ReadonlySet<string | undefined> = new Set(['start', 'npx']);
+/** How npm says that a process runs for as long as npm does: `npm start`, `npm run cluster`, `npx`. */
+const FOREGROUND_EVENTS: ReadonlySet<string | undefined> = new Set(['start', 'cluster', 'npx']);
 
 /** Whether this process was started through npm, which passes signals on. */
 export function isUnderNpm(): boolean {

@@ -16,11 +16,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findNatsServer, NATS_SERVER, NATS_SERVER_FOLDER } from '../../scripts/nats/program.mjs';
 import {
   CHROMIUM_FOLDER,
   findChromium,
   findGrpcurl,
-  findNatsServer,
   GO_FOLDER,
   GRPC_GO_CLIENT,
   GRPC_GO_FOLDER,
@@ -30,7 +30,6 @@ import {
   H2SPEC,
   HADOLINT,
   HADOLINT_FOLDER,
-  NATS_SERVER_FOLDER,
   PORCUPINE_FOLDER,
   PYTHON_CLIENT_FOLDER,
   PYTHON_PROTOC_FOLDER,
@@ -41,7 +40,6 @@ import {
 } from './tools.mjs';
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4';
-const NATS_SERVER = 'github.com/nats-io/nats-server/v2@v2.15.3';
 const VORTEXDB = 'vortexdb==0.1.0';
 const GRPCIO_VERSION = '1.85.1';
 const GRPCIO = ['grpcio', 'grpcio-tools', 'grpcio-health-checking', 'grpcio-reflection'];

@@ -1,7 +1,6 @@
 // Servers of NATS JetStream on this machine, each with a folder of its own, that are killed, stopped
 // and robbed of their folders. Three are a cluster; one stands alone.
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -12,19 +11,16 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { faultOf, freePorts, PORTS_PER_SERVER, serversIn } from '../../scripts/nats/servers.mjs';
+
+export { freePorts } from '../../scripts/nats/servers.mjs';
 
 /** How long a busy machine may take for what is waited for. */
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 50;
-/**
- * Below those that systems give to connections: the port of a server that is down must not become
- * that of a client that tries to reach it.
- */
-const PORTS = [10_000, 32_000];
 
 const started = new Set();
 
@@ -50,34 +46,14 @@ export class Servers {
     servers.#program = program;
     servers.#folder = folder;
     mkdirSync(folder, { recursive: true });
-    const ports = await freePorts(3 * count);
-    const [clients, monitors, routes] = [0, 1, 2].map((part) =>
-      ports.slice(part * count, (part + 1) * count).map((port) => `127.0.0.1:${port}`),
-    );
-    servers.addresses = clients;
-    servers.monitors = monitors.map((address) => `http://${address}`);
-    for (let index = 0; index < count; index += 1) {
-      const name = `n${index}`;
+    const ports = await freePorts(PORTS_PER_SERVER * count);
+    const planned = serversIn(folder, ports, authorization);
+    servers.addresses = planned.map(({ address }) => address);
+    servers.monitors = planned.map(({ monitor }) => monitor);
+    servers.names = planned.map(({ name }) => name);
+    for (const [index, { name, configuration }] of planned.entries()) {
       const path = join(folder, `${name}.json`);
-      const configuration = {
-        server_name: name,
-        listen: clients[index],
-        http: monitors[index],
-        jetstream: { store_dir: join(folder, name), sync_interval: 'always' },
-        ...authorization,
-      };
-      if (count > 1) {
-        const others = routes.map((address) => `nats://${address}`);
-        // Clients use the addresses that they are given, and hear of no other.
-        configuration.cluster = {
-          name: 'vectord',
-          listen: routes[index],
-          routes: others,
-          no_advertise: true,
-        };
-      }
       writeFileSync(path, JSON.stringify(configuration));
-      servers.names.push(name);
       servers.#configurations.push(path);
       servers.run(index);
     }
@@ -177,33 +153,4 @@ export class Servers {
   #logOf(index) {
     return join(this.#folder, `${this.names[index]}.log`);
   }
-}
-
-/** What a server says that is wrong with it; undefined where nothing is. */
-async function faultOf(monitor) {
-  try {
-    const response = await fetch(`${monitor}/healthz`, { signal: AbortSignal.timeout(1_000) });
-    const { status, error } = await response.json();
-    return status === 'ok' ? undefined : error;
-  } catch (error) {
-    return error.cause?.message ?? error.message;
-  }
-}
-
-/** Ports that nobody has, and that the system gives to no connection. */
-export async function freePorts(count) {
-  const ports = new Set();
-  while (ports.size < count) {
-    const port = randomInt(...PORTS);
-    if (await isFree(port)) ports.add(port);
-  }
-  return [...ports];
-}
-
-function isFree(port) {
-  const listener = createServer().listen(port, '127.0.0.1');
-  return new Promise((resolve) => {
-    listener.once('error', () => resolve(false));
-    listener.once('listening', () => listener.close(() => resolve(true)));
-  });
 }

@@ -8,7 +8,6 @@ export const H2SPEC: string;
 export const PORCUPINE_FOLDER: string;
 export function findPorcupine(): string | undefined;
 export const HADOLINT: string;
-export const NATS_SERVER_FOLDER: string;
 export const PYTHON_CLIENT_FOLDER: string;
 export const PYTHON_CLIENT_PYTHON: string;
 export const PYTHON_PROTOC_FOLDER: string;

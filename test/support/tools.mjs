@@ -1,12 +1,14 @@
 // Where the programs of others are that some tests run against the service; see install.mjs.
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findProgram, isExecutable } from '../../scripts/nats/program.mjs';
+
+export { findNatsServer, findProgram } from '../../scripts/nats/program.mjs';
 
 const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
-export const NATS_SERVER_FOLDER = join(CACHE, 'nats-server');
 export const GO_FOLDER = join(CACHE, 'go');
 export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
 export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
@@ -79,24 +81,4 @@ function libraryFolders(parent) {
 /** The path of grpcurl, on PATH or installed by us; undefined where there is none. */
 export function findGrpcurl() {
   return findProgram('grpcurl', GRPCURL_FOLDER);
-}
-
-/** The path of nats-server: that of NATS_SERVER, on PATH or installed by us; undefined where there is none. */
-export function findNatsServer() {
-  return process.env.NATS_SERVER || findProgram('nats-server', NATS_SERVER_FOLDER);
-}
-
-/** The path of a program on PATH or in one of these folders; undefined where there is none. */
-export function findProgram(name, ...others) {
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return [...onPath, ...others].map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
