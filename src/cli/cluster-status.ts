@@ -43,8 +43,8 @@ function statusLines({ cluster, dimension, replicas, ...parts }: ClusterStatus):
     ['NATS', `asked ${server}, version ${version}`],
     ...streamRows(parts.stream),
   ];
-  const columns = ['NODE', 'REPLICA', 'ANSWERS', 'POSITION', 'LACKS', 'HISTORY', 'DISK'];
-  return [...tableLines(head), '', ...tableLines([columns, ...parts.nodes.map(nodeRow)])];
+  const columns = ['NODE', 'ANSWERS', 'HISTORY', 'DISK', 'REPLICA', 'POSITION', 'LACKS'];
+  return [...tableLines(head), '', ...tableLines([columns, ...parts.nodes.map(nodeRow)], 4)];
 }
 
 function streamRows(stream: StreamStatus | undefined): string[][] {
@@ -62,8 +62,8 @@ function streamRows(stream: StreamStatus | undefined): string[][] {
 }
 
 function nodeRow({ node, replica, answer }: NodeStatus): string[] {
-  if (answer === undefined) return [node, String(replica), 'no', '-', '-', '-', '-'];
+  if (answer === undefined) return [node, 'no', '-', '-', String(replica), '-', '-'];
   const { sequence, lacks, history, isFull } = answer;
-  const counts = [sequence, lacks].map(formatCount);
-  return [node, String(replica), 'yes', ...counts, history, isFull ? 'full' : 'has space'];
+  const disk = isFull ? 'full' : 'has space';
+  return [node, 'yes', history, disk, ...[replica, sequence, lacks].map(formatCount)];
 }
