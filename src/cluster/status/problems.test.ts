@@ -45,8 +45,8 @@ test('nothing is wrong with a cluster that is well', () => {
 });
 
 test.each([
-  ['lacks messages', [{}, {}, { lacks: 3 }], 'node node-2 lacks 3 messages'],
-  ['has lost the stream', [{}, {}, { sequence: 11 }], 'node node-2 has 2 messages more than'],
+  ['lacks messages', [{}, {}, { lacks: 3 }], 'node node-2 lacks 3 of the messages'],
+  ['has lost the stream', [{}, {}, { sequence: 11 }], 'node node-2 is 2 messages ahead of'],
   ['has another history', [{}, {}, { history: 'other' }], 'node node-2 has another history'],
   ['has a full disk', [{}, { isFull: true }, {}], 'the disk of node node-1 is full'],
   ['is silent', [undefined, {}, {}], 'node node-0 does not answer'],
@@ -62,7 +62,7 @@ test('a cluster without a majority says what that means', () => {
 
 test('a cluster whose nodes have not all started says how many are missing', () => {
   expect(problemsOf(statusOf([{}, {}], { stream: undefined }))).toEqual([
-    expect.stringContaining('1 more nodes have to start'),
+    expect.stringContaining('1 of 3 nodes have never started'),
   ]);
 });
 

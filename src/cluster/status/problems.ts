@@ -8,7 +8,8 @@ export function problemsOf(status: ClusterStatus): string[] {
   const { nats, stream, nodes, replicas } = status;
   const problems = [nats.versionFault].filter((fault) => fault !== undefined);
   const missing = replicas - nodes.length;
-  if (missing > 0) problems.push(`${missing} more nodes have to start: the cluster waits for them`);
+  if (missing > 0)
+    problems.push(`${missing} of ${replicas} nodes have never started: the cluster waits for them`);
   else if (stream === undefined) {
     problems.push(
       'the stream of the writes is not there, or most NATS servers are away: see which run, and their logs',
@@ -61,13 +62,13 @@ function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undef
   const problems: string[] = [];
   if (lacks > 0) {
     problems.push(
-      `node ${node} lacks ${lacks} messages of the stream: it catches up, or its log says why not`,
+      `node ${node} lacks ${lacks} of the messages of the stream: it catches up, or its log says why not`,
     );
   }
   const surplus = stream === undefined ? 0 : sequence - stream.lastSequence;
   if (surplus > 0) {
     problems.push(
-      `node ${node} has ${surplus} messages more than the stream, which has lost its end: ` +
+      `node ${node} is ${surplus} messages ahead of the stream, which has lost its end: ` +
         'docs/CLUSTER.md says what that means',
     );
   }
