@@ -46,7 +46,7 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
     const filled = Math.round((100 * bytes) / limitBytes);
     problems.push(
       `the stream ${name} is filled to ${filled} % of CLUSTER_LOG_BYTES, and at 100 % no write is ` +
-        'taken: start the node that lacks messages',
+        'taken: it is trimmed once most nodes have applied it, so see the logs of those that lack messages',
     );
   }
   return problems;
@@ -55,7 +55,8 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
 function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undefined): string[] {
   if (answer === undefined) {
     return [
-      `node ${node} does not answer: start it on the data folder that it had, or see its log`,
+      `node ${node} does not answer: start it on the data folder that it had, or see its log; if the ` +
+        'folder is lost, start a node on a new one with CLUSTER_REPLACES set to this id',
     ];
   }
   const { sequence, lacks, history, isFull } = answer;
@@ -74,7 +75,8 @@ function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undef
   }
   if (history === 'other') {
     problems.push(
-      `node ${node} has another history than most of the others: send it no requests, and see its log`,
+      `node ${node} has another history than most of the others: it fetches their points by itself, ` +
+        'and its log says how far that is',
     );
   }
   if (isFull) problems.push(`the disk of node ${node} is full: free some space on it`);
