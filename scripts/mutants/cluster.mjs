@@ -11,6 +11,7 @@ const REPORTER = `${CLUSTER}/reporter.ts`;
 const JOIN = `${CLUSTER}/join.ts`;
 const NODE_FILE = `${CLUSTER}/node-file.ts`;
 const GATEWAY = `${CLUSTER}/gateway.ts`;
+const STREAM = `${CLUSTER}/stream.ts`;
 const TRIM = `${CLUSTER}/trim.ts`;
 
 const WRITES_TESTS = ['test/cluster/writes.test.ts'];
@@ -466,6 +467,27 @@ export const CLUSTER_MUTANTS = [
     JOIN,
     'if (lost === undefined || !isIn(lost)) throw',
     'if (lost !== undefined && !isIn(lost)) throw',
+    START_TESTS,
+  ),
+  mutant(
+    'a stream with other settings is taken',
+    STREAM,
+    '      checkSettings(info, settings);\n      return info;',
+    '      return info;',
+    START_TESTS,
+  ),
+  mutant(
+    'a stream that was set otherwise later is followed',
+    STREAM,
+    '  checkSettings(info, settingsOf(cluster, shard, nodes));\n',
+    '',
+    START_TESTS,
+  ),
+  mutant(
+    'a setting of the size of the stream that says nothing is not told',
+    STREAM,
+    'if (found === maxBytes) return undefined;',
+    'if (found >= 0 * maxBytes) return undefined;',
     START_TESTS,
   ),
   mutant(

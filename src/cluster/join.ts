@@ -5,7 +5,7 @@ import type { Logger } from '../observe/logger.js';
 import { MapStore, type ClusterMap, type ShardPlace } from './map.js';
 import type { Nats } from './nats.js';
 import type { NodeFile } from './node-file.js';
-import { createStream, natsReplicas } from './stream.js';
+import { createStream, natsReplicas, streamFault } from './stream.js';
 import { subjects } from './subjects.js';
 
 const DEFAULT_DIMENSION = 384;
@@ -31,7 +31,7 @@ export async function joinCluster(
     logger,
   );
   const store = new MapStore(bucket);
-  return await patiently(
+  const joined = await patiently(
     async () => {
       const known = await store.read();
       const map = enter(known?.map ?? newMap(config), config, file);
@@ -43,6 +43,15 @@ export async function joinCluster(
     cluster,
     logger,
   );
+  for (const shard of joined.shards.keys()) {
+    const fault = await patiently(
+      async () => await streamFault(nats, cluster, shard, joined.replicas, config.clusterLogBytes),
+      cluster,
+      logger,
+    );
+    if (fault !== undefined) logger.warn(fault);
+  }
+  return joined;
 }
 
 function newMap({ dimension = DEFAULT_DIMENSION, clusterReplicas }: Config): ClusterMap {

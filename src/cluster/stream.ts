@@ -16,7 +16,7 @@ export function natsReplicas(nodes: number): number {
   return nodes === 1 ? 1 : 3;
 }
 
-/** Makes the stream of a shard, unless it is there. */
+/** Makes the stream of a shard, unless it is there with the same settings, whatever its size. */
 export async function createStream(
   nats: Nats,
   cluster: string,
@@ -25,24 +25,80 @@ export async function createStream(
   maxBytes: number,
 ): Promise<StreamInfo> {
   const manager = await nats.manager();
-  const stream = {
-    name: subjects.stream(cluster, shard),
+  const name = subjects.stream(cluster, shard);
+  const settings = settingsOf(cluster, shard, nodes);
+  try {
+    return await manager.streams.add({ name, max_bytes: maxBytes, ...settings });
+  } catch (error) {
+    const reason = messageOf(error);
+    if (/already in use/.test(reason)) {
+      const info = await manager.streams.info(name);
+      checkSettings(info, settings);
+      return info;
+    }
+    if (!/insufficient/.test(reason)) throw error;
+    throw new StartError(
+      `the NATS servers have no room for ${maxBytes} bytes of writes (CLUSTER_LOG_BYTES): ` +
+        `${reason}. Set it to less, or give the servers a larger max_file_store`,
+    );
+  }
+}
+
+/**
+ * What is wrong with the size of a stream that was made before, if something is. Throws a StartError
+ * where it has other settings than it was made with. Of one that has gone the follower tells.
+ */
+export async function streamFault(
+  nats: Nats,
+  cluster: string,
+  shard: number,
+  nodes: number,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const manager = await nats.manager();
+  const name = subjects.stream(cluster, shard);
+  const info = await manager.streams.info(name).catch((error: unknown) => {
+    if (messageOf(error) !== 'stream not found') throw error;
+  });
+  if (info === undefined) return undefined;
+  checkSettings(info, settingsOf(cluster, shard, nodes));
+  const { max_bytes: found } = info.config;
+  if (found === maxBytes) return undefined;
+  return (
+    `CLUSTER_LOG_BYTES is ${maxBytes}, but the stream ${name} has ${found}, which stay: set it to ` +
+    `${found}, or change the stream by \`nats stream edit ${name} --max-bytes ${maxBytes}\``
+  );
+}
+
+/** What a stream is made with, besides its name and its size. */
+function settingsOf(cluster: string, shard: number, nodes: number) {
+  return {
     subjects: [subjects.log(cluster, shard)],
     num_replicas: natsReplicas(nodes),
     storage: StorageType.File,
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.New,
     deny_delete: true,
-    max_bytes: maxBytes,
+    deny_purge: false,
+    max_age: 0,
+    max_msgs: -1,
+    max_msgs_per_subject: -1,
+    max_msg_size: -1,
     duplicate_window: DUPLICATES_MS * NANOSECONDS,
   };
-  try {
-    return await manager.streams.add(stream);
-  } catch (error) {
-    if (!/insufficient/.test(messageOf(error))) throw error;
+}
+
+/** NATS may be told later to keep more replicas of a stream. */
+function checkSettings({ config }: StreamInfo, settings: ReturnType<typeof settingsOf>): void {
+  const found = { ...config, num_replicas: Math.min(config.num_replicas, settings.num_replicas) };
+  for (const [name, value] of Object.entries(settings)) {
+    const [is, should] = [found[name as keyof typeof settings], value].map((x) =>
+      JSON.stringify(x),
+    );
+    if (is === should) continue;
     throw new StartError(
-      `the NATS servers have no room for ${maxBytes} bytes of writes (CLUSTER_LOG_BYTES): ` +
-        `${messageOf(error)}. Set it to less, or give the servers a larger max_file_store`,
+      `the stream ${config.name} of the NATS servers has ${name} ${is}, expected ${should}: set it back ` +
+        'if it is that of this cluster, or give the cluster another name (CLUSTER_NAME)',
     );
   }
 }

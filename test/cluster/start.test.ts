@@ -1,7 +1,9 @@
+import { jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { expectRefusal } from '../support/refusal.js';
 import { ownNatsServer } from '../support/replicas.js';
@@ -105,6 +107,55 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
       `${other.dataPath} (DATA_PATH) holds the points of a single server`,
     );
     expect(existsSync(join(other.dataPath, NODE_FILE))).toBe(false);
+  });
+
+  /** The streams of the server, to a client of NATS. */
+  async function streams() {
+    const connection = await connect({ servers: [...servers().addresses] });
+    onTestFinished(async () => await connection.close());
+    return (await jetstreamManager(connection)).streams;
+  }
+
+  test('a stream with its name and other settings is not taken, and its own is made once that has gone', async () => {
+    const manager = await streams();
+    cluster = `c-${randomUUID().slice(0, 8)}`;
+    const name = `${cluster}-0`;
+    const { env } = newNode();
+    const settings = { discard: 'new', deny_delete: true, duplicate_window: 120e9 } as const;
+    const refused = async (other: Partial<StreamConfig>, reason: string): Promise<void> => {
+      await manager.add({ name, subjects: [`${cluster}.0.log`], ...settings, ...other });
+      await expectRefusal(new Vectord(env), 1, `the stream ${name} of the NATS servers`, reason);
+      await manager.delete(name);
+    };
+    await refused({ discard: 'old' }, 'has discard "old", expected "new"');
+    await refused({ storage: 'memory' }, 'has storage "memory", expected "file"');
+    await refused({ deny_delete: false }, 'has deny_delete false, expected true');
+    await refused(
+      { duplicate_window: 6e10 },
+      'duplicate_window 60000000000, expected 120000000000',
+    );
+    await refused({ max_msgs: 7 }, 'has max_msgs 7, expected -1');
+    await refused({ subjects: ['another'] }, 'has subjects ["another"], expected');
+    const vectord = await Vectord.start(env);
+    expect(await vectord.insert('the-key')).toBe(201);
+    await vectord.stop();
+  });
+
+  test('a stream that was set otherwise after it was made is refused, one of another size is not', async () => {
+    const { env } = await begin();
+    const manager = await streams();
+    const larger = { ...env, CLUSTER_LOG_BYTES: String(32 * MIB) };
+    const other = await Vectord.start(larger);
+    expect(other.stderr).toContain(
+      `CLUSTER_LOG_BYTES is ${32 * MIB}, but the stream ${cluster}-0 has ${16 * MIB}, which stay`,
+    );
+    await other.stop();
+    await manager.update(`${cluster}-0`, { max_bytes: 32 * MIB });
+    const same = await Vectord.start(larger);
+    expect(same.stderr).not.toContain('CLUSTER_LOG_BYTES');
+    await same.stop();
+    await manager.update(`${cluster}-0`, { max_age: 3_600e9 });
+    await expectRefusal(new Vectord(env), 1, 'has max_age 3600000000000, expected 0');
   });
 
   test('a folder whose node cannot be told is refused', async () => {
