@@ -491,6 +491,13 @@ export const CLUSTER_MUTANTS = [
     START_TESTS,
   ),
   mutant(
+    'a server that takes small messages alone is taken',
+    `${CLUSTER}/open.ts`,
+    '      nats.checkMaxPayload();\n',
+    '',
+    START_TESTS,
+  ),
+  mutant(
     'a node of one cluster enters another',
     NODE_FILE,
     'if (content.cluster === cluster) return new',

@@ -16,6 +16,9 @@ const LEAST_VERSION = '2.15.3';
 /** What servers take unless they are told otherwise. */
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
 
+/** A message has an envelope, and a change is to come in few of them. */
+const LEAST_MAX_PAYLOAD = 64 * 1024;
+
 const CONNECT_MS = 2_000;
 
 /** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
@@ -89,6 +92,15 @@ export class Nats {
     const at = found.findIndex((number, index) => number !== least[index]);
     if (at < 0 || (found[at] ?? 0) > (least[at] ?? 0)) return undefined;
     return `the NATS server ${name} has version ${version}, expected ${LEAST_VERSION} or newer`;
+  }
+
+  /** Throws a StartError where the server takes no messages that are large enough. */
+  checkMaxPayload(): void {
+    if (this.#maxPayload >= LEAST_MAX_PAYLOAD) return;
+    throw new StartError(
+      `max_payload of the NATS server ${this.#connection.info?.server_name} is ${this.#maxPayload}, ` +
+        `expected at least ${LEAST_MAX_PAYLOAD}: raise it in the configuration of all NATS servers`,
+    );
   }
 
   /** Sends a message that may be lost: the receiver asks again. */

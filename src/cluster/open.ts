@@ -74,6 +74,7 @@ export class ClusterNode {
     const nats = await Nats.connect(config);
     try {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);
+      nats.checkMaxPayload();
       const map = await joinCluster(nats, config, file, logger);
       const node = new ClusterNode(nats, config, map, file, dataPath, logger);
       await node.#findLog();

@@ -13,8 +13,8 @@ const PATIENCE = { timeout: 20_000 };
 /** More than the system takes for a peer that reads nothing. */
 const LARGE = Array.from({ length: 32 }, () => new Uint8Array(1_000_000));
 
-async function startServer(authorization?: object): Promise<Servers> {
-  const options = { count: 1, ...(authorization && { authorization }) } as const;
+async function startServer(settings: object = {}): Promise<Servers> {
+  const options = { count: 1, settings } as const;
   const server = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
   onTestFinished(async () => await server.end());
   return server;
@@ -44,8 +44,8 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
 
   test('is made again where servers do not get its credentials in time', async () => {
     const users = [{ user: 'someone', password: 'something' }];
-    const authorization = { authorization: { users, timeout: 0.5 }, no_auth_user: 'someone' };
-    const { addresses } = await startServer(authorization);
+    const settings = { authorization: { users, timeout: 0.5 }, no_auth_user: 'someone' };
+    const { addresses } = await startServer(settings);
     const link = await Link.open(addresses[0] ?? '');
     onTestFinished(() => link.close());
     const nats = await connectTo(link.address);

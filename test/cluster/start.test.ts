@@ -5,8 +5,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { HAS_NO_NATS } from '../support/cluster.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { Servers } from '../support/nats-servers.mjs';
 import { expectRefusal } from '../support/refusal.js';
 import { ownNatsServer } from '../support/replicas.js';
+import { findNatsServer } from '../support/tools.mjs';
 import { ownFolder, Vectord } from '../support/vectord.js';
 
 const MIB = 1024 * 1024;
@@ -21,7 +24,7 @@ test('a node without a file of keys is refused with 2, and touches nothing', asy
 
 describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
   const servers = ownNatsServer();
-  let cluster = '';
+  let cluster = 'vectord';
 
   /** The settings of a node on a fresh folder, of a cluster of one. */
   function newNode() {
@@ -156,6 +159,18 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     await same.stop();
     await manager.update(`${cluster}-0`, { max_age: 3_600e9 });
     await expectRefusal(new Vectord(env), 1, 'has max_age 3600000000000, expected 0');
+  });
+
+  test('a server that takes small messages alone is refused', async () => {
+    const options = { count: 1, settings: { max_payload: 65_535 } } as const;
+    const small = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
+    onTestFinished(async () => await small.end());
+    const env = { ...newNode().env, CLUSTER_URL: `nats://${small.addresses[0]}` };
+    await expectRefusal(
+      new Vectord(env),
+      1,
+      'max_payload of the NATS server n0 is 65535, expected at least 65536: raise it',
+    );
   });
 
   test('a folder whose node cannot be told is refused', async () => {

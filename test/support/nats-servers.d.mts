@@ -4,12 +4,12 @@ export class Servers {
   /**
    * @param program path of nats-server
    * @param folder where the servers keep what they store, and their logs
-   * @param options how many, and what their configuration says of users
+   * @param options how many, and what their configuration has besides
    */
   static start(
     program: string,
     folder: string,
-    options?: { readonly count?: 1 | 3; readonly authorization?: object },
+    options?: { readonly count?: 1 | 3; readonly settings?: object },
   ): Promise<Servers>;
   readonly addresses: readonly string[];
   readonly monitors: readonly string[];

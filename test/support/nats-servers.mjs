@@ -41,13 +41,13 @@ export class Servers {
   names = [];
 
   /** Answers once all are ready. */
-  static async start(program, folder, { count = 3, authorization } = {}) {
+  static async start(program, folder, { count = 3, settings } = {}) {
     const servers = new Servers();
     servers.#program = program;
     servers.#folder = folder;
     mkdirSync(folder, { recursive: true });
     const ports = await freePorts(PORTS_PER_SERVER * count);
-    const planned = serversIn(folder, ports, authorization);
+    const planned = serversIn(folder, ports, settings);
     servers.addresses = planned.map(({ address }) => address);
     servers.monitors = planned.map(({ monitor }) => monitor);
     servers.names = planned.map(({ name }) => name);
