@@ -273,6 +273,13 @@ export const CLUSTER_MUTANTS = [
     FOLLOWER_TESTS,
   ),
   mutant(
+    'what the engine was given counts as applied',
+    FOLLOWER,
+    'this.#end = message.seq + message.info.pending;',
+    'this.#end = this.engine.position.sequence + message.info.pending;',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
     'more ids are written than an outcome has room for',
     `${CLUSTER}/replicated-points.ts`,
     '    this.#checkCount(ids);\n',

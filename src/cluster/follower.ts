@@ -16,7 +16,7 @@ import { ReplicaState, type NodeState } from './node-state.js';
 import { encodeOutcome } from './outcome.js';
 import type { Reporter } from './reporter.js';
 
-/** A replica that lacks more messages than this is behind. */
+/** A replica that has so many messages still to apply is behind. */
 const BEHIND_MESSAGES = 1_000;
 
 /** So much is given to the engine before it has answered. */
@@ -91,6 +91,8 @@ export class Follower {
   /** The last message that the engine has applied. */
   #last: JsMsg | undefined;
   #cutOff: string | undefined;
+  /** The last message of the stream, as far as is known; undefined while it is not followed. */
+  #end: number | undefined;
   readonly #running: Promise<void>;
 
   /**
@@ -181,10 +183,11 @@ export class Follower {
         silence.pause();
         await this.#take(message);
         silence.goOn();
-        const isBehind = message.info.pending >= BEHIND_MESSAGES;
-        this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
+        this.#end = message.seq + message.info.pending;
+        this.#judge();
       }
     } finally {
+      this.#end = undefined;
       silence.end();
       this.#messages.stop();
     }
@@ -248,6 +251,13 @@ export class Follower {
     this.#apply(message, change, sender, isLate);
   }
 
+  /** Judges by what the engine has applied, not by what it was given. */
+  #judge(): void {
+    if (this.#end === undefined) return;
+    const isBehind = this.#end - this.engine.position.sequence >= BEHIND_MESSAGES;
+    this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
+  }
+
   /** The change of a message, read from its parts where it has some. */
   async #changeOf(message: StreamMessage): Promise<Uint8Array> {
     const { change = NOTHING, parts, gateway, request } = message;
@@ -293,6 +303,7 @@ export class Follower {
     isLate: boolean,
   ): void {
     this.#last = message;
+    this.#judge();
     if (!this.#isClaimed) this.claim();
     this.#isClaimed = true;
     this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));

@@ -1,4 +1,5 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Follower } from '../../src/cluster/follower.js';
 import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
@@ -14,6 +15,7 @@ import type { Engine } from '../../src/engine/native.js';
 import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
+import { canMount, SmallDisk } from '../recovery/small-disk.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import {
   changeOf,
@@ -25,15 +27,17 @@ import {
 } from '../support/replicas.js';
 
 const PATIENCE = { timeout: 10_000 };
+const DISK_BYTES = 16 << 20;
+const NEEDS = '(needs Linux that lets its users mount a disk)';
 
 describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => {
   const servers = ownNatsServer();
 
   /** A shard with one replica, which follows the stream once it is told to. */
-  async function open() {
+  async function open(path?: string, settings?: Record<string, string>) {
     const shard = await openShard(servers());
     const { nats, cluster, stream, gateway } = shard;
-    const engine = await openEngine();
+    const engine = await openEngine(path, settings);
     const state = new NodeState();
     let log = '';
     const logger = createLogger('info', { write: (line) => void (log += line) });
@@ -63,6 +67,38 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       return seq;
     };
     return { ...shard, engine, state, log: () => log, follow, outcomes, publish };
+  }
+
+  /** A replica that can apply nothing until its disk has room again. */
+  async function openOnFullDisk() {
+    const folder = makeTemporaryFolder();
+    const disk = await SmallDisk.mount(folder, DISK_BYTES);
+    onTestFinished(() => disk.release());
+    const path = disk.path('data');
+    mkdirSync(path);
+    const shard = await open(path, { SEGMENT_BYTES: String(1 << 20) });
+    const { engine, state, follow, publish } = shard;
+    follow();
+    await publish({ change: changeOf(engine) });
+    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
+    const filler = disk.path('filler');
+    expect(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES))).toThrow('ENOSPC');
+    let last = 0;
+    for (const _ of [1, 2, 3])
+      last = await publish({ change: changeOf(engine, 1, 'x'.repeat(900_000)) });
+    /** Puts void messages into the stream, fewer at a time than a replica may lack. */
+    const publishVoid = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at += 100) {
+        const part = Array.from({ length: 100 }, async () => await publish({}, 31_000));
+        last = Math.max(last, ...(await Promise.all(part)));
+      }
+    };
+    const goOn = async (): Promise<void> => {
+      rmSync(filler);
+      await expect.poll(() => engine.position.sequence, PATIENCE).toBe(last);
+      await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
+    };
+    return { ...shard, publishVoid, goOn };
   }
 
   /** The points of a node that is a cluster alone. */
@@ -117,6 +153,19 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     ]);
     await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
   });
+
+  test.skipIf(!canMount())(
+    `a replica that has not applied what it was given is behind ${NEEDS}`,
+    async () => {
+      const { engine, state, publishVoid, goOn } = await openOnFullDisk();
+      await publishVoid(900);
+      expect(state.replica).toBe(ReplicaState.Following);
+      await publishVoid(200);
+      await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Behind);
+      expect(engine.position.sequence).toBeLessThan(5);
+      await goOn();
+    },
+  );
 
   test('a message that is not the next is not applied, and the node is behind', async () => {
     const { engine, nats, stream, publish, follow, state, log } = await open();

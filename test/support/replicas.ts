@@ -71,8 +71,11 @@ function configOf(servers: Servers, cluster: string): Config {
 export const NONE_LOST: LostLogs = { incarnations: [], raise: () => undefined };
 
 /** An engine on a folder of its own. */
-export async function openEngine(path = makeTemporaryFolder()): Promise<Engine> {
-  const engine = await Engine.open({ ...readConfig({}), dimension: 4, path });
+export async function openEngine(
+  path = makeTemporaryFolder(),
+  settings: Record<string, string> = {},
+): Promise<Engine> {
+  const engine = await Engine.open({ ...readConfig(settings), dimension: 4, path });
   onTestFinished(async () => await engine.close());
   return engine;
 }
