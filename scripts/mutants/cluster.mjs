@@ -280,6 +280,13 @@ export const CLUSTER_MUTANTS = [
     FOLLOWER_TESTS,
   ),
   mutant(
+    'an engine is given any number of messages at once',
+    FOLLOWER,
+    ' || this.#applying.size >= APPLIED_MESSAGES',
+    '',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
     'more ids are written than an outcome has room for',
     `${CLUSTER}/replicated-points.ts`,
     '    this.#checkCount(ids);\n',

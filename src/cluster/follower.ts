@@ -19,8 +19,9 @@ import type { Reporter } from './reporter.js';
 /** A replica that has so many messages still to apply is behind. */
 const BEHIND_MESSAGES = 1_000;
 
-/** So much is given to the engine before it has answered. */
+/** So much is given to the engine before it has answered: bytes of changes, and messages. */
 const APPLIED_BYTES = 32 * 1024 * 1024;
+const APPLIED_MESSAGES = 1_024;
 
 /** A server with nothing to send gives a sign of life in this time; one that is silent has gone. */
 const HEARTBEAT_MS = 500;
@@ -245,7 +246,11 @@ export class Follower {
     if (change.length === 0 && !isLate && !content.part) {
       throw new Stopped(`message ${message.seq} holds no change that this vectord knows`);
     }
-    while (this.#applyingBytes > APPLIED_BYTES) await Promise.race(this.#applying);
+    while (this.#isFull) {
+      // It is answered first, as the engine applies in order.
+      const [oldest] = this.#applying;
+      await oldest;
+    }
     // A part has no outcome: its change has.
     const sender = content.part ? undefined : content;
     this.#apply(message, change, sender, isLate);
@@ -256,6 +261,10 @@ export class Follower {
     if (this.#end === undefined) return;
     const isBehind = this.#end - this.engine.position.sequence >= BEHIND_MESSAGES;
     this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
+  }
+
+  get #isFull(): boolean {
+    return this.#applyingBytes > APPLIED_BYTES || this.#applying.size >= APPLIED_MESSAGES;
   }
 
   /** The change of a message, read from its parts where it has some. */

@@ -1,5 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Follower } from '../../src/cluster/follower.js';
 import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
@@ -163,6 +164,22 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       await publishVoid(200);
       await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Behind);
       expect(engine.position.sequence).toBeLessThan(5);
+      await goOn();
+    },
+  );
+
+  test.skipIf(!canMount())(
+    `an engine is not given any number of messages at once ${NEEDS}`,
+    async () => {
+      const { nats, stream, publishVoid, goOn } = await openOnFullDisk();
+      await publishVoid(2_000);
+      const manager = await nats.manager();
+      const givenTo = async () =>
+        (await manager.consumers.list(stream).next())[0]?.delivered.stream_seq;
+      await expect.poll(givenTo, PATIENCE).toBeGreaterThan(1_024);
+      await sleep(500);
+      // The client takes some more, before they are asked for.
+      expect(await givenTo()).toBeLessThan(1_400);
       await goOn();
     },
   );
