@@ -329,6 +329,13 @@ export const CLUSTER_MUTANTS = [
     REPORTER_TESTS,
   ),
   mutant(
+    'servers are tried for ever, though nobody needs a connection',
+    `${CLUSTER}/nats.ts`,
+    "    if (this.#isClosed) throw new Error('the connection is closed');\n",
+    '',
+    ['test/cluster/connection.test.ts', '-t', 'not tried again'],
+  ),
+  mutant(
     'a checksum is told of a position that has been forgotten',
     `${CLUSTER}/positions.ts`,
     ' && sequence > last + 1 - REMEMBERED',

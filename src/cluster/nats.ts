@@ -172,7 +172,7 @@ export class Nats {
     this.#isConnected = false;
     try {
       const silent = this.#connection;
-      const next = await connect(this.options);
+      const next = await connect({ ...this.options, reconnectToServer: () => this.#anyServer() });
       // The client has found a way itself, or nobody needs one any more.
       if (this.#isConnected || this.#isClosed) return await next.close();
       this.#connection = next;
@@ -186,6 +186,12 @@ export class Nats {
     } finally {
       this.#isReplacing = false;
     }
+  }
+
+  /** Lets the client choose where it connects to; ends its tries once nobody needs them any more. */
+  #anyServer(): null {
+    if (this.#isClosed) throw new Error('the connection is closed');
+    return null;
   }
 }
 

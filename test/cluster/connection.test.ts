@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
@@ -55,6 +56,27 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     await sleep(5_000);
     link.mend();
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
+  });
+
+  test('is not tried again once it is closed', async () => {
+    const server = await startServer();
+    const [address = ''] = server.addresses;
+    const nats = await connectTo(address);
+    server.suspend(0);
+    await expect.poll(() => nats.isConnected, PATIENCE).toBe(false);
+    await server.kill(0);
+    const begunAtMs = performance.now();
+    await nats.close();
+    expect(performance.now() - begunAtMs).toBeLessThan(1_000);
+    let attempts = 0;
+    const [host, port] = address.split(':');
+    const listener = createServer((socket) => {
+      attempts += 1;
+      socket.destroy();
+    }).listen(Number(port), host);
+    onTestFinished(() => void listener.close());
+    await sleep(2_000);
+    expect(attempts).toBe(0);
   });
 
   test('sends nothing once it is closed', async () => {
