@@ -47,32 +47,26 @@ export class Nats {
     void this.#watch(connection);
   }
 
-  /** Connects to a server of CLUSTER_URL; `waits` until one is there, or fails. */
-  static async connect(config: NatsSettings, waits = true): Promise<Nats> {
-    const servers = config.clusterUrls ?? [];
-    const options: ConnectionOptions = {
-      servers: [...servers],
-      name: 'vectord',
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 250,
-      // A server that is suspended still accepts connections, but never answers.
-      timeout: CONNECT_MS,
-      pingInterval: 1_000,
-      maxPingOut: 2,
-      waitOnFirstConnect: waits,
-      ...(servers.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
-      ...credentials(config.clusterCredentials),
-    };
-    try {
-      // Credentials that are wrong end a start. Later the client is not to give up, as it does where two
-      // servers in a row say so, or do not get them in time.
-      await (await connect(options)).close();
-      const patient = { ...options, ignoreAuthErrorAbort: true };
-      return new Nats(await connect(patient), patient);
-    } catch (error) {
+  /**
+   * Connects to a server of CLUSTER_URL; `waits` until one is there, or fails. Throws a StartError where
+   * it takes no connection.
+   */
+  static async try(config: NatsSettings, waits = true): Promise<void> {
+    const options = { ...optionsOf(config), waitOnFirstConnect: waits };
+    const connection = await connect(options).catch((error: unknown) => {
       const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
       throw new StartError(reason, undefined, { cause: error });
-    }
+    });
+    await connection.close();
+  }
+
+  /**
+   * Connects to a server of CLUSTER_URL; waits until one is there. From then on the client is not to
+   * give up, as it does where two servers in a row refuse the credentials, or do not get them in time.
+   */
+  static async connect(config: NatsSettings): Promise<Nats> {
+    const options = { ...optionsOf(config), ignoreAuthErrorAbort: true };
+    return new Nats(await connect(options), options);
   }
 
   /** Whether there is a connection. Without one the client keeps messages until there is. */
@@ -193,6 +187,22 @@ export class Nats {
     if (this.#isClosed) throw new Error('the connection is closed');
     return null;
   }
+}
+
+function optionsOf({ clusterUrls = [], clusterCredentials }: NatsSettings): ConnectionOptions {
+  return {
+    servers: [...clusterUrls],
+    name: 'vectord',
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    // A server that is suspended still accepts connections, but never answers.
+    timeout: CONNECT_MS,
+    pingInterval: 1_000,
+    maxPingOut: 2,
+    waitOnFirstConnect: true,
+    ...(clusterUrls.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
+    ...credentials(clusterCredentials),
+  };
 }
 
 function streamsOf(connection: NatsConnection): JetStreamClient {

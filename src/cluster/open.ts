@@ -71,6 +71,8 @@ export class ClusterNode {
    */
   static async open(config: Config, dataPath: string, logger: Logger): Promise<ClusterNode> {
     const file = NodeFile.open(dataPath, config.clusterName);
+    // Once for all connections of the process: credentials that are wrong end a start.
+    await Nats.try(config);
     const nats = await Nats.connect(config);
     try {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);

@@ -42,13 +42,19 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
   }
 
   /** A cluster has begun, of which one node has stopped again. */
-  async function begin() {
+  async function begin(loops = '2') {
     cluster = `c-${randomUUID().slice(0, 8)}`;
     const node = newNode();
-    const vectord = await Vectord.start(node.env);
+    const vectord = await Vectord.start({ ...node.env, LOOPS: loops });
     expect(await vectord.insert('the-key')).toBe(201);
     expect(await vectord.stop(), vectord.stderr).toEqual({ code: 0, signal: null });
     return node;
+  }
+
+  /** What the server says of connections since its start. */
+  async function connections() {
+    const response = await fetch(`${servers().monitors[0]}/varz`);
+    return (await response.json()) as { total_connections: number };
   }
 
   test('a node is the same again on its folder, with all points', async () => {
@@ -161,16 +167,30 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     await expectRefusal(new Vectord(env), 1, 'has max_age 3600000000000, expected 0');
   });
 
-  test('a server that takes small messages alone is refused', async () => {
-    const options = { count: 1, settings: { max_payload: 65_535 } } as const;
-    const small = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
-    onTestFinished(async () => await small.end());
-    const env = { ...newNode().env, CLUSTER_URL: `nats://${small.addresses[0]}` };
-    await expectRefusal(
-      new Vectord(env),
-      1,
+  test.each([
+    [
+      'takes small messages alone',
+      { max_payload: 65_535 },
       'max_payload of the NATS server n0 is 65535, expected at least 65536: raise it',
-    );
+    ],
+    [
+      'expects other credentials',
+      { authorization: { users: [{ user: 'someone', password: 'something' }] } },
+      'no NATS server of CLUSTER_URL takes a connection',
+    ],
+  ])('a server that %s is refused', async (_, settings, reason) => {
+    const options = { count: 1, settings } as const;
+    const other = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
+    onTestFinished(async () => await other.end());
+    const env = { ...newNode().env, CLUSTER_URL: `nats://${other.addresses[0]}` };
+    await expectRefusal(new Vectord(env), 1, reason);
+  });
+
+  test('a node tries once whether a server takes a connection, and then makes those that it keeps', async () => {
+    const { total_connections: before } = await connections();
+    await begin('3');
+    const { total_connections: after } = await connections();
+    expect(after - before).toBe(1 + 1 + 3);
   });
 
   test('a folder whose node cannot be told is refused', async () => {

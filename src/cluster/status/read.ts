@@ -20,7 +20,8 @@ export async function readStatus(
   cluster: string,
   logger: Logger,
 ): Promise<ClusterStatus> {
-  const nats = await Nats.connect(settings, false);
+  await Nats.try(settings, false);
+  const nats = await Nats.connect(settings);
   try {
     const map = await readMap(nats, cluster);
     const { nodes = [], streamCreated } = map.shards[SHARD] ?? {};
