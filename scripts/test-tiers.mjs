@@ -58,6 +58,35 @@ export const CONTRACT_FILES = [
   'test/wire/large-requests.test.ts',
 ];
 
+/**
+ * Files of vitest that say what a single server promises to its clients, which a cluster has to keep as
+ * well: `npm run test:all` runs them a second time, each server being a cluster of one node. Tests of
+ * data folders cannot run there, nor those that change DIMENSION or count groups of the log.
+ */
+export const CLUSTER_FILES = [
+  'test/client/errors.test.ts',
+  'test/client/operations.test.ts',
+  'test/client/scroll.test.ts',
+  'test/grpc/clients/clients.test.ts',
+  'test/grpc/operations.test.ts',
+  'test/grpc/refusals.test.ts',
+  'test/grpc/vortexdb.test.ts',
+  'test/http/json.test.ts',
+  'test/http/points.test.ts',
+  'test/http/search.test.ts',
+  'test/langchain/store.test.ts',
+  'test/search/neighbours.test.ts',
+  'test/search/numbers.test.ts',
+  'test/search/visibility.test.ts',
+  'test/transfer/round-trip.test.ts',
+  'test/v1/filter-index.test.ts',
+  'test/v1/filters.fuzz.test.ts',
+  'test/v1/filters.test.ts',
+  'test/v1/grpc.test.ts',
+  'test/v1/http.test.ts',
+  'test/v1/promises.test.ts',
+];
+
 /** Fewer rounds of what is repeated. */
 export const QUICK_ENVIRONMENT = {
   PROPTEST_CASES: '32',

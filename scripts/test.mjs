@@ -13,7 +13,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { findNatsServer } from '../test/support/tools.mjs';
 import {
+  CLUSTER_FILES,
   CONTRACT_FILES,
   LONG_FILES,
   LONG_RUST_TARGETS,
@@ -48,6 +50,7 @@ async function testAll() {
   await cargoTests('node', ['scripts/test-model.mjs']);
   await vitestTests();
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1' });
+  await clusterTests();
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 
@@ -124,6 +127,17 @@ async function vitestTests(selection = [], environment = {}) {
     .flatMap(namesOfFailed)
     .map((name) => `${settings}${name}`);
   countFailures(counts.numFailedTests ?? 0, names, code, `${settings}vitest`);
+}
+
+/** What a single server promises, on clusters of one node. */
+async function clusterTests() {
+  await installing;
+  if (findNatsServer() !== undefined) {
+    await vitestTests(CLUSTER_FILES, { VECTORD_CLUSTER: '1' });
+    return;
+  }
+  console.log('skipped: the tests of a single server on clusters of one node need nats-server');
+  totals.skipped += 1;
 }
 
 /** The failed tests of a file; the file itself where it failed outside its tests or did not end. */
