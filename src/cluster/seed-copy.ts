@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, statfs, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../config/data-folder.js';
@@ -48,6 +48,7 @@ export class SeedCopy {
     mkdirSync(folder, { mode: 0o700 });
     const files = await this.#files();
     const totalBytes = files.reduce((total, { bytes }) => total + Number(bytes), 0);
+    await checkSpace(folder, totalBytes);
     const tell = (): void =>
       this.logger.info({ doneBytes: this.#doneBytes, totalBytes }, 'fetching the points');
     tell();
@@ -119,4 +120,13 @@ export class SeedCopy {
       }
     }
   }
+}
+
+async function checkSpace(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (free >= bytes) return;
+  throw new Error(
+    `the points take ${bytes} bytes on the disk of ${folder}, which has ${free} left: free some space`,
+  );
 }

@@ -14,6 +14,8 @@ import { SeedCopy } from './seed-copy.js';
 import { subjects } from './subjects.js';
 
 const PAUSE_MS = 1_000;
+/** After a copy that has failed the next one is begun later, up to so long. */
+const LONGEST_PAUSE_MS = 60_000;
 const WAITING_LINE_MS = 5_000;
 
 /**
@@ -27,6 +29,7 @@ const WAITING_LINE_MS = 5_000;
  * of those, if all of them have its history.
  */
 export class Seeding {
+  /** How many copies were begun. */
   #tries = 0;
 
   /**
@@ -61,7 +64,7 @@ export class Seeding {
           toldAtMs = performance.now();
         }
       }
-      await sleep(PAUSE_MS);
+      await sleep(Math.min(PAUSE_MS * 2 ** this.#tries, LONGEST_PAUSE_MS));
     }
   }
 
