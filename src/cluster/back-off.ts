@@ -14,9 +14,9 @@ export class BackOff {
   #unansweredSince: number | undefined;
   #nextProbeAt = 0;
 
-  /** Waits until one message may be sent; false if `signal` is aborted first. */
-  async turn(signal: AbortSignal): Promise<boolean> {
-    while (!signal.aborted) {
+  /** Waits until one message may be sent; false if its sender gives up first. */
+  async turn(sender: { readonly aborted: boolean }): Promise<boolean> {
+    while (!sender.aborted) {
       const now = performance.now();
       this.#unansweredSince ??= now;
       if (now - this.#unansweredSince < SILENCE_MS) return true;

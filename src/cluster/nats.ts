@@ -199,6 +199,8 @@ function optionsOf({ clusterUrls = [], clusterCredentials }: NatsSettings): Conn
     timeout: CONNECT_MS,
     pingInterval: 1_000,
     maxPingOut: 2,
+    // Each request would make several stack traces, for errors that hardly ever come.
+    noAsyncTraces: true,
     waitOnFirstConnect: true,
     ...(clusterUrls.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
     ...credentials(clusterCredentials),

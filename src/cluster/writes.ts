@@ -28,7 +28,7 @@ interface Waiting {
   readonly outcome: Deferred<ConfirmedOutcome>;
   readonly begunAtMs: number;
   /** Given up, or answered: nothing is sent for it any more. */
-  readonly end: AbortController;
+  aborted: boolean;
   /** Whether the stream may have got its message. */
   mayBeStored: boolean;
   /** How often its message was sent. */
@@ -96,7 +96,7 @@ export class Writes {
     const waiting: Waiting = {
       outcome: deferred(),
       begunAtMs: performance.now(),
-      end: new AbortController(),
+      aborted: false,
       mayBeStored: false,
       tries: 0,
       votes: [],
@@ -115,7 +115,7 @@ export class Writes {
       return outcome;
     } finally {
       this.#waiting.delete(request);
-      waiting.end.abort();
+      waiting.aborted = true;
     }
   }
 
@@ -166,8 +166,7 @@ export class Writes {
     waiting: Waiting,
     decides: boolean,
   ): Promise<number> {
-    const { signal } = waiting.end;
-    while (await this.#backOff.turn(signal)) {
+    while (await this.#backOff.turn(waiting)) {
       if (!this.nats.isConnected) {
         await sleep(PAUSE_MS);
         continue;
