@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
 import { messageOf } from '../core/start-error.js';
 import { codeOf } from '../engine/errors.js';
@@ -52,6 +52,8 @@ export class Writes {
     ['refused', 0],
     ['unknown', 0],
   ]);
+  /** Resolves at the end of this turn of the loop, if a message waits for it. */
+  #turn: Promise<void> | undefined;
 
   /** @param replicas how many there are */
   constructor(
@@ -133,6 +135,10 @@ export class Writes {
   }
 
   async #send(sender: Sender, change: Uint8Array, waiting: Waiting): Promise<void> {
+    // All messages of a turn are one write to the socket: the server reads, orders and syncs them
+    // together, and so do the replicas.
+    this.#turn ??= endOfTurn().finally(() => (this.#turn = undefined));
+    await this.#turn;
     const most = this.nats.maxPayload - ENVELOPE_BYTES;
     if (change.length <= most) {
       await this.#publish(encodeMessage(sender, { change }), messageId(sender), waiting, true);
