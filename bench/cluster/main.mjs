@@ -1,6 +1,6 @@
-// What a cluster costs beside a single server, in one run: three nodes on three NATS servers, and one
-// server of the same settings. CPU time is that of all processes, the NATS servers included. Usage: see
-// --help.
+// What a cluster costs, in one run: three nodes on three NATS servers, beside one server of the same
+// settings, and beside three servers that know nothing of each other and get the same points. CPU time
+// is that of all processes, the NATS servers included. Usage: see --help.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,38 +11,43 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from '../../dist/client/node.js';
 import { freePorts, Servers } from '../../test/support/nats-servers.mjs';
+import { Table } from './table.mjs';
 
 const { values: options } = parseArgs({
   options: {
-    points: { type: 'string', default: '20000' },
+    points: { type: 'string', default: '5000' },
     dimension: { type: 'string', default: '128' },
-    singles: { type: 'string', default: '4000' },
-    searches: { type: 'string', default: '8000' },
+    singles: { type: 'string', default: '2000' },
+    searches: { type: 'string', default: '4000' },
     clients: { type: 'string', default: '64' },
+    rounds: { type: 'string', default: '5' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (options.help) {
   console.log(`bench/cluster.sh [flags]
-  --points N     points that are stored in batches of 500, and linked (20000)
+  --points N     points that a round stores in batches of 500, and links (5000)
   --dimension N  values of a vector (128)
-  --singles N    points that are stored one by one (4000)
-  --searches N   searches, 10 neighbours each (8000)
-  --clients N    requests under way at one time (64)`);
+  --singles N    points that a round stores one by one (2000)
+  --searches N   searches of a round at each node, 10 neighbours each (4000)
+  --clients N    writes under way at one time, and searches at each node (64)
+  --rounds N     rounds that count, after one that does not (5)`);
   process.exit(0);
 }
-const [points, dimension, singles, searches, clients] = [
+const [points, dimension, singles, searches, clients, rounds] = [
   options.points,
   options.dimension,
   options.singles,
   options.searches,
   options.clients,
+  options.rounds,
 ].map(Number);
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const KEY = 'the-key-of-this-benchmark';
 const BATCH = 500;
-const IDLE_S = 5;
+const BATCHES_UNDER_WAY = 4;
+const IDLE_S = 3;
 const TICKS_PER_S = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 const folder = mkdtempSync(join(tmpdir(), 'cluster-bench-'));
@@ -52,23 +57,30 @@ writeFileSync(keys, JSON.stringify({ keys: [{ name: 'bench', role: 'readwrite', 
 });
 const servers = await Servers.start(process.env.NATS_SERVER ?? 'nats-server', folder);
 const running = [];
+const queries = someVectors(1_000).map(({ vector }) => vector);
 try {
-  const one = await startNodes('one', 1, {});
-  const cluster = { CLUSTER_URL: servers.addresses.map((at) => `nats://${at}`).join(',') };
-  const strong = await startNodes('strong', 3, cluster);
-  const rows = [];
-  for (const [name, service, others] of [
-    ['one server', one, []],
-    ['cluster', strong, servers.pids],
-  ]) {
-    const idle = await measure(service, others, IDLE_S, async () => await sleep(IDLE_S * 1_000));
-    rows.push(row(name, 'second without requests', idle));
-  }
-  const single = await loadAndSearch('one server', one, [], rows);
-  await loadAndSearch('cluster, strong', strong, servers.pids, rows, single);
-  for (const node of strong.processes) await stop(node);
-  const session = await startNodes('strong', 3, { ...cluster, CLUSTER_READS: 'session' });
-  await search('cluster, session', session, servers.pids, rows, single);
+  const table = new Table();
+  const one = await startNodes('one server', 1, {});
+  const three = await startNodes('three servers', 3, {});
+  const urls = servers.addresses.map((at) => `nats://${at}`).join(',');
+  const strong = await startNodes('cluster', 3, { CLUSTER_URL: urls }, servers.pids);
+  await inRounds(table, async (counted) => {
+    for (const service of [one, three, strong]) await rest(service, counted);
+    for (const service of [one, three, strong]) await writeTo(service, counted);
+    for (const service of [one, three, strong]) await search(service, 'search, strong', counted);
+  });
+  await stop(strong);
+  const session = await startNodes(
+    'cluster',
+    3,
+    { CLUSTER_URL: urls, CLUSTER_READS: 'session' },
+    servers.pids,
+  );
+  await inRounds(table, async (counted) => {
+    for (const service of [one, three, session]) await rest(service, new Table());
+    for (const service of [one, three, session]) await search(service, 'search, session', counted);
+  });
+  const rows = table.rows();
   console.table(rows);
   mkdirSync('bench/results', { recursive: true });
   writeFileSync('bench/results/cluster.json', `${JSON.stringify(rows, undefined, 2)}\n`);
@@ -78,8 +90,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts services on free ports; those of one name have the same data folders. */
-async function startNodes(name, count, settings) {
+/**
+ * Starts services on free ports; those of one name have the same data folders.
+ *
+ * @param others further processes whose time counts
+ */
+async function startNodes(name, count, settings, others = []) {
   const ports = await freePorts(2 * count);
   const nodes = ports.slice(0, count).map((http, index) => {
     mkdirSync(join(folder, name), { recursive: true });
@@ -94,13 +110,17 @@ async function startNodes(name, count, settings) {
       SERVICE_KEYS_FILE: keys,
       WARM_METRICS: 'euclidean',
     };
-    const node = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', log, log] });
-    running.push(node);
-    return node;
+    return spawn(process.execPath, [MAIN], { env, stdio: ['ignore', log, log] });
   });
-  const addresses = ports.slice(count).map((port) => `grpc://127.0.0.1:${port}`);
+  const service = { name, nodes, isCluster: 'CLUSTER_URL' in settings };
+  running.push(service);
   for (const http of ports.slice(0, count)) await ready(`http://127.0.0.1:${http}/ready`);
-  return { processes: nodes, addresses };
+  service.pids = [nodes.map(({ pid }) => pid), others];
+  // One connection for all rounds: it stays with one loop of its server, whose code is compiled then.
+  service.connections = ports
+    .slice(count)
+    .map((port) => connect(`grpc://127.0.0.1:${port}`, { key: KEY }));
+  return service;
 }
 
 async function ready(url) {
@@ -113,74 +133,80 @@ async function ready(url) {
   throw new Error(`${url} does not answer 200`);
 }
 
-async function stop(node) {
-  if (node.exitCode !== null || node.signalCode !== null) return;
-  node.kill('SIGTERM');
-  while (node.exitCode === null && node.signalCode === null) await sleep(50);
-}
-
-async function loadAndSearch(name, service, others, rows, single) {
-  const first = {};
-  first.batches = await measure(service, others, points, async (connections) => {
-    const batches = Array.from({ length: points / BATCH }, (_, at) => at);
-    await inParallel(4, batches, async (at) => {
-      await connections[at % connections.length].upsert(someVectors(BATCH));
-    });
-    for (const connection of connections) await linked(connection);
-  });
-  rows.push(row(name, 'point in batches of 500, linked', first.batches, single?.batches));
-  first.singles = await measure(service, others, singles, async (connections) => {
-    await inParallel(clients, Array.from({ length: singles }).keys(), async (at) => {
-      await connections[at % connections.length].upsert(someVectors(1));
-    });
-    for (const connection of connections) await linked(connection);
-  });
-  rows.push(row(name, 'point by itself, linked', first.singles, single?.singles));
-  return { ...first, searches: await search(name, service, others, rows, single) };
-}
-
-async function search(name, service, others, rows, single) {
-  // Code that has just been started is slower: each node gets as many searches as the one server.
-  await measure(service, others, searches, async (connections) => {
-    for (const connection of connections) await linked(connection);
-    await searchAll(connections, searches * connections.length);
-  });
-  const cost = await measure(service, others, searches, async (connections) => {
-    await searchAll(connections, searches);
-  });
-  rows.push(row(name, 'search', cost, single?.searches));
-  return cost;
-}
-
-async function searchAll(connections, count) {
-  await inParallel(clients, Array.from({ length: count }).keys(), async (at) => {
-    const [{ vector }] = someVectors(1);
-    const query = { vector, similarity: 'Euclidean', limit: 10 };
-    await connections[at % connections.length].search(query);
-  });
-}
-
-function row(name, what, cost, single) {
-  return {
-    what,
-    of: name,
-    'CPU in us': Math.round(cost.cpuUs),
-    'over one': single === undefined ? 1 : Number((cost.cpuUs / single.cpuUs).toFixed(2)),
-    'per second': Math.round(cost.perSecond),
-  };
-}
-
-/** CPU time of all processes, per operation. */
-async function measure({ processes, addresses }, others, operations, act) {
-  const connections = addresses.map((address) => connect(address, { key: KEY }));
-  const pids = [...processes.map(({ pid }) => pid), ...others];
-  const before = cpuOf(pids);
-  const begun = performance.now();
-  await act(connections);
-  const seconds = (performance.now() - begun) / 1_000;
-  const cpuUs = ((cpuOf(pids) - before) * 1e6) / operations;
+async function stop({ nodes, connections = [] }) {
   for (const connection of connections) connection.close();
-  return { cpuUs, perSecond: operations / seconds };
+  for (const node of nodes) {
+    if (node.exitCode !== null || node.signalCode !== null) continue;
+    node.kill('SIGTERM');
+    while (node.exitCode === null && node.signalCode === null) await sleep(50);
+  }
+}
+
+/** What the processes do by themselves does not count as the cost of a request. */
+async function rest(service, table) {
+  service.idleUs = [0, 0];
+  const idle = await measure(service, IDLE_S, async () => await sleep(IDLE_S * 1_000));
+  table.add('second without requests', service, idle);
+  service.idleUs = [idle.cpuUs - idle.natsUs, idle.natsUs];
+}
+
+/** The first round does not count: code that has just been started is not compiled yet. */
+async function inRounds(table, act) {
+  for (let round = 0; round <= rounds; round += 1) await act(round === 0 ? new Table() : table);
+}
+
+/** A cluster gets each point once, and servers that know nothing of each other get it each. */
+async function writeTo(service, table) {
+  const { connections, isCluster } = service;
+  const write = async (at, count) => {
+    const vectors = someVectors(count);
+    const receivers = isCluster ? [connections[at % connections.length]] : connections;
+    await Promise.all(receivers.map(async (receiver) => await receiver.upsert(vectors)));
+  };
+  const writeAll = async (requests, count, underWay) => {
+    await inParallel(underWay, range(requests), async (at) => await write(at, count));
+    for (const connection of connections) await linked(connection);
+  };
+  const inBatches = async () => await writeAll(points / BATCH, BATCH, BATCHES_UNDER_WAY);
+  table.add('point in batches of 500, linked', service, await measure(service, points, inBatches));
+  const oneByOne = async () => await writeAll(singles, 1, clients);
+  table.add('point by itself, linked', service, await measure(service, singles, oneByOne));
+}
+
+/**
+ * Each node is asked by as many clients as the one server, and as often: what an event loop does once
+ * for all requests that have come meanwhile is shared by as many.
+ */
+async function search(service, what, table) {
+  const total = searches * service.connections.length;
+  const cost = await measure(service, total, async () => {
+    await Promise.all(service.connections.map(searchAt));
+  });
+  table.add(what, service, cost);
+}
+
+async function searchAt(connection) {
+  await inParallel(clients, range(searches), async (at) => {
+    const vector = queries[at % queries.length];
+    await connection.search({ vector, similarity: 'Euclidean', limit: 10 });
+  });
+}
+
+function range(count) {
+  return Array.from({ length: count }).keys();
+}
+
+/** CPU time of all processes, per operation, without what they need when nothing is asked of them. */
+async function measure({ pids, idleUs }, operations, act) {
+  const before = pids.map(cpuOf);
+  const begun = performance.now();
+  await act();
+  const seconds = (performance.now() - begun) / 1_000;
+  const [nodes, nats] = pids.map((group, at) => {
+    const allUs = (cpuOf(group) - before[at]) * 1e6;
+    return (allUs - idleUs[at] * seconds) / operations;
+  });
+  return { cpuUs: nodes + nats, natsUs: nats, perSecond: operations / seconds };
 }
 
 function cpuOf(pids) {
