@@ -11,6 +11,7 @@ const REPORTER = `${CLUSTER}/reporter.ts`;
 const JOIN = `${CLUSTER}/join.ts`;
 const NODE_FILE = `${CLUSTER}/node-file.ts`;
 const GATEWAY = `${CLUSTER}/gateway.ts`;
+const QUORUM = `${CLUSTER}/quorum.ts`;
 const STREAM = `${CLUSTER}/stream.ts`;
 const TRIM = `${CLUSTER}/trim.ts`;
 
@@ -25,16 +26,16 @@ const START_TESTS = ['test/cluster/start.test.ts'];
 export const CLUSTER_MUTANTS = [
   mutant(
     'a majority of the replicas is one',
-    WRITES,
-    'return Math.floor(this.replicas / 2) + 1;',
-    'return Math.min(this.replicas, 1);',
+    QUORUM,
+    'return Math.floor(replicas / 2) + 1;',
+    'return Math.min(replicas, 1);',
     WRITES_TESTS,
   ),
   mutant(
     'half of the replicas are a majority',
-    WRITES,
-    'return Math.floor(this.replicas / 2) + 1;',
-    'return Math.floor(this.replicas / 2);',
+    QUORUM,
+    'return Math.floor(replicas / 2) + 1;',
+    'return Math.floor(replicas / 2);',
     WRITES_TESTS,
   ),
   mutant(
@@ -628,7 +629,7 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a lost log is replaced after too few others were asked',
-    `${CLUSTER}/quorum.ts`,
+    QUORUM,
     'replicas - majorityOf(replicas) + 1',
     'replicas - majorityOf(replicas)',
     ['src/cluster/quorum.test.ts'],

@@ -11,6 +11,7 @@ import { encodeMessage, ENVELOPE_BYTES, messageId, type Sender } from './message
 import type { Nats } from './nats.js';
 import type { NodeState } from './node-state.js';
 import { decodeOutcome, type ConfirmedOutcome } from './outcome.js';
+import { majorityOf } from './quorum.js';
 
 /** A write takes no longer: what is not known then is answered as that. */
 const LONGEST_MS = 20_000;
@@ -122,7 +123,7 @@ export class Writes {
   }
 
   get #majority(): number {
-    return Math.floor(this.replicas / 2) + 1;
+    return majorityOf(this.replicas);
   }
 
   /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
