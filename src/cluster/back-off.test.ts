@@ -15,7 +15,8 @@ test('all messages are sent while the stream acknowledges', async () => {
     backOff.heard();
     await sleep(50);
   }
-  expect(longestMs).toBeLessThan(50);
+  // Who is backed off waits for up to a second.
+  expect(longestMs).toBeLessThan(500);
 });
 
 test('a stream that is silent for three seconds gets one message a second, until it is heard', async () => {
