@@ -113,6 +113,7 @@ export class ClusterNode {
     const { replica, replicas } = this.place;
     if (replicas === 1) return false;
     this.logger.warn({ reason }, 'the replica of this node gives up its log');
+    this.#reporter?.fallSilent();
     this.file.loseLog(replica);
     this.#lost.resolve(reason);
     return true;

@@ -59,6 +59,7 @@ export class Reporter {
   /** Questions that wait until the replica has come so far, by gateway and number. */
   readonly #waiting = new Map<string, Waiting>();
   #isFull = false;
+  #isSilent = false;
   /** Is called where another node has the place of this one. */
   onReplaced: () => void = () => undefined;
   readonly #measuring: NodeJS.Timeout;
@@ -84,6 +85,11 @@ export class Reporter {
     this.state.applied.note(position);
     if (sender !== undefined) this.#confirm(sender, outcome);
     if (this.#waiting.size > 0) this.#answerWaiting();
+  }
+
+  /** Tells nothing more: with the next number, what is told of a log that is given up would count. */
+  fallSilent(): void {
+    this.#isSilent = true;
   }
 
   /** What was confirmed last is sent still. */
@@ -145,6 +151,7 @@ export class Reporter {
   }
 
   #report(gateway: string, confirmations: Confirmation[], answer: Answer | undefined): void {
+    if (this.#isSilent) return;
     const { cluster, replica } = this.place;
     const incarnations = [...this.lostLogs.incarnations];
     const report: Report = { replica, isFull: this.#isFull, confirmations, answer, incarnations };

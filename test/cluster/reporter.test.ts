@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
 import { NodeFile } from '../../src/cluster/node-file.js';
@@ -64,6 +65,23 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
       [3, ...OUTCOME],
       [1, ...OUTCOME],
     ]);
+  });
+
+  test('of a log that is given up nothing more is told, not even what was confirmed before', async () => {
+    const { gateway, nats, reporter, lostLogs, answers, confirmations, note } = await open();
+    note(1);
+    await expect.poll(() => confirmations.length).toBe(1);
+    note(2);
+    reporter.fallSilent();
+    lostLogs.loseLog(REPLICA);
+    note(3);
+    reporter.close();
+    gateway.ask({ number: 1, unconfirmed: [], reached: undefined });
+    gateway.ask({ number: 0, unconfirmed: [1, 2, 3], reached: undefined });
+    await sleep(200);
+    await nats.connection.flush();
+    expect(gateway.incarnationOf(REPLICA)).toBe(0);
+    expect([confirmations.length, answers.length]).toEqual([1, 0]);
   });
 
   test('a log that is lost is noted durably, and told with all that follows', async () => {
