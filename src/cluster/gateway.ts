@@ -21,7 +21,7 @@ export class Gateway {
   /** Are called where a replica has lost its log: what it has told before counts no more. */
   readonly onLost: ((replica: number) => void)[] = [];
   /** How many logs each replica has lost, as far as replicas have told. */
-  readonly #incarnations: number[] = [];
+  readonly incarnations: number[] = [];
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
@@ -52,12 +52,12 @@ export class Gateway {
 
   /** How many logs a replica has lost, as far as replicas have told. */
   incarnationOf(replica: number): number {
-    return this.#incarnations[replica] ?? 0;
+    return this.incarnations[replica] ?? 0;
   }
 
   #noteLost(replica: number, incarnation: number): void {
     if (incarnation <= this.incarnationOf(replica)) return;
-    this.#incarnations[replica] = incarnation;
+    this.incarnations[replica] = incarnation;
     this.#full.delete(replica);
     for (const hear of this.onLost) hear(replica);
   }

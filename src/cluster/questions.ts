@@ -69,9 +69,9 @@ export class Questions {
     return await this.#positions({ lost });
   }
 
-  /** How many logs a replica has lost, as far as replicas have told. */
-  incarnationOf(replica: number): number {
-    return this.gateway.incarnationOf(replica);
+  /** How many logs each replica has lost, as far as replicas have told. */
+  get incarnations(): readonly number[] {
+    return this.gateway.incarnations;
   }
 
   /**
@@ -142,7 +142,7 @@ export class Questions {
   #hear(replica: number, { number, position }: Answer): void {
     const asked = this.#asked.get(number);
     if (asked === undefined || replica === this.own) return;
-    if (this.incarnationOf(this.own) > this.incarnation) asked.settled.reject(replaced());
+    if (this.gateway.incarnationOf(this.own) > this.incarnation) asked.settled.reject(replaced());
     this.#prompt = replica;
     asked.answers.set(replica, position && fromWirePosition(position));
     if (asked.isAnswered(asked.answers)) asked.settled.resolve(new Map(asked.answers));

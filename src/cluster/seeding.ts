@@ -1,8 +1,9 @@
+import { randomInt } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../config/data-folder.js';
-import { messageOf } from '../core/start-error.js';
+import { messageOf, StartError } from '../core/start-error.js';
 import { adoptReplica } from '../engine/folder.js';
 import type { StreamPosition } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
@@ -17,6 +18,9 @@ const PAUSE_MS = 1_000;
 /** After a copy that has failed the next one is begun later, up to so long. */
 const LONGEST_PAUSE_MS = 60_000;
 const WAITING_LINE_MS = 5_000;
+
+/** The numbers that fresh folders take for the same replica are one of so many. */
+const APART = 65_536;
 
 /**
  * Gives a replica that needs a log that of another one.
@@ -45,7 +49,10 @@ export class Seeding {
     private readonly logger: Logger,
   ) {}
 
-  /** Resolves once the replica has a log; tries for as long as that takes. */
+  /**
+   * Resolves once the replica has a log; tries for as long as that takes. Rejects with a StartError where
+   * another node has the place of this one.
+   */
   async run(): Promise<void> {
     this.logger.warn(
       { folder: this.folder },
@@ -56,6 +63,7 @@ export class Seeding {
       try {
         return await this.#run();
       } catch (error) {
+        if (error instanceof StartError) throw error;
         if (performance.now() - toldAtMs >= WAITING_LINE_MS) {
           this.logger.warn(
             { reason: messageOf(error) },
@@ -98,10 +106,17 @@ export class Seeding {
     for (;;) {
       const incarnation = this.file.incarnations[replica] ?? 0;
       const others = await this.others.tellLost({ replica, incarnation });
-      const known = this.others.incarnationOf(replica);
-      if (incarnation > 0 && known <= incarnation) return others;
-      // This node has a fresh folder, or an old copy of its folder.
-      this.file.raise(replica, known + 1);
+      const { incarnations } = this.others;
+      const known = incarnations[replica] ?? 0;
+      // A fresh folder lacks what the lost one had noted of the others.
+      incarnations.forEach((lost, other) => {
+        if (other !== replica) this.file.raise(other, lost);
+      });
+      if (incarnation > 0 && known > incarnation) throw replaced();
+      if (incarnation > 0) return others;
+      // The folder is fresh. The next number may be the one that the lost node takes, should it come
+      // back; and two fresh folders may take the place of the same node.
+      this.file.raise(replica, known + 2 + randomInt(APART));
     }
   }
 
@@ -112,4 +127,11 @@ export class Seeding {
     syncFolder(dirname(this.folder));
     this.file.findLog(storeId);
   }
+}
+
+function replaced(): StartError {
+  return new StartError(
+    'another node has the place of this one in the cluster: stop this one for good, or start it on a ' +
+      'new data folder (DATA_PATH) with CLUSTER_REPLACES set to the id of a node that is lost',
+  );
 }

@@ -131,7 +131,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       const opened = await openThreeNodes();
       const { cluster, clients } = opened;
       const lost = cluster.node(2);
-      const { node: id } = JSON.parse(readFileSync(join(lost.dataPath, 'node.json'), 'utf8'));
+      const { node: id } = contentOf(lost.dataPath);
       await lost.stop();
       const old = `${lost.dataPath}-old`;
       cpSync(lost.dataPath, old, { recursive: true });
@@ -151,10 +151,43 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       await expect(stale?.v1.count()).rejects.toThrow('another node has the place');
       await expectWhole(opened, POINTS + 3);
       expect(await clients[2]?.count()).toBe(POINTS + 6);
+      // Without its points it might take the number of the node that has its place.
+      await replaced.stop();
+      rmSync(join(old, 'shard-0'), { recursive: true });
+      await expect(
+        startServer({ env: { ...environment, HTTP_PORT: '0', GRPC_PORT: '0' }, dataPath: old }),
+      ).rejects.toThrow('another node has the place');
+      await expectWhole(opened, POINTS + 6);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'learns in a new folder which other logs were lost before',
+    async () => {
+      const opened = await openThreeNodes();
+      const { cluster, folders } = opened;
+      const numbers = (at: number): number[] => contentOf(cluster.node(at).dataPath).incarnations;
+      await cluster.nodes[2]?.stop();
+      rmSync(folders[2] ?? '', { recursive: true });
+      await cluster.run(2);
+      const lost = cluster.node(1);
+      const { node: id } = contentOf(lost.dataPath);
+      await lost.stop();
+      rmSync(lost.dataPath, { recursive: true });
+      await cluster.run(1, { CLUSTER_REPLACES: id });
+      expect(numbers(0)).toEqual(numbers(2));
+      expect(numbers(1)).toEqual(numbers(2));
+      expect(numbers(1).filter((number) => number > 0)).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
 });
+
+/** What a node has noted. */
+function contentOf(dataPath: string): { node: string; incarnations: number[] } {
+  return JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8'));
+}
 
 /** Ends all servers, acts on the folder of each, and starts them again. */
 async function restart(servers: Servers, act: (index: number) => void): Promise<void> {
