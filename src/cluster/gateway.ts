@@ -25,11 +25,13 @@ export class Gateway {
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
+  /** @param known how many the replica of this node knows, which reads count as one of a majority */
   constructor(
     private readonly nats: Nats,
     private readonly cluster: string,
     private readonly shard: number,
     private readonly logger: Logger,
+    private readonly known: Uint32Array = new Uint32Array(),
   ) {
     nats.subscribe(subjects.gateway(cluster, this.id), (bytes) => this.#hear(bytes));
   }
@@ -71,7 +73,9 @@ export class Gateway {
       return;
     }
     const { replica, isFull, confirmations, answer, incarnations } = report;
-    incarnations.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
+    for (const numbers of [this.known, incarnations]) {
+      numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
+    }
     if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
     if (isFull) this.#full.add(replica);
     else this.#full.delete(replica);

@@ -2,6 +2,9 @@ import { Positions } from './positions.js';
 
 /** How the replica of a node is, as its loops see it. */
 export const ReplicaState = { Following: 0, Behind: 1, Stopped: 2 } as const;
+/** So many replicas has a shard at most. */
+const MOST_REPLICAS = 7;
+
 export type ReplicaState = (typeof ReplicaState)[keyof typeof ReplicaState];
 
 /** The memory of a node that all its event loops have. */
@@ -9,6 +12,7 @@ export interface NodeMemory {
   readonly replica: SharedArrayBuffer;
   readonly applied: SharedArrayBuffer;
   readonly acknowledged: SharedArrayBuffer;
+  readonly incarnations: SharedArrayBuffer;
 }
 
 /** What the event loops of a node tell each other. */
@@ -17,11 +21,16 @@ export class NodeState {
   readonly applied: Positions;
   /** What its loops have acknowledged, or found to be held by a majority: the last of it counts. */
   readonly acknowledged: Positions;
+  /** How many logs each replica has lost, as far as the replica of the node knows. */
+  readonly incarnations: Uint32Array;
   readonly #replica: Int32Array;
 
   constructor(memory?: NodeMemory) {
     this.applied = new Positions(memory?.applied);
     this.acknowledged = new Positions(memory?.acknowledged);
+    this.incarnations = new Uint32Array(
+      memory?.incarnations ?? new SharedArrayBuffer(4 * MOST_REPLICAS),
+    );
     this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(4));
   }
 
@@ -30,6 +39,7 @@ export class NodeState {
       replica: this.#replica.buffer as SharedArrayBuffer,
       applied: this.applied.memory,
       acknowledged: this.acknowledged.memory,
+      incarnations: this.incarnations.buffer as SharedArrayBuffer,
     };
   }
 

@@ -243,7 +243,7 @@ export class ClusterPoints {
     const { clusterName, clusterReads } = config;
     const nats = await Nats.connect(config);
     const state = new NodeState(memory);
-    const gateway = new Gateway(nats, clusterName, SHARD, logger);
+    const gateway = new Gateway(nats, clusterName, SHARD, logger, state.incarnations);
     const log = subjects.log(clusterName, SHARD);
     const writes = new Writes(nats, gateway, log, replicas, state);
     const questions = new Questions(gateway, majorityOf(replicas) - 1, replica, incarnation);

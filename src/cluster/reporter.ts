@@ -73,6 +73,7 @@ export class Reporter {
     folder: string,
   ) {
     state.applied.begin(engine.position);
+    state.incarnations.set(lostLogs.incarnations);
     const { cluster, shard, replica } = place;
     for (const asked of [undefined, replica]) {
       nats.subscribe(subjects.questions(cluster, shard, asked), (bytes) => this.#read(bytes));
@@ -194,6 +195,7 @@ export class Reporter {
     const isOwn = replica === this.place.replica;
     if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();
     else this.lostLogs.raise(replica, incarnation);
+    this.state.incarnations.set(this.lostLogs.incarnations);
   }
 
   #answerWaiting(): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { Gateway } from '../../src/cluster/gateway.js';
 import { NodeState } from '../../src/cluster/node-state.js';
 import { toWirePosition } from '../../src/cluster/outcome.js';
 import { Questions } from '../../src/cluster/questions.js';
@@ -7,7 +8,14 @@ import { Reads, type ReadMode } from '../../src/cluster/reads.js';
 import type { StreamPosition } from '../../src/engine/native.js';
 import type { Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
-import { changeOf, openEngine, openShard, ownNatsServer } from '../support/replicas.js';
+import {
+  changeOf,
+  openEngine,
+  openShard,
+  ownNatsServer,
+  SHARD,
+  SILENT,
+} from '../support/replicas.js';
 
 /** So long nothing happens where nothing is to happen. */
 const QUIET_MS = 300;
@@ -19,10 +27,11 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
   /** The reads of a node with a real replica, the first of three, whose replica has one point. */
   async function open(mode: ReadMode = 'strong') {
     const shard = await openShard(servers());
-    const { gateway, replicas } = shard;
+    const { nats, cluster, replicas } = shard;
     const engine = await openEngine();
     await engine.apply(changeOf(engine), 1);
     const state = new NodeState();
+    const gateway = new Gateway(nats, cluster, SHARD, SILENT, state.incarnations);
     const questions = new Questions(gateway, 1, OWN, 0);
     const reads = new Reads(engine, questions, state, mode);
     const count = async () => await engine.count(undefined, () => undefined);
@@ -65,6 +74,17 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
     const { begin, answer, replicas, engine } = await open();
     replicas.onQuestion = (question) => answer(1, question, engine.position, [1]);
     await expect(begin().read).rejects.toThrow('another node has the place of this one');
+  });
+
+  test('what is told of a log that the own replica knows to be lost does not count', async () => {
+    const { begin, answer, replicas, engine, state } = await open();
+    state.incarnations[1] = 1;
+    replicas.onQuestion = (question) => answer(1, question, engine.position);
+    const { read, settled } = begin();
+    await sleep(QUIET_MS);
+    expect(settled()).toBeUndefined();
+    replicas.onQuestion = (question) => answer(1, question, engine.position, [0, 1]);
+    expect(await read).toBe(1);
   });
 
   test('a strong read waits for the greatest position of a majority', async () => {

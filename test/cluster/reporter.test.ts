@@ -39,7 +39,18 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
         { gateway: gateway.id, request: sequence },
         outcome,
       );
-    return { nats, cluster, folder, gateway, reporter, lostLogs, confirmations, answers, note };
+    return {
+      nats,
+      cluster,
+      folder,
+      state,
+      gateway,
+      reporter,
+      lostLogs,
+      confirmations,
+      answers,
+      note,
+    };
   }
 
   test('a confirmation that was lost is told again to who asks for it', async () => {
@@ -85,8 +96,18 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
   });
 
   test('a log that is lost is noted durably, and told with all that follows', async () => {
-    const { gateway, nats, folder, cluster, lostLogs, reporter, answers, confirmations, note } =
-      await open();
+    const {
+      gateway,
+      nats,
+      folder,
+      cluster,
+      state,
+      lostLogs,
+      reporter,
+      answers,
+      confirmations,
+      note,
+    } = await open();
     let isReplaced = false;
     reporter.onReplaced = () => (isReplaced = true);
     const lose = (replica: number, incarnation: number) =>
@@ -102,6 +123,7 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     expect(lostLogs.incarnations).toEqual([0, 3]);
     expect(NodeFile.open(folder, cluster).incarnations).toEqual([0, 3]);
     expect(gateway.incarnationOf(1)).toBe(3);
+    expect([...new NodeState(state.memory).incarnations.subarray(0, 3)]).toEqual([0, 3, 0]);
     // An older number, and none at all, change nothing.
     lose(1, 2);
     lose(0, 0);
