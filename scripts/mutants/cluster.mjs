@@ -595,8 +595,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a node reads though another has its place',
     QUESTIONS,
-    'if (this.gateway.incarnationOf(this.own) > this.incarnation) asked',
-    'if (this.gateway.incarnationOf(this.own) > this.incarnation + 1) asked',
+    'if (this.gateway.incarnationOf(this.own) > this.incarnation) {',
+    'if (this.gateway.incarnationOf(this.own) > this.incarnation + 1) {',
     READS_TESTS,
   ),
   mutant(

@@ -119,6 +119,12 @@ export class Follower {
     return this.#cutOff;
   }
 
+  /** Stops for good, for a reason that is no message. */
+  stopFor(reason: string): void {
+    this.#stopped ??= new Stopped(reason);
+    this.#messages?.stop();
+  }
+
   /** Takes nothing more from the stream. What the engine has may wait in it, as for disk space. */
   stop(): void {
     this.#isClosed = true;

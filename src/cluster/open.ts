@@ -123,7 +123,7 @@ export class ClusterNode {
   follow(engine: Engine): void {
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
-    const { replica, replicas } = this.place;
+    const { replica, replicas, incarnation } = this.place;
     file.check(folder, engine.storeId);
     const stream = subjects.stream(cluster, SHARD);
     const reporter = new Reporter(
@@ -144,23 +144,28 @@ export class ClusterNode {
       logger,
       () => file.claim(engine.storeId),
     );
-    reporter.onReplaced = () => {
-      follower.stop();
-      logger.error('another node has the place of this one in the cluster: stop this one for good');
-    };
     const source = new SeedSource(this.dataPath, folder, logger);
     nats.subscribe(subjects.seeds(cluster, SHARD, replica), (bytes, answer) => {
       void source.answer(bytes).then(answer);
     });
     const trim = new Trim(nats, engine, stream, this.#questions(), replicas, logger);
+    const questions = this.#questions(incarnation);
     const check = new LogCheck(
       () => damageOf(engine) ?? source.damage ?? follower.cutOff,
       this.#state,
-      this.#questions(),
+      questions,
       replicas,
       logger,
       (reason) => void this.giveUpLog(reason),
     );
+    const onReplaced = (): void => {
+      check.close();
+      follower.stopFor(
+        'another node has the place of this one in the cluster: stop this one for good',
+      );
+    };
+    reporter.onReplaced = onReplaced;
+    questions.onReplaced = onReplaced;
     this.#reporter = reporter;
     this.#follower = follower;
     this.#watch = new StreamWatch(nats, stream);
@@ -207,11 +212,11 @@ export class ClusterNode {
   }
 
   /** Questions to so many other replicas that the log of one of them can be taken. */
-  #questions(): Questions {
+  #questions(incarnation = Infinity): Questions {
     const { clusterName } = this.config;
     const { replica, replicas } = this.place;
     const gateway = new Gateway(this.nats, clusterName, SHARD, this.logger);
-    return new Questions(gateway, othersOfEachMajority(replicas), replica);
+    return new Questions(gateway, othersOfEachMajority(replicas), replica, incarnation);
   }
 }
 

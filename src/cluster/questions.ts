@@ -34,6 +34,8 @@ export class Questions {
   #last = 0;
   /** The replica that has answered last: where one is enough, it is asked first, alone. */
   #prompt: number | undefined;
+  /** Is called where another node has the place of this one. */
+  onReplaced: () => void = () => undefined;
 
   /**
    * @param others how many other replicas have to answer
@@ -142,7 +144,10 @@ export class Questions {
   #hear(replica: number, { number, position }: Answer): void {
     const asked = this.#asked.get(number);
     if (asked === undefined || replica === this.own) return;
-    if (this.gateway.incarnationOf(this.own) > this.incarnation) asked.settled.reject(replaced());
+    if (this.gateway.incarnationOf(this.own) > this.incarnation) {
+      this.onReplaced();
+      asked.settled.reject(replaced());
+    }
     this.#prompt = replica;
     asked.answers.set(replica, position && fromWirePosition(position));
     if (asked.isAnswered(asked.answers)) asked.settled.resolve(new Map(asked.answers));

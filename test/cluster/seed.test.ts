@@ -149,6 +149,10 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       });
       const [stale] = clientsOf([replaced]);
       await expect(stale?.v1.count()).rejects.toThrow('another node has the place');
+      await expect
+        .poll(async () => await readinessOf(replaced), PATIENCE)
+        .toContain('the replica of this node has stopped');
+      expect(replaced.log()).toContain('another node has the place');
       await expectWhole(opened, POINTS + 3);
       expect(await clients[2]?.count()).toBe(POINTS + 6);
       // Without its points it might take the number of the node that has its place.
