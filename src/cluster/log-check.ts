@@ -15,13 +15,15 @@ export class LogCheck {
   #isClosed = false;
 
   /**
-   * @param ownFault what is wrong with the log by itself, if something is
+   * @param damage what is damaged in the log, if something is
+   * @param cutOff that the stream has the next message no longer, if so
    * @param others the questions to so many others that the log of one of them can be taken
    * @param replicas how many there are
    * @param giveUp is called once, with the reason, where the log is to be given up
    */
   constructor(
-    private readonly ownFault: () => string | undefined,
+    private readonly damage: () => string | undefined,
+    private readonly cutOff: () => string | undefined,
     private readonly state: Pick<NodeState, 'applied'>,
     private readonly others: Questions,
     private readonly replicas: number,
@@ -42,12 +44,12 @@ export class LogCheck {
     try {
       const reason = await this.#fault();
       if (reason === undefined || this.#isClosed) return;
-      this.close();
       this.giveUp(reason);
+      this.close();
     } catch (error) {
       this.logger.warn(
         { reason: messageOf(error) },
-        'the replica of this node needs the log of another one, and too few of them answer',
+        'the replica of this node needs the log of another one, and cannot take one now',
       );
     } finally {
       this.#isLooking = false;
@@ -56,12 +58,15 @@ export class LogCheck {
 
   /** Why the log is to be given up. Rejects where it is, but no other could be taken now. */
   async #fault(): Promise<string | undefined> {
-    const own = this.ownFault();
+    const { last } = this.state.applied;
+    const own = this.damage() ?? this.cutOff();
     if (own !== undefined) {
-      await this.others.positions();
+      const others = await this.others.positions();
+      // The log of one that is cut off as well is no help.
+      const isFurther = others.some(({ sequence }) => sequence > last.sequence);
+      if (this.damage() === undefined && !isFurther) throw new Error(`${own}, and none has more`);
       return own;
     }
-    const { last } = this.state.applied;
     if (!(await this.others.differ(last, this.replicas))) return undefined;
     return `most replicas have another history up to message ${last.sequence} of the stream`;
   }

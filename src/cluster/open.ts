@@ -151,7 +151,8 @@ export class ClusterNode {
     const trim = new Trim(nats, engine, stream, this.#questions(), replicas, logger);
     const questions = this.#questions(incarnation);
     const check = new LogCheck(
-      () => damageOf(engine) ?? source.damage ?? follower.cutOff,
+      () => damageOf(engine) ?? source.damage,
+      () => follower.cutOff,
       this.#state,
       questions,
       replicas,

@@ -143,9 +143,13 @@ export async function start(
           cancelRefusal();
           await decoder.close();
           cluster?.stop();
-          await engine.close();
-          await cluster?.close();
-          await loops.end();
+          // A folder that cannot be left in order must leave nothing else open: a node may open anew.
+          try {
+            await engine.close();
+          } finally {
+            await cluster?.close();
+            await loops.end();
+          }
         }
       },
     };

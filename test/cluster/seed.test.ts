@@ -1,4 +1,4 @@
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,6 +94,28 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       await expect.poll(log, PATIENCE).toContain(TAKEN);
       await expect.poll(async () => await readinessOf(cluster.node(0)), PATIENCE).toBe('ready');
       await expectWhole(opened, POINTS + 2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'takes none where the others lack what the stream has no longer, too',
+    async () => {
+      const { cluster } = await openThreeNodes();
+      await Promise.all(cluster.nodes.map(async (node) => await node.stop()));
+      const nats = await connect({ servers: [...cluster.servers.addresses] });
+      onTestFinished(async () => await nats.close());
+      for (const text of ['one', 'two']) {
+        await jetstream(nats).publish(subjects.log(CLUSTER, 0), text);
+      }
+      const manager = await jetstreamManager(nats);
+      await manager.streams.purge(subjects.stream(CLUSTER, 0), { keep: 1 });
+      await Promise.all([0, 1, 2].map(async (index) => await cluster.run(index)));
+      const logs = () => cluster.nodes.map((node) => node.log());
+      await expect
+        .poll(logs, PATIENCE)
+        .toEqual(Array(3).fill(expect.stringContaining('none has more')));
+      for (const log of logs()) expect(log).not.toContain('gives up its log');
     },
     TIMEOUT_MS,
   );
