@@ -121,8 +121,9 @@ export class SeedSource {
 
   #removeUnused(): void {
     const oldestMs = performance.now() - UNUSED_MS;
-    for (const [name, { files, usedAtMs }] of this.#copies) {
-      if (files.size > 0 && usedAtMs < oldestMs) this.#remove(name);
+    for (const [name, { files, fault, usedAtMs }] of this.#copies) {
+      const isBeingMade = files.size === 0 && fault === '';
+      if (!isBeingMade && usedAtMs < oldestMs) this.#remove(name);
     }
   }
 
@@ -149,6 +150,7 @@ async function readPiece(
   }
 }
 
+/** Tries again where a copy is being made still. */
 function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
