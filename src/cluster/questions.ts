@@ -100,14 +100,14 @@ export class Questions {
     }
   }
 
-  /** Resolves once enough other replicas have come to a position with the same history. */
-  async reached(position: StreamPosition): Promise<void> {
+  /** Resolves, with those, once enough other replicas have come to a position with the same history. */
+  async reached(position: StreamPosition): Promise<number[]> {
     const isSame = (answer: StreamPosition | undefined) =>
       answer?.sequence === position.sequence && answer.chain === position.chain;
-    await this.#ask(
-      { reached: position },
-      (answers) => [...answers.values()].filter(isSame).length >= this.others,
-    );
+    const those = (answers: Answers) =>
+      [...answers].filter(([, answer]) => isSame(answer)).map(([replica]) => replica);
+    const isAnswered = (answers: Answers) => those(answers).length >= this.others;
+    return those(await this.#ask({ reached: position }, isAnswered));
   }
 
   async #positions(about: About): Promise<Map<number, StreamPosition>> {

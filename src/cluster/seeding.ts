@@ -82,11 +82,13 @@ export class Seeding {
       other.sequence > most.sequence ? other : most,
     );
     if (position.sequence === 0) return this.#begin(undefined);
-    await this.others.reached(position);
+    const sources = await this.others
+      .reached(position)
+      .catch(because(`too few others have come to message ${position.sequence} with one history`));
     const copied = `${this.folder}.copy`;
     const { cluster, shard } = this.place;
-    // All of them have come so far. Where one has no copy the next is asked.
-    const source = [...others.keys()][this.#tries % others.size] ?? 0;
+    // Where one has no copy the next is asked.
+    const source = sources[this.#tries % sources.length] ?? 0;
     this.#tries += 1;
     const subject = subjects.seeds(cluster, shard, source);
     await new SeedCopy(this.nats, subject, this.#copyName, this.logger).fetch(copied);
@@ -105,7 +107,9 @@ export class Seeding {
     const { replica } = this.place;
     for (;;) {
       const incarnation = this.file.incarnations[replica] ?? 0;
-      const others = await this.others.tellLost({ replica, incarnation });
+      const others = await this.others
+        .tellLost({ replica, incarnation })
+        .catch(because('too few other nodes answer: start them'));
       const { incarnations } = this.others;
       const known = incarnations[replica] ?? 0;
       // A fresh folder lacks what the lost one had noted of the others.
@@ -127,6 +131,13 @@ export class Seeding {
     syncFolder(dirname(this.folder));
     this.file.findLog(storeId);
   }
+}
+
+/** What to do about a rejection, in place of what is told to clients. */
+function because(reason: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new Error(reason, { cause });
+  };
 }
 
 function replaced(): StartError {

@@ -47,6 +47,11 @@ describe.skipIf(HAS_NO_NATS)('questions to the other replicas (needs nats-server
     expect(await one.questions.allPositions(REPLICAS)).toEqual([POSITION]);
   }, 20_000);
 
+  test('those that have come to a position with the same history are told', async () => {
+    const { questions } = await open(71, 70, 70);
+    expect(await questions.reached(POSITION)).toEqual([2, 3]);
+  });
+
   test('a lost log is told to all, who have to answer', { timeout: 20_000 }, async () => {
     const { replicas, questions } = await open(70, 71);
     const lost = { replica: OWN, incarnation: 4 };
