@@ -39,7 +39,8 @@ export class LogCheck {
   }
 
   async #look(): Promise<void> {
-    if (this.#isLooking) return;
+    // Without others there is no other log.
+    if (this.#isLooking || this.replicas === 1) return;
     this.#isLooking = true;
     try {
       const reason = await this.#fault();

@@ -201,13 +201,12 @@ export class ClusterNode {
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
     const { replica, replicas } = this.place;
-    if (file.hasStore && !isStore(folder)) {
+    if (file.needsLog || (file.hasStore && !isStore(folder))) {
       if (replicas === 1) throw lostForGood(folder);
       file.loseLog(replica);
-    }
-    const place = { cluster, shard: SHARD, replica };
-    if (file.needsLog)
+      const place = { cluster, shard: SHARD, replica };
       await new Seeding(nats, this.#questions(), place, file, folder, logger).run();
+    }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     syncFolder(this.dataPath);
   }

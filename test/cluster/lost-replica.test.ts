@@ -61,6 +61,11 @@ describe.skipIf(HAS_NO_NATS)('a replica whose folder is gone (needs nats-server)
       cpSync(kept, folder, { recursive: true });
       await cluster.run(0);
       expect(await client?.count()).toBe(1);
+      await cluster.nodes[0]?.stop();
+      const { node: id } = JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8'));
+      await expect(
+        startServer({ env: { ...cluster.settings(0), CLUSTER_REPLACES: id } }),
+      ).rejects.toThrow('no other node has one');
     },
     TIMEOUT_MS,
   );
