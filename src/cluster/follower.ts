@@ -281,8 +281,7 @@ export class Follower {
     const bytes: Uint8Array[] = [];
     for (const sequence of parts.sequences) {
       const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
-      // A server that was away may not have it yet: all is read again.
-      if (stored === null) throw new Error(`message ${sequence} cannot be read`);
+      if (stored === null) throw await this.#missing(manager, Number(sequence));
       const other = StreamMessage.decode(stored.data);
       if (other.part === undefined || other.gateway !== gateway || other.request !== request) {
         throw new Stopped(`message ${sequence} is no part of the change that names it`);
@@ -290,6 +289,16 @@ export class Follower {
       bytes.push(other.part);
     }
     return Buffer.concat(bytes);
+  }
+
+  /** That a part cannot be read. A server that was away may not have it yet: all is read again. */
+  async #missing(manager: JetStreamManager, sequence: number): Promise<Error> {
+    const { state } = await manager.streams.info(this.stream);
+    const reason = `message ${sequence} cannot be read`;
+    // A stream that is nearly full is trimmed without the slowest replicas.
+    if (state.first_seq > sequence)
+      this.#cutOff = `${reason}: the stream begins with ${state.first_seq}`;
+    return new Error(this.#cutOff ?? reason);
   }
 
   /** Gives a change to the engine; the next may be given to it before it has answered. */

@@ -241,6 +241,19 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     expect(later.engine.position.sequence).toBe(0);
   });
 
+  test('a replica is cut off as well where the parts of the next change are gone', async () => {
+    const { engine, nats, stream, publish, follow } = await open();
+    const part = await publish({ part: changeOf(engine), request: 8 });
+    const next = await publish({ parts: { sequences: [BigInt(part)] }, request: 8 });
+    await engine.apply(new Uint8Array(), part);
+    const manager = await nats.manager();
+    await manager.streams.purge(stream, { seq: next });
+    const follower = follow();
+    await expect
+      .poll(() => follower.cutOff, PATIENCE)
+      .toBe(`message ${part} cannot be read: the stream begins with ${next}`);
+  });
+
   test.each([
     ['holds nothing that it knows', {}, 'holds no change that this vectord knows'],
     [
