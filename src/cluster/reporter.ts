@@ -173,7 +173,7 @@ export class Reporter {
 
   #hear({ gateway, number, reached, lost, unconfirmed }: Question): void {
     if (lost !== undefined) {
-      this.#noteLost(lost);
+      if (!this.#noteLost(lost)) return;
       // A read may have shown all that is visible here.
       const position = toWirePosition(this.engine.horizon);
       this.#report(gateway, [], { number, position });
@@ -191,11 +191,17 @@ export class Reporter {
     }
   }
 
-  #noteLost({ replica, incarnation }: Lost): void {
+  /** False where that cannot be noted, as on a full disk: there is no answer, and it is asked again. */
+  #noteLost({ replica, incarnation }: Lost): boolean {
     const isOwn = replica === this.place.replica;
-    if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();
-    else this.lostLogs.raise(replica, incarnation);
+    try {
+      if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();
+      else this.lostLogs.raise(replica, incarnation);
+    } catch {
+      return false;
+    }
     this.state.incarnations.set(this.lostLogs.incarnations);
+    return true;
   }
 
   #answerWaiting(): void {

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
@@ -135,6 +136,16 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     await nats.connection.flush();
     await expect.poll(() => isReplaced).toBe(true);
     expect(lostLogs.incarnations).toEqual([0, 3]);
+  });
+
+  test('who cannot note a lost log does not answer, but goes on to hear', async () => {
+    const { gateway, folder, lostLogs, answers } = await open();
+    rmSync(folder, { recursive: true });
+    const lost = { replica: 1, incarnation: 3 };
+    gateway.ask({ number: 8, unconfirmed: [], reached: undefined, lost });
+    gateway.ask({ number: 9, unconfirmed: [], reached: undefined });
+    await expect.poll(() => answers.map(({ number }) => number)).toEqual([9]);
+    expect(lostLogs.incarnations).toEqual([]);
   });
 
   test('a position that was asked for is told once the replica has come to it', async () => {
