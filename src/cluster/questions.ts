@@ -85,9 +85,11 @@ export class Questions {
       [...answers.values()]
         .filter((answer) => answer !== undefined && answer.chain !== position.chain)
         .map((answer) => answer?.chain);
-    const isOther = (answers: Answers) =>
-      otherChains(answers).length >= majorityOf(replicas) &&
-      new Set(otherChains(answers)).size === 1;
+    const isOther = (answers: Answers) => {
+      const chains = otherChains(answers);
+      const alike = chains.map((chain) => chains.filter((other) => other === chain).length);
+      return Math.max(0, ...alike) >= majorityOf(replicas);
+    };
     const isAnswered = (answers: Answers) => {
       const unlike = otherChains(answers).length;
       const unasked = replicas - 1 - answers.size;

@@ -40,6 +40,11 @@ describe.skipIf(HAS_NO_NATS)('questions to the other replicas (needs nats-server
     expect(await questions.differ(POSITION, REPLICAS)).toBe(expected);
   });
 
+  test('of five replicas three with one other history are enough, beside a third history', async () => {
+    const { questions } = await open(72, 71, 71, 71);
+    expect(await questions.differ(POSITION, 5)).toBe(true);
+  });
+
   test('all positions are those of the replicas that answer in time', async () => {
     const both = await open(70, 71);
     expect(await both.questions.allPositions(REPLICAS)).toHaveLength(2);
