@@ -8,7 +8,6 @@ import {
   SeedAnswer,
   SeedQuestion,
   type SeedAnswer_File,
-  type SeedQuestion_Piece,
 } from '../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../observe/logger.js';
 import { ENVELOPE_BYTES } from './message.js';
@@ -59,7 +58,8 @@ export class SeedCopy {
       clearInterval(telling);
     }
     syncFolder(folder);
-    await this.#ask({ isOver: true });
+    // Where that is lost, the other removes the copy by itself a little later.
+    this.nats.send(this.subject, this.#question({ isOver: true }));
   }
 
   async #files(): Promise<SeedAnswer_File[]> {
@@ -102,9 +102,13 @@ export class SeedCopy {
     this.#doneBytes += bytes;
   }
 
-  async #ask(about: { piece?: SeedQuestion_Piece; isOver?: boolean }): Promise<SeedAnswer> {
+  #question(about: Partial<SeedQuestion>): Uint8Array {
     const question = { piece: undefined, isOver: false, ...about, copy: this.copy };
-    const answer = await this.#askAgain(SeedQuestion.encode(question).finish());
+    return SeedQuestion.encode(question).finish();
+  }
+
+  async #ask(about: Partial<SeedQuestion>): Promise<SeedAnswer> {
+    const answer = await this.#askAgain(this.#question(about));
     if (answer.fault !== '') throw new Error(answer.fault);
     return answer;
   }
