@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { NodeFile } from './node-file.js';
+import { isStore, NodeFile } from './node-file.js';
 
 const CLUSTER = 'several';
 const STORE = Buffer.of(1, 2, 3);
@@ -60,6 +60,13 @@ test('a node that takes the place of a lost one needs a log, and its number is n
   NodeFile.open(folder, CLUSTER).takePlace('the-lost-one');
   const file = NodeFile.open(folder, CLUSTER);
   expect([file.node, file.needsLog, file.incarnations]).toEqual(['the-lost-one', true, []]);
+});
+
+test('points of which the system does not tell are not taken for lost', () => {
+  const folder = newFolder();
+  expect(isStore(folder)).toBe(false);
+  symlinkSync('MANIFEST', join(folder, 'MANIFEST'));
+  expect(() => isStore(folder)).toThrow(/cannot be told: ELOOP.*\nthe service runs as user/);
 });
 
 test('a file that is damaged, and points of a single server, are refused', () => {

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v4 } from 'uuid';
-import { nodeFile, syncFolder, writeDurably } from '../config/data-folder.js';
+import { nodeFile, syncFolder, WHO_NEEDS_WHAT, writeDurably } from '../config/data-folder.js';
 import { messageOf, StartError } from '../core/start-error.js';
 
 /** What a folder with points has. */
@@ -117,9 +117,15 @@ export class NodeFile {
   }
 }
 
-/** Whether a folder holds points. */
+/** Whether a folder holds points. Throws a StartError where the system does not tell: they may be there. */
 export function isStore(folder: string): boolean {
-  return existsSync(join(folder, STORE_FILE));
+  try {
+    return statSync(join(folder, STORE_FILE), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw new StartError(
+      `whether the folder ${folder} holds points cannot be told: ${messageOf(error)}\n${WHO_NEEDS_WHAT}`,
+    );
+  }
 }
 
 function textOf(storeId: Uint8Array): string {
