@@ -269,7 +269,7 @@ pub const WIDE_BUILT: &[(&str, Scope)] = &[
     (
         "as built, two lost disks and a crash",
         Scope {
-            clients: WRITERS_AND_READER,
+            clients: WRITE_AND_READ.clients,
             lost_disks: 2,
             crashes: 1,
             ..ENDS
