@@ -304,6 +304,11 @@ export class Engine implements Points {
   async close(): Promise<void> {
     await translateAsync(() => this.#engine.close());
   }
+
+  /** Frees the memory of a closed engine: nothing else may be called from now on. */
+  release(): void {
+    this.#engine.release();
+  }
 }
 
 function toContentType(number: number): ContentTypeNumber {

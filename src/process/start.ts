@@ -149,6 +149,7 @@ export async function start(
           } finally {
             await cluster?.close();
             await loops.end();
+            engine.release();
           }
         }
       },

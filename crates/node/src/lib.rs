@@ -229,7 +229,15 @@ pub struct EngineMetrics {
 /// An opened data folder.
 #[napi]
 pub struct NativeEngine {
-    pub(crate) engine: Arc<Engine>,
+    /// None once it is released.
+    engine: Option<Arc<Engine>>,
+}
+
+impl NativeEngine {
+    /// The engine. Panics once it is released.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        self.engine.as_ref().expect("the engine is not released")
+    }
 }
 
 #[napi]
@@ -243,7 +251,7 @@ impl NativeEngine {
             env,
             move || Engine::open(&options),
             |engine| NativeEngine {
-                engine: Arc::new(engine),
+                engine: Some(Arc::new(engine)),
             },
         )
     }
@@ -252,32 +260,32 @@ impl NativeEngine {
     #[napi(factory, catch_unwind)]
     pub fn shared(number: u32) -> Result<NativeEngine> {
         Ok(NativeEngine {
-            engine: ENGINES.find(number)?,
+            engine: Some(ENGINES.find(number)?),
         })
     }
 
     /// A number for `shared`.
     #[napi(catch_unwind)]
     pub fn share(&self) -> u32 {
-        ENGINES.share(&self.engine)
+        ENGINES.share(self.engine())
     }
 
     /// Values in a vector.
     #[napi(getter, catch_unwind)]
     pub fn dimension(&self) -> u32 {
-        self.engine.dimension()
+        self.engine().dimension()
     }
 
     /// The origin of the dimension: `Configured`, `Remembered` or `Default`.
     #[napi(getter, catch_unwind)]
     pub fn dimension_source(&self) -> String {
-        format!("{:?}", self.engine.dimension_source())
+        format!("{:?}", self.engine().dimension_source())
     }
 
     /// What the start had to recover, as lines for a log.
     #[napi(getter, catch_unwind)]
     pub fn notes(&self) -> Vec<String> {
-        self.engine.notes().to_vec()
+        self.engine().notes().to_vec()
     }
 
     /// Stores points, all or none: `ids`, `vectors` and `contents` hold one item after the other,
@@ -294,7 +302,7 @@ impl NativeEngine {
         content_ends: &[u32],
     ) -> Result<Object<'env>> {
         let batch = batch_of(ids, vectors, content_types, contents, content_ends);
-        promise(env, |done| self.engine.insert(batch, done), |()| ())
+        promise(env, |done| self.engine().insert(batch, done), |()| ())
     }
 
     /// Deletes a point. The promise resolves once the delete is durable, with whether the point
@@ -302,13 +310,13 @@ impl NativeEngine {
     #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
     pub fn delete<'env>(&self, env: &'env Env, id: &[u8]) -> Result<Object<'env>> {
         let id = point_id(id)?;
-        promise(env, |done| self.engine.delete(id, done), |found| found)
+        promise(env, |done| self.engine().delete(id, done), |found| found)
     }
 
     /// The stored point with this id, or null.
     #[napi(catch_unwind)]
     pub fn get(&self, env: &Env, id: &[u8]) -> Result<Option<NativePoint>> {
-        let point = self.engine.get(&point_id(id)?);
+        let point = self.engine().get(&point_id(id)?);
         let point = point.map_err(|error| to_js(*env, &error))?;
         point
             .map(|point| {
@@ -333,7 +341,7 @@ impl NativeEngine {
         limit: u32,
         ef: u32,
     ) -> Result<Option<Uint8Array>> {
-        let hits = self.engine.search(vector, &query(metric, limit, ef)?);
+        let hits = self.engine().search(vector, &query(metric, limit, ef)?);
         let hits = hits.map_err(|error| to_js(*env, &error))?;
         Ok(hits.map(|hits| Uint8Array::new(ids_of(&hits))))
     }
@@ -342,7 +350,7 @@ impl NativeEngine {
     /// points.
     #[napi(catch_unwind)]
     pub fn search_work(&self, limits: &[u32], efs: &[u32]) -> f64 {
-        self.engine.search_work(limits, efs) as f64
+        self.engine().search_work(limits, efs) as f64
     }
 
     /// Answers many searches on the threads of the engine; `vectors` holds one vector after the
@@ -363,7 +371,7 @@ impl NativeEngine {
         let mut ticket = None;
         let answer = promise(
             env,
-            |done| ticket = self.engine.search_batch(vectors.to_vec(), queries, done),
+            |done| ticket = self.engine().search_batch(vectors.to_vec(), queries, done),
             |results: Vec<Vec<Hit>>| {
                 let counts = results
                     .iter()
@@ -385,13 +393,13 @@ impl NativeEngine {
         // The numbers count up from 0, so that a double holds them exactly.
         #[allow(clippy::cast_sign_loss)]
         let number = ticket as u64;
-        self.engine.abandon(Ticket::of_number(number));
+        self.engine().abandon(Ticket::of_number(number));
     }
 
     /// Points, health, graphs and columns.
     #[napi(catch_unwind)]
     pub fn status(&self) -> EngineStatus {
-        let status = self.engine.status();
+        let status = self.engine().status();
         let graph = |graph: vectord_engine::GraphStatus| GraphStatus {
             metric: graph.metric as u8,
             linked: graph.linked,
@@ -416,7 +424,7 @@ impl NativeEngine {
     /// Counts since the start, and the load.
     #[napi(catch_unwind)]
     pub fn metrics(&self) -> EngineMetrics {
-        let metrics = self.engine.metrics();
+        let metrics = self.engine().metrics();
         EngineMetrics {
             syncs: Histogram::of(metrics.syncs),
             commits: Histogram::of(metrics.commits),
@@ -434,8 +442,15 @@ impl NativeEngine {
     /// everything is durable. Every other call is refused from now on.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let engine = Arc::clone(&self.engine);
+        let engine = Arc::clone(self.engine());
         on_thread(env, move || engine.close(), |()| ())
+    }
+
+    /// Frees the memory of a closed engine, which otherwise waits for the garbage collector. Nothing
+    /// else may be called from now on.
+    #[napi(catch_unwind)]
+    pub fn release(&mut self) {
+        self.engine = None;
     }
 }
 

@@ -113,7 +113,7 @@ impl NativeEngine {
     /// The random id of the data folder.
     #[napi(getter, catch_unwind)]
     pub fn store_id(&self) -> Uint8Array {
-        Uint8Array::new(self.engine.store_id().to_vec())
+        Uint8Array::new(self.engine().store_id().to_vec())
     }
 
     /// Stores points, all or none: the arrays hold one item after the other, those of ends say where
@@ -140,7 +140,7 @@ impl NativeEngine {
         };
         promise(
             env,
-            |done| self.engine.upsert(batch, existing(keeps), done),
+            |done| self.engine().upsert(batch, existing(keeps), done),
             |counts| NativeUpserted {
                 stored: counts.stored as u32,
                 replaced: counts.replaced as u32,
@@ -169,7 +169,7 @@ impl NativeEngine {
         let contents = slices(contents, content_ends)?;
         let metadata = slices(metadata, metadata_ends)?;
         let updates = updates_of(&point_ids(ids), given, content_types, &contents, &metadata)?;
-        promise(env, |done| self.engine.update(updates, done), flags)
+        promise(env, |done| self.engine().update(updates, done), flags)
     }
 
     /// Deletes points, all or none. The promise resolves once that is durable, with 1 for each point
@@ -177,7 +177,7 @@ impl NativeEngine {
     #[napi(catch_unwind, ts_return_type = "Promise<Uint8Array>")]
     pub fn delete_many<'env>(&self, env: &'env Env, ids: &[u8]) -> Result<Object<'env>> {
         let ids = point_ids(ids);
-        promise(env, |done| self.engine.delete_many(ids, done), flags)
+        promise(env, |done| self.engine().delete_many(ids, done), flags)
     }
 
     /// Deletes the points that pass the filter of this text, all or none. The promise resolves, once
@@ -185,7 +185,7 @@ impl NativeEngine {
     #[napi(catch_unwind, ts_return_type = "Promise<number>")]
     pub fn delete_matching<'env>(&self, env: &'env Env, filter: String) -> Result<Object<'env>> {
         let filter = filter_of(&filter)?;
-        let start = |done| self.engine.delete_matching(filter, done);
+        let start = |done| self.engine().delete_matching(filter, done);
         promise(env, start, |deleted| deleted as f64)
     }
 
@@ -197,7 +197,7 @@ impl NativeEngine {
     pub fn count<'env>(&self, env: &'env Env, filter: String) -> Result<Begun<'env>> {
         let filter = filter_of(&filter)?;
         let mut ticket = None;
-        let start = |done| ticket = self.engine.count(filter, done);
+        let start = |done| ticket = self.engine().count(filter, done);
         let answer = promise(env, start, |count| count as f64)?;
         Ok(begun(answer, ticket))
     }
@@ -206,7 +206,11 @@ impl NativeEngine {
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn delete_all<'env>(&self, env: &'env Env, expected: f64) -> Result<Object<'env>> {
         let expected = whole(expected)?;
-        promise(env, |done| self.engine.delete_all(expected, done), |()| ())
+        promise(
+            env,
+            |done| self.engine().delete_all(expected, done),
+            |()| (),
+        )
     }
 
     /// Reads the points with these ids; what is wanted of them takes at most `max_bytes`.
@@ -225,7 +229,7 @@ impl NativeEngine {
         let mut ticket = None;
         let answer = promise(
             env,
-            |done| ticket = self.engine.get_many(ids, include.into(), max_bytes, done),
+            |done| ticket = self.engine().get_many(ids, include.into(), max_bytes, done),
             |Gathered { records, found }| NativeGathered {
                 records: records_of(records),
                 found: flags(found),
@@ -267,7 +271,7 @@ impl NativeEngine {
         let mut ticket = None;
         let answer = promise(
             env,
-            |done| ticket = self.engine.scroll(request, done),
+            |done| ticket = self.engine().scroll(request, done),
             |Page { records, next }| NativePage {
                 records: records_of(records),
                 next: next.map(|next| next as f64),
@@ -305,7 +309,9 @@ impl NativeEngine {
             like: like.map(point_id).transpose()?,
             filter,
         };
-        let found = self.engine.find(vector, &query, &want, max_bytes as usize);
+        let found = self
+            .engine()
+            .find(vector, &query, &want, max_bytes as usize);
         let found = found.map_err(|error| to_js(*env, &error))?;
         Ok(found.map(|found| found_of(vec![found], &[query.metric])))
     }
@@ -357,7 +363,7 @@ impl NativeEngine {
         let mut ticket = None;
         let answer = promise(
             env,
-            |done| ticket = self.engine.find_batch(asked, done),
+            |done| ticket = self.engine().find_batch(asked, done),
             move |found| found_of(found, &metrics),
         )?;
         Ok(begun(answer, ticket))

@@ -103,7 +103,7 @@ impl NativeEngine {
             metadata_ends: offsets(metadata_ends),
             ..batch_of(ids, vectors, content_types, contents, content_ends)
         };
-        let checked = self.engine.check(&batch);
+        let checked = self.engine().check(&batch);
         checked.map_err(|error| to_js(*env, &error))?;
         Ok(encode(&Message::Store(&batch, existing(keeps))))
     }
@@ -157,7 +157,7 @@ impl NativeEngine {
         let sequence = whole(sequence)?;
         promise(
             env,
-            |done| self.engine.apply(message, sequence, done),
+            |done| self.engine().apply(message, sequence, done),
             NativeOutcome::from,
         )
     }
@@ -165,13 +165,13 @@ impl NativeEngine {
     /// Where the replica is in its stream with all that is durable and visible.
     #[napi(getter, catch_unwind)]
     pub fn position(&self) -> NativePosition {
-        self.engine.position().unwrap_or_default().into()
+        self.engine().position().unwrap_or_default().into()
     }
 
     /// The position beyond which nothing is visible.
     #[napi(getter, catch_unwind)]
     pub fn horizon(&self) -> NativePosition {
-        self.engine.horizon().unwrap_or_default().into()
+        self.engine().horizon().unwrap_or_default().into()
     }
 }
 
