@@ -72,10 +72,15 @@ function enter(map: ClusterMap, { clusterName, ...config }: Config, file: NodeFi
   if (isIn(node)) return map;
   if (isFull(map)) {
     const { clusterReplaces: lost } = config;
-    if (file.hasStore) throw otherCluster(clusterName);
+    if (file.hasStore) throw isNoNode(clusterName);
     if (lost === undefined || !isIn(lost)) throw noPlace(map, clusterName, lost);
-    file.takePlace(lost);
-    return map;
+    // From the moment that the map has the node, it must not pass for one that has lost nothing.
+    file.needLog();
+    const replaced = shards.map((shard): ShardPlace => {
+      const nodes = shard.nodes.map((other) => (other === lost ? node : other));
+      return { ...shard, nodes };
+    });
+    return { ...map, shards: replaced };
   }
   const entered = shards.map(({ nodes }): ShardPlace => ({ nodes: [...nodes, node] }));
   return { ...map, shards: entered };
@@ -109,10 +114,10 @@ function missingNodes({ replicas, shards }: ClusterMap): number {
   return Math.max(...shards.map(({ nodes }) => replicas - nodes.length));
 }
 
-function otherCluster(name: string): StartError {
+function isNoNode(cluster: string): StartError {
   return new StartError(
-    `the data folder (DATA_PATH) is that of a node of another cluster with the name ${name}: start the ` +
-      'node on the folder that it had in this one',
+    `the data folder (DATA_PATH) is that of a node that is not in the cluster ${cluster}: another node ` +
+      'has its place, or it is from another cluster with this name. Stop this node for good',
   );
 }
 

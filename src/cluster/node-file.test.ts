@@ -57,9 +57,10 @@ test('what others tell of lost logs is never lowered', () => {
 
 test('a node that takes the place of a lost one needs a log, and its number is not known', () => {
   const folder = newFolder();
-  NodeFile.open(folder, CLUSTER).takePlace('the-lost-one');
+  const { node } = NodeFile.open(folder, CLUSTER);
+  NodeFile.open(folder, CLUSTER).needLog();
   const file = NodeFile.open(folder, CLUSTER);
-  expect([file.node, file.needsLog, file.incarnations]).toEqual(['the-lost-one', true, []]);
+  expect([file.node, file.needsLog, file.incarnations]).toEqual([node, true, []]);
 });
 
 test('points of which the system does not tell are not taken for lost', () => {

@@ -63,9 +63,9 @@ export class NodeFile {
     return this.content.incarnations ?? [];
   }
 
-  /** Becomes the node with this id, which has lost its data folder. */
-  takePlace(node: string): void {
-    this.#change({ node, needsLog: true });
+  /** Notes that the node takes the place of one that is lost, and needs the log of another. */
+  needLog(): void {
+    if (!this.needsLog) this.#change({ needsLog: true });
   }
 
   /** Notes how many logs a replica has lost, unless it was more already. */

@@ -118,8 +118,8 @@ export class Seeding {
       });
       if (incarnation > 0 && known > incarnation) throw replaced();
       if (incarnation > 0) return others;
-      // The folder is fresh. The next number may be the one that the lost node takes, should it come
-      // back; and two fresh folders may take the place of the same node.
+      // The folder is fresh. One that had this place before, and is still to hear that it was replaced,
+      // may take the next number.
       this.file.raise(replica, known + 2 + randomInt(APART));
     }
   }

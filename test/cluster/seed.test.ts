@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { subjects } from '../../src/cluster/subjects.js';
 import { clientsOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
 import type { Servers } from '../support/nats-servers.mjs';
+import { makeTemporaryFolder } from '../support/folders.js';
 import { startServer } from '../support/server.js';
 import {
   CLUSTER,
@@ -152,38 +153,41 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
     async () => {
       const opened = await openThreeNodes();
       const { cluster, clients } = opened;
+      // The lost node is not lost: it goes on beside the one that takes its place.
       const lost = cluster.node(2);
       const { node: id } = contentOf(lost.dataPath);
-      await lost.stop();
-      const old = `${lost.dataPath}-old`;
-      cpSync(lost.dataPath, old, { recursive: true });
-      rmSync(lost.dataPath, { recursive: true });
-      await expect(cluster.run(2)).rejects.toThrow(id);
-      await expect(cluster.run(2, { CLUSTER_REPLACES: 'nobody' })).rejects.toThrow(
+      const fresh = join(makeTemporaryFolder(), 'data');
+      const start = async (env: Record<string, string>) =>
+        await startServer({
+          env: { ...cluster.settings(2), HTTP_PORT: '0', GRPC_PORT: '0', ...env },
+          dataPath: fresh,
+        });
+      await expect(start({})).rejects.toThrow(id);
+      await expect(start({ CLUSTER_REPLACES: 'nobody' })).rejects.toThrow(
         'CLUSTER_REPLACES is nobody',
       );
-      await cluster.run(2, { CLUSTER_REPLACES: id });
-      await expectWhole(opened, POINTS);
-      const environment = cluster.settings(2);
-      const replaced = await startServer({
-        env: { ...environment, HTTP_PORT: '0', GRPC_PORT: '0' },
-        dataPath: old,
-      });
-      const [stale] = clientsOf([replaced]);
-      await expect(stale?.v1.count()).rejects.toThrow('another node has the place');
+      const replacing = await start({ CLUSTER_REPLACES: id });
+      const those = clientsOf([replacing]).slice(0, 1);
+      const sound = { ...opened, clients: [...clients.slice(0, 2), ...those.map(({ v1 }) => v1)] };
+      await expectWhole(sound, POINTS);
+      await expect(clients[2]?.count()).rejects.toThrow('another node has the place');
       await expect
-        .poll(async () => await readinessOf(replaced), PATIENCE)
+        .poll(async () => await readinessOf(lost), PATIENCE)
         .toContain('the replica of this node has stopped');
-      expect(replaced.log()).toContain('another node has the place');
-      await expectWhole(opened, POINTS + 3);
-      expect(await clients[2]?.count()).toBe(POINTS + 6);
-      // Without its points it might take the number of the node that has its place.
-      await replaced.stop();
-      rmSync(join(old, 'shard-0'), { recursive: true });
+      expect(lost.log()).toContain('another node has the place');
+      await expectWhole(sound, POINTS + 3);
+      await lost.stop();
+      await expect(cluster.run(2)).rejects.toThrow('a node that is not in the cluster');
+      // The id is in the map no more.
+      const again = { CLUSTER_REPLACES: id };
+      const other = join(makeTemporaryFolder(), 'data');
       await expect(
-        startServer({ env: { ...environment, HTTP_PORT: '0', GRPC_PORT: '0' }, dataPath: old }),
-      ).rejects.toThrow('another node has the place');
-      await expectWhole(opened, POINTS + 6);
+        startServer({ env: { ...cluster.settings(2), ...again }, dataPath: other }),
+      ).rejects.toThrow(`CLUSTER_REPLACES is ${id}`);
+      // The setting does no harm to the node that has the place.
+      await replacing.stop();
+      await start(again);
+      await expectWhole({ ...sound, clients: clients.slice(0, 2) }, POINTS + 6);
     },
     TIMEOUT_MS,
   );
