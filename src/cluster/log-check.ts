@@ -16,8 +16,8 @@ export class LogCheck {
 
   /**
    * @param damage what is damaged in the log, if something is
-   * @param cutOff that the stream has the next message no longer, if so
-   * @param others the questions to so many others that the log of one of them can be taken
+   * @param cutOff says that the stream no longer has the next message, if so
+   * @param others questions to enough others that the log of one of them can be taken
    * @param replicas how many there are
    * @param giveUp is called once, with the reason, where the log is to be given up
    */
@@ -50,7 +50,7 @@ export class LogCheck {
     } catch (error) {
       this.logger.warn(
         { reason: messageOf(error) },
-        'the replica of this node needs the log of another one, and cannot take one now',
+        'this node needs the points of another node, and cannot fetch them now: trying again',
       );
     } finally {
       this.#isLooking = false;
@@ -62,10 +62,17 @@ export class LogCheck {
     const { last } = this.state.applied;
     const own = this.damage() ?? this.cutOff();
     if (own !== undefined) {
-      const others = await this.others.positions();
+      const others = await this.others.positions().catch((cause: unknown) => {
+        throw new Error(`${own}, and the others cannot be asked: ${messageOf(cause)}`, { cause });
+      });
       // The log of one that is cut off as well is no help.
       const isFurther = others.some(({ sequence }) => sequence > last.sequence);
-      if (this.damage() === undefined && !isFurther) throw new Error(`${own}, and none has more`);
+      if (this.damage() === undefined && !isFurther) {
+        throw new Error(
+          `${own}, and no other node has more: if this stays so, docs/CLUSTER.md says how to make a new ` +
+            'cluster',
+        );
+      }
       return own;
     }
     if (!(await this.others.differ(last, this.replicas))) return undefined;

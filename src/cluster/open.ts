@@ -87,7 +87,7 @@ export class ClusterNode {
     }
   }
 
-  /** The data folder of the replica. */
+  /** The folder of the replica. */
   get folder(): string {
     return join(this.dataPath, `shard-${SHARD}`);
   }
@@ -112,7 +112,7 @@ export class ClusterNode {
   giveUpLog(reason: string): boolean {
     const { replica, replicas } = this.place;
     if (replicas === 1) return false;
-    this.logger.warn({ reason }, 'the replica of this node gives up its log');
+    this.logger.warn({ reason }, 'this node gives up its points: it fetches those of another node');
     this.#reporter?.fallSilent();
     this.file.loseLog(replica);
     this.#lost.resolve(reason);
@@ -222,7 +222,7 @@ export class ClusterNode {
 
 function damageOf(engine: Engine): string | undefined {
   const { damage } = engine.status();
-  return damage && `its log is damaged: ${damage.places.join(', ')}`;
+  return damage && `its points are damaged: ${damage.places.join(', ')}`;
 }
 
 function lostForGood(folder: string): StartError {

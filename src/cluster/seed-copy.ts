@@ -16,7 +16,7 @@ import type { Nats } from './nats.js';
 const PIECE_BYTES = 256 * 1024;
 const PIECES_AT_ONCE = 8;
 
-/** A question without an answer is asked again, so often: servers and their leaders may change. */
+/** How often a question without an answer is asked: servers and their leaders may change. */
 const TRIES = 15;
 const PAUSE_MS = 1_000;
 /** A copy that is being made is asked for this often. */
@@ -26,7 +26,7 @@ const PROGRESS_LINE_MS = 5_000;
 /** The names of files in a data folder. */
 const NAME = /^\w[\w.]*$/;
 
-/** Fetches a copy of the data folder of another replica, over NATS. */
+/** Fetches a copy of the folder of another replica, over NATS. */
 export class SeedCopy {
   #doneBytes = 0;
 
@@ -41,7 +41,7 @@ export class SeedCopy {
     private readonly logger: Logger,
   ) {}
 
-  /** Has the folder be a whole, durable copy: what was there before is gone. Rejects where it cannot. */
+  /** Replaces the folder by a whole, durable copy; rejects if it cannot. */
   async fetch(folder: string): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { mode: 0o700 });
@@ -58,7 +58,7 @@ export class SeedCopy {
       clearInterval(telling);
     }
     syncFolder(folder);
-    // Where that is lost, the other removes the copy by itself a little later.
+    // If this message is lost, the other removes the copy by itself a little later.
     this.nats.send(this.subject, this.#question({ isOver: true }));
   }
 
@@ -95,7 +95,9 @@ export class SeedCopy {
   async #fetchPiece(file: FileHandle, name: string, offset: number, bytes: number): Promise<void> {
     const { piece } = await this.#ask({ piece: { file: name, offset: BigInt(offset), bytes } });
     if (piece.length > 0 && piece.length !== bytes) {
-      throw new Error(`${piece.length} bytes of ${name} have come, expected ${bytes}`);
+      throw new Error(
+        `the other node has sent ${piece.length} bytes of ${name}, expected ${bytes}`,
+      );
     }
     // Where nothing is written the file has zeros.
     if (piece.length > 0) await file.write(piece, 0, bytes, offset);
@@ -118,8 +120,11 @@ export class SeedCopy {
       try {
         return SeedAnswer.decode(await this.nats.ask(this.subject, bytes));
       } catch (error) {
-        if (left === 1)
-          throw new Error(`it does not answer: ${messageOf(error)}`, { cause: error });
+        if (left === 1) {
+          throw new Error(`the node with the copy does not answer: ${messageOf(error)}`, {
+            cause: error,
+          });
+        }
         await sleep(PAUSE_MS);
       }
     }

@@ -32,7 +32,7 @@ interface Copy {
 }
 
 /**
- * Gives copies of the data folder of this node's replica to nodes whose replicas need a log. A copy is
+ * Gives copies of the folder of this node's replica to nodes whose replicas need a log. A copy is
  * a backup: links where the file system has them, all of it verified, of one moment.
  */
 export class SeedSource {
@@ -43,7 +43,7 @@ export class SeedSource {
 
   /**
    * @param dataPath where copies are made
-   * @param folder the data folder of the replica
+   * @param folder the folder of the replica
    */
   constructor(
     private readonly dataPath: string,
@@ -108,7 +108,7 @@ export class SeedSource {
     this.#fill(copy).catch((error: unknown) => {
       copy.fault = messageOf(error);
       if (isDamage(error)) this.#damage = copy.fault;
-      this.logger.warn({ copy: name, reason: copy.fault }, 'there is no copy of the replica');
+      this.logger.warn({ copy: name, reason: copy.fault }, 'the copy of the replica has failed');
     });
     return copy;
   }

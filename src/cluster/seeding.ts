@@ -19,26 +19,25 @@ const PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const WAITING_LINE_MS = 5_000;
 
-/** The numbers that fresh folders take for the same replica are one of so many. */
+/** A new folder takes one of so many numbers, as another one may be started for the same replica. */
 const APART = 65_536;
 
 /**
- * Gives a replica that needs a log that of another one.
+ * Replaces the lost log of a replica by a copy of another replica's log.
  *
- * What the lost log has confirmed counts no more. So the others note first, durably, that it is lost,
- * and tell from then on with all that they confirm how many logs each replica has lost, see
- * docs/decisions/0038-rules-of-a-cluster.md, point 6: crash vectors as of Michael, Ports, Sharma and
- * Szekeres, "Recovering Shared Objects Without Stable Storage" (DISC 2017). So many of them answer that
- * one is among them of each majority that the lost log was in. The log to take is that of the furthest
- * of those, if all of them have its history.
+ * What the lost log has confirmed counts no more. So the others first note durably that it is lost, and
+ * from then on send with each confirmation how many logs each replica has lost: crash vectors, see
+ * docs/decisions/0039-a-lost-log.md. Enough of them answer to include a member of each majority that the
+ * lost log was in. All of these have to come to the furthest of their positions with the same history;
+ * then any of them gives the copy.
  */
 export class Seeding {
   /** How many copies were begun. */
   #tries = 0;
 
   /**
-   * @param others questions to so many others that one of them was in each majority
-   * @param folder the data folder of the replica
+   * @param others questions to enough others to include a member of each majority
+   * @param folder the folder of the replica
    */
   constructor(
     private readonly nats: Nats,
@@ -56,7 +55,7 @@ export class Seeding {
   async run(): Promise<void> {
     this.logger.warn(
       { folder: this.folder },
-      'the replica of this node needs a log: the node opens once it has that of another one',
+      'this node needs the points of another node: it opens once it has them',
     );
     let toldAtMs = -Infinity;
     for (;;) {
@@ -67,7 +66,7 @@ export class Seeding {
         if (performance.now() - toldAtMs >= WAITING_LINE_MS) {
           this.logger.warn(
             { reason: messageOf(error) },
-            'the replica has no log yet: trying again',
+            'this node has no points yet: trying again',
           );
           toldAtMs = performance.now();
         }
@@ -84,17 +83,22 @@ export class Seeding {
     if (position.sequence === 0) return this.#begin(undefined);
     const sources = await this.others
       .reached(position)
-      .catch(because(`too few others have come to message ${position.sequence} with one history`));
+      .catch(
+        because(
+          `too few other nodes have come to message ${position.sequence} with the same history: see ` +
+            '`vectord cluster status`, and their logs',
+        ),
+      );
     const copied = `${this.folder}.copy`;
     const { cluster, shard } = this.place;
-    // Where one has no copy the next is asked.
+    // If a copy fails, the next one is asked.
     const source = sources[this.#tries % sources.length] ?? 0;
     this.#tries += 1;
     const subject = subjects.seeds(cluster, shard, source);
     await new SeedCopy(this.nats, subject, this.#copyName, this.logger).fetch(copied);
     const { storeId, points } = await adoptReplica(copied, () => undefined);
     this.#begin(storeId, copied);
-    this.logger.info({ points }, 'the replica has the log of another one');
+    this.logger.info({ points }, 'this node has the points of another node');
   }
 
   /** A copy that was made for a log that this replica has lost since must not be taken for the next. */

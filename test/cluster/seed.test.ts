@@ -35,7 +35,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       expect(isStarted).toBe(false);
       await cluster.run(1);
       await starting;
-      expect(cluster.nodes[2]?.log()).toContain('the replica has no log yet: trying again');
+      expect(cluster.nodes[2]?.log()).toContain('this node has no points yet: trying again');
       await expectWhole(opened, POINTS);
     },
     TIMEOUT_MS,
@@ -49,7 +49,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       await cluster.nodes[0]?.kill();
       damageHeader(folders[0] ?? '');
       await cluster.run(0);
-      expect(cluster.nodes[0]?.log()).toMatch(/is damaged at byte.*gives up its log/s);
+      expect(cluster.nodes[0]?.log()).toMatch(/is damaged at byte.*gives up its points/s);
       await expectWhole(opened, POINTS);
     },
     TIMEOUT_MS,
@@ -115,8 +115,8 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       const logs = () => cluster.nodes.map((node) => node.log());
       await expect
         .poll(logs, PATIENCE)
-        .toEqual(Array(3).fill(expect.stringContaining('none has more')));
-      for (const log of logs()) expect(log).not.toContain('gives up its log');
+        .toEqual(Array(3).fill(expect.stringContaining('no other node has more')));
+      for (const log of logs()) expect(log).not.toContain('gives up its points');
     },
     TIMEOUT_MS,
   );

@@ -8,7 +8,7 @@ export const CLUSTER = 'seeds';
 export const POINTS = 300;
 export const CONTENT = 'what is written on the disk of each node';
 /** What the log of a node says once it has the points of another. */
-export const TAKEN = 'the replica has the log of another one';
+export const TAKEN = 'this node has the points of another node';
 
 /** Three nodes that have some points, and a client of each. */
 export async function openThreeNodes() {
