@@ -25,7 +25,7 @@ export class Gateway {
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
-  /** @param known how many the replica of this node knows, which reads count as one of a majority */
+  /** @param known how many lost logs this node knows of: its reads count its replica in the majority */
   constructor(
     private readonly nats: Nats,
     private readonly cluster: string,
@@ -69,7 +69,10 @@ export class Gateway {
     try {
       report = Report.decode(bytes);
     } catch (error) {
-      this.logger.error({ reason: messageOf(error) }, 'a replica has sent what cannot be read');
+      this.logger.error(
+        { reason: messageOf(error) },
+        'a replica has sent a report that cannot be read: run one version of vectord on all nodes',
+      );
       return;
     }
     const { replica, isFull, confirmations, answer, incarnations } = report;

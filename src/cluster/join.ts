@@ -131,7 +131,8 @@ function noPlace(
     replaced === undefined
       ? `the cluster ${cluster} has its ${replicas} nodes, and this one is none of them: its data folder ` +
           '(DATA_PATH) is new. Start it on the folder that it had. If that is lost for good, set ' +
-          `CLUSTER_REPLACES to the id of the lost node, one of ${nodes}`
+          `CLUSTER_REPLACES to the id of the lost node, one of ${nodes}: \`vectord cluster status\` says ` +
+          'which does not answer'
       : `CLUSTER_REPLACES is ${replaced}, expected the id of a node of the cluster ${cluster}: one of ${nodes}`,
   );
 }

@@ -12,7 +12,7 @@ interface Content {
   readonly node: string;
   /** The id of the store that is the replica, once there is one. */
   readonly store?: string | undefined;
-  /** The replica's log is lost, or given up: until it has another one it is no replica. */
+  /** The replica's log is lost, or given up: it has no vote until it has another one. */
   readonly needsLog?: boolean;
   /** How many logs each replica of the shard has lost, as far as this node has heard. */
   readonly incarnations?: readonly number[];
@@ -42,7 +42,7 @@ export class NodeFile {
     if (content.cluster === cluster) return new NodeFile(path, content);
     throw new StartError(
       `the data folder ${dataPath} (DATA_PATH) is that of a node of the cluster ${content.cluster}, ` +
-        `expected ${cluster} (CLUSTER_NAME)`,
+        `expected ${cluster} (CLUSTER_NAME): change the one that is wrong`,
     );
   }
 
@@ -147,6 +147,9 @@ function read(path: string): Content {
     if (typeof content.cluster === 'string' && typeof content.node === 'string') return content;
     throw new Error('it names no cluster and no node');
   } catch (error) {
-    throw new StartError(`the file ${path} of the node cannot be read: ${messageOf(error)}`);
+    throw new StartError(
+      `the file ${path} of the node cannot be read: ${messageOf(error)}. If it is damaged, start the ` +
+        'node on a new data folder (DATA_PATH) with CLUSTER_REPLACES set to its id',
+    );
   }
 }
