@@ -13,21 +13,21 @@ const EXIT_CODES = [
 
 export function clusterCommand(): Command {
   const command = new Command('cluster')
-    .summary('say how a cluster is')
+    .summary('show the state of a cluster')
     .description('Looks at a cluster from outside, over NATS.')
     .addCommand(statusCommand());
   addHelpCommand(command);
   return addHelp(command, {
-    examples: [[EXAMPLE, 'says how the cluster is']],
+    examples: [[EXAMPLE, 'shows the state of NATS and of each node']],
     exitCodes: EXIT_CODES,
   });
 }
 
 function statusCommand(): Command {
   const command = new Command('status')
-    .summary('say how NATS and each node are, and what is wrong')
+    .summary('show the state of NATS and of each node, and what is wrong')
     .description(
-      'Asks NATS and each node how the cluster is, and says what is wrong and what to do. It takes ' +
+      'Asks NATS and each node for their state, and says what is wrong and what to do. It takes ' +
         'CLUSTER_URL, CLUSTER_NAME and CLUSTER_CREDENTIALS as the nodes do, needs no key, and changes ' +
         'nothing.',
     )
@@ -38,8 +38,8 @@ function statusCommand(): Command {
     });
   return addHelp(command, {
     examples: [
-      [EXAMPLE, 'prints how the cluster is, as a table'],
-      ['vectord cluster status --json', 'prints it for a program, with CLUSTER_URL set'],
+      [EXAMPLE, 'prints a table'],
+      ['vectord cluster status --json', 'prints JSON, with CLUSTER_URL set in the environment'],
     ],
     exitCodes: EXIT_CODES,
   });

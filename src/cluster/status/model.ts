@@ -1,11 +1,11 @@
-/** How a cluster is, as somebody sees it who is none of its nodes. */
+/** The state of a cluster, as seen from outside. */
 export interface ClusterStatus {
   readonly cluster: string;
   readonly dimension: number;
   /** How many replicas it has, of which not all may have started yet. */
   readonly replicas: number;
   readonly nats: NatsStatus;
-  /** Undefined where it cannot be looked at. */
+  /** Undefined if it cannot be read. */
   readonly stream: StreamStatus | undefined;
   readonly nodes: readonly NodeStatus[];
 }
@@ -27,7 +27,7 @@ export interface StreamStatus {
   readonly servers: readonly { readonly name: string; readonly state: ServerState }[];
   readonly messages: number;
   readonly bytes: number;
-  /** CLUSTER_LOG_BYTES, with which the cluster was made. */
+  /** Its limit in NATS: CLUSTER_LOG_BYTES when the cluster was made, or what was set since. */
   readonly limitBytes: number;
   readonly firstSequence: number;
   readonly lastSequence: number;
@@ -47,12 +47,12 @@ export interface NodeStatus {
 export interface ReplicaAnswer {
   /** The last message that it has applied. */
   readonly sequence: number;
-  /** How many messages of the stream it has not applied, though it had some time. */
+  /** How many messages of the stream it has not applied, two seconds after it was asked. */
   readonly lacks: number;
   readonly history: History;
   /** Whether its disk has hardly any space left. */
   readonly isFull: boolean;
 }
 
-/** Whether most of the others have the same messages; unknown where none remembers them. */
+/** Whether most of the others have the same messages; unknown if none remembers them. */
 export type History = 'same' | 'other' | 'unknown';

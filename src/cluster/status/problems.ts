@@ -1,6 +1,6 @@
 import type { ClusterStatus, NodeStatus, StreamStatus } from './model.js';
 
-/** Half is trimmed as soon as all nodes have it: more is kept for one that has not. */
+/** From half on it is trimmed of what all nodes have: more is kept for one that is away or behind. */
 const MOST_FILLED = 3 / 4;
 
 /** What is wrong with a cluster, and what to do about it: a sentence for each, and none if all is well. */
@@ -46,7 +46,8 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
     const filled = Math.round((100 * bytes) / limitBytes);
     problems.push(
       `the stream ${name} is filled to ${filled} % of CLUSTER_LOG_BYTES, and at 100 % no write is ` +
-        'taken: it is trimmed once most nodes have applied it, so see the logs of those that lack messages',
+        'taken: it is trimmed once most nodes have applied it, so start those that do not answer, and see ' +
+        'the logs of those that lack messages',
     );
   }
   return problems;
@@ -55,8 +56,8 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
 function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undefined): string[] {
   if (answer === undefined) {
     return [
-      `node ${node} does not answer: start it on the data folder that it had, or see its log; if the ` +
-        'folder is lost, start a node on a new one with CLUSTER_REPLACES set to this id',
+      `node ${node} does not answer: if it runs, its log says why; else start it on the data folder that ` +
+        'it had, or, if that is lost, on a new one with CLUSTER_REPLACES set to this id',
     ];
   }
   const { sequence, lacks, history, isFull } = answer;
@@ -70,7 +71,7 @@ function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undef
   if (surplus > 0) {
     problems.push(
       `node ${node} is ${surplus} messages ahead of the stream, which has lost its end: ` +
-        'docs/CLUSTER.md says what that means',
+        'docs/CLUSTER.md says what to do',
     );
   }
   if (history === 'other') {

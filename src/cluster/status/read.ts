@@ -10,11 +10,11 @@ import { RollCall } from './roll-call.js';
 
 const SHARD = 0;
 
-/** So long the servers may take to be level: under load one is a moment behind now and then. */
+/** How long the servers may take to be level: under load one is briefly behind now and then. */
 const LEVEL_MS = 2_000;
 const LOOK_MS = 200;
 
-/** How a cluster is, by what NATS and its nodes answer. Throws a StartError where that is nothing. */
+/** The state of a cluster, as NATS and its nodes tell it. Throws a StartError if NATS does not. */
 export async function readStatus(
   settings: NatsSettings,
   cluster: string,
@@ -56,11 +56,12 @@ async function readMap(nats: Nats, cluster: string): Promise<ClusterMap> {
   });
   if (known !== undefined) return known.map;
   throw new StartError(
-    `the NATS servers know no cluster ${cluster} (CLUSTER_NAME): the first start of its nodes makes it`,
+    `the NATS servers know no cluster ${cluster} (CLUSTER_NAME): correct CLUSTER_NAME or CLUSTER_URL; a new ` +
+      'cluster is made by the first start of its nodes',
   );
 }
 
-/** Undefined where there is no stream, or nobody who could tell. */
+/** Undefined if there is no stream, or NATS does not answer. */
 async function readStream(
   nats: Nats,
   cluster: string,

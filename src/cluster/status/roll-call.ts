@@ -6,14 +6,14 @@ import type { Nats } from '../nats.js';
 import { fromWirePosition, toWirePosition } from '../outcome.js';
 import type { History, ReplicaAnswer } from './model.js';
 
-/** So long a replica may take to answer, and to apply what the stream had before it was asked. */
+/** How long a replica may take to answer, and to apply what the stream had before it was asked. */
 const LONGEST_MS = 2_000;
 const AGAIN_MS = 100;
 
-/** What replicas answer, by their places; undefined of those that do not remember the position. */
+/** Answers by replica; undefined if it does not remember the position. */
 type Answers = Map<number, StreamPosition | undefined>;
 
-/** Asks each replica of a shard where it is, and waits for all, but no longer than for two seconds. */
+/** Asks each replica of a shard where it is, and waits for all, but at most two seconds. */
 export class RollCall {
   readonly #gateway: Gateway;
   readonly #asked = new Map<number, Answers>();
@@ -30,7 +30,7 @@ export class RollCall {
       this.#asked.get(number)?.set(replica, position && fromWirePosition(position));
   }
 
-  /** What the replicas answer that do; `last` is what they should have come to. */
+  /** The answers of those that answer; `last` is the message that they should have applied. */
   async call(last: number): Promise<Map<number, ReplicaAnswer>> {
     const isThere = (position: StreamPosition | undefined) => (position?.sequence ?? -1) >= last;
     const found = await this.#ask(undefined, (answers) => {
@@ -39,7 +39,7 @@ export class RollCall {
     const positions = [...found].flatMap(([replica, position]) =>
       position === undefined ? [] : [{ replica, ...position }],
     );
-    // Each is asked what it had where the others are: what it answers there has to be what they have.
+    // All are asked for their checksum at the position of each: equal ones are equal histories.
     const looks = positions.map(async (position) => {
       const others = positions.filter(({ sequence }) => sequence >= position.sequence);
       const isAnswered = (answers: Answers) => others.every(({ replica }) => answers.has(replica));
@@ -76,7 +76,7 @@ interface Place extends StreamPosition {
   readonly replica: number;
 }
 
-/** By the answers `there` of all replicas where each of them is. */
+/** By the answers `there` of all replicas at the position of each. */
 function historyOf(
   own: Place,
   places: readonly Place[],
