@@ -8,17 +8,17 @@ import { majorityOf } from './quorum.js';
 
 /** A question that too few replicas have answered is asked again. */
 const AGAIN_MS = 100;
-/** A read takes no longer to find a majority. */
+/** Answers are waited for no longer than this. */
 const LONGEST_MS = 5_000;
 
 /** By replica; undefined where it does not remember the position that it was asked for. */
 type Answers = ReadonlyMap<number, StreamPosition | undefined>;
 
-/** What is asked about; where the replicas are if it is nothing. */
+/** What is asked; if nothing, where the replicas are. */
 interface About {
   readonly reached?: StreamPosition;
   readonly lost?: Lost;
-  /** Those that answer in time are enough. */
+  /** The answers that have come in time are taken. */
   readonly isPartial?: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Asked {
 export class Questions {
   readonly #asked = new Map<number, Asked>();
   #last = 0;
-  /** The replica that has answered last: where one is enough, it is asked first, alone. */
+  /** The replica that answered last: if one answer is enough, it alone is asked first. */
   #prompt: number | undefined;
   /** Is called where another node has the place of this one. */
   onReplaced: () => void = () => undefined;
@@ -40,7 +40,7 @@ export class Questions {
   /**
    * @param others how many other replicas have to answer
    * @param own the place of this node's replica in their list
-   * @param incarnation how many logs it has lost: where there is talk of more, another has its place
+   * @param incarnation how many logs it has lost: if others know of more, another node has its place
    */
   constructor(
     private readonly gateway: Gateway,

@@ -3,7 +3,7 @@ export function majorityOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 
-/** So many others, whichever they are, have one of each majority in which a replica may have been. */
+/** How many others, whichever they are, include a member of each majority that a replica was in. */
 export function othersOfEachMajority(replicas: number): number {
   return replicas - majorityOf(replicas) + 1;
 }

@@ -14,17 +14,17 @@ const KEPT = 1 / 4;
 const PRESSING = 3 / 4;
 
 /**
- * A part of a change may be needed for so long after it was stored: its change comes within 20 s, or
+ * How long a part of a change may be needed after it was stored: its change comes within 20 s, or
  * never, and a replica reads the parts when it comes to the change.
  */
 const PARTS_MS = 60_000;
 
 /**
- * Keeps the stream of a shard from filling up: drops the oldest messages that every replica has
- * applied, but none that was stored less than a minute before the message to which the slowest of them
- * has come. Once the stream is three quarters full, a majority of the replicas is enough: one that needs
- * what is dropped gets the log of another. Any node may do it, and does no harm where another has done
- * it already.
+ * Keeps the stream of a shard from filling up. Once it is half full, it drops the oldest messages that
+ * every replica has applied, but none that was stored less than a minute before the last message of the
+ * slowest one; while a replica does not answer, none. Once it is three quarters full, a majority of the
+ * replicas is enough: one that needs what is dropped gets the log of another. Any node may do it, and
+ * does no harm where another has done it already.
  */
 export class Trim {
   readonly #looking: NodeJS.Timeout;
@@ -32,7 +32,7 @@ export class Trim {
   /**
    * @param others the questions to the other replicas
    * @param replicas how many there are
-   * @param partsMs how much older a message has to be than that of the slowest replica
+   * @param partsMs how much older a dropped message has to be than the last one of the slowest replica
    */
   constructor(
     private readonly nats: Nats,
