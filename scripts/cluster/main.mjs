@@ -27,7 +27,7 @@ points are there again at the next start. It shows what a cluster does; on one m
 more than a single server.
 
   --folder FOLDER  where all is kept (.cluster)
-  --dimension N    values of each vector, said at the first start (${FIRST_DIMENSION})
+  --dimension N    values of each vector, set at the first start (${FIRST_DIMENSION})
   --ports N        takes the ${PORTS} ports from N on, in place of free ones
   --help           prints this page
 
@@ -115,7 +115,7 @@ function natsServer() {
   return findNatsServer();
 }
 
-/** Servers do not notice others on their folders. */
+/** Two processes on one folder do not notice each other. */
 function refuseSecond(folder) {
   const ps = findProgram('ps');
   if (ps === undefined) return;
@@ -133,7 +133,9 @@ function portsFrom(text) {
   if (Number.isInteger(first) && first > 0 && first + PORTS <= 65_536) {
     return Array.from({ length: PORTS }, (_, at) => first + at);
   }
-  throw new Error(`--ports is ${text}, expected a port with ${PORTS - 1} others behind it`);
+  throw new Error(
+    `--ports is ${text}, expected a port from 1 to ${65_536 - PORTS}: ${PORTS} from it on are taken`,
+  );
 }
 
 async function start(processes, program, folder, ports, dimension) {
@@ -209,7 +211,7 @@ Store a point through one node, and find it through another:
 ${post(nodes[0], 'upsert', `{"points": [{"vector": ${vector}, "content": "hello"}]}`)}
 ${post(nodes[1], 'search', `{"vector": ${vector}, "similarity": "Euclidean", "limit": 3, "include": ["content"]}`)}
 
-See how it is, also once you have killed a process of it:
+See its state, also after you have killed a process:
 
   CLUSTER_URL=${url} node ${MAIN} cluster status
 

@@ -27,7 +27,7 @@ export class Processes {
     return this.#all.filter(({ hasEnded }) => !hasEnded);
   }
 
-  /** Starts a process that writes to a log; answers its number. */
+  /** Starts a process that writes to a log; returns its process id. */
   start(name, program, args, { log, env = process.env }) {
     const output = openSync(log, 'a');
     // In a group of its own: Ctrl-C reaches this process alone, which ends the others in order.
@@ -49,7 +49,7 @@ export class Processes {
     return child.pid;
   }
 
-  /** Asks until there is no fault, of which `look` answers the text; fails once a process has ended. */
+  /** Calls `look` until it returns no fault; fails once a process has ended. */
   async untilReady(look, patienceMs) {
     const giveUpAtMs = performance.now() + patienceMs;
     for (;;) {
@@ -64,7 +64,7 @@ export class Processes {
     }
   }
 
-  /** Ends all, those of each list of beginnings of names after those of the list before. */
+  /** Ends all, in the order of the beginnings of their names. */
   async endAll(...order) {
     this.#isEnding = true;
     for (const beginning of order) {
