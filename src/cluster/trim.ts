@@ -12,6 +12,8 @@ const FILLED = 1 / 2;
 const KEPT = 1 / 4;
 /** From this share on a replica that is away, or does not go on, is waited for no longer. */
 const PRESSING = 3 / 4;
+/** It keeps this share then. */
+const KEPT_PRESSING = 1 / 2;
 
 /**
  * How long a part of a change may be needed after it was stored: its change comes within 20 s, or
@@ -69,10 +71,12 @@ export class Trim {
     const mostBytes = config.max_bytes;
     // Without a bound there is nothing to keep it from.
     if (mostBytes <= 0 || bytes < mostBytes * FILLED) return;
-    const applied = await this.#applied(bytes >= mostBytes * PRESSING);
+    const isPressing = bytes >= mostBytes * PRESSING;
+    const applied = await this.#applied(isPressing);
     if (applied === undefined) return;
-    // Counts messages, not bytes: more or less than a quarter of the bytes may stay.
-    const excess = Math.floor(messages * (1 - (mostBytes * KEPT) / bytes));
+    // Counts messages, not bytes: more or less than this share of the bytes may stay.
+    const kept = isPressing ? KEPT_PRESSING : KEPT;
+    const excess = Math.floor(messages * (1 - (mostBytes * kept) / bytes));
     const end = Math.min(applied + 1, first + excess);
     if (end <= first) return;
     const last = await manager.streams.getMessage(this.stream, { seq: end - 1 });

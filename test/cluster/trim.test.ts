@@ -58,7 +58,7 @@ describe.skipIf(HAS_NO_NATS)('the stream of a cluster (needs nats-server)', () =
 
     test.each([
       ['is trimmed no further than that replica is', 40, { from: 4, to: 4 }],
-      ['is trimmed beyond that replica once it is three quarters full', 52, { from: 30, to: 40 }],
+      ['is trimmed beyond that replica once it is three quarters full', 52, { from: 15, to: 25 }],
     ])(
       '%s',
       async (_, messages, { from, to }) => {
