@@ -64,23 +64,13 @@ export const CONTRACT_FILES = [
  * data folders cannot run there, nor those that change DIMENSION or count groups of the log.
  */
 export const CLUSTER_FILES = [
-  'test/client/errors.test.ts',
   'test/client/operations.test.ts',
   'test/client/scroll.test.ts',
-  'test/grpc/clients/clients.test.ts',
   'test/grpc/operations.test.ts',
   'test/grpc/refusals.test.ts',
-  'test/grpc/vortexdb.test.ts',
-  'test/http/json.test.ts',
   'test/http/points.test.ts',
   'test/http/search.test.ts',
-  'test/langchain/store.test.ts',
-  'test/search/neighbours.test.ts',
-  'test/search/numbers.test.ts',
   'test/search/visibility.test.ts',
-  'test/transfer/round-trip.test.ts',
-  'test/v1/filter-index.test.ts',
-  'test/v1/filters.fuzz.test.ts',
   'test/v1/filters.test.ts',
   'test/v1/grpc.test.ts',
   'test/v1/http.test.ts',
