@@ -1,7 +1,7 @@
 import type { Client } from '../client/interface.js';
 import type { Filter, Point, Similarity } from '../client/model.js';
 import { InternalError } from '../client/errors.js';
-import { inParallel } from './in-parallel.js';
+import { inParallel } from '../core/in-parallel.js';
 import { Latencies } from './latencies.js';
 import type { Target } from './queries.js';
 
