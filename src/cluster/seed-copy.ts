@@ -3,6 +3,7 @@ import { open, statfs, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../config/data-folder.js';
+import { inParallel } from '../core/in-parallel.js';
 import { messageOf } from '../core/start-error.js';
 import {
   SeedAnswer,
@@ -78,14 +79,13 @@ export class SeedCopy {
       await file.truncate(size);
       const step = Math.min(PIECE_BYTES, this.nats.maxPayload - ENVELOPE_BYTES);
       let next = 0;
-      const fetchPieces = async (): Promise<void> => {
-        while (next < size) {
-          const offset = next;
-          next += step;
-          await this.#fetchPiece(file, name, offset, Math.min(step, size - offset));
-        }
-      };
-      await Promise.all(Array.from({ length: PIECES_AT_ONCE }, fetchPieces));
+      await inParallel(PIECES_AT_ONCE, async () => {
+        if (next >= size) return false;
+        const offset = next;
+        next += step;
+        await this.#fetchPiece(file, name, offset, Math.min(step, size - offset));
+        return true;
+      });
       await file.sync();
     } finally {
       await file.close();

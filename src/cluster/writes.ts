@@ -1,5 +1,6 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
+import { inParallel } from '../core/in-parallel.js';
 import { messageOf } from '../core/start-error.js';
 import { codeOf } from '../engine/errors.js';
 import type { Confirmation } from '../gen/vectord/cluster/v1/cluster.js';
@@ -148,17 +149,16 @@ export class Writes {
     const count = Math.ceil(change.length / most);
     const sequences: bigint[] = [];
     let next = 0;
-    const sendParts = async (): Promise<void> => {
-      while (next < count) {
-        const at = next;
-        next += 1;
-        const part = change.subarray(at * most, (at + 1) * most);
-        const bytes = encodeMessage(sender, { part });
-        const sequence = await this.#publish(bytes, messageId(sender, at), waiting, false);
-        sequences[at] = BigInt(sequence);
-      }
-    };
-    await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendParts));
+    await inParallel(PARTS_AT_ONCE, async () => {
+      if (next >= count) return false;
+      const at = next;
+      next += 1;
+      const part = change.subarray(at * most, (at + 1) * most);
+      const bytes = encodeMessage(sender, { part });
+      const sequence = await this.#publish(bytes, messageId(sender, at), waiting, false);
+      sequences[at] = BigInt(sequence);
+      return true;
+    });
     const bytes = encodeMessage(sender, { parts: { sequences } });
     await this.#publish(bytes, messageId(sender), waiting, true);
   }
