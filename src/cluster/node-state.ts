@@ -1,10 +1,8 @@
+import { MOST_REPLICAS } from '../config/settings.js';
 import { Positions } from './positions.js';
 
 /** How the replica of a node is, as its loops see it. */
 export const ReplicaState = { Following: 0, Behind: 1, Stopped: 2 } as const;
-/** So many replicas has a shard at most. */
-const MOST_REPLICAS = 7;
-
 export type ReplicaState = (typeof ReplicaState)[keyof typeof ReplicaState];
 
 /** The memory of a node that all its event loops have. */

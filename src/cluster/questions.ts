@@ -61,9 +61,7 @@ export class Questions {
 
   /** The positions of those other replicas that answer in time. Takes long where one does not. */
   async allPositions(replicas: number): Promise<StreamPosition[]> {
-    const isAnswered = ({ size }: Answers) => size >= replicas - 1;
-    const answers = await this.#ask({ isPartial: true }, isAnswered);
-    return [...answers.values()].filter((position) => position !== undefined);
+    return [...(await this.#positions({ isPartial: true }, replicas - 1)).values()];
   }
 
   /** How far other replicas can be read, by replica, once they have noted that one has lost its log. */
@@ -82,9 +80,9 @@ export class Questions {
    */
   async differ(position: StreamPosition, replicas: number): Promise<boolean> {
     const otherChains = (answers: Answers) =>
-      [...answers.values()]
-        .filter((answer) => answer !== undefined && answer.chain !== position.chain)
-        .map((answer) => answer?.chain);
+      [...answers.values()].flatMap((answer) =>
+        answer === undefined || answer.chain === position.chain ? [] : [answer.chain],
+      );
     const isOther = (answers: Answers) => {
       const chains = otherChains(answers);
       const alike = chains.map((chain) => chains.filter((other) => other === chain).length);
@@ -112,8 +110,8 @@ export class Questions {
     return those(await this.#ask({ reached: position }, isAnswered));
   }
 
-  async #positions(about: About): Promise<Map<number, StreamPosition>> {
-    const answers = await this.#ask(about, ({ size }) => size >= this.others);
+  async #positions(about: About, others = this.others): Promise<Map<number, StreamPosition>> {
+    const answers = await this.#ask(about, ({ size }) => size >= others);
     const known = [...answers].filter((pair): pair is [number, StreamPosition] => !!pair[1]);
     return new Map(known);
   }

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import type { Engine, StreamPosition } from '../engine/native.js';
 import {
   Question,
@@ -7,6 +6,7 @@ import {
   type Confirmation,
   type Lost,
 } from '../gen/vectord/cluster/v1/cluster.js';
+import { availableBytes } from '../observe/folder-size.js';
 import type { Nats } from './nats.js';
 import type { NodeState } from './node-state.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
@@ -219,8 +219,7 @@ export class Reporter {
 
   async #measure(folder: string): Promise<void> {
     try {
-      const { bavail, bsize } = await statfs(folder);
-      this.#isFull = bavail * bsize < LEAST_FREE_BYTES;
+      this.#isFull = (await availableBytes(folder)) < LEAST_FREE_BYTES;
     } catch {
       // A system that does not tell has no full disk until a write finds it.
     }

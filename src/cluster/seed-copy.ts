@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { open, statfs, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../config/data-folder.js';
@@ -10,6 +10,7 @@ import {
   SeedQuestion,
   type SeedAnswer_File,
 } from '../gen/vectord/cluster/v1/cluster.js';
+import { availableBytes } from '../observe/folder-size.js';
 import type { Logger } from '../observe/logger.js';
 import { ENVELOPE_BYTES } from './message.js';
 import type { Nats } from './nats.js';
@@ -132,8 +133,7 @@ export class SeedCopy {
 }
 
 async function checkSpace(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
+  const free = await availableBytes(folder);
   if (free >= bytes) return;
   throw new Error(
     `the points take ${bytes} bytes on the disk of ${folder}, which has ${free} left: free some space`,

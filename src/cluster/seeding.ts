@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../config/data-folder.js';
@@ -130,7 +130,7 @@ export class Seeding {
 
   /** Puts the store into the place of the lost one, or nothing where there is nothing yet. */
   #begin(storeId: Uint8Array | undefined, copied?: string): void {
-    if (existsSync(this.folder)) rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, force: true });
     if (copied !== undefined) renameSync(copied, this.folder);
     syncFolder(dirname(this.folder));
     this.file.findLog(storeId);

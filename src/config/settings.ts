@@ -49,6 +49,9 @@ const SWITCH: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
+/** The most replicas that a shard may have. */
+export const MOST_REPLICAS = 7;
+
 const READ_MODES: ReadonlyMap<string, 'strong' | 'session'> = new Map([
   ['strong', 'strong'],
   ['session', 'session'],
@@ -187,7 +190,7 @@ export const SETTINGS = {
   clusterReplicas: integer(
     'CLUSTER_REPLICAS',
     3,
-    [1, 7],
+    [1, MOST_REPLICAS],
     'Nodes that the cluster is made with, each of which has all points',
   ),
   clusterLogBytes: bytes(

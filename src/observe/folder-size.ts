@@ -27,13 +27,16 @@ export class FolderMeasure {
 }
 
 async function measure(path: string): Promise<FolderSize> {
-  const { bavail, bsize } = await statfs(path);
+  const left = await availableBytes(path);
   const sizes = (await readdir(path)).map((name) => usedBytes(join(path, name)));
   const all = await Promise.all(sizes);
-  return {
-    usedBytes: all.reduce((sum, bytes) => sum + bytes, 0),
-    availableBytes: bavail * bsize,
-  };
+  return { usedBytes: all.reduce((sum, bytes) => sum + bytes, 0), availableBytes: left };
+}
+
+/** What is left on the disk of a folder, in bytes. Rejects where the system does not tell. */
+export async function availableBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
 }
 
 async function usedBytes(path: string): Promise<number> {
