@@ -16,7 +16,7 @@ import { ReplicaState, type NodeState } from './node-state.js';
 import { encodeOutcome } from './outcome.js';
 import type { Reporter } from './reporter.js';
 
-/** A replica that has so many messages still to apply is behind. */
+/** A replica is behind if it still has to apply at least this many messages. */
 const BEHIND_MESSAGES = 1_000;
 
 /** So much is given to the engine before it has answered: bytes of changes, and messages. */

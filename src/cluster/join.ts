@@ -74,7 +74,7 @@ function enter(map: ClusterMap, { clusterName, ...config }: Config, file: NodeFi
     const { clusterReplaces: lost } = config;
     if (file.hasStore) throw isNoNode(clusterName);
     if (lost === undefined || !isIn(lost)) throw noPlace(map, clusterName, lost);
-    // From the moment that the map has the node, it must not pass for one that has lost nothing.
+    // Noted before the map has the node: after a crash in between, the node must not start without a log.
     file.needLog();
     const replaced = shards.map((shard): ShardPlace => {
       const nodes = shard.nodes.map((other) => (other === lost ? node : other));

@@ -65,7 +65,7 @@ export class LogCheck {
       const others = await this.others.positions().catch((cause: unknown) => {
         throw new Error(`${own}, and the others cannot be asked: ${messageOf(cause)}`, { cause });
       });
-      // The log of one that is cut off as well is no help.
+      // If no other replica has more, all are cut off: the log of another does not help.
       const isFurther = others.some(({ sequence }) => sequence > last.sequence);
       if (this.damage() === undefined && !isFurther) {
         throw new Error(

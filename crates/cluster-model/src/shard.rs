@@ -471,8 +471,8 @@ impl Shard {
         }
     }
 
-    /// How far the log has to go that this replica takes for the one that it lost, as the others say.
-    /// None if they say nothing, or disagree.
+    /// The position that a log must reach for this replica to take it in place of its lost one. The
+    /// others tell it; None if they say nothing, or disagree.
     fn least(&self, state: &State, replica: usize) -> Option<Position> {
         let others = state.replicas.iter().enumerate();
         let others = others.filter(|(other, _)| *other != replica);

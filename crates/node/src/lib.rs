@@ -496,7 +496,7 @@ where
     Ok(promise)
 }
 
-/// Points without metadata, of which the arrays hold one after the other.
+/// A batch of points without metadata. Each array holds the values of all points, in their order.
 fn batch_of(
     ids: &[u8],
     vectors: &[f32],
