@@ -6,6 +6,9 @@
 )]
 
 use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io::ErrorKind,
     path::Path,
     sync::{
         Arc,
@@ -157,14 +160,30 @@ pub fn try_search(
     Ok(answers[0].iter().map(|hit| hit.id).collect())
 }
 
-/// A copy of a folder as a kill of the process would leave it.
+/// A copy of a folder as a kill of the process would leave it: of one moment, so it begins anew where
+/// a file goes or comes meanwhile.
 pub fn copy_of(folder: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+    loop {
+        let copy = tempfile::tempdir().unwrap();
+        let names = names_in(folder);
+        let is_whole = names.iter().all(|name| {
+            match std::fs::copy(folder.join(name), copy.path().join(name)) {
+                Ok(_) => true,
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        if is_whole && names_in(folder) == names {
+            return copy;
+        }
     }
-    copy
+}
+
+fn names_in(folder: &Path) -> BTreeSet<OsString> {
+    std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect()
 }
 
 pub type Model = Vec<(PointId, Vec<f32>)>;
