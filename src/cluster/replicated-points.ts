@@ -26,10 +26,6 @@ export class ReplicatedPoints implements Points {
     private readonly state: NodeState,
   ) {}
 
-  get storeId(): Uint8Array {
-    return this.engine.storeId;
-  }
-
   async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
     await this.writes.write(this.engine.messages.insert(batch, describe), true);
   }

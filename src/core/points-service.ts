@@ -154,11 +154,10 @@ export class PointsService {
   async scroll(request: ScrollRequest, onRequestEnd: OnRequestEnd): Promise<ScrollPage> {
     const { maxRequestBytes } = this.rules.limits;
     const { limit, after, newestFirst, filter, include, maxBytes = maxRequestBytes } = request;
-    const { storeId } = this.points;
     if (limit < 1) throw invalid('limit is 0, expected at least 1');
     const page = await this.points.scroll(
       {
-        after: after === undefined ? undefined : parsePageToken(storeId, after),
+        after: after === undefined ? undefined : parsePageToken(after),
         limit: clampToUint32(limit),
         newestFirst,
         filter,
@@ -168,7 +167,7 @@ export class PointsService {
       onRequestEnd,
     );
     const { records, next } = page;
-    return { records, next: next === undefined ? undefined : formatPageToken(storeId, next) };
+    return { records, next: next === undefined ? undefined : formatPageToken(next) };
   }
 
   /** How many points there are, or how many pass a filter. */

@@ -103,9 +103,6 @@ export interface Points {
   ): Promise<Found>;
 
   status(): PointsStatus;
-
-  /** The random id of the store. */
-  readonly storeId: Uint8Array;
 }
 
 export interface PointsStatus {

@@ -1,3 +1,4 @@
+import type { PageToken } from './page-token.js';
 import type { PointBatch } from './point-batch.js';
 import type { PointId, PointIds } from './point-id.js';
 import type { EngineQuery, QueryBatch } from './query-batch.js';
@@ -48,7 +49,7 @@ export interface Gathered {
 /** A part of all points that is asked for. */
 export interface PageRequest {
   /** What `Page.next` named; absent for the first page. */
-  readonly after?: number | undefined;
+  readonly after?: PageToken | undefined;
   /** The greatest number of points, at least 1. */
   readonly limit: number;
   /** Whether the points that were written last come first. */
@@ -62,8 +63,8 @@ export interface PageRequest {
 
 export interface Page {
   readonly records: Records;
-  /** The sequence behind which the next page begins; absent if this is the last one. */
-  readonly next?: number | undefined;
+  /** Names the next page; absent if this is the last one. */
+  readonly next?: PageToken | undefined;
 }
 
 /** A query that is answered with distances and records. */

@@ -5,6 +5,7 @@ import {
   type NewPoint,
   type Similarity,
 } from '../core/model.js';
+import { sequenceOf, storeToken } from '../core/page-token.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
 import type { Points } from '../core/points.js';
@@ -197,11 +198,13 @@ export class Engine implements Points {
   }
 
   async scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
-    const { after, limit, newestFirst, filter, include, maxBytes } = request;
-    return await this.#begin(
+    const { limit, newestFirst, filter, include, maxBytes } = request;
+    const after = request.after && sequenceOf(this.storeId, request.after);
+    const { records, next } = await this.#begin(
       () => this.#engine.scroll(after, limit, newestFirst, filter, include, maxBytes),
       onRequestEnd,
     );
+    return { records, next: next === undefined ? undefined : storeToken(this.storeId, next) };
   }
 
   find(

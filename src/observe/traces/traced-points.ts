@@ -21,10 +21,6 @@ export class TracedPoints implements Points {
     private readonly steps: Steps,
   ) {}
 
-  get storeId(): Uint8Array {
-    return this.points.storeId;
-  }
-
   insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
     return this.steps.step('commit', () => this.points.insert(batch, describe));
   }
