@@ -8,7 +8,7 @@ const READS = `${CLUSTER}/reads.ts`;
 const QUESTIONS = `${CLUSTER}/questions.ts`;
 const FOLLOWER = `${CLUSTER}/follower.ts`;
 const REPORTER = `${CLUSTER}/reporter.ts`;
-const JOIN = `${CLUSTER}/join.ts`;
+const PLACEMENT = `${CLUSTER}/placement.ts`;
 const NODE_FILE = `${CLUSTER}/node-file.ts`;
 const GATEWAY = `${CLUSTER}/gateway.ts`;
 const QUORUM = `${CLUSTER}/quorum.ts`;
@@ -472,21 +472,21 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a node of another dimension enters',
-    JOIN,
+    PLACEMENT,
     'if (config.dimension !== undefined && config.dimension !== dimension) {',
     'if (config.dimension !== undefined && dimension === 0) {',
     START_TESTS,
   ),
   mutant(
     'a node that expects another number of replicas enters',
-    JOIN,
+    PLACEMENT,
     'if (config.clusterReplicas !== replicas) {',
     'if (config.clusterReplicas < replicas) {',
     START_TESTS,
   ),
   mutant(
     'a node enters a cluster that has all of its nodes',
-    JOIN,
+    PLACEMENT,
     'if (lost === undefined || !isIn(lost)) throw',
     'if (lost !== undefined && !isIn(lost)) throw',
     START_TESTS,
