@@ -21,6 +21,7 @@ const FOLLOWER_TESTS = ['test/cluster/follower.test.ts'];
 const REPORTER_TESTS = ['test/cluster/reporter.test.ts'];
 const QUESTIONS_TESTS = ['test/cluster/questions.test.ts'];
 const NODE_FILE_TESTS = ['src/cluster/node-file.test.ts'];
+const PLACEMENT_TESTS = ['src/cluster/placement.test.ts'];
 const START_TESTS = ['test/cluster/start.test.ts'];
 
 export const CLUSTER_MUTANTS = [
@@ -473,23 +474,65 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a node of another dimension enters',
     PLACEMENT,
-    'if (config.dimension !== undefined && config.dimension !== dimension) {',
-    'if (config.dimension !== undefined && dimension === 0) {',
-    START_TESTS,
+    "['DIMENSION', dimension, map.dimension],",
+    "['DIMENSION', map.dimension, map.dimension],",
+    PLACEMENT_TESTS,
   ),
   mutant(
     'a node that expects another number of replicas enters',
     PLACEMENT,
-    'if (config.clusterReplicas !== replicas) {',
-    'if (config.clusterReplicas < replicas) {',
-    START_TESTS,
+    "['CLUSTER_REPLICAS', clusterReplicas, map.replicas],",
+    "['CLUSTER_REPLICAS', map.replicas, map.replicas],",
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node that expects another number of shards enters',
+    PLACEMENT,
+    "['CLUSTER_SHARDS', clusterShards, map.shards.length],",
+    "['CLUSTER_SHARDS', map.shards.length, map.shards.length],",
+    PLACEMENT_TESTS,
   ),
   mutant(
     'a node enters a cluster that has all of its nodes',
     PLACEMENT,
-    'if (lost === undefined || !isIn(lost)) throw',
-    'if (lost !== undefined && !isIn(lost)) throw',
-    START_TESTS,
+    'if (isFull(map)) throw noPlace(map, settings);',
+    'if (isFull(map) && lost !== undefined) throw noPlace(map, settings);',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node enters a shard that has all of its nodes',
+    PLACEMENT,
+    'if ((counts[wanted] ?? 0) >= replicas) throw',
+    'if ((counts[wanted] ?? 0) > replicas) throw',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node without a shard of its own enters the first',
+    PLACEMENT,
+    'return counts.indexOf(Math.min(...counts));',
+    'return 0;',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node is in another shard than it is set to',
+    PLACEMENT,
+    'if (wanted !== undefined && wanted !== own) throw',
+    'if (wanted !== undefined && wanted !== own && lost !== undefined) throw',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node takes the place of a lost one with a log of its own',
+    PLACEMENT,
+    'if (isFull(map)) file.needLog();',
+    'if (!isFull(map)) file.needLog();',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node with points of another cluster enters',
+    PLACEMENT,
+    'if (file.hasStore) throw',
+    'if (file.hasStore && isFull(map)) throw',
+    PLACEMENT_TESTS,
   ),
   mutant(
     'a stream with other settings is taken',

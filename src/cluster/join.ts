@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { messageOf, StartError } from '../core/start-error.js';
 import type { Logger } from '../observe/logger.js';
-import { MapStore, type ClusterMap } from './map.js';
+import { MapStore, shardOf, type ClusterMap } from './map.js';
 import type { Nats } from './nats.js';
 import type { NodeFile } from './node-file.js';
-import { enter, isFull, missingNodes, newMap } from './placement.js';
+import { describeMissing, enter, isFull, newMap } from './placement.js';
 import { createStream, natsReplicas, streamFault } from './stream.js';
 import { subjects } from './subjects.js';
 
@@ -15,7 +15,7 @@ const WAITING_LINE_MS = 5_000;
 
 /**
  * The map of the cluster, once all its nodes are in it: the first makes it, each enters its id, and
- * the stream of the shard is made last. Throws a StartError where this node has no place in it.
+ * the streams of the shards are made last. Throws a StartError where this node has no place in it.
  */
 export async function joinCluster(
   nats: Nats,
@@ -34,27 +34,26 @@ export async function joinCluster(
     async () => {
       const known = await store.read();
       const map = enter(known?.map ?? newMap(config), config, file);
-      const made = isFull(map) ? await withStream(map, nats, config) : map;
+      const made = isFull(map) ? await withStreams(map, nats, config) : map;
       if (made !== known?.map) await store.write(made, known?.revision);
-      if (!isFull(made)) throw new Error(`${missingNodes(made)} more of its nodes have to start`);
+      if (!isFull(made)) throw new Error(describeMissing(made));
       return made;
     },
     cluster,
     logger,
   );
-  for (const shard of joined.shards.keys()) {
-    const fault = await patiently(
-      async () => await streamFault(nats, cluster, shard, joined.replicas, config.clusterLogBytes),
-      cluster,
-      logger,
-    );
-    if (fault !== undefined) logger.warn(fault);
-  }
+  const shard = shardOf(joined, file.node) ?? 0;
+  const fault = await patiently(
+    async () => await streamFault(nats, cluster, shard, joined.replicas, config.clusterLogBytes),
+    cluster,
+    logger,
+  );
+  if (fault !== undefined) logger.warn(fault);
   return joined;
 }
 
 /** The map of a cluster whose streams are there: they are made once, and never again. */
-async function withStream(
+async function withStreams(
   map: ClusterMap,
   nats: Nats,
   { clusterName, clusterLogBytes }: Config,

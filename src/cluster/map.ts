@@ -23,6 +23,12 @@ export interface KnownMap {
   readonly revision: number;
 }
 
+/** The shard that a node holds a replica of; undefined where it has no place in the map. */
+export function shardOf({ shards }: ClusterMap, node: string): number | undefined {
+  const shard = shards.findIndex(({ nodes }) => nodes.includes(node));
+  return shard < 0 ? undefined : shard;
+}
+
 const KEY = 'map';
 
 /** The bucket with the map. */

@@ -12,7 +12,7 @@ import { Follower } from './follower.js';
 import { Gateway } from './gateway.js';
 import { joinCluster } from './join.js';
 import { LogCheck } from './log-check.js';
-import type { ClusterMap } from './map.js';
+import { shardOf, type ClusterMap } from './map.js';
 import { Nats } from './nats.js';
 import { isStore, NodeFile } from './node-file.js';
 import { NodeState, ReplicaState, type NodeMemory } from './node-state.js';
@@ -28,9 +28,6 @@ import { subjects } from './subjects.js';
 import { Trim } from './trim.js';
 import { Writes } from './writes.js';
 
-/** So far a cluster has one shard, of which each node has a replica. */
-const SHARD = 0;
-
 const STATE_NAMES = {
   [ReplicaState.Following]: 'following',
   [ReplicaState.Behind]: 'behind',
@@ -39,6 +36,9 @@ const STATE_NAMES = {
 
 /** What an event loop has to know of the cluster, in a form that another thread can be sent. */
 export interface LoopPlace {
+  /** The shard that this node has a replica of, and how many shards there are. */
+  readonly shard: number;
+  readonly shards: number;
   /** The place of this node's replica in the list of the replicas of the shard. */
   readonly replica: number;
   readonly replicas: number;
@@ -89,7 +89,7 @@ export class ClusterNode {
 
   /** The folder of the replica. */
   get folder(): string {
-    return join(this.dataPath, `shard-${SHARD}`);
+    return join(this.dataPath, `shard-${this.place.shard}`);
   }
 
   get dimension(): number {
@@ -97,10 +97,19 @@ export class ClusterNode {
   }
 
   get place(): LoopPlace {
-    const nodes = this.map.shards[SHARD]?.nodes ?? [];
-    const replica = nodes.indexOf(this.file.node);
-    const incarnation = this.file.incarnations[replica] ?? 0;
-    return { replica, replicas: nodes.length, incarnation, memory: this.#state.memory };
+    const { shards } = this.map;
+    const { node, incarnations } = this.file;
+    const shard = shardOf(this.map, node) ?? 0;
+    const nodes = shards[shard]?.nodes ?? [];
+    const replica = nodes.indexOf(node);
+    return {
+      shard,
+      shards: shards.length,
+      replica,
+      replicas: nodes.length,
+      incarnation: incarnations[replica] ?? 0,
+      memory: this.#state.memory,
+    };
   }
 
   /** Resolves, with the reason, once the log of the replica is given up: the node has to open anew. */
@@ -123,13 +132,13 @@ export class ClusterNode {
   follow(engine: Engine): void {
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
-    const { replica, replicas, incarnation } = this.place;
+    const { shard, replica, replicas, incarnation } = this.place;
     file.check(folder, engine.storeId);
-    const stream = subjects.stream(cluster, SHARD);
+    const stream = subjects.stream(cluster, shard);
     const reporter = new Reporter(
       nats,
       engine,
-      { cluster, shard: SHARD, replica },
+      { cluster, shard, replica },
       this.#state,
       file,
       folder,
@@ -138,14 +147,14 @@ export class ClusterNode {
       nats,
       engine,
       stream,
-      this.map.shards[SHARD]?.streamCreated,
+      this.map.shards[shard]?.streamCreated,
       reporter,
       this.#state,
       logger,
       () => file.claim(engine.storeId),
     );
     const source = new SeedSource(this.dataPath, folder, logger);
-    nats.subscribe(subjects.seeds(cluster, SHARD, replica), (bytes, answer) => {
+    nats.subscribe(subjects.seeds(cluster, shard, replica), (bytes, answer) => {
       void source.answer(bytes).then(answer);
     });
     const trim = new Trim(nats, engine, stream, this.#questions(), replicas, logger);
@@ -200,11 +209,11 @@ export class ClusterNode {
   async #findLog(): Promise<void> {
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
-    const { replica, replicas } = this.place;
+    const { shard, replica, replicas } = this.place;
     if (file.needsLog || (file.hasStore && !isStore(folder))) {
       if (replicas === 1) throw lostForGood(folder);
       file.loseLog(replica);
-      const place = { cluster, shard: SHARD, replica };
+      const place = { cluster, shard, replica };
       await new Seeding(nats, this.#questions(), place, file, folder, logger).run();
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -214,8 +223,8 @@ export class ClusterNode {
   /** Questions to so many other replicas that the log of one of them can be taken. */
   #questions(incarnation = Infinity): Questions {
     const { clusterName } = this.config;
-    const { replica, replicas } = this.place;
-    const gateway = new Gateway(this.nats, clusterName, SHARD, this.logger);
+    const { shard, replica, replicas } = this.place;
+    const gateway = new Gateway(this.nats, clusterName, shard, this.logger);
     return new Questions(gateway, othersOfEachMajority(replicas), replica, incarnation);
   }
 }
@@ -241,15 +250,15 @@ export class ClusterPoints {
 
   static async open(
     config: Config,
-    { replica, replicas, incarnation, memory }: LoopPlace,
+    { shard, replica, replicas, incarnation, memory }: LoopPlace,
     engine: Engine,
     logger: Logger,
   ): Promise<ClusterPoints> {
     const { clusterName, clusterReads } = config;
     const nats = await Nats.connect(config);
     const state = new NodeState(memory);
-    const gateway = new Gateway(nats, clusterName, SHARD, logger, state.incarnations);
-    const log = subjects.log(clusterName, SHARD);
+    const gateway = new Gateway(nats, clusterName, shard, logger, state.incarnations);
+    const log = subjects.log(clusterName, shard);
     const writes = new Writes(nats, gateway, log, replicas, state);
     const questions = new Questions(gateway, majorityOf(replicas) - 1, replica, incarnation);
     const reads = new Reads(engine, questions, state, clusterReads);

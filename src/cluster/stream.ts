@@ -38,8 +38,8 @@ export async function createStream(
     }
     if (!/insufficient/.test(reason)) throw error;
     throw new StartError(
-      `the NATS servers have no room for ${maxBytes} bytes of writes (CLUSTER_LOG_BYTES): ` +
-        `${reason}. Set it to less, or give the servers a larger max_file_store`,
+      `the NATS servers have no room for the ${maxBytes} bytes of writes of shard ${shard} ` +
+        `(CLUSTER_LOG_BYTES): ${reason}. Set it to less, or give the servers a larger max_file_store`,
     );
   }
 }

@@ -18,6 +18,8 @@ describe('an empty environment', () => {
       clusterCredentials: undefined,
       clusterReplaces: undefined,
       clusterReplicas: 3,
+      clusterShards: 1,
+      clusterShard: undefined,
       clusterLogBytes: 8 * 1024 ** 3,
       clusterReads: 'strong',
       httpHost: '127.0.0.1',
@@ -155,6 +157,17 @@ test('every setting refuses to be set to nothing', () => {
   for (const { name } of Object.values(SETTINGS)) {
     expect(() => readConfig({ [name]: '' })).toThrow(`${name} is ""`);
   }
+});
+
+test('a shard is one of those that there are', () => {
+  const environment = { CLUSTER_SHARDS: '2', CLUSTER_SHARD: '1' };
+  expect(readConfig(environment)).toMatchObject({ clusterShards: 2, clusterShard: 1 });
+  expect(() => readConfig({ ...environment, CLUSTER_SHARD: '2' })).toThrow(
+    'CLUSTER_SHARD is 2, expected less than CLUSTER_SHARDS, which is 2',
+  );
+  expect(thrownBy(() => readConfig({ ...environment, CLUSTER_SHARDS: '0' })).message).toBe(
+    'CLUSTER_SHARDS is "0", expected an integer from 1 to 64',
+  );
 });
 
 test('all faults are reported at once, as a bad usage', () => {

@@ -15,6 +15,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const config = parse(environment, Object.keys(SETTINGS) as (keyof Config)[], faults);
   faults.push(...missingForTls(environment));
   faults.push(...missingForCluster(environment), ...tooSmallForCluster(config));
+  faults.push(...noSuchShard(config));
   refuse(faults);
   return config;
 }
@@ -86,6 +87,13 @@ function tooSmallForCluster({ clusterUrls, clusterLogBytes, maxRequestBytes }: C
     `CLUSTER_LOG_BYTES is ${clusterLogBytes}, expected at least ${least}, which is ` +
       `${REQUESTS_IN_LOG} times MAX_REQUEST_BYTES`,
   ];
+}
+
+/** Shards are numbered from 0. */
+function noSuchShard({ clusterShard: shard, clusterShards: count }: Config): string[] {
+  return shard !== undefined && shard >= count
+    ? [`CLUSTER_SHARD is ${shard}, expected less than CLUSTER_SHARDS, which is ${count}`]
+    : [];
 }
 
 const LONGEST_QUOTE = 80;

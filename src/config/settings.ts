@@ -52,6 +52,9 @@ const SWITCH: ReadonlyMap<string, boolean> = new Map([
 /** The most replicas that a shard may have. */
 export const MOST_REPLICAS = 7;
 
+/** A search asks all of them, so few large ones cost less than many small ones. */
+const MOST_SHARDS = 64;
+
 const READ_MODES: ReadonlyMap<string, 'strong' | 'session'> = new Map([
   ['strong', 'strong'],
   ['session', 'session'],
@@ -191,7 +194,22 @@ export const SETTINGS = {
     'CLUSTER_REPLICAS',
     3,
     [1, MOST_REPLICAS],
-    'Nodes that the cluster is made with, each of which has all points',
+    'Nodes that each shard of the cluster is made with, each of which has all of its points',
+  ),
+  clusterShards: integer(
+    'CLUSTER_SHARDS',
+    1,
+    [1, MOST_SHARDS],
+    'Shards that the cluster is made with, each of which has its part of the points',
+  ),
+  clusterShard: optional(
+    integer(
+      'CLUSTER_SHARD',
+      0,
+      [0, MOST_SHARDS - 1],
+      'Number of the shard that a new node enters, from 0',
+    ),
+    'the one with the fewest nodes',
   ),
   clusterLogBytes: bytes(
     'CLUSTER_LOG_BYTES',
