@@ -103,7 +103,10 @@ export interface Found {
 }
 
 /** Points that are to be stored under ids that may exist. */
-export interface UpsertBatch extends PointBatch, Pick<Records, 'metadata' | 'metadataEnds'> {}
+export interface UpsertBatch extends PointBatch, Pick<Records, 'metadata' | 'metadataEnds'> {
+  /** Whether the service has drawn all ids: nobody knows them yet, and others are as good. */
+  readonly areIdsDrawn?: boolean;
+}
 
 /** What became of the points of an upsert: the three numbers add up to all of them. */
 export interface Upserted {

@@ -32,6 +32,11 @@ describe('toUpsertBatch', () => {
     expect(texts[0]).not.toBe(texts[1]);
   });
 
+  it('says whether it has drawn all ids', () => {
+    expect(toUpsertBatch(listOf(0, 0), RULES).areIdsDrawn).toBe(true);
+    expect(toUpsertBatch(listOf(0, 7), RULES).areIdsDrawn).toBe(false);
+  });
+
   it('refuses a vector of another dimension before a content behind it', () => {
     const list = { ...listOf(1, 2), vectorEnds: Uint32Array.of(2, 5) };
     const wrong = 'points[1]: vector has 3 dimensions, this service stores 2';

@@ -35,9 +35,10 @@ export function toUpsertBatch(list: UpsertList, rules: Rules): UpsertBatch {
   const looked = vectorEnds.subarray(0, (contentFault?.item ?? Infinity) + 1);
   checkDimensions(looked, rules.dimension, describeUpsert);
   checkContents(list, rules);
+  const areIdsDrawn = list.ids.every((byte) => byte === 0);
   const ids = fillPointIds(list.ids);
   checkDistinct(ids, describeUpsert);
-  return { ids, vectors, contentTypes, contents, contentEnds, metadata, metadataEnds };
+  return { ids, areIdsDrawn, vectors, contentTypes, contents, contentEnds, metadata, metadataEnds };
 }
 
 /** Throws a VectordError where a payload breaks a rule. */

@@ -34,6 +34,7 @@ describe('bodies of /v1', () => {
     expect(ids.slice(0, 16)).toEqual(ID_BYTES);
     expect(ids.slice(16).some((byte) => byte !== 0)).toBe(true);
     expect(read).toEqual({
+      areIdsDrawn: false,
       vectors: Float32Array.of(1, 2, 1, 2),
       contentTypes: Uint8Array.of(0, 1),
       contents: new Uint8Array(Buffer.from('é')),
