@@ -1,7 +1,7 @@
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { clientsOf, contentOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { startServer } from '../support/server.js';
 import { expectWhole, openThreeNodes, POINTS, TAKEN, TIMEOUT_MS } from './seeds/three-nodes.js';
 
@@ -22,11 +22,9 @@ describe.skipIf(HAS_NO_NATS)('a replica whose folder is gone (needs nats-server)
       rmSync(folders[2] ?? '', { recursive: true });
       await cluster.run(2);
       await expectWhole(opened, POINTS + 4);
-      const files = cluster.nodes.map(({ dataPath }) =>
-        JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8')),
-      );
+      const files = cluster.nodes.map(({ dataPath }) => contentOf(dataPath));
       for (const { incarnations } of files) {
-        expect(incarnations).toEqual(files[2].incarnations);
+        expect(incarnations).toEqual(files[2]?.incarnations);
         expect(Math.max(...incarnations)).toBe(2);
       }
       for (const { dataPath } of cluster.nodes) {
@@ -62,7 +60,7 @@ describe.skipIf(HAS_NO_NATS)('a replica whose folder is gone (needs nats-server)
       await cluster.run(0);
       expect(await client?.count()).toBe(1);
       await cluster.nodes[0]?.stop();
-      const { node: id } = JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8'));
+      const { node: id } = contentOf(dataPath);
       await expect(
         startServer({ env: { ...cluster.settings(0), CLUSTER_REPLACES: id } }),
       ).rejects.toThrow('no other node has one');

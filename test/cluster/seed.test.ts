@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { subjects } from '../../src/cluster/subjects.js';
-import { clientsOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
+import { clientsOf, contentOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
 import type { Servers } from '../support/nats-servers.mjs';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { startServer } from '../support/server.js';
@@ -213,11 +213,6 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
     TIMEOUT_MS,
   );
 });
-
-/** What a node has noted. */
-function contentOf(dataPath: string): { node: string; incarnations: number[] } {
-  return JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8'));
-}
 
 /** Ends all servers, acts on the folder of each, and starts them again. */
 async function restart(servers: Servers, act: (index: number) => void): Promise<void> {

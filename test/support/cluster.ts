@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClients, type VectorClient } from './clients.js';
@@ -22,17 +23,22 @@ export class TestCluster {
 
   private constructor(readonly servers: Servers) {}
 
-  /** Three nodes on three NATS servers, unless told otherwise; with `links` that can be cut. */
+  /**
+   * One shard with three nodes on three NATS servers, unless told otherwise; with `links` that can be
+   * cut. Of several shards the nodes of the first come first.
+   */
   static async start(
     env: Readonly<Record<string, string>> = {},
     {
-      nodes = 3,
+      shards = 1,
+      nodes: replicas = 3,
       servers: count = 3,
       links: hasLinks = false,
-    }: { nodes?: number; servers?: 1 | 3; links?: boolean } = {},
+    }: { shards?: number; nodes?: number; servers?: 1 | 3; links?: boolean } = {},
   ): Promise<TestCluster> {
     const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), { count });
     const cluster = new TestCluster(servers);
+    const nodes = shards * replicas;
     const ports = await freePorts(2 * nodes);
     for (let index = 0; index < nodes; index += 1) {
       const links = await Promise.all(hasLinks ? servers.addresses.map(Link.open) : []);
@@ -41,7 +47,9 @@ export class TestCluster {
       cluster.#paths.push(join(makeTemporaryFolder(), 'data'));
       cluster.#environments.push({
         CLUSTER_URL: addresses.map((address) => `nats://${address}`).join(','),
-        CLUSTER_REPLICAS: String(nodes),
+        CLUSTER_REPLICAS: String(replicas),
+        CLUSTER_SHARDS: String(shards),
+        ...(shards > 1 ? { CLUSTER_SHARD: String(Math.floor(index / replicas)) } : {}),
         CLUSTER_LOG_BYTES: String(1024 ** 3),
         HTTP_PORT: String(ports[index]),
         GRPC_PORT: String(ports[nodes + index]),
@@ -93,4 +101,9 @@ export function clientsOf(nodes: readonly TestServer[]): VectorClient[] {
 /** What a node says of itself; how it cannot be asked where it does not run. */
 export async function readinessOf({ http }: TestServer): Promise<string> {
   return await fetch(`${http}/ready`).then(async (response) => await response.text(), String);
+}
+
+/** What a node has noted. */
+export function contentOf(dataPath: string): { node: string; incarnations: number[] } {
+  return JSON.parse(readFileSync(join(dataPath, 'node.json'), 'utf8'));
 }
