@@ -1,0 +1,268 @@
+import { VectordError } from '../core/errors.js';
+import type { NewPoint } from '../core/model.js';
+import type { PointBatch } from '../core/point-batch.js';
+import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
+import type { Points, PointsStatus, Soon } from '../core/points.js';
+import type { QueryBatch } from '../core/query-batch.js';
+import type {
+  Found,
+  Gathered,
+  Include,
+  NeighbourQueries,
+  Page,
+  PageRequest,
+  Records,
+  UpdateBatch,
+  UpsertBatch,
+  Upserted,
+} from '../core/records.js';
+import type { OnRequestEnd } from '../core/request-end.js';
+import type { DescribeItem } from '../core/rules.js';
+import { askParts, ofShard } from './ask-parts.js';
+import { drawInto } from './draw-ids.js';
+import { findNeighbours } from './find-neighbours.js';
+import { getPoints } from './get-points.js';
+import { pickBytes, pickRecords } from './pick-records.js';
+import { checkCount, checkFinite } from './refusals.js';
+import { readShardToken, shardToken } from './shard-token.js';
+import { Shards, type ShardPoints } from './shards.js';
+import { shardOf } from './slots.js';
+import { statusOfAll } from './status-of-all.js';
+import { inOrder, pickIds, placesOf, split, type Part } from './split.js';
+import { nameItems, writeParts } from './write-parts.js';
+
+const IDS_ALONE: Include = { vector: false, contentType: false, content: false, metadata: false };
+
+const NO_VECTORS = new Float32Array();
+
+/** Ids alone are not counted. */
+const ANY_BYTES = 0xffff_ffff;
+
+const neverEnds: OnRequestEnd = () => undefined;
+
+/** Shards as one store: what is in one of them is written and read there, the rest in all of them. */
+export class ShardedPoints implements Points {
+  readonly #shards: Shards;
+
+  /** @param dimension values in each vector */
+  constructor(shards: readonly ShardPoints[], dimension: number) {
+    this.#shards = new Shards(shards, dimension);
+  }
+
+  async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
+    await this.#drawn(batch.ids).insert(batch, describe);
+  }
+
+  async upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted> {
+    const { ids, vectors, areIdsDrawn = false } = batch;
+    if (areIdsDrawn) return await this.#drawn(ids).upsert(batch, keeps, describe);
+    const parts = split(ids, this.#shards.count);
+    const isWhole = parts.length === 1;
+    if (!isWhole) checkFinite(vectors, this.#shards.dimension, describe);
+    this.#checkSpace(parts);
+    const write = async (part: Part): Promise<Upserted> => {
+      const picked = (): Records => pickRecords([batch], placesOf(part), this.#shards.dimension);
+      const points = isWhole ? batch : picked();
+      const describeInAll: DescribeItem = (index) => describe(part.indices[index] ?? 0);
+      return await this.#shards.at(part.shard).upsert(points, keeps, describeInAll);
+    };
+    const counts = await writeParts(parts, write, {
+      about: ({ indices }) => nameItems(indices, (index) => describe(index).replace(/: $/, '')),
+      mend: 'send it again: what is stored stays so, but a point without an id would come twice',
+    });
+    return {
+      stored: sum(counts, ({ stored }) => stored),
+      replaced: sum(counts, ({ replaced }) => replaced),
+      kept: sum(counts, ({ kept }) => kept),
+    };
+  }
+
+  async update(batch: UpdateBatch): Promise<Uint8Array> {
+    const parts = split(batch.ids, this.#shards.count);
+    this.#checkSpace(parts);
+    const write = async (part: Part): Promise<Uint8Array> => {
+      const places = placesOf(part);
+      const payloads = pickRecords([{ ...batch, vectors: NO_VECTORS }], places, 0);
+      const given = pickBytes([batch.given], places, 1);
+      return await this.#shards.at(part.shard).update({ ...payloads, given });
+    };
+    return await writeIds(batch.ids, parts, write, 'send it again: what is changed stays so');
+  }
+
+  async delete(id: PointId): Promise<boolean> {
+    return await this.#shards.at(shardOf(id, 0, this.#shards.count)).delete(id);
+  }
+
+  async deleteMany(ids: PointIds): Promise<Uint8Array> {
+    const parts = split(ids, this.#shards.count);
+    const write = async (part: Part): Promise<Uint8Array> =>
+      await this.#shards.at(part.shard).deleteMany(pickIds(ids, part));
+    return await writeIds(ids, parts, write, 'send it again: what is deleted counts as missing');
+  }
+
+  async deleteMatching(filter: string): Promise<number> {
+    const write = async ({ shard }: { shard: number }): Promise<number> =>
+      await this.#shards.at(shard).deleteMatching(filter);
+    const mend = 'send it again: it deletes the points that are left';
+    return sum(await writeParts(this.#shards.all, write, { mend }), (deleted) => deleted);
+  }
+
+  async deleteAll(expected: number): Promise<void> {
+    const counts = await this.#counts(undefined, neverEnds);
+    checkCount(
+      sum(counts, (count) => count),
+      expected,
+    );
+    const write = async ({ shard }: { shard: number }): Promise<void> => {
+      await this.#ask(shard, neverEnds, (points) => points.deleteAll(counts[shard] ?? 0));
+    };
+    const mend = 'count the points that are left, and send it again with their number';
+    await writeParts(this.#shards.all, write, { mend });
+  }
+
+  async get(id: PointId): Promise<NewPoint | undefined> {
+    return await this.#ask(shardOf(id, 0, this.#shards.count), neverEnds, (points) =>
+      points.get(id),
+    );
+  }
+
+  async getMany(
+    ids: PointIds,
+    include: Include,
+    maxBytes: number,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Gathered> {
+    return await getPoints(this.#shards, ids, include, maxBytes, onRequestEnd);
+  }
+
+  async count(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number> {
+    return sum(await this.#counts(filter, onRequestEnd), (count) => count);
+  }
+
+  /** A page of one shard; those of a shard are followed by those of the next. */
+  async scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
+    const { newestFirst } = request;
+    const { count } = this.#shards;
+    const { shard, after } =
+      request.after === undefined
+        ? { shard: newestFirst ? count - 1 : 0, after: undefined }
+        : readShardToken(request.after, count);
+    const page = await this.#ask(shard, onRequestEnd, (points, onEnd) =>
+      points.scroll({ ...request, after }, onEnd),
+    );
+    const { records, next } = page;
+    const following = newestFirst ? shard - 1 : shard + 1;
+    const isLast = next === undefined && (following < 0 || following === count);
+    if (isLast) return { records };
+    const token = shardToken(next === undefined ? following : shard, count, next);
+    if (records.ids.length > 0) return { records, next: token };
+    return await this.scroll({ ...request, after: token }, onRequestEnd);
+  }
+
+  /** Other machines are asked: only the batch forms answer. */
+  search(): undefined {
+    return undefined;
+  }
+
+  /** As `search`. */
+  find(): undefined {
+    return undefined;
+  }
+
+  async searchBatch(
+    batch: QueryBatch,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<PointIds[]> {
+    const { length } = batch.limits;
+    const queries = {
+      ...batch,
+      maxDistances: new Float64Array(length).fill(Infinity),
+      likes: new Uint8Array(length * POINT_ID_BYTES),
+      filters: { texts: new Uint8Array(), ends: new Uint32Array(length) },
+    };
+    const found = await this.findBatch(queries, IDS_ALONE, ANY_BYTES, describe, onRequestEnd);
+    let end = 0;
+    return Array.from(found.counts, (count) => {
+      const start = end;
+      end += count * POINT_ID_BYTES;
+      return found.records.ids.subarray(start, end);
+    });
+  }
+
+  async findBatch(
+    batch: NeighbourQueries,
+    include: Include,
+    maxBytes: number,
+    describe: DescribeItem,
+    onRequestEnd: OnRequestEnd,
+  ): Promise<Found> {
+    return await findNeighbours(this.#shards, batch, include, maxBytes, describe, onRequestEnd);
+  }
+
+  searchWork(limits: Uint32Array, efs: Uint32Array): number {
+    return sum(this.#shards.all, ({ shard }) => this.#shards.at(shard).searchWork(limits, efs));
+  }
+
+  status(): PointsStatus {
+    return statusOfAll(this.#shards.all.map(({ shard }) => this.#shards.at(shard).status()));
+  }
+
+  /** The shard for a batch whose ids the service has drawn: they are drawn again, for that shard. */
+  #drawn(ids: PointIds): ShardPoints {
+    const shard = this.#shards.next();
+    drawInto(ids, shard, this.#shards.count);
+    return this.#shards.at(shard);
+  }
+
+  /** Refuses a write before some of its parts are written, where others cannot be. */
+  #checkSpace(parts: readonly Part[]): void {
+    const full = parts.find(({ shard }) => this.#shards.at(shard).isFull());
+    if (full === undefined || parts.length === 1) return;
+    throw new VectordError(
+      'STORAGE_FULL',
+      `nothing was written: the disks of most replicas of shard ${full.shard} are full: free some ` +
+        'space there, or delete points',
+    );
+  }
+
+  async #ask<Answer>(
+    shard: number,
+    onRequestEnd: OnRequestEnd,
+    ask: (points: ShardPoints, onEnd: OnRequestEnd) => Soon<Answer>,
+  ): Promise<Answer> {
+    try {
+      return await ask(this.#shards.at(shard), onRequestEnd);
+    } catch (error) {
+      throw ofShard(error, shard);
+    }
+  }
+
+  async #counts(filter: string | undefined, onRequestEnd: OnRequestEnd): Promise<number[]> {
+    return await askParts(
+      this.#shards.all,
+      onRequestEnd,
+      async ({ shard }, onEnd) => await this.#shards.at(shard).count(filter, onEnd),
+    );
+  }
+}
+
+/** Writes the parts of a request about these ids, and answers for each of them 1 or 0. */
+async function writeIds(
+  ids: PointIds,
+  parts: readonly Part[],
+  write: (part: Part) => Promise<Uint8Array>,
+  mend: string,
+): Promise<Uint8Array> {
+  const about = ({ indices }: Part): string =>
+    nameItems(indices, (index) => {
+      const start = index * POINT_ID_BYTES;
+      return formatPointId(ids.subarray(start, start + POINT_ID_BYTES));
+    });
+  const found = await writeParts(parts, write, { about, mend });
+  return inOrder(ids.length / POINT_ID_BYTES, parts, found);
+}
+
+function sum<Item>(items: readonly Item[], numberOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + numberOf(item), 0);
+}
