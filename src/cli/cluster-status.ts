@@ -12,6 +12,9 @@ import { warnOfMisspelled } from './read-settings.js';
 /** The client of NATS keeps the socket of a server that is silent, and with it the process. */
 const EXIT_MS = 500;
 
+/** The first column of numbers; left out where there is one shard. */
+const SHARD_COLUMN = 4;
+
 /** Prints how the cluster of CLUSTER_URL is; answers the exit code. */
 export async function clusterStatus(asJson: boolean): Promise<number> {
   warnOfMisspelled();
@@ -36,24 +39,35 @@ export async function clusterStatus(asJson: boolean): Promise<number> {
   return problems.length > 0 ? EXIT_REFUSED : EXIT_OK;
 }
 
-function statusLines({ cluster, dimension, replicas, ...parts }: ClusterStatus): string[] {
-  const { server, version } = parts.nats;
+function statusLines({ cluster, dimension, replicas, nats, shards }: ClusterStatus): string[] {
+  const isOne = shards.length === 1;
+  const parts = isOne ? '' : `${formatCounted(shards.length, 'shard')}, each with `;
   const head = [
-    ['cluster', `${cluster}: dimension ${dimension}, ${formatCounted(replicas, 'replica')}`],
-    ['NATS', `asked ${server}, version ${version}`],
-    ...streamRows(parts.stream),
+    [
+      'cluster',
+      `${cluster}: dimension ${dimension}, ${parts}${formatCounted(replicas, 'replica')}`,
+    ],
+    ['NATS', `asked ${nats.server}, version ${nats.version}`],
+    ...shards.flatMap(({ shard, stream }) =>
+      streamRows(isOne ? 'stream' : `shard ${shard}`, stream),
+    ),
   ];
-  const columns = ['NODE', 'ANSWERS', 'HISTORY', 'DISK', 'REPLICA', 'POSITION', 'LACKS'];
-  return [...tableLines(head), '', ...tableLines([columns, ...parts.nodes.map(nodeRow)], 4)];
+  const columns = ['NODE', 'ANSWERS', 'HISTORY', 'DISK', 'SHARD', 'REPLICA', 'POSITION', 'LACKS'];
+  const table = [
+    columns,
+    ...shards.flatMap(({ shard, nodes }) => nodes.map((node) => nodeRow(node, shard))),
+  ];
+  const shown = isOne ? table.map((row) => row.toSpliced(SHARD_COLUMN, 1)) : table;
+  return [...tableLines(head), '', ...tableLines(shown, SHARD_COLUMN)];
 }
 
-function streamRows(stream: StreamStatus | undefined): string[][] {
-  if (stream === undefined) return [['stream', 'unknown']];
+function streamRows(label: string, stream: StreamStatus | undefined): string[][] {
+  if (stream === undefined) return [[label, 'unknown']];
   const { name, servers, messages, bytes, limitBytes, firstSequence, lastSequence } = stream;
   const limit = limitBytes > 0 ? ` of ${formatBytes(limitBytes)}` : '';
   return [
     [
-      'stream',
+      label,
       `${name}: ${formatCounted(messages, 'message')}, ${formatBytes(bytes)}${limit}, ` +
         `from ${formatCount(firstSequence)} to ${formatCount(lastSequence)}`,
     ],
@@ -61,9 +75,10 @@ function streamRows(stream: StreamStatus | undefined): string[][] {
   ];
 }
 
-function nodeRow({ node, replica, answer }: NodeStatus): string[] {
-  if (answer === undefined) return [node, 'no', '-', '-', String(replica), '-', '-'];
+function nodeRow({ node, replica, answer }: NodeStatus, shard: number): string[] {
+  const place = [shard, replica].map(String);
+  if (answer === undefined) return [node, 'no', '-', '-', ...place, '-', '-'];
   const { sequence, lacks, history, isFull } = answer;
   const disk = isFull ? 'full' : 'has space';
-  return [node, 'yes', history, disk, ...[replica, sequence, lacks].map(formatCount)];
+  return [node, 'yes', history, disk, ...place, ...[sequence, lacks].map(formatCount)];
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ClusterStatus } from '../../src/cluster/status/model.js';
 import { clientsOf, contentOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { TAKEN, TIMEOUT_MS } from './seeds/three-nodes.js';
@@ -33,6 +34,34 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
     await cluster.node(1).stop();
     await cluster.run(1);
     expect(places()).toEqual([[0], [1]]);
+  });
+
+  test('are told apart by the status, and what is wrong with one of them', async () => {
+    const [first, second] = cluster.nodes.map(({ dataPath }) => contentOf(dataPath).node);
+    const well = await cluster.status();
+    expect(well.code).toBe(0);
+    expect(well.stdout).toContain('vectord: dimension 4, 2 shards, each with 1 replica\n');
+    for (const [shard, node] of [first, second].entries()) {
+      expect(well.stdout).toMatch(
+        new RegExp(`^shard ${shard}  vectord-${shard}: 0 messages, `, 'm'),
+      );
+      expect(well.stdout).toMatch(
+        new RegExp(`^${node}  yes  +unknown  +has space  +${shard}  +0  +0  +0$`, 'm'),
+      );
+    }
+    await cluster.node(1).stop();
+    const { code, stdout } = await cluster.status(['--json']);
+    expect(code).toBe(1);
+    const { shards, problems } = JSON.parse(stdout) as ClusterStatus & { problems: string[] };
+    expect(problems).toEqual([
+      expect.stringContaining(`node ${second} of shard 1 does not answer`),
+      expect.stringContaining('only 0 of 1 nodes of shard 1 answer'),
+    ]);
+    expect(shards).toMatchObject([
+      { shard: 0, stream: { name: 'vectord-0' }, nodes: [{ node: first, replica: 0 }] },
+      { shard: 1, stream: { name: 'vectord-1' }, nodes: [{ node: second, replica: 0 }] },
+    ]);
+    await cluster.run(1);
   });
 
   test('take no third node, and say which there are', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ClusterStatus } from '../../src/cluster/status/model.js';
+import type { ClusterStatus, ShardStatus } from '../../src/cluster/status/model.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { Vectord } from '../support/vectord.js';
 
@@ -12,6 +12,11 @@ const LONGEST_MS = 15_000;
 const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
 
 type Printed = ClusterStatus & { readonly problems: readonly string[] };
+
+function onlyShardOf({ shards: [shard] }: ClusterStatus): ShardStatus {
+  if (shard === undefined) throw new Error('there is no shard');
+  return shard;
+}
 
 test('without CLUSTER_URL it says which setting is missing', async () => {
   const status = new Vectord({}, ['cluster', 'status']);
@@ -30,15 +35,8 @@ describe.skipIf(HAS_NO_NATS)(
     }, TIMEOUT_MS);
     afterAll(async () => await cluster.end(), TIMEOUT_MS);
 
-    async function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-      const CLUSTER_URL = cluster.servers.addresses.map((at) => `nats://${at}`).join(',');
-      const status = new Vectord({ CLUSTER_URL, ...env }, ['cluster', 'status', ...args]);
-      const { code } = await status.exit;
-      return { code, stdout: status.stdout, stderr: status.stderr };
-    }
-
     async function printed(): Promise<Printed> {
-      const { code, stdout } = await run(['--json']);
+      const { code, stdout } = await cluster.status(['--json']);
       const status = JSON.parse(stdout) as Printed;
       expect(code).toBe(status.problems.length === 0 ? 0 : 1);
       return status;
@@ -51,14 +49,15 @@ describe.skipIf(HAS_NO_NATS)(
       const status = await printed();
       expect(status).toMatchObject({ cluster: 'vectord', dimension: 4, replicas: 3, problems: [] });
       expect(cluster.servers.names).toContain(status.nats.server);
-      const { stream, nodes } = status;
+      expect(status.shards).toHaveLength(1);
+      const { stream, nodes } = onlyShardOf(status);
       expect(stream).toMatchObject({ name: 'vectord-0', isOfMap: true, limitBytes: 1024 ** 3 });
       expect(stream?.servers.map(({ name }) => name).toSorted()).toEqual(cluster.servers.names);
       expect(stream?.servers.filter(({ state }) => state === 'leader')).toHaveLength(1);
       expect(stream).toMatchObject({ messages: 2, firstSequence: 1, lastSequence: 2 });
       const answer = { sequence: 2, lacks: 0, history: 'same', isFull: false };
       expect(nodes.map((node) => node.answer)).toEqual([answer, answer, answer]);
-      const { code, stdout, stderr } = await run();
+      const { code, stdout, stderr } = await cluster.status();
       expect(code).toBe(0);
       expect(stderr).toBe('');
       for (const { node } of nodes) {
@@ -69,13 +68,14 @@ describe.skipIf(HAS_NO_NATS)(
 
     test('names a node that is down, and is well again with it', async () => {
       await cluster.nodes[1]?.kill();
-      const { nodes, problems } = await printed();
-      const down = nodes.filter(({ answer }) => answer === undefined);
+      const status = await printed();
+      const { problems } = status;
+      const down = onlyShardOf(status).nodes.filter(({ answer }) => answer === undefined);
       expect(down).toHaveLength(1);
       expect(problems).toEqual([
         expect.stringContaining(`node ${down[0]?.node} does not answer: `),
       ]);
-      const { code, stdout } = await run();
+      const { code, stdout } = await cluster.status();
       expect(code).toBe(1);
       expect(stdout).toMatch(new RegExp(`^${down[0]?.node}  no `, 'm'));
       expect(stdout).toContain(problems[0]);
@@ -94,7 +94,7 @@ describe.skipIf(HAS_NO_NATS)(
 
     test('knows no cluster of another name, and makes none', async () => {
       for (let round = 0; round < 2; round += 1) {
-        const { code, stderr } = await run([], { CLUSTER_NAME: 'other' });
+        const { code, stderr } = await cluster.status([], { CLUSTER_NAME: 'other' });
         expect(code).toBe(1);
         expect(stderr).toContain('the NATS servers know no cluster other (CLUSTER_NAME)');
       }
@@ -103,7 +103,7 @@ describe.skipIf(HAS_NO_NATS)(
     test('ends in time where NATS is silent, half down or down', async () => {
       const expectRefusal = async (reason: string): Promise<void> => {
         const begunAtMs = performance.now();
-        const { code, stdout, stderr } = await run();
+        const { code, stdout, stderr } = await cluster.status();
         expect(performance.now() - begunAtMs).toBeLessThan(LONGEST_MS);
         expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
         expect(stderr).toContain(reason);

@@ -7,6 +7,7 @@ import { Link } from './link.js';
 import { freePorts, Servers } from './nats-servers.mjs';
 import { startServer, type TestServer } from './server.js';
 import { findNatsServer } from './tools.mjs';
+import { Vectord } from './vectord.js';
 
 const NATS_SERVER = findNatsServer() ?? '';
 
@@ -46,7 +47,7 @@ export class TestCluster {
       const addresses = hasLinks ? links.map(({ address }) => address) : servers.addresses;
       cluster.#paths.push(join(makeTemporaryFolder(), 'data'));
       cluster.#environments.push({
-        CLUSTER_URL: addresses.map((address) => `nats://${address}`).join(','),
+        CLUSTER_URL: urlOf(addresses),
         CLUSTER_REPLICAS: String(replicas),
         CLUSTER_SHARDS: String(shards),
         ...(shards > 1 ? { CLUSTER_SHARD: String(Math.floor(index / replicas)) } : {}),
@@ -81,6 +82,17 @@ export class TestCluster {
     return node;
   }
 
+  /** What `vectord cluster status` says of it, and the exit code. */
+  async status(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+    const status = new Vectord({ CLUSTER_URL: urlOf(this.servers.addresses), ...env }, [
+      'cluster',
+      'status',
+      ...args,
+    ]);
+    const { code } = await status.exit;
+    return { code, stdout: status.stdout, stderr: status.stderr };
+  }
+
   /** Ends the nodes that run, which have to end as they should, and all servers. */
   async end(): Promise<void> {
     const codes = await Promise.all(this.nodes.map(async (node) => await node.stop()));
@@ -89,6 +101,10 @@ export class TestCluster {
     if (codes.some((code) => code !== 0))
       throw new Error(`nodes have ended with ${codes.join(', ')}`);
   }
+}
+
+function urlOf(addresses: readonly string[]): string {
+  return addresses.map((address) => `nats://${address}`).join(',');
 }
 
 /** Clients of both interfaces of each node. */

@@ -2,9 +2,14 @@
 export interface ClusterStatus {
   readonly cluster: string;
   readonly dimension: number;
-  /** How many replicas it has, of which not all may have started yet. */
+  /** How many replicas each shard has, of which not all may have started yet. */
   readonly replicas: number;
   readonly nats: NatsStatus;
+  readonly shards: readonly ShardStatus[];
+}
+
+export interface ShardStatus {
+  readonly shard: number;
   /** Undefined if it cannot be read. */
   readonly stream: StreamStatus | undefined;
   readonly nodes: readonly NodeStatus[];
@@ -38,7 +43,7 @@ export type ServerState = 'leader' | 'current' | 'behind' | 'away';
 /** A node, and its replica. */
 export interface NodeStatus {
   readonly node: string;
-  /** Its place in the list of the replicas. */
+  /** Its place in the list of the replicas of the shard. */
   readonly replica: number;
   /** Undefined where it does not answer. */
   readonly answer: ReplicaAnswer | undefined;

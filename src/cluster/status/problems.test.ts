@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClusterStatus, ReplicaAnswer, StreamStatus } from './model.js';
+import type { ReplicaAnswer, ShardStatus, StreamStatus } from './model.js';
 import { problemsOf } from './problems.js';
 
 const WELL: ReplicaAnswer = { sequence: 9, lacks: 0, history: 'same', isFull: false };
@@ -19,29 +19,26 @@ const STREAM: StreamStatus = {
   lastSequence: 9,
 };
 
-function statusOf(
-  answers: readonly (Partial<ReplicaAnswer> | undefined)[],
-  more: Partial<ClusterStatus> = {},
-): ClusterStatus {
-  return {
-    cluster: 'vectord',
-    dimension: 4,
-    replicas: 3,
-    nats: { server: 'n0', version: '2.15.3', versionFault: undefined },
-    stream: STREAM,
-    nodes: answers.map((answer, replica) => ({
-      node: `node-${replica}`,
-      replica,
-      answer: answer && { ...WELL, ...answer },
-    })),
-    ...more,
-  };
+type Answers = readonly (Partial<ReplicaAnswer> | undefined)[];
+
+function shardOf(answers: Answers, more: Partial<ShardStatus> = {}): ShardStatus {
+  const nodes = answers.map((answer, replica) => ({
+    node: `node-${replica}`,
+    replica,
+    answer: answer && { ...WELL, ...answer },
+  }));
+  return { shard: 0, stream: STREAM, nodes, ...more };
+}
+
+function problemsIn(shards: readonly ShardStatus[], versionFault?: string): string[] {
+  const nats = { server: 'n0', version: '2.15.3', versionFault };
+  return problemsOf({ cluster: 'vectord', dimension: 4, replicas: 3, nats, shards });
 }
 
 test('nothing is wrong with a cluster that is well', () => {
-  expect(problemsOf(statusOf([{}, {}, {}]))).toEqual([]);
+  expect(problemsIn([shardOf([{}, {}, {}])])).toEqual([]);
   // One that has just started remembers no position of before.
-  expect(problemsOf(statusOf([{}, {}, { history: 'unknown' }]))).toEqual([]);
+  expect(problemsIn([shardOf([{}, {}, { history: 'unknown' }])])).toEqual([]);
 });
 
 test.each([
@@ -51,18 +48,32 @@ test.each([
   ['has a full disk', [{}, { isFull: true }, {}], 'the disk of node node-1 is full'],
   ['is silent', [undefined, {}, {}], 'node node-0 does not answer'],
 ] as const)('a node is named that %s', (_, answers, problem) => {
-  expect(problemsOf(statusOf(answers))).toEqual([expect.stringContaining(problem)]);
+  expect(problemsIn([shardOf(answers)])).toEqual([expect.stringContaining(problem)]);
+  const named = problem.replace(/node-\d/, '$& of shard 1');
+  expect(problemsIn([shardOf([{}, {}, {}]), shardOf(answers, { shard: 1 })])).toEqual([
+    expect.stringContaining(named),
+  ]);
 });
 
-test('a cluster without a majority says what that means', () => {
-  const problems = problemsOf(statusOf([{}, undefined, undefined]));
+test('a shard without a majority says what that means', () => {
+  const answers = [{}, undefined, undefined];
+  const problems = problemsIn([shardOf(answers)]);
   expect(problems).toHaveLength(3);
   expect(problems.at(-1)).toContain('only 1 of 3 nodes answer');
+  const ofSecond = problemsIn([shardOf([{}, {}, {}]), shardOf(answers, { shard: 1 })]);
+  expect(ofSecond).toHaveLength(3);
+  expect(ofSecond.at(-1)).toContain('only 1 of 3 nodes of shard 1 answer');
 });
 
 test('a cluster whose nodes have not all started says how many are missing', () => {
-  expect(problemsOf(statusOf([{}, {}], { stream: undefined }))).toEqual([
+  const waiting = shardOf([{}, {}], { stream: undefined });
+  expect(problemsIn([waiting])).toEqual([
     expect.stringContaining('1 of 3 nodes have never started'),
+  ]);
+  // No stream is made before all are there.
+  const full = shardOf([{}, {}, {}], { stream: undefined, shard: 1 });
+  expect(problemsIn([waiting, full])).toEqual([
+    expect.stringContaining('1 of 3 nodes of shard 0 have never started'),
   ]);
 });
 
@@ -74,12 +85,23 @@ test.each([
   ['has a server behind', { servers: [{ name: 'n1', state: 'behind' }] }, 'server n1 is behind'],
 ] as const)('a stream is named that %s', (_, change, problem) => {
   const stream = change && { ...STREAM, ...change };
-  expect(problemsOf(statusOf([{}, {}, {}], { stream }))).toEqual([
+  expect(problemsIn([shardOf([{}, {}, {}], { stream })])).toEqual([
     expect.stringContaining(problem),
   ]);
 });
 
+test('a stream that is gone is named by its shard, and a server that several lack once', () => {
+  const well = [{}, {}, {}];
+  const gone = shardOf(well, { shard: 1, stream: undefined });
+  expect(problemsIn([shardOf(well), gone])).toEqual([
+    expect.stringContaining('the stream of the writes of shard 1 is not there'),
+  ]);
+  const stream = { ...STREAM, servers: [{ name: 'n1', state: 'away' }] } as const;
+  expect(problemsIn([0, 1].map((shard) => shardOf(well, { shard, stream })))).toEqual([
+    expect.stringContaining('server n1 is away'),
+  ]);
+});
+
 test('an old server is named', () => {
-  const nats = { server: 'n0', version: '2.10.0', versionFault: 'n0 is old' };
-  expect(problemsOf(statusOf([{}, {}, {}], { nats }))).toEqual(['n0 is old']);
+  expect(problemsIn([shardOf([{}, {}, {}])], 'n0 is old')).toEqual(['n0 is old']);
 });

@@ -1,27 +1,46 @@
-import type { ClusterStatus, NodeStatus, StreamStatus } from './model.js';
+import type { ClusterStatus, NodeStatus, ShardStatus, StreamStatus } from './model.js';
 
 /** From half on it is trimmed of what all nodes have: more is kept for one that is away or behind. */
 const MOST_FILLED = 3 / 4;
 
 /** What is wrong with a cluster, and what to do about it: a sentence for each, and none if all is well. */
-export function problemsOf(status: ClusterStatus): string[] {
-  const { nats, stream, nodes, replicas } = status;
+export function problemsOf({ nats, shards, replicas }: ClusterStatus): string[] {
+  const isWaiting = shards.some(({ nodes }) => nodes.length < replicas);
   const problems = [nats.versionFault].filter((fault) => fault !== undefined);
+  for (const shard of shards) {
+    const suffix = shards.length > 1 ? ` of shard ${shard.shard}` : '';
+    problems.push(...shardProblems(shard, replicas, isWaiting, suffix));
+  }
+  // A NATS server that is away has a replica of several streams.
+  return [...new Set(problems)];
+}
+
+/** @param suffix what names the shard, where there are several */
+function shardProblems(
+  { stream, nodes }: ShardStatus,
+  replicas: number,
+  isWaiting: boolean,
+  suffix: string,
+): string[] {
+  const problems: string[] = [];
   const missing = replicas - nodes.length;
-  if (missing > 0)
-    problems.push(`${missing} of ${replicas} nodes have never started: the cluster waits for them`);
-  else if (stream === undefined) {
+  if (missing > 0) {
     problems.push(
-      'the stream of the writes is not there, or most NATS servers are away: see which run, and their logs',
+      `${missing} of ${replicas} nodes${suffix} have never started: the cluster waits for them`,
+    );
+  } else if (stream === undefined && !isWaiting) {
+    problems.push(
+      `the stream of the writes${suffix} is not there, or most NATS servers are away: see which run, and ` +
+        'their logs',
     );
   }
   if (stream !== undefined) problems.push(...streamProblems(stream));
-  problems.push(...nodes.flatMap((node) => nodeProblems(node, stream)));
+  problems.push(...nodes.flatMap((node) => nodeProblems(node, stream, suffix)));
   const answering = nodes.filter(({ answer }) => answer !== undefined).length;
-  if (missing <= 0 && answering <= replicas / 2) {
+  if (!isWaiting && answering <= replicas / 2) {
     problems.push(
-      `only ${answering} of ${replicas} nodes answer: no write is acknowledged and no strong read ` +
-        'answered before most do',
+      `only ${answering} of ${replicas} nodes${suffix} answer: before most do, no write to them is ` +
+        'acknowledged and no strong read answered',
     );
   }
   return problems;
@@ -53,7 +72,12 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
   return problems;
 }
 
-function nodeProblems({ node, answer }: NodeStatus, stream: StreamStatus | undefined): string[] {
+function nodeProblems(
+  { node: id, answer }: NodeStatus,
+  stream: StreamStatus | undefined,
+  suffix: string,
+): string[] {
+  const node = `${id}${suffix}`;
   if (answer === undefined) {
     return [
       `node ${node} does not answer: if it runs, its log says why; else start it on the data folder that ` +

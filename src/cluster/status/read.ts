@@ -2,13 +2,11 @@ import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
-import { MapStore, type ClusterMap } from '../map.js';
+import { MapStore, type ClusterMap, type ShardPlace } from '../map.js';
 import { Nats, type NatsSettings } from '../nats.js';
 import { subjects } from '../subjects.js';
-import type { ClusterStatus, ServerState, StreamStatus } from './model.js';
+import type { ClusterStatus, ServerState, ShardStatus, StreamStatus } from './model.js';
 import { RollCall } from './roll-call.js';
-
-const SHARD = 0;
 
 /** How long the servers may take to be level: under load one is briefly behind now and then. */
 const LEVEL_MS = 2_000;
@@ -24,23 +22,39 @@ export async function readStatus(
   const nats = await Nats.connect(settings);
   try {
     const map = await readMap(nats, cluster);
-    const { nodes = [], streamCreated } = map.shards[SHARD] ?? {};
-    const lookAtStream = async () => await readStream(nats, cluster, streamCreated);
-    const before = await lookAtStream();
-    const rollCall = new RollCall(nats, cluster, SHARD, nodes.length, logger);
-    const answers = await rollCall.call(before?.lastSequence ?? 0);
+    const shards = map.shards.map(
+      async (place, shard) => await readShard(nats, cluster, shard, place, logger),
+    );
     const { server_name: server = '', version = '' } = nats.connection.info ?? {};
     return {
       cluster,
       dimension: map.dimension,
       replicas: map.replicas,
       nats: { server, version, versionFault: nats.versionFault },
-      stream: await levelStream(lookAtStream),
-      nodes: nodes.map((node, replica) => ({ node, replica, answer: answers.get(replica) })),
+      shards: await Promise.all(shards),
     };
   } finally {
     await nats.close();
   }
+}
+
+async function readShard(
+  nats: Nats,
+  cluster: string,
+  shard: number,
+  { nodes, streamCreated }: ShardPlace,
+  logger: Logger,
+): Promise<ShardStatus> {
+  const name = subjects.stream(cluster, shard);
+  const lookAtStream = async () => await readStream(nats, name, streamCreated);
+  const before = await lookAtStream();
+  const rollCall = new RollCall(nats, cluster, shard, nodes.length, logger);
+  const answers = await rollCall.call(before?.lastSequence ?? 0);
+  return {
+    shard,
+    stream: await levelStream(lookAtStream),
+    nodes: nodes.map((node, replica) => ({ node, replica, answer: answers.get(replica) })),
+  };
 }
 
 async function readMap(nats: Nats, cluster: string): Promise<ClusterMap> {
@@ -64,12 +78,12 @@ async function readMap(nats: Nats, cluster: string): Promise<ClusterMap> {
 /** Undefined if there is no stream, or NATS does not answer. */
 async function readStream(
   nats: Nats,
-  cluster: string,
+  name: string,
   created: string | undefined,
 ): Promise<StreamStatus | undefined> {
   try {
     const manager = await nats.manager();
-    return streamStatus(await manager.streams.info(subjects.stream(cluster, SHARD)), created);
+    return streamStatus(await manager.streams.info(name), created);
   } catch {
     return undefined;
   }
