@@ -10,6 +10,10 @@ const FOLLOWER = `${CLUSTER}/follower.ts`;
 const REPORTER = `${CLUSTER}/reporter.ts`;
 const PLACEMENT = `${CLUSTER}/placement.ts`;
 const NODE_FILE = `${CLUSTER}/node-file.ts`;
+const REMOTE_REPLICA = `${CLUSTER}/remote-replica.ts`;
+const OTHER_REPLICAS = `${CLUSTER}/other-replicas.ts`;
+const PACKETS = `${CLUSTER}/packets.ts`;
+const SESSION = `${CLUSTER}/session.ts`;
 const GATEWAY = `${CLUSTER}/gateway.ts`;
 const QUORUM = `${CLUSTER}/quorum.ts`;
 const STREAM = `${CLUSTER}/stream.ts`;
@@ -22,9 +26,59 @@ const REPORTER_TESTS = ['test/cluster/reporter.test.ts'];
 const QUESTIONS_TESTS = ['test/cluster/questions.test.ts'];
 const NODE_FILE_TESTS = ['src/cluster/node-file.test.ts'];
 const PLACEMENT_TESTS = ['src/cluster/placement.test.ts'];
+const REMOTE_TESTS = ['test/cluster/remote-reads.test.ts'];
 const START_TESTS = ['test/cluster/start.test.ts'];
 
 export const CLUSTER_MUTANTS = [
+  mutant(
+    'a read that another node answers does not see what this node has acknowledged',
+    REMOTE_REPLICA,
+    'encodeQuestion(read, this.session.after)',
+    'encodeQuestion(read, undefined)',
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'what a strong read of another node has seen is forgotten',
+    REMOTE_REPLICA,
+    'this.session.note(fromWirePosition(answer.position));',
+    '',
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'the first read of a session that another node answers is no strong one',
+    SESSION,
+    "this.mode === 'session' && this.#isKnown",
+    "this.mode === 'session'",
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'a replica that cannot answer ends a read',
+    OTHER_REPLICAS,
+    'if (!isOfReplica(error)) return reject(error as Error);',
+    'if (asked.size === 0) return reject(error as Error);',
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'a replica that says nothing is waited for',
+    OTHER_REPLICAS,
+    'timers.push(setTimeout(askAnother, SLOW_MS[kind]));',
+    '',
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'a replica that says nothing is the first to be asked again',
+    OTHER_REPLICAS,
+    'this.#avoid(asked);',
+    '',
+    REMOTE_TESTS,
+  ),
+  mutant(
+    'the last part of what is larger than a message is missing',
+    PACKETS,
+    'if (next >= bytes) return false;',
+    'if (next + step >= bytes) return false;',
+    REMOTE_TESTS,
+  ),
   mutant(
     'a majority of the replicas is one',
     QUORUM,
@@ -439,22 +493,22 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a read of a session does not see what its node has acknowledged',
     READS,
-    'await this.#catchUp(acknowledged.sequence, () => this.state.applied.last);',
-    'await this.#catchUp(0 * acknowledged.sequence, () => this.state.applied.last);',
+    'await this.#catchUp(sequence, () => this.state.applied.last);',
+    'await this.#catchUp(0 * sequence, () => this.state.applied.last);',
     READS_TESTS,
   ),
   mutant(
     'a read of a session does not compare histories',
     READS,
-    'if (own !== undefined && own.chain !== acknowledged.chain) throw otherHistory();',
+    'if (own !== undefined && own.chain !== chain) throw otherHistory();',
     'if (own !== undefined && own.chain < 0) throw otherHistory();',
     READS_TESTS,
   ),
   mutant(
     'the first read of a session is no strong one',
     READS,
-    '    if (this.#held === undefined) return false;\n',
-    '',
+    "this.mode === 'session' && this.#held !== undefined",
+    "this.mode === 'session'",
     READS_TESTS,
   ),
   mutant(

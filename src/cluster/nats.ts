@@ -35,7 +35,7 @@ export class Nats {
   #isReplacing = false;
   #isClosed = false;
   #maxPayload = DEFAULT_MAX_PAYLOAD;
-  readonly #subscriptions: { readonly subject: string; readonly hear: Hear }[] = [];
+  readonly #subscriptions: Subscribed[] = [];
 
   private constructor(
     connection: NatsConnection,
@@ -103,14 +103,18 @@ export class Nats {
   }
 
   /** Asks who answers at a subject. Rejects where nobody does, or not in time. */
-  async ask(subject: string, bytes: Uint8Array): Promise<Uint8Array> {
-    return (await this.#connection.request(subject, bytes, { timeout: REQUEST_MS })).data;
+  async ask(subject: string, bytes: Uint8Array, timeoutMs = REQUEST_MS): Promise<Uint8Array> {
+    return (await this.#connection.request(subject, bytes, { timeout: timeoutMs })).data;
   }
 
-  /** Hears what is sent to a subject from now on, over whichever connection. */
-  subscribe(subject: string, hear: Hear): void {
-    this.#subscriptions.push({ subject, hear });
-    listen(this.#connection, subject, hear);
+  /**
+   * Hears what is sent to a subject from now on, over whichever connection. Of those who name the same
+   * `queue` one hears each message.
+   */
+  subscribe(subject: string, hear: Hear, queue?: string): void {
+    const subscribed = { subject, hear, queue };
+    this.#subscriptions.push(subscribed);
+    listen(this.#connection, subscribed);
   }
 
   /** The connection of the moment. */
@@ -171,7 +175,7 @@ export class Nats {
       if (this.#isConnected || this.#isClosed) return await next.close();
       this.#connection = next;
       this.#streams = streamsOf(next);
-      for (const { subject, hear } of this.#subscriptions) listen(next, subject, hear);
+      for (const subscribed of this.#subscriptions) listen(next, subscribed);
       this.#onConnect();
       void this.#watch(next);
       await silent.close();
@@ -214,8 +218,15 @@ function streamsOf(connection: NatsConnection): JetStreamClient {
 /** Hears a message; `answer` does nothing where nobody waits for an answer. */
 type Hear = (bytes: Uint8Array, answer: (bytes: Uint8Array) => void) => void;
 
-function listen(connection: NatsConnection, subject: string, hear: Hear): void {
+interface Subscribed {
+  readonly subject: string;
+  readonly hear: Hear;
+  readonly queue: string | undefined;
+}
+
+function listen(connection: NatsConnection, { subject, hear, queue }: Subscribed): void {
   connection.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
     callback: (error, message) => {
       if (error === null) hear(message.data, (bytes) => void message.respond(bytes));
     },

@@ -6,27 +6,24 @@ import { StartError } from '../core/start-error.js';
 import type { Engine } from '../engine/native.js';
 import type { ClusterNodeStats } from '../observe/cluster-metrics.js';
 import type { Logger } from '../observe/logger.js';
-import type { ClusterLoopStats } from '../observe/loop-stats.js';
 import { deferred } from './deferred.js';
 import { Follower } from './follower.js';
 import { Gateway } from './gateway.js';
 import { joinCluster } from './join.js';
 import { LogCheck } from './log-check.js';
+import type { LoopPlace } from './loop-points.js';
 import { shardOf, type ClusterMap } from './map.js';
 import { Nats } from './nats.js';
 import { isStore, NodeFile } from './node-file.js';
-import { NodeState, ReplicaState, type NodeMemory } from './node-state.js';
+import { NodeState, ReplicaState } from './node-state.js';
 import { Questions } from './questions.js';
-import { majorityOf, othersOfEachMajority } from './quorum.js';
-import { Reads } from './reads.js';
-import { ReplicatedPoints } from './replicated-points.js';
+import { othersOfEachMajority } from './quorum.js';
 import { Reporter } from './reporter.js';
 import { SeedSource } from './seed-source.js';
 import { Seeding } from './seeding.js';
 import { StreamWatch } from './stream-watch.js';
 import { subjects } from './subjects.js';
 import { Trim } from './trim.js';
-import { Writes } from './writes.js';
 
 const STATE_NAMES = {
   [ReplicaState.Following]: 'following',
@@ -34,22 +31,10 @@ const STATE_NAMES = {
   [ReplicaState.Stopped]: 'stopped',
 } as const;
 
-/** What an event loop has to know of the cluster, in a form that another thread can be sent. */
-export interface LoopPlace {
-  /** The shard that this node has a replica of, and how many shards there are. */
-  readonly shard: number;
-  readonly shards: number;
-  /** The place of this node's replica in the list of the replicas of the shard. */
-  readonly replica: number;
-  readonly replicas: number;
-  /** How many logs it has lost. */
-  readonly incarnation: number;
-  readonly memory: NodeMemory;
-}
-
 /** The side of a node that all its event loops share. */
 export class ClusterNode {
-  readonly #state = new NodeState();
+  /** What its loops tell each other of each shard. */
+  readonly #states: readonly NodeState[];
   readonly #lost = deferred<string>();
   readonly #parts: { close(): void }[] = [];
   #reporter: Reporter | undefined;
@@ -63,7 +48,9 @@ export class ClusterNode {
     private readonly file: NodeFile,
     private readonly dataPath: string,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#states = map.shards.map(() => new NodeState());
+  }
 
   /**
    * Enters the cluster. Resolves once all its nodes have, and once this node's replica has a log;
@@ -89,7 +76,7 @@ export class ClusterNode {
 
   /** The folder of the replica. */
   get folder(): string {
-    return join(this.dataPath, `shard-${this.place.shard}`);
+    return join(this.dataPath, `shard-${this.#shard}`);
   }
 
   get dimension(): number {
@@ -99,17 +86,26 @@ export class ClusterNode {
   get place(): LoopPlace {
     const { shards } = this.map;
     const { node, incarnations } = this.file;
-    const shard = shardOf(this.map, node) ?? 0;
+    const shard = this.#shard;
     const nodes = shards[shard]?.nodes ?? [];
     const replica = nodes.indexOf(node);
     return {
       shard,
-      shards: shards.length,
       replica,
       replicas: nodes.length,
       incarnation: incarnations[replica] ?? 0,
-      memory: this.#state.memory,
+      memories: this.#states.map(({ memory }) => memory),
     };
+  }
+
+  /** The shard that this node has a replica of: it has a place in the map. */
+  get #shard(): number {
+    return shardOf(this.map, this.file.node) ?? 0;
+  }
+
+  /** What concerns that shard. */
+  get #state(): NodeState {
+    return this.#states[this.#shard] as NodeState;
   }
 
   /** Resolves, with the reason, once the log of the replica is given up: the node has to open anew. */
@@ -238,41 +234,4 @@ function lostForGood(folder: string): StartError {
   return new StartError(
     `the folder ${folder} holds no replica, and no other node has one: put it back as it was`,
   );
-}
-
-/** The points of the cluster, as one event loop has them. */
-export class ClusterPoints {
-  private constructor(
-    readonly points: ReplicatedPoints,
-    private readonly writes: Writes,
-    private readonly nats: Nats,
-  ) {}
-
-  static async open(
-    config: Config,
-    { shard, replica, replicas, incarnation, memory }: LoopPlace,
-    engine: Engine,
-    logger: Logger,
-  ): Promise<ClusterPoints> {
-    const { clusterName, clusterReads } = config;
-    const nats = await Nats.connect(config);
-    const state = new NodeState(memory);
-    const gateway = new Gateway(nats, clusterName, shard, logger, state.incarnations);
-    const log = subjects.log(clusterName, shard);
-    const writes = new Writes(nats, gateway, log, replicas, state);
-    const questions = new Questions(gateway, majorityOf(replicas) - 1, replica, incarnation);
-    const reads = new Reads(engine, questions, state, clusterReads);
-    const points = new ReplicatedPoints(engine, writes, reads, nats, state);
-    return new ClusterPoints(points, writes, nats);
-  }
-
-  /** For the metrics. */
-  stats(): ClusterLoopStats {
-    return { connections: Number(this.nats.isConnected), writes: this.writes.ended };
-  }
-
-  async close(): Promise<void> {
-    this.writes.close();
-    await this.nats.close();
-  }
 }

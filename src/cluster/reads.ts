@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VectordError } from '../core/errors.js';
 import type { Soon } from '../core/points.js';
 import type { Engine, StreamPosition } from '../engine/native.js';
 import type { NodeState } from './node-state.js';
 import type { Questions } from './questions.js';
+import { ReplicaFault } from './replica-reads.js';
 import { Rounds } from './rounds.js';
 
 /** What a read is to see, see CLUSTER_READS. */
@@ -43,7 +43,17 @@ export class Reads {
 
   /** The answer of a read. Throws a VectordError with UNAVAILABLE where it cannot see enough. */
   async read<Answer>(act: () => Soon<Answer>): Promise<Answer> {
-    if (this.mode === 'session' && (await this.#isInSession())) return await act();
+    // After a start the node does not know what it has acknowledged before.
+    const isKnown = this.mode === 'session' && this.#held !== undefined;
+    return await this.readAfter(isKnown ? this.state.acknowledged.last : undefined, act);
+  }
+
+  /** The answer of a read that sees what was acknowledged up to a position; of a strong one without it. */
+  async readAfter<Answer>(
+    position: StreamPosition | undefined,
+    act: () => Soon<Answer>,
+  ): Promise<Answer> {
+    if (position !== undefined && (await this.#has(position))) return await act();
     await this.#catchUp(await this.#targets.join(), () => this.engine.position);
     // That there is no such point is an answer as well.
     const answered = await settle(act);
@@ -51,17 +61,17 @@ export class Reads {
     return answered();
   }
 
-  /**
-   * Waits until the replica of this node has what the node has acknowledged. False where that cannot be
-   * told: after a start the node does not know what it has acknowledged before.
-   */
-  async #isInSession(): Promise<boolean> {
-    if (this.#held === undefined) return false;
-    const acknowledged = this.state.acknowledged.last;
-    await this.#catchUp(acknowledged.sequence, () => this.state.applied.last);
-    const own = this.state.applied.at(acknowledged.sequence);
-    if (own !== undefined && own.chain !== acknowledged.chain) throw otherHistory();
+  /** Waits until the replica has come to a position. False where it does not remember its history there. */
+  async #has({ sequence, chain }: StreamPosition): Promise<boolean> {
+    await this.#catchUp(sequence, () => this.state.applied.last);
+    const own = this.state.applied.at(sequence);
+    if (own !== undefined && own.chain !== chain) throw otherHistory();
     return own !== undefined;
+  }
+
+  /** A position that a majority has come to, at or behind all that was read. */
+  get held(): StreamPosition {
+    return this.state.acknowledged.last;
   }
 
   /** The greatest position of a majority. */
@@ -111,17 +121,15 @@ async function settle<Answer>(act: () => Soon<Answer>): Promise<() => Answer> {
   }
 }
 
-function otherHistory(): VectordError {
-  return new VectordError(
-    'UNAVAILABLE',
+function otherHistory(): ReplicaFault {
+  return new ReplicaFault(
     'the replica of this node has another history than those that acknowledged its writes: ask another ' +
       'node, and see the log of this one',
   );
 }
 
-function behind(messages: number): VectordError {
-  return new VectordError(
-    'UNAVAILABLE',
+function behind(messages: number): ReplicaFault {
+  return new ReplicaFault(
     `the replica of this node lacks ${messages} messages of its stream: try again, or on another node`,
   );
 }

@@ -1,27 +1,52 @@
 import { VectordError } from '../core/errors.js';
 import type { NewPoint } from '../core/model.js';
+import { noPageToken, type PageToken } from '../core/page-token.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
-import type { Points, PointsStatus } from '../core/points.js';
+import type { Points, PointsStatus, Soon } from '../core/points.js';
 import type { EngineQuery } from '../core/query-batch.js';
-import type { Found, Gathered, Page, UpdateBatch, UpsertBatch, Upserted } from '../core/records.js';
+import type {
+  Found,
+  Gathered,
+  Page,
+  PageRequest,
+  UpdateBatch,
+  UpsertBatch,
+  Upserted,
+} from '../core/records.js';
+import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import type { Engine } from '../engine/native.js';
 import { ENVELOPE_BYTES } from './message.js';
 import type { Nats } from './nats.js';
 import { ReplicaState, type NodeState } from './node-state.js';
+import type { OtherReplicas, ReadKind } from './other-replicas.js';
+import { ANY_BYTES, firstPoint, idsOfEach, ONLY_IDS, PLAIN, toNeighbours } from './plain-reads.js';
 import type { Reads } from './reads.js';
+import { isOfReplica, ReplicaFault, type ReplicaReads } from './replica-reads.js';
 import type { Writes } from './writes.js';
 
 /** The longest that it may take to find the points of a delete by filter, as on one machine. */
 const LONGEST_FILTER_MS = 30_000;
 
-/** Points of which other nodes hold replicas: written through the stream, read from the own replica. */
+/** The replica of a shard that this node has. */
+export interface OwnReplica {
+  /** Its place in the list of the replicas. */
+  readonly number: number;
+  readonly reads: Reads;
+}
+
+/**
+ * Points of a shard: written through its stream; read from the replica of this node, and from that of
+ * another one where there is none or where it cannot answer.
+ */
 export class ReplicatedPoints implements Points {
+  /** @param engine that of this node, which holds its replica if it has one of this shard */
   constructor(
     private readonly engine: Engine,
+    private readonly own: OwnReplica | undefined,
+    private readonly others: OtherReplicas,
     private readonly writes: Writes,
-    private readonly reads: Reads,
     private readonly nats: Nats,
     private readonly state: NodeState,
   ) {}
@@ -56,7 +81,7 @@ export class ReplicatedPoints implements Points {
   /** Replicas take any time to find the points: what would take too long is refused before. */
   async deleteMatching(filter: string): Promise<number> {
     const begunAtMs = performance.now();
-    await this.engine.count(filter, () => undefined);
+    await (this.own === undefined ? this.count(filter, goesOn) : this.engine.count(filter, goesOn));
     if (performance.now() - begunAtMs > LONGEST_FILTER_MS) throw takesLong();
     const { deleted } = await this.writes.write(this.engine.messages.deleteMatching(filter), false);
     return deleted;
@@ -67,43 +92,127 @@ export class ReplicatedPoints implements Points {
   }
 
   async get(id: PointId): Promise<NewPoint | undefined> {
-    return await this.reads.read(() => this.engine.get(id));
+    return await this.#read(
+      'get',
+      () => this.engine.get(id),
+      async (replica) => firstPoint(await replica.getMany(id, PLAIN, ANY_BYTES, goesOn)),
+    );
   }
 
   async search(query: EngineQuery): Promise<PointIds | undefined> {
-    return await this.reads.read(() => this.engine.search(query));
+    return await this.#readAtOnce(() => this.engine.search(query));
   }
 
   async searchBatch(...call: Parameters<Points['searchBatch']>): Promise<PointIds[]> {
-    return await this.reads.read(async () => await this.engine.searchBatch(...call));
+    return await this.#read(
+      'search',
+      () => this.engine.searchBatch(...call),
+      async (replica) => {
+        const [batch, ...rest] = call;
+        const queries = toNeighbours(batch);
+        return idsOfEach(await replica.findBatch(queries, ONLY_IDS, ANY_BYTES, ...rest));
+      },
+    );
   }
 
   async getMany(...call: Parameters<Points['getMany']>): Promise<Gathered> {
-    return await this.reads.read(async () => await this.engine.getMany(...call));
+    return await this.#read(
+      'get',
+      () => this.engine.getMany(...call),
+      (replica) => replica.getMany(...call),
+    );
   }
 
   async count(...call: Parameters<Points['count']>): Promise<number> {
-    return await this.reads.read(async () => await this.engine.count(...call));
+    const [filter] = call;
+    return await this.#read(
+      filter === undefined ? 'get' : 'other',
+      () => this.engine.count(...call),
+      (replica) => replica.count(...call),
+    );
   }
 
-  async scroll(...call: Parameters<Points['scroll']>): Promise<Page> {
-    return await this.reads.read(async () => await this.engine.scroll(...call));
+  /** What a page is behind means something to the replica alone that has answered it. */
+  async scroll({ after, ...request }: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
+    const behind = after && replicaToken(after);
+    const page = async (replica: ReplicaReads, number: number): Promise<Page> => {
+      const { records, next } = await replica.scroll(
+        { ...request, after: behind?.token },
+        onRequestEnd,
+      );
+      return { records, next: next && Uint8Array.of(number, ...next) };
+    };
+    const { own } = this;
+    const ownPage = async (): Promise<Page> => await page(this.engine, own?.number ?? 0);
+    if (behind === undefined) return await this.#read('other', ownPage, page);
+    if (own?.number === behind.number) return await own.reads.read(ownPage);
+    return await this.others.readFrom(behind.number, page);
   }
 
   async find(...call: Parameters<Points['find']>): Promise<Found | undefined> {
-    return await this.reads.read(() => this.engine.find(...call));
+    return await this.#readAtOnce(() => this.engine.find(...call));
   }
 
   async findBatch(...call: Parameters<Points['findBatch']>): Promise<Found> {
-    return await this.reads.read(async () => await this.engine.findBatch(...call));
+    return await this.#read(
+      'search',
+      () => this.engine.findBatch(...call),
+      (replica) => replica.findBatch(...call),
+    );
   }
 
   searchWork(limits: Uint32Array, efs: Uint32Array): number {
     return this.engine.searchWork(limits, efs);
   }
 
+  /** Of a shard without a replica here it is taken to have as many points as that of this node. */
   status(): PointsStatus {
-    return { ...this.engine.status(), faults: this.#faults() };
+    const status = this.engine.status();
+    if (this.own === undefined) return { points: status.points, isFull: false };
+    return { ...status, faults: this.#faults() };
+  }
+
+  /** Whether most replicas have said that their disks are full. */
+  isFull(): boolean {
+    return this.writes.areFull;
+  }
+
+  async #read<Answer>(
+    kind: ReadKind,
+    own: () => Soon<Answer>,
+    other: (replica: ReplicaReads, number: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { own: replica, others } = this;
+    const fromOwn = async (): Promise<Answer> => {
+      if (replica === undefined) throw new ReplicaFault('this node has no replica of the shard');
+      return await replica.reads.read(own);
+    };
+    const fromOther = async (): Promise<Answer> => await others.read(kind, other);
+    const [first, second] = this.#isOwnFirst ? [fromOwn, fromOther] : [fromOther, fromOwn];
+    try {
+      return await first();
+    } catch (error) {
+      if (!isOfReplica(error) || replica === undefined || !others.areThere) throw error;
+      return await second();
+    }
+  }
+
+  /** The answer of the own replica, if it can give one and none of the others is to be asked. */
+  async #readAtOnce<Answer>(own: () => Soon<Answer>): Promise<Answer | undefined> {
+    if (this.own === undefined || !this.#isOwnFirst) return undefined;
+    try {
+      return await this.own.reads.read(own);
+    } catch (error) {
+      if (isOfReplica(error) && this.others.areThere) return undefined;
+      throw error;
+    }
+  }
+
+  /** The replica of this node would be waited for where it is behind. */
+  get #isOwnFirst(): boolean {
+    if (this.own === undefined) return false;
+    const isBehind = this.state.replica !== ReplicaState.Following && this.nats.isConnected;
+    return !isBehind || !this.others.areThere;
   }
 
   /** The outcome has a byte for each id, and has to fit into a message. */
@@ -135,6 +244,15 @@ export class ReplicatedPoints implements Points {
     }
     return faults;
   }
+}
+
+const goesOn = (): void => undefined;
+
+/** The replica that answered a page, and what it calls the next. */
+function replicaToken(token: PageToken): { number: number; token: PageToken } {
+  const [number] = token;
+  if (number === undefined) throw noPageToken();
+  return { number, token: token.subarray(1) };
 }
 
 function takesLong(): VectordError {

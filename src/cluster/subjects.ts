@@ -11,6 +11,11 @@ export const subjects = {
   /** Who needs a copy of the data folder of a replica asks here. */
   seeds: (cluster: string, shard: number, replica: number) =>
     `${cluster}.${shard}.seeds.${replica}`,
+  /** Who has no replica of the shard, or one that cannot answer, asks another replica here. */
+  reads: (cluster: string, shard: number, replica: number) =>
+    `${cluster}.${shard}.reads.${replica}`,
+  /** Where they fetch of each other what is too large for a message. */
+  pieces: (cluster: string, from: string) => `${cluster}.pieces.${from}`,
   /** What one gateway is told. */
   gateway: (cluster: string, gateway: string) => `${cluster}.gateway.${gateway}`,
   /** The bucket of the map. */

@@ -127,9 +127,14 @@ export class Writes {
     return majorityOf(this.replicas);
   }
 
+  /** Whether too few replicas have room. */
+  get areFull(): boolean {
+    return this.replicas - this.gateway.fullReplicas < this.#majority;
+  }
+
   /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
   #checkSpace(): void {
-    if (this.replicas - this.gateway.fullReplicas >= this.#majority) return;
+    if (!this.areFull) return;
     throw new VectordError(
       'STORAGE_FULL',
       'the disks of most replicas are full: free some space there, or delete points',

@@ -53,6 +53,10 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(STATUSES, text);
+}
+
 /** A failure whose message is meant for the client. */
 export class VectordError extends Error {
   override readonly name = 'VectordError';

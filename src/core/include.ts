@@ -24,6 +24,16 @@ export function includeOf(bits: number): Include {
   };
 }
 
+/** The bits of these parts. */
+export function bitsOf({ vector, contentType, content, metadata }: Include): number {
+  return (
+    (vector ? VECTOR : 0) |
+    (contentType ? CONTENT_TYPE : 0) |
+    (content ? CONTENT : 0) |
+    (metadata ? METADATA : 0)
+  );
+}
+
 /** What at least one of several queries asks for. */
 export function unionOf(includes: Uint8Array): Include {
   return includeOf(includes.reduce((all, bits) => all | bits, 0));

@@ -1,4 +1,4 @@
-import type { ClusterPoints } from '../cluster/open.js';
+import type { ClusterPoints } from '../cluster/loop-points.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
 import type { LoopSettings } from './loop.js';
@@ -19,6 +19,6 @@ export async function openClusterPoints(
   logger: Logger,
 ): Promise<ClusterPoints | undefined> {
   if (place === undefined) return undefined;
-  const { ClusterPoints } = await loadCluster();
+  const { ClusterPoints } = await import('../cluster/loop-points.js');
   return await ClusterPoints.open(config, place, engine, logger);
 }

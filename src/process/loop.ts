@@ -7,7 +7,7 @@ import { trustedProxies } from '../admission/trusted-proxies.js';
 import type { Key } from '../auth/keys-file.js';
 import { Keys } from '../auth/keys.js';
 import type { TlsPair } from '../auth/tls-files.js';
-import type { ClusterPoints, LoopPlace } from '../cluster/open.js';
+import type { ClusterPoints, LoopPlace } from '../cluster/loop-points.js';
 import type { Config } from '../config/config.js';
 import type { Clock } from '../core/clock.js';
 import type { Rules } from '../core/rules.js';

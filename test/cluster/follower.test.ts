@@ -7,6 +7,7 @@ import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
 import { decodeOutcome, type ConfirmedOutcome } from '../../src/cluster/outcome.js';
 import { Questions } from '../../src/cluster/questions.js';
 import { Reads } from '../../src/cluster/reads.js';
+import { OtherReplicas } from '../../src/cluster/other-replicas.js';
 import { ReplicatedPoints } from '../../src/cluster/replicated-points.js';
 import { Reporter } from '../../src/cluster/reporter.js';
 import { subjects } from '../../src/cluster/subjects.js';
@@ -110,7 +111,14 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const writes = new Writes(nats, gateway, subjects.log(cluster, SHARD), 1, state);
     onTestFinished(() => writes.close());
     const reads = new Reads(engine, new Questions(gateway, 0, 0), state, 'strong');
-    const points = new ReplicatedPoints(engine, writes, reads, nats, state);
+    const points = new ReplicatedPoints(
+      engine,
+      { number: 0, reads },
+      new OtherReplicas(new Map()),
+      writes,
+      nats,
+      state,
+    );
     return { ...shard, writes, points };
   }
 

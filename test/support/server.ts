@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { makeTemporaryFolder, writeKeys } from './folders.js';
-import { clusterSettings } from './on-cluster.js';
+import { clusterSettings, startOtherNodes } from './on-cluster.js';
 import { Vectord } from './vectord.js';
 
 export interface ServerOptions {
@@ -51,13 +51,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const keysPath = join(makeTemporaryFolder(), 'keys.json');
   const keys = options.keys ?? { readwrite: 'test-readwrite-key', readonly: 'test-readonly-key' };
   writeKeys(keysPath, ...Object.entries(keys).map(([role, key]) => ({ role, key })));
-  const vectord = await Vectord.start({
+  const settings = {
     DIMENSION: String(options.dimension ?? 4),
     DATA_PATH: dataPath,
     SERVICE_KEYS_FILE: keysPath,
     ...(await clusterSettings(dataPath)),
     ...options.env,
-  });
+  };
+  const others = startOtherNodes(dataPath, settings);
+  const vectord = await Vectord.start(settings);
+  await others;
   const server: TestServer = {
     http: vectord.value('HTTP'),
     grpc: vectord.value('gRPC'),

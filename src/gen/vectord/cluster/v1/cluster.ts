@@ -149,6 +149,107 @@ export interface SeedAnswer_File {
   bytes: bigint;
 }
 
+/**
+ * What a node asks a replica of a shard: of a shard that it has no replica of, or where its own cannot
+ * answer. Lists of numbers are their bytes, little end first.
+ */
+export interface ReadQuestion {
+  /** The answer has to see what is acknowledged up to there. Without it the read is a strong one. */
+  after?: Position | undefined;
+  getMany?: ReadQuestion_GetMany | undefined;
+  find?: ReadQuestion_Find | undefined;
+  count?: ReadQuestion_Count | undefined;
+  scroll?: ReadQuestion_Scroll | undefined;
+}
+
+export interface ReadQuestion_GetMany {
+  ids: Uint8Array;
+  /** What records have besides ids, in bits. */
+  include: number;
+  maxBytes: number;
+}
+
+export interface ReadQuestion_Find {
+  vectors: Uint8Array;
+  similarities: Uint8Array;
+  /** Of uint32. */
+  limits: Uint8Array;
+  efs: Uint8Array;
+  /** Of float64. */
+  maxDistances: Uint8Array;
+  likes: Uint8Array;
+  filters: Uint8Array;
+  /** Where each filter ends, of uint32. */
+  filterEnds: Uint8Array;
+  include: number;
+  maxBytes: number;
+  /** Whether messages about a query name its index. */
+  isList: boolean;
+}
+
+export interface ReadQuestion_Count {
+  filter?: string | undefined;
+}
+
+export interface ReadQuestion_Scroll {
+  /** Names the page, to this replica. */
+  after?: Uint8Array | undefined;
+  limit: number;
+  newestFirst: boolean;
+  filter?: string | undefined;
+  include: number;
+  maxBytes: number;
+}
+
+export interface ReadAnswer {
+  /** Why there is no answer. */
+  refused?:
+    | Refusal
+    | undefined;
+  /** A majority of the replicas holds all up to there, and so did the answer see. */
+  position?: Position | undefined;
+  records?:
+    | ReadAnswer_Records
+    | undefined;
+  /** For each id 1 if there is such a point, else 0. */
+  found: Uint8Array;
+  /** How many neighbours each query has, of uint32, and how far they are, of float64. */
+  counts: Uint8Array;
+  distances: Uint8Array;
+  count: number;
+  next?: Uint8Array | undefined;
+}
+
+export interface ReadAnswer_Records {
+  ids: Uint8Array;
+  vectors: Uint8Array;
+  contentTypes: Uint8Array;
+  contents: Uint8Array;
+  /** Of uint32, as are the ends of metadata. */
+  contentEnds: Uint8Array;
+  metadata: Uint8Array;
+  metadataEnds: Uint8Array;
+}
+
+/** A question or an answer, or where to fetch one that is too large for a message. */
+export interface Packet {
+  whole?: Uint8Array | undefined;
+  kept?: Packet_Kept | undefined;
+}
+
+export interface Packet_Kept {
+  /** Where its pieces are asked for. */
+  subject: string;
+  number: number;
+  bytes: number;
+}
+
+export interface PieceQuestion {
+  number: number;
+  offset: number;
+  bytes: number;
+}
+
 function createBaseStreamMessage(): StreamMessage {
   return { gateway: "", request: 0, sentAtMs: 0n, change: undefined, part: undefined, parts: undefined };
 }
@@ -1199,6 +1300,924 @@ export const SeedAnswer_File: MessageFns<SeedAnswer_File> = {
             }
 
             message.bytes = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadQuestion(): ReadQuestion {
+  return { after: undefined, getMany: undefined, find: undefined, count: undefined, scroll: undefined };
+}
+
+export const ReadQuestion: MessageFns<ReadQuestion> = {
+  encode(message: ReadQuestion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== undefined) {
+      Position.encode(message.after, writer.uint32(10).fork()).join();
+    }
+    if (message.getMany !== undefined) {
+      ReadQuestion_GetMany.encode(message.getMany, writer.uint32(18).fork()).join();
+    }
+    if (message.find !== undefined) {
+      ReadQuestion_Find.encode(message.find, writer.uint32(26).fork()).join();
+    }
+    if (message.count !== undefined) {
+      ReadQuestion_Count.encode(message.count, writer.uint32(34).fork()).join();
+    }
+    if (message.scroll !== undefined) {
+      ReadQuestion_Scroll.encode(message.scroll, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadQuestion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadQuestion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.getMany = ReadQuestion_GetMany.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.find = ReadQuestion_Find.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.count = ReadQuestion_Count.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.scroll = ReadQuestion_Scroll.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadQuestion_GetMany(): ReadQuestion_GetMany {
+  return { ids: new Uint8Array(0), include: 0, maxBytes: 0 };
+}
+
+export const ReadQuestion_GetMany: MessageFns<ReadQuestion_GetMany> = {
+  encode(message: ReadQuestion_GetMany, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ids.length !== 0) {
+      writer.uint32(10).bytes(message.ids);
+    }
+    if (message.include !== 0) {
+      writer.uint32(16).uint32(message.include);
+    }
+    if (message.maxBytes !== 0) {
+      writer.uint32(25).double(message.maxBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadQuestion_GetMany {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadQuestion_GetMany();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ids = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.include = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.maxBytes = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadQuestion_Find(): ReadQuestion_Find {
+  return {
+    vectors: new Uint8Array(0),
+    similarities: new Uint8Array(0),
+    limits: new Uint8Array(0),
+    efs: new Uint8Array(0),
+    maxDistances: new Uint8Array(0),
+    likes: new Uint8Array(0),
+    filters: new Uint8Array(0),
+    filterEnds: new Uint8Array(0),
+    include: 0,
+    maxBytes: 0,
+    isList: false,
+  };
+}
+
+export const ReadQuestion_Find: MessageFns<ReadQuestion_Find> = {
+  encode(message: ReadQuestion_Find, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.vectors.length !== 0) {
+      writer.uint32(10).bytes(message.vectors);
+    }
+    if (message.similarities.length !== 0) {
+      writer.uint32(18).bytes(message.similarities);
+    }
+    if (message.limits.length !== 0) {
+      writer.uint32(26).bytes(message.limits);
+    }
+    if (message.efs.length !== 0) {
+      writer.uint32(34).bytes(message.efs);
+    }
+    if (message.maxDistances.length !== 0) {
+      writer.uint32(42).bytes(message.maxDistances);
+    }
+    if (message.likes.length !== 0) {
+      writer.uint32(50).bytes(message.likes);
+    }
+    if (message.filters.length !== 0) {
+      writer.uint32(58).bytes(message.filters);
+    }
+    if (message.filterEnds.length !== 0) {
+      writer.uint32(66).bytes(message.filterEnds);
+    }
+    if (message.include !== 0) {
+      writer.uint32(72).uint32(message.include);
+    }
+    if (message.maxBytes !== 0) {
+      writer.uint32(81).double(message.maxBytes);
+    }
+    if (message.isList !== false) {
+      writer.uint32(88).bool(message.isList);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadQuestion_Find {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadQuestion_Find();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.vectors = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.similarities = reader.bytes();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.limits = reader.bytes();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.efs = reader.bytes();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.maxDistances = reader.bytes();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.likes = reader.bytes();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.filters = reader.bytes();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.filterEnds = reader.bytes();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.include = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 81) {
+              break;
+            }
+
+            message.maxBytes = reader.double();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.isList = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadQuestion_Count(): ReadQuestion_Count {
+  return { filter: undefined };
+}
+
+export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
+  encode(message: ReadQuestion_Count, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.filter !== undefined) {
+      writer.uint32(10).string(message.filter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadQuestion_Count {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadQuestion_Count();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.filter = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadQuestion_Scroll(): ReadQuestion_Scroll {
+  return { after: undefined, limit: 0, newestFirst: false, filter: undefined, include: 0, maxBytes: 0 };
+}
+
+export const ReadQuestion_Scroll: MessageFns<ReadQuestion_Scroll> = {
+  encode(message: ReadQuestion_Scroll, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== undefined) {
+      writer.uint32(10).bytes(message.after);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(16).uint32(message.limit);
+    }
+    if (message.newestFirst !== false) {
+      writer.uint32(24).bool(message.newestFirst);
+    }
+    if (message.filter !== undefined) {
+      writer.uint32(34).string(message.filter);
+    }
+    if (message.include !== 0) {
+      writer.uint32(40).uint32(message.include);
+    }
+    if (message.maxBytes !== 0) {
+      writer.uint32(49).double(message.maxBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadQuestion_Scroll {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadQuestion_Scroll();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.after = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.newestFirst = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.filter = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.include = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 49) {
+              break;
+            }
+
+            message.maxBytes = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadAnswer(): ReadAnswer {
+  return {
+    refused: undefined,
+    position: undefined,
+    records: undefined,
+    found: new Uint8Array(0),
+    counts: new Uint8Array(0),
+    distances: new Uint8Array(0),
+    count: 0,
+    next: undefined,
+  };
+}
+
+export const ReadAnswer: MessageFns<ReadAnswer> = {
+  encode(message: ReadAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.refused !== undefined) {
+      Refusal.encode(message.refused, writer.uint32(10).fork()).join();
+    }
+    if (message.position !== undefined) {
+      Position.encode(message.position, writer.uint32(18).fork()).join();
+    }
+    if (message.records !== undefined) {
+      ReadAnswer_Records.encode(message.records, writer.uint32(26).fork()).join();
+    }
+    if (message.found.length !== 0) {
+      writer.uint32(34).bytes(message.found);
+    }
+    if (message.counts.length !== 0) {
+      writer.uint32(42).bytes(message.counts);
+    }
+    if (message.distances.length !== 0) {
+      writer.uint32(50).bytes(message.distances);
+    }
+    if (message.count !== 0) {
+      writer.uint32(57).double(message.count);
+    }
+    if (message.next !== undefined) {
+      writer.uint32(66).bytes(message.next);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadAnswer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadAnswer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.refused = Refusal.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.records = ReadAnswer_Records.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.found = reader.bytes();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.counts = reader.bytes();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.distances = reader.bytes();
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.count = reader.double();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.next = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadAnswer_Records(): ReadAnswer_Records {
+  return {
+    ids: new Uint8Array(0),
+    vectors: new Uint8Array(0),
+    contentTypes: new Uint8Array(0),
+    contents: new Uint8Array(0),
+    contentEnds: new Uint8Array(0),
+    metadata: new Uint8Array(0),
+    metadataEnds: new Uint8Array(0),
+  };
+}
+
+export const ReadAnswer_Records: MessageFns<ReadAnswer_Records> = {
+  encode(message: ReadAnswer_Records, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ids.length !== 0) {
+      writer.uint32(10).bytes(message.ids);
+    }
+    if (message.vectors.length !== 0) {
+      writer.uint32(18).bytes(message.vectors);
+    }
+    if (message.contentTypes.length !== 0) {
+      writer.uint32(26).bytes(message.contentTypes);
+    }
+    if (message.contents.length !== 0) {
+      writer.uint32(34).bytes(message.contents);
+    }
+    if (message.contentEnds.length !== 0) {
+      writer.uint32(42).bytes(message.contentEnds);
+    }
+    if (message.metadata.length !== 0) {
+      writer.uint32(50).bytes(message.metadata);
+    }
+    if (message.metadataEnds.length !== 0) {
+      writer.uint32(58).bytes(message.metadataEnds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadAnswer_Records {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadAnswer_Records();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ids = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.vectors = reader.bytes();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.contentTypes = reader.bytes();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.contents = reader.bytes();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.contentEnds = reader.bytes();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.metadata = reader.bytes();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.metadataEnds = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePacket(): Packet {
+  return { whole: undefined, kept: undefined };
+}
+
+export const Packet: MessageFns<Packet> = {
+  encode(message: Packet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.whole !== undefined) {
+      writer.uint32(10).bytes(message.whole);
+    }
+    if (message.kept !== undefined) {
+      Packet_Kept.encode(message.kept, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Packet {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePacket();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.whole = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.kept = Packet_Kept.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePacket_Kept(): Packet_Kept {
+  return { subject: "", number: 0, bytes: 0 };
+}
+
+export const Packet_Kept: MessageFns<Packet_Kept> = {
+  encode(message: Packet_Kept, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.subject !== "") {
+      writer.uint32(10).string(message.subject);
+    }
+    if (message.number !== 0) {
+      writer.uint32(16).uint32(message.number);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(24).uint32(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Packet_Kept {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePacket_Kept();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.subject = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.number = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.bytes = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePieceQuestion(): PieceQuestion {
+  return { number: 0, offset: 0, bytes: 0 };
+}
+
+export const PieceQuestion: MessageFns<PieceQuestion> = {
+  encode(message: PieceQuestion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint32(message.number);
+    }
+    if (message.offset !== 0) {
+      writer.uint32(16).uint32(message.offset);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(24).uint32(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PieceQuestion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePieceQuestion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.offset = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.bytes = reader.uint32();
             continue;
           }
         }

@@ -1,0 +1,307 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '@nats-io/transport-node';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Nats } from '../../src/cluster/nats.js';
+import { NodeState } from '../../src/cluster/node-state.js';
+import { OtherReplicas } from '../../src/cluster/other-replicas.js';
+import { Packets } from '../../src/cluster/packets.js';
+import { Questions } from '../../src/cluster/questions.js';
+import { ReadServer } from '../../src/cluster/read-server.js';
+import { Reads } from '../../src/cluster/reads.js';
+import { RemoteReplica } from '../../src/cluster/remote-replica.js';
+import { Session } from '../../src/cluster/session.js';
+import { subjects } from '../../src/cluster/subjects.js';
+import { ANY_BYTES, toNeighbours } from '../../src/cluster/plain-reads.js';
+import { includeOf } from '../../src/core/include.js';
+import { Similarity } from '../../src/core/model.js';
+import { POINT_ID_BYTES } from '../../src/core/point-id.js';
+import type { Found, NeighbourQueries, Records } from '../../src/core/records.js';
+import { describeQuery, describeSingle } from '../../src/core/rules.js';
+import type { Engine } from '../../src/engine/native.js';
+import { ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import {
+  changeOf,
+  openEngine,
+  openShard,
+  ownNatsServer,
+  SHARD,
+  SILENT,
+} from '../support/replicas.js';
+
+const POINTS = 60;
+/** A content with which all points together take several messages. */
+const LONG = 'x'.repeat(60_000);
+const goesOn = (): void => undefined;
+const DIMENSION = 4;
+/** Far less than a replica that is silent would have a read wait. */
+const SOON_MS = 4_000;
+/** So long nothing happens where nothing is to happen. */
+const QUIET_MS = 300;
+
+describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => {
+  const servers = ownNatsServer();
+
+  /** A node without a replica, and nodes that have one, each with the same points. */
+  async function open({ replicas = 1, content = 'text', mode = 'strong' as const } = {}) {
+    const shard = await openShard(servers());
+    const { cluster } = shard;
+    const urls = servers().addresses.map((address) => `nats://${address}`);
+    const connectNode = async (): Promise<Nats> => {
+      const nats = await Nats.connect({ clusterUrls: urls, clusterCredentials: undefined });
+      onTestFinished(async () => await nats.close());
+      return nats;
+    };
+    let change: Uint8Array | undefined;
+    const holders = [];
+    for (let replica = 0; replica < replicas; replica += 1) {
+      const engine = await openEngine();
+      change ??= changeOf(engine, POINTS, content);
+      const state = new NodeState();
+      state.applied.note(await engine.apply(change, 1));
+      const nats = await connectNode();
+      const reads = new Reads(engine, new Questions(shard.gateway, 0, replica), state, 'strong');
+      const server = new ReadServer(engine, reads, SILENT);
+      const asked: ReadQuestion[] = [];
+      const serve = async (): Promise<void> => {
+        new Packets(nats, cluster).serve(subjects.reads(cluster, SHARD, replica), async (bytes) => {
+          asked.push(ReadQuestion.decode(bytes));
+          return await server.answer(bytes);
+        });
+        await nats.connection.flush();
+      };
+      holders.push({ engine, state, serve, asked });
+    }
+    const nats = await connectNode();
+    const packets = new Packets(nats, cluster);
+    const state = new NodeState();
+    const remote = (replica: number, readMode: 'strong' | 'session' = mode): RemoteReplica => {
+      const session = new Session(readMode, state.acknowledged);
+      return new RemoteReplica(packets, subjects.reads(cluster, SHARD, replica), session);
+    };
+    const others = new OtherReplicas(
+      new Map(holders.map((_, replica) => [replica, remote(replica)])),
+    );
+    /** Has a replica be one that hears questions and never answers; tells how often it was asked. */
+    const suspend = async (replica: number): Promise<() => number> => {
+      const silent = await connect({ servers: [...servers().addresses] });
+      onTestFinished(async () => await silent.close());
+      let count = 0;
+      const callback = (): void => void (count += 1);
+      silent.subscribe(subjects.reads(cluster, SHARD, replica), { callback });
+      await silent.flush();
+      return () => count;
+    };
+    await nats.connection.flush();
+    return {
+      holders,
+      others,
+      remote,
+      suspend,
+      asker: state,
+      firstChange: () => change as Uint8Array,
+    };
+  }
+
+  const served = async (options?: Parameters<typeof open>[0]) => {
+    const opened = await open(options);
+    for (const { serve } of opened.holders) await serve();
+    const [holder] = opened.holders as [(typeof opened.holders)[0]];
+    return { ...opened, ...holder };
+  };
+
+  test('are answered as the replica answers its own node', async () => {
+    const { engine, remote } = await served();
+    const replica = remote(0);
+    const ids = await idsOf(engine);
+    const unknown = new Uint8Array(POINT_ID_BYTES).fill(7);
+    const asked = Buffer.concat([ids.subarray(0, 5 * POINT_ID_BYTES), unknown]);
+    for (const bits of [0, 1, 2, 4, 8, 15]) {
+      const include = includeOf(bits);
+      expect(plainGathered(await replica.getMany(asked, include, ANY_BYTES))).toEqual(
+        plainGathered(await engine.getMany(asked, include, ANY_BYTES, goesOn)),
+      );
+      const queries = queriesOf(3, ids);
+      expect(
+        plainFound(await replica.findBatch(queries, include, ANY_BYTES, describeQuery)),
+      ).toEqual(
+        plainFound(await engine.findBatch(queries, include, ANY_BYTES, describeQuery, goesOn)),
+      );
+    }
+    const filter = '{"n":1}';
+    expect(await replica.count(undefined)).toBe(POINTS);
+    expect(await replica.count(filter)).toBe(await engine.count(filter, goesOn));
+  });
+
+  test('a scroll has the pages of the replica', async () => {
+    const { engine, remote } = await served();
+    const replica = remote(0);
+    for (const newestFirst of [false, true]) {
+      const request = {
+        limit: 25,
+        newestFirst,
+        filter: undefined,
+        include: includeOf(15),
+        maxBytes: ANY_BYTES,
+      };
+      let after: Uint8Array | undefined;
+      let pages = 0;
+      do {
+        const page = await replica.scroll({ ...request, after });
+        const own = await engine.scroll({ ...request, after }, goesOn);
+        expect(plain(page.records)).toEqual(plain(own.records));
+        expect(page.next && Buffer.from(page.next)).toEqual(own.next);
+        after = page.next;
+        pages += 1;
+      } while (after !== undefined);
+      expect(pages).toBe(3);
+    }
+  });
+
+  test('questions and answers may be larger than messages', async () => {
+    const { engine, remote } = await served({ content: LONG });
+    const ids = await idsOf(engine);
+    const include = includeOf(15);
+    const { records } = await remote(0).getMany(ids, include, ANY_BYTES);
+    expect(records.contents.length).toBe(POINTS * LONG.length);
+    expect(plain(records)).toEqual(
+      plain((await engine.getMany(ids, include, ANY_BYTES, goesOn)).records),
+    );
+    const queries = queriesOf(60_000);
+    const found = await remote(0).findBatch(queries, includeOf(0), ANY_BYTES, describeQuery);
+    expect(found.counts.length).toBe(60_000);
+    expect(plainFound(found)).toEqual(
+      plainFound(await engine.findBatch(queries, includeOf(0), ANY_BYTES, describeQuery, goesOn)),
+    );
+  });
+
+  test('are refused as the replica refuses those of its own node', async () => {
+    const { engine, remote } = await served();
+    const ids = await idsOf(engine);
+    const unknown = queriesOf(2, new Uint8Array(2 * POINT_ID_BYTES).fill(9));
+    for (const describeItem of [describeQuery, describeSingle]) {
+      const own = await engine
+        .findBatch(unknown, includeOf(0), ANY_BYTES, describeItem, goesOn)
+        .catch((error: unknown) => error);
+      await expect(
+        remote(0).findBatch(unknown, includeOf(0), ANY_BYTES, describeItem),
+      ).rejects.toMatchObject({ code: 'NOT_FOUND', message: (own as Error).message });
+    }
+    await expect(remote(0).getMany(ids, includeOf(15), 10)).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringContaining('MAX_REQUEST_BYTES') as string,
+    });
+    await expect(
+      remote(0).scroll({
+        after: new Uint8Array(3),
+        limit: 1,
+        newestFirst: false,
+        include: includeOf(0),
+        maxBytes: 1,
+      }),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  test('go to another replica where one does not run, is closed or says nothing', async () => {
+    const { holders, others, suspend } = await open({ replicas: 5 });
+    await holders[1]?.serve();
+    await holders[1]?.engine.close();
+    const askedInVain = [await suspend(2), await suspend(4)];
+    await holders[3]?.serve();
+    const find = async () =>
+      await others.read('search', (replica) =>
+        replica.findBatch(queriesOf(1), includeOf(0), ANY_BYTES, describeSingle, goesOn),
+      );
+    // Each of them is the first in turn once.
+    const begunAtMs = performance.now();
+    for (let at = 0; at < 10; at += 1) expect((await find()).counts).toEqual(Uint32Array.of(4));
+    expect(performance.now() - begunAtMs).toBeLessThan(2 * SOON_MS);
+    expect(holders[3]?.asked.length).toBe(10);
+    expect(askedInVain.map((count) => count())).toEqual([1, 1]);
+  });
+
+  test('are refused where no replica answers, and where another would refuse them as well', async () => {
+    const { holders, others } = await open({ replicas: 2 });
+    const find = async (queries: NeighbourQueries) =>
+      await others.read('search', (replica) =>
+        replica.findBatch(queries, includeOf(0), ANY_BYTES, describeSingle, goesOn),
+      );
+    await expect(find(queriesOf(1))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('a replica does not answer') as string,
+    });
+    for (const { serve } of holders) await serve();
+    const unknown = queriesOf(1, new Uint8Array(POINT_ID_BYTES).fill(9));
+    await expect(find(unknown)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(holders.map(({ asked }) => asked.length).toSorted()).toEqual([0, 1]);
+  });
+
+  test('one of a session waits for what its node has acknowledged', async () => {
+    const { engine, state, asked, asker, remote, firstChange } = await served();
+    const replica = remote(0, 'session');
+    // The first is a strong one: a node that was started does not know what it has acknowledged.
+    for (const _ of [1, 2]) expect(await replica.count(undefined)).toBe(POINTS);
+    expect(asked.map(({ after }) => after?.sequence)).toEqual([undefined, 1n]);
+    const change = changeOf(engine);
+    const twin = await openEngine();
+    await twin.apply(firstChange(), 1);
+    asker.acknowledged.note(await twin.apply(change, 2));
+    let answer: number | undefined;
+    const read = replica.count(undefined).then((count) => (answer = count));
+    await sleep(QUIET_MS);
+    expect(answer).toBeUndefined();
+    state.applied.note(await engine.apply(change, 2));
+    await read;
+    expect(answer).toBe(POINTS + 1);
+  });
+
+  test('one of a session is refused by a replica with another history', async () => {
+    const { asker, remote } = await served();
+    const replica = remote(0, 'session');
+    expect(await replica.count(undefined)).toBe(POINTS);
+    asker.acknowledged.note({ sequence: 1, chain: 1 });
+    await expect(replica.count(undefined)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('another history') as string,
+    });
+  });
+});
+
+/** Queries with vectors, or for the neighbours of the first of these ids. */
+function queriesOf(count: number, likes?: Uint8Array): NeighbourQueries {
+  const queries = toNeighbours({
+    vectors: Float32Array.from({ length: likes ? 0 : count * DIMENSION }, (_, at) => at % 5),
+    similarities: new Uint8Array(count).fill(Similarity.Euclidean),
+    limits: new Uint32Array(count).fill(4),
+    efs: new Uint32Array(count).fill(100),
+  });
+  return likes ? { ...queries, likes: likes.subarray(0, count * POINT_ID_BYTES) } : queries;
+}
+
+async function idsOf(engine: Engine): Promise<Uint8Array> {
+  const request = {
+    limit: POINTS,
+    newestFirst: false,
+    include: includeOf(0),
+    maxBytes: ANY_BYTES,
+  };
+  return (await engine.scroll(request, goesOn)).records.ids;
+}
+
+/** The same arrays, whatever memory they are in. */
+function plain(records: Records): object {
+  return Object.fromEntries(
+    Object.entries(records).map(([name, part]: [string, ArrayBufferView]) => [
+      name,
+      Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString('hex'),
+    ]),
+  );
+}
+
+function plainFound({ counts, distances, records }: Found): object {
+  return { counts: [...counts], distances: [...distances], records: plain(records) };
+}
+
+function plainGathered({ records, found }: { records: Records; found: Uint8Array }): object {
+  return { records: plain(records), found: [...found] };
+}
