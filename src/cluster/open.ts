@@ -181,6 +181,7 @@ export class ClusterNode {
   /** For the metrics. */
   stats(): ClusterNodeStats {
     return {
+      shard: this.place.shard,
       applied: this.#state.applied.last.sequence,
       state: STATE_NAMES[this.#state.replica],
       isConnected: this.nats.isConnected,

@@ -5,6 +5,8 @@ const STATES = ['following', 'behind', 'stopped'] as const;
 
 /** What a node of a cluster tells of its replica. */
 export interface ClusterNodeStats {
+  /** The shard that the replica is of. */
+  readonly shard: number;
   /** The last message that it has applied. */
   readonly applied: number;
   readonly state: (typeof STATES)[number];
@@ -22,30 +24,35 @@ export function writeCluster(
   loops: ClusterLoopStats,
 ): void {
   const { applied, state, isConnected, stream } = node;
+  // What is of the stream and its replica is told apart by it in sums over nodes.
+  const shard = String(node.shard);
+  const ofShard = (value: number | undefined): Samples =>
+    // No sample, rather than one of before.
+    value === undefined ? [] : [[{ shard }, value]];
   to.gauge(
     'vectord_cluster_applied_sequence',
     'Sequence of the last message of the stream that the replica has applied.',
-    applied,
+    ofShard(applied),
   );
   to.gauge(
     'vectord_cluster_stream_last_sequence',
     'Sequence of the last message of the stream; none while NATS does not answer.',
-    ifKnown(stream?.lastSequence),
+    ofShard(stream?.lastSequence),
   );
   to.gauge(
     'vectord_cluster_stream_bytes',
     'What the stream keeps; none while NATS does not answer.',
-    ifKnown(stream?.bytes),
+    ofShard(stream?.bytes),
   );
   to.gauge(
     'vectord_cluster_stream_limit_bytes',
     'The most that it keeps (CLUSTER_LOG_BYTES); none while NATS does not answer.',
-    ifKnown(stream?.limitBytes),
+    ofShard(stream?.limitBytes),
   );
   to.gauge(
     'vectord_cluster_replica_state',
     'Whether the replica follows its stream, is behind it, or has stopped; the log says why.',
-    STATES.map((name) => [{ state: name }, Number(state === name)]),
+    STATES.map((name) => [{ shard, state: name }, Number(state === name)]),
   );
   to.gauge(
     'vectord_cluster_nats_connections',
@@ -57,9 +64,4 @@ export function writeCluster(
     'Writes that have ended: refused are those that are certainly not stored.',
     Array.from(loops.writes, ([outcome, count]) => [{ outcome }, count]),
   );
-}
-
-/** No sample, rather than one of before. */
-function ifKnown(value: number | undefined): Samples {
-  return value ?? [];
 }

@@ -9,6 +9,7 @@ const PATIENCE = { timeout: 30_000, interval: 100 };
 const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
 const WRITES = 'vectord_cluster_writes_total';
 const LAST = 'vectord_cluster_stream_last_sequence';
+const SHARD = { shard: '0' };
 const CONNECTIONS = 'vectord_cluster_nats_connections';
 
 describe.skipIf(HAS_NO_NATS)(
@@ -38,14 +39,14 @@ describe.skipIf(HAS_NO_NATS)(
         '{outcome=refused}': 1,
       });
       for (const each of cluster.nodes) {
-        await expect.poll(async () => (await scrape(each)).value(LAST), PATIENCE).toBe(5);
+        await expect.poll(async () => (await scrape(each)).value(LAST, SHARD), PATIENCE).toBe(5);
         const found = await scrape(each);
-        expect(found.value('vectord_cluster_applied_sequence')).toBe(5);
-        expect(found.value('vectord_cluster_stream_bytes')).toBeGreaterThan(0);
-        expect(found.value('vectord_cluster_stream_limit_bytes')).toBe(1024 ** 3);
+        expect(found.value('vectord_cluster_applied_sequence', SHARD)).toBe(5);
+        expect(found.value('vectord_cluster_stream_bytes', SHARD)).toBeGreaterThan(0);
+        expect(found.value('vectord_cluster_stream_limit_bytes', SHARD)).toBe(1024 ** 3);
         expect(found.value(CONNECTIONS)).toBe(3);
         const state = (name: string) =>
-          found.value('vectord_cluster_replica_state', { state: name });
+          found.value('vectord_cluster_replica_state', { ...SHARD, state: name });
         expect(['following', 'behind', 'stopped'].map(state)).toEqual([1, 0, 0]);
       }
     });
@@ -68,9 +69,9 @@ describe.skipIf(HAS_NO_NATS)(
       const known = async () => (await scrape(node)).samples.filter(({ name }) => name === LAST);
       await expect.poll(known, PATIENCE).toEqual([]);
       const isBehind = async () =>
-        (await scrape(node)).value('vectord_cluster_replica_state', { state: 'behind' });
+        (await scrape(node)).value('vectord_cluster_replica_state', { ...SHARD, state: 'behind' });
       await expect.poll(isBehind, PATIENCE).toBe(1);
-      expect((await scrape(node)).value('vectord_cluster_applied_sequence')).toBe(6);
+      expect((await scrape(node)).value('vectord_cluster_applied_sequence', SHARD)).toBe(6);
       for (const server of [0, 1, 2]) cluster.servers.run(server);
       await expect.poll(known, PATIENCE).toHaveLength(1);
     });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ClusterStatus } from '../../src/cluster/status/model.js';
+import { Scrape } from '../observe/exposition.js';
 import { clientsOf, contentOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { TAKEN, TIMEOUT_MS } from './seeds/three-nodes.js';
@@ -18,7 +19,7 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
   let cluster: TestCluster;
 
   beforeAll(async () => {
-    cluster = await TestCluster.start({}, { shards: 2, nodes: 1, servers: 1 });
+    cluster = await TestCluster.start({ METRICS_OPEN: 'on' }, { shards: 2, nodes: 1, servers: 1 });
   }, TIMEOUT_MS);
   afterAll(async () => await cluster.end(), TIMEOUT_MS);
 
@@ -34,6 +35,13 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
     await cluster.node(1).stop();
     await cluster.run(1);
     expect(places()).toEqual([[0], [1]]);
+  });
+
+  test('are told apart in the metrics of their nodes', async () => {
+    for (const [shard, { http }] of cluster.nodes.entries()) {
+      const scrape = new Scrape(await (await fetch(`${http}/metrics`)).text());
+      expect(scrape.value('vectord_cluster_applied_sequence', { shard: String(shard) })).toBe(0);
+    }
   });
 
   test('are told apart by the status, and what is wrong with one of them', async () => {
