@@ -1,4 +1,5 @@
-// Runs a cluster on this machine: three NATS servers and three nodes of vectord. Usage: see --help.
+// Runs a cluster on this machine: three NATS servers, and three nodes of vectord for each shard. Usage:
+// see --help.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,8 +13,9 @@ import { Processes } from './processes.mjs';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
 
+/** How many NATS servers there are, and how many nodes each shard has. */
 const COUNT = 3;
-const PORTS = COUNT * (2 + PORTS_PER_SERVER);
+const PORTS_PER_NODE = 2;
 /** Nodes wait for each other, and the servers for an election. */
 const PATIENCE_MS = 60_000;
 const FIRST_DIMENSION = 4;
@@ -24,11 +26,13 @@ const HELP = `Usage: npm run cluster [-- OPTIONS]
 
 Runs a cluster on this machine: three NATS servers and three nodes of vectord, until Ctrl-C. Its
 points are there again at the next start. It shows what a cluster does; on one machine it survives no
-more than a single server.
+more than a single server. CLUSTER_SHARDS=2 in the environment makes one of two shards, with three nodes
+each.
 
   --folder FOLDER  where all is kept (.cluster)
   --dimension N    values of each vector, set at the first start (${FIRST_DIMENSION})
-  --ports N        takes the ${PORTS} ports from N on, in place of free ones
+  --ports N        takes the ${portsFor(1)} ports from N on, in place of free ones, and ${COUNT * PORTS_PER_NODE} more for each
+                   further shard
   --help           prints this page
 
 nats-server is taken from NATS_SERVER, PATH or .cache/nats-server; if it is in none of them, Go installs
@@ -57,6 +61,8 @@ async function main() {
   }
   if (!existsSync(MAIN)) throw new Error('vectord is not built: `npm ci` does it');
   const { npmEnd } = await import('../../dist/process/npm.js');
+  const { readPart } = await import('../../dist/config/config.js');
+  const { clusterShards: shards } = readPart(process.env, ['clusterShards']);
   const stopped = Promise.race([nextSignal(), npmEnd()]);
   const program = natsServer();
   // npm starts scripts in the project's folder; a path is meant from where npm was called.
@@ -64,10 +70,12 @@ async function main() {
   const { folder: named } = values;
   const folder = named === undefined ? join(ROOT, '.cluster') : resolve(INIT_CWD, named);
   refuseSecond(folder);
-  const ports = values.ports === undefined ? await freePorts(PORTS) : portsFrom(values.ports);
+  const count = portsFor(shards);
+  const ports =
+    values.ports === undefined ? await freePorts(count) : portsFrom(values.ports, count);
   const processes = new Processes();
   try {
-    const starting = start(processes, program, folder, ports, values.dimension);
+    const starting = start(processes, program, folder, ports, shards, values.dimension);
     starting.catch(() => undefined);
     const cluster = await Promise.race([starting, stopped.then(() => undefined)]);
     if (cluster !== undefined) {
@@ -128,19 +136,24 @@ function refuseSecond(folder) {
   );
 }
 
-function portsFrom(text) {
+function portsFor(shards) {
+  return COUNT * (shards * PORTS_PER_NODE + PORTS_PER_SERVER);
+}
+
+function portsFrom(text, count) {
   const first = Number(text);
-  if (Number.isInteger(first) && first > 0 && first + PORTS <= 65_536) {
-    return Array.from({ length: PORTS }, (_, at) => first + at);
+  if (Number.isInteger(first) && first > 0 && first + count <= 65_536) {
+    return Array.from({ length: count }, (_, at) => first + at);
   }
   throw new Error(
-    `--ports is ${text}, expected a port from 1 to ${65_536 - PORTS}: ${PORTS} from it on are taken`,
+    `--ports is ${text}, expected a port from 1 to ${65_536 - count}: ${count} from it on are taken`,
   );
 }
 
-async function start(processes, program, folder, ports, dimension) {
+async function start(processes, program, folder, ports, shards, dimension) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const servers = serversIn(folder, ports.slice(2 * COUNT));
+  const nodeCount = shards * COUNT;
+  const servers = serversIn(folder, ports.slice(nodeCount * PORTS_PER_NODE));
   for (const { name, configuration } of servers) {
     const path = join(folder, `${name}.json`);
     writeFileSync(path, JSON.stringify(configuration));
@@ -162,14 +175,16 @@ async function start(processes, program, folder, ports, dimension) {
   }
   const url = servers.map(({ address }) => `nats://${address}`).join(',');
   const said = dimension ?? (isFirst ? String(FIRST_DIMENSION) : undefined);
-  const nodes = Array.from({ length: COUNT }, (_, index) => {
-    const [name, http, grpc] = [`node ${index + 1}`, ports[index], ports[COUNT + index]];
+  const nodes = Array.from({ length: nodeCount }, (_, index) => {
+    const [name, http, grpc] = [`node ${index + 1}`, ports[index], ports[nodeCount + index]];
+    const shard = Math.floor(index / COUNT);
     const env = {
       CLUSTER_LOG_BYTES: String(LOG_BYTES),
       ...process.env,
       ...(said === undefined ? {} : { DIMENSION: said }),
       CLUSTER_URL: url,
       CLUSTER_REPLICAS: String(COUNT),
+      CLUSTER_SHARD: String(shard),
       SERVICE_KEYS_FILE: keysFile,
       DATA_PATH: join(folder, `node-${index + 1}`),
       HTTP_PORT: String(http),
@@ -177,7 +192,7 @@ async function start(processes, program, folder, ports, dimension) {
     };
     const log = join(folder, `node-${index + 1}.log`);
     const pid = processes.start(name, process.execPath, [MAIN, 'serve'], { log, env });
-    return { name, pid, http: `http://127.0.0.1:${http}`, grpc: `grpc://127.0.0.1:${grpc}` };
+    return { name, shard, pid, http: `http://127.0.0.1:${http}`, grpc: `grpc://127.0.0.1:${grpc}` };
   });
   for (const { name, http } of nodes) {
     await processes.untilReady(async () => {
@@ -189,10 +204,10 @@ async function start(processes, program, folder, ports, dimension) {
   const key = keys.find(({ role }) => role === 'readwrite')?.key;
   const headers = { 'api-key': key };
   const info = await (await fetch(`${nodes[0].http}/v1/info`, { headers })).json();
-  return { folder, url, keysFile, key, nodes, dimension: info.dimension };
+  return { folder, url, keysFile, key, nodes, shards, dimension: info.dimension };
 }
 
-function print({ folder, url, keysFile, key, nodes, dimension }) {
+function print({ folder, url, keysFile, key, nodes, shards, dimension }) {
   const vector =
     dimension > 16
       ? `'"$(node -p 'JSON.stringify(Array(${dimension}).fill(1))')"'`
@@ -200,16 +215,20 @@ function print({ folder, url, keysFile, key, nodes, dimension }) {
   const post = (node, path, body) =>
     `  curl -sS ${node.http}/v1/points/${path} -H 'api-key: ${key}' \\\n` +
     `    -H 'content-type: application/json' -d '${body}'`;
-  line(`three NATS servers and three nodes run, in ${folder}, where their logs are:
+  const nodeLines = nodes.map(({ name, shard, pid, http, grpc }) => {
+    const place = shards > 1 ? `  shard ${shard}` : '';
+    return `  ${name}  ${http}  ${grpc}${place}  process ${pid}`;
+  });
+  line(`${COUNT} NATS servers and ${nodes.length} nodes run, in ${folder}, where their logs are:
 
-${nodes.map(({ name, pid, http, grpc }) => `  ${name}  ${http}  ${grpc}  process ${pid}`).join('\n')}
+${nodeLines.join('\n')}
   NATS    ${url}
   key     ${key} (readwrite, in ${keysFile})
 
 Store a point through one node, and find it through another:
 
 ${post(nodes[0], 'upsert', `{"points": [{"vector": ${vector}, "content": "hello"}]}`)}
-${post(nodes[1], 'search', `{"vector": ${vector}, "similarity": "Euclidean", "limit": 3, "include": ["content"]}`)}
+${post(nodes.at(-1), 'search', `{"vector": ${vector}, "similarity": "Euclidean", "limit": 3, "include": ["content"]}`)}
 
 See its state, also after you have killed a process:
 

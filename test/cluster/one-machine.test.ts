@@ -15,12 +15,18 @@ const START_MS = 60_000;
 interface Node {
   readonly http: string;
   readonly grpc: string;
+  /** Where there are several. */
+  readonly shard: string | undefined;
   readonly pid: number;
 }
 
 describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: TIMEOUT_MS }, () => {
-  function run(folder: string, ...args: readonly string[]): Vectord {
-    const env = { PATH: process.env['PATH'] ?? '', NATS_SERVER: findNatsServer() ?? '' };
+  function run(
+    folder: string,
+    args: readonly string[] = [],
+    more: Record<string, string> = {},
+  ): Vectord {
+    const env = { PATH: process.env['PATH'] ?? '', NATS_SERVER: findNatsServer() ?? '', ...more };
     const command = [process.execPath, SCRIPT, '--folder', folder, ...args];
     const script = new Vectord(env, [], { command });
     // What it has started goes with it.
@@ -29,15 +35,21 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
   }
 
   /** The script once all runs, and what it has printed of it. */
-  async function started(folder: string) {
-    const script = run(folder);
+  async function started(folder: string, env: Record<string, string> = {}) {
+    const script = run(folder, [], env);
     await script.until(() => script.stdout.includes('Ctrl-C ends all'), START_MS);
     const key = / {2}key +(\S+)/.exec(script.stdout)?.[1] ?? '';
-    const line = /^ {2}node \d {2}(http:\S+) {2}(grpc:\S+) {2}process (\d+)$/gm;
+    const line = /^ {2}node \d {2}(http:\S+) {2}(grpc:\S+)(?: {2}shard (\d))? {2}process (\d+)$/gm;
     const nodes = Array.from(
       script.stdout.matchAll(line),
-      ([, http = '', grpc = '', pid]): Node => ({ http, grpc, pid: Number(pid) }),
+      ([, http = '', grpc = '', shard, pid]): Node => ({ http, grpc, shard, pid: Number(pid) }),
     );
+    return { script, key, nodes };
+  }
+
+  /** The same of one shard. */
+  async function startedOne(folder: string) {
+    const { script, key, nodes } = await started(folder);
     expect(nodes).toHaveLength(3);
     const [first, second, third] = nodes as [Node, Node, Node];
     return { script, key, first, second, third };
@@ -61,7 +73,7 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
 
   test('runs a cluster whose points are there again at the next start', async () => {
     const folder = makeTemporaryFolder();
-    const { script, key, first, second, third } = await started(folder);
+    const { script, key, first, second, third } = await startedOne(folder);
     expect(serversIn(folder)).toBe(3);
 
     // The two lines that it prints, as they are.
@@ -89,13 +101,24 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
     expect([first, second].filter(isRunning)).toEqual([]);
     expect(serversIn(folder)).toBe(0);
 
-    const next = await started(folder);
+    const next = await startedOne(folder);
     const counter = connect(next.third.grpc, { key: next.key });
     expect(await counter.count()).toBe(2);
     counter.close();
     expect(await next.script.stop('SIGTERM')).toEqual({ code: 0, signal: null });
     expect([next.first, next.second, next.third].filter(isRunning)).toEqual([]);
     expect(serversIn(folder)).toBe(0);
+  });
+
+  test('runs three nodes for each shard', async () => {
+    const { script, nodes } = await started(makeTemporaryFolder(), { CLUSTER_SHARDS: '2' });
+    expect(nodes.map(({ shard }) => shard)).toEqual(['0', '0', '0', '1', '1', '1']);
+    const [status = ''] = script.stdout.match(/^ {2}CLUSTER_URL=.* cluster status$/m) ?? [];
+    const answer = execFileSync('sh', ['-c', status], { encoding: 'utf8' });
+    expect(answer).toContain('2 shards, each with 3 replicas');
+    expect(answer).toMatch(/\nall is well\n$/);
+    expect(await script.stop('SIGINT')).toEqual({ code: 0, signal: null });
+    expect(nodes.filter(isRunning)).toEqual([]);
   });
 
   test('ends all where it is stopped before all runs', async () => {
@@ -108,7 +131,7 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
 
   test('says which process does not start, and why, and leaves none behind', async () => {
     const folder = makeTemporaryFolder();
-    const script = run(folder, '--dimension', '0');
+    const script = run(folder, ['--dimension', '0']);
     expect((await script.exit).code).toBe(1);
     expect(script.stderr).toMatch(/^cluster: node \d has ended \(exit code 2\):$/m);
     expect(script.stderr).toContain('DIMENSION is "0"');
