@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeTemporaryFolder } from '../../test/support/folders.js';
 import { Random } from '../../test/support/random.js';
+import { distinct } from '../core/distinct.js';
+import { VectordError } from '../core/errors.js';
 import { Similarity } from '../core/model.js';
 import type { PageToken } from '../core/page-token.js';
 import {
@@ -13,6 +16,7 @@ import {
 import type { Points } from '../core/points.js';
 import {
   Given,
+  type Found,
   type Include,
   type NeighbourQueries,
   type Records,
@@ -22,6 +26,8 @@ import {
 import { describeQuery } from '../core/rules.js';
 import { describeUpsert } from '../core/upserts.js';
 import { Engine } from '../engine/native.js';
+import { drawInto } from './draw-ids.js';
+import { bytesInAnswer } from './refusals.js';
 import { ShardedPoints } from './sharded-points.js';
 import type { ShardPoints } from './shards.js';
 import { shardOf } from './slots.js';
@@ -321,7 +327,7 @@ describe.each([1, 2, 3, 8])('%i shards', (count) => {
   test('answer as one store does, whatever is written and asked', { timeout: 60_000 }, async () => {
     const stores = await openStores(count);
     const random = new Random(count);
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 40; round += 1) {
       await write(stores, random);
       await checkPoints(stores, random);
       for (const include of [NOTHING, ALL, { ...NOTHING, metadata: true }]) {
@@ -332,11 +338,316 @@ describe.each([1, 2, 3, 8])('%i shards', (count) => {
         await checkScroll(stores, false);
         await checkScroll(stores, true, FILTER);
       }
-      if (round === 40) {
+      if (round === 25) {
         const { points } = stores.one.status();
         await both(stores, async (some) => await some.deleteAll(points));
       }
     }
     expect(stores.one.status().points).toBeGreaterThan(0);
   });
+});
+
+/** What both stores refuse a request with. */
+async function bothRefuse(
+  { sharded, one }: Stores,
+  ask: (points: Points) => Promise<unknown>,
+): Promise<unknown> {
+  const refusal = await refusalOf(ask(sharded));
+  expect(refusal).toEqual(await refusalOf(ask(one)));
+  expect(refusal).toHaveProperty('code');
+  return refusal;
+}
+
+async function refusalOf(answer: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await answer.then(
+    () => 'it is answered',
+    (reason: unknown) => reason,
+  );
+  return error instanceof VectordError ? { code: error.code, message: error.message } : error;
+}
+
+/** Ids of each of so many shards, those of shard 0 first. */
+function idsOfEach(each: number, shards: number): PointIds {
+  return concat(
+    Array.from({ length: shards }, (_, shard) => {
+      const ids = assignPointIds(each);
+      drawInto(ids, shard, shards);
+      return ids;
+    }),
+  );
+}
+
+async function openFilled(count: number, each: number): Promise<Stores & { ids: PointIds }> {
+  const stores = await openStores(count);
+  const ids = idsOfEach(each, count);
+  const batch = pointsOf(new Random(each), ids);
+  await both(stores, async (points) => await points.upsert(batch, false, describeUpsert));
+  return { ...stores, ids };
+}
+
+function queriesAt(vectors: readonly number[], limit: number): NeighbourQueries {
+  const count = vectors.length / DIMENSION;
+  return {
+    vectors: Float32Array.from(vectors),
+    similarities: new Uint8Array(count),
+    limits: new Uint32Array(count).fill(limit),
+    efs: new Uint32Array(count).fill(100_000),
+    maxDistances: new Float64Array(count).fill(Infinity),
+    likes: new Uint8Array(count * POINT_ID_BYTES),
+    filters: { texts: new Uint8Array(), ends: new Uint32Array(count) },
+  };
+}
+
+describe('what one store refuses', () => {
+  test('is refused by shards in the same words', async () => {
+    const stores = await openFilled(3, 5);
+    const { ids } = stores;
+    for (const [value, name] of [
+      [NaN, 'NaN'],
+      [Infinity, 'inf'],
+      [-Infinity, '-inf'],
+    ] as const) {
+      const batch = pointsOf(new Random(1), idsOfEach(2, 3));
+      batch.vectors[3 * DIMENSION + 2] = value;
+      const message = `points[3]: value 2 of the vector is ${name}, expected a finite number`;
+      expect(
+        await bothRefuse(
+          stores,
+          async (points) => await points.upsert(batch, false, describeUpsert),
+        ),
+      ).toEqual({ code: 'INVALID_ARGUMENT', message });
+      const queries = queriesAt([1, 2, 3, 4, 5, value, 7, 8], 3);
+      await bothRefuse(stores, async (points) => await find(points, queries));
+    }
+    expect(stores.sharded.status().points).toBe(15);
+    await bothRefuse(stores, async (points) => await find(points, queriesAt([1, 2, 3, 4], 0)));
+    await bothRefuse(stores, async (points) => await points.deleteAll(14));
+    await bothRefuse(stores, async (points) => await points.getMany(ids, ALL, 400, goesOn));
+    await bothRefuse(
+      stores,
+      async (points) =>
+        await points.findBatch(queriesAt([1, 2, 3, 4], 15), ALL, 400, describeQuery, goesOn),
+    );
+    const likes = concat([idAt(ids, 1), new Uint8Array(16), assignPointIds(1)]);
+    const unknown = { ...queriesAt([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1), likes };
+    const vectors = Float32Array.of(1, NaN, 3, 4);
+    expect(
+      await bothRefuse(stores, async (points) => await find(points, { ...unknown, vectors })),
+    ).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('answers are as large as those of one store, and no larger', async () => {
+    const stores = await openStores(8);
+    const ids = idsOfEach(20, 8);
+    const random = new Random(3);
+    // No two distances are equal.
+    const vectors = Float32Array.from(random.vector(DIMENSION * 160));
+    const batch = { ...pointsOf(random, ids), vectors };
+    await both(stores, async (points) => await points.upsert(batch, false, describeUpsert));
+    const [texts, ends] = joined(['', FILTER, '', '']);
+    const queries = {
+      ...queriesAt(random.vector(2 * DIMENSION), 12),
+      similarities: Uint8Array.of(0, 1, 3, 0),
+      limits: Uint32Array.of(12, 7, 1, 40),
+      efs: new Uint32Array(4).fill(1_000),
+      maxDistances: Float64Array.of(Infinity, Infinity, Infinity, 2),
+      likes: concat([new Uint8Array(16), idAt(ids, 31), new Uint8Array(16), idAt(ids, 150)]),
+      filters: { texts, ends },
+    };
+    const { records } = await find(stores.one, queries, ALL);
+    const bytes = bytesInAnswer(records);
+    const ask =
+      (most: number) =>
+      async (points: Points): Promise<Found> =>
+        await points.findBatch(queries, ALL, most, describeQuery, goesOn);
+    for (let most = bytes - 1; most > bytes / 4; most -= 29) await bothRefuse(stores, ask(most));
+    for (let most = bytes; most < 2 * bytes; most += 29) await both(stores, ask(most));
+    const got = bytesInAnswer((await stores.one.getMany(ids, ALL, MAX_BYTES, goesOn)).records);
+    const all = await both(stores, async (points) => await points.getMany(ids, ALL, got, goesOn));
+    expect(all.found).not.toContain(0);
+    await bothRefuse(stores, async (points) => await points.getMany(ids, ALL, got - 1, goesOn));
+  });
+
+  test('a token that is none of these shards', async () => {
+    const { sharded, one } = await openFilled(3, 5);
+    const two = new ShardedPoints([await openShard(), await openShard()], DIMENSION);
+    const page = { limit: 2, newestFirst: false, include: NOTHING, maxBytes: MAX_BYTES };
+    const ask = async (points: Points, after: PageToken | undefined) =>
+      await points.scroll({ ...page, after }, goesOn);
+    const { next } = await ask(sharded, undefined);
+    const none = await refusalOf(ask(one, new Uint8Array(3)));
+    expect(none).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const ofOne = (await ask(one, undefined)).next;
+    const beyond = Uint8Array.of(0, 3, 0, 3);
+    for (const after of [new Uint8Array(3), ofOne, beyond, next?.slice(0, -1)]) {
+      expect(await refusalOf(ask(sharded, after))).toEqual(none);
+    }
+    expect(await refusalOf(ask(two, next))).toEqual(none);
+    const other = (await ask((await openFilled(3, 5)).sharded, undefined)).next;
+    expect(await refusalOf(ask(sharded, other))).toMatchObject({
+      message: 'after is the next of a page of another store, expected one of this store',
+    });
+  });
+});
+
+async function find(points: Points, queries: NeighbourQueries, include = NOTHING): Promise<Found> {
+  return await points.findBatch(queries, include, MAX_BYTES, describeQuery, goesOn);
+}
+
+describe('a shard that does not answer', () => {
+  /** Three shards of two points each, of which the second does not answer. */
+  async function openBroken(): Promise<Stores & { ids: PointIds }> {
+    const stores = await openFilled(3, 2);
+    await stores.shards[1]?.close();
+    return stores;
+  }
+
+  test('is named in the error of a read', async () => {
+    const { sharded, ids } = await openBroken();
+    const closed = { code: 'UNAVAILABLE', message: 'shard 1: the engine is closed' };
+    const page = { limit: 4, include: NOTHING, maxBytes: MAX_BYTES };
+    for (const ask of [
+      async () => await sharded.get(idAt(ids, 2)),
+      async () => await sharded.getMany(ids, ALL, MAX_BYTES, goesOn),
+      async () => await sharded.count(FILTER, goesOn),
+      async () => await find(sharded, queriesAt([1, 2, 3, 4], 3)),
+      async () => await sharded.searchBatch(queriesAt([1, 2, 3, 4], 3), describeQuery, goesOn),
+      async () => {
+        const { next } = await sharded.scroll({ ...page, newestFirst: false }, goesOn);
+        await sharded.scroll({ ...page, newestFirst: false, after: next }, goesOn);
+      },
+    ]) {
+      expect(await refusalOf(ask())).toEqual(closed);
+    }
+    // What it does not have is read.
+    const others = concat([idAt(ids, 0), idAt(ids, 5)]);
+    const { found } = await sharded.getMany(others, ALL, MAX_BYTES, goesOn);
+    expect(found).toEqual(Uint8Array.of(1, 1));
+  });
+
+  test('may leave a write done in part, and the error says which', async () => {
+    const { sharded, ids } = await openBroken();
+    const [first, second, third, fourth, fifth, sixth] = textsOf(ids);
+    const failure = (written: string, not: string, mend: string): object => ({
+      code: 'OUTCOME_UNKNOWN',
+      message:
+        `the request may be written in part: written in ${written}; not written in ${not}, as ` +
+        `the engine is closed; ${mend}`,
+    });
+    const more = pointsOf(new Random(1), idsOfEach(4, 3));
+    expect(await refusalOf(sharded.upsert(more, false, describeUpsert))).toEqual(
+      failure(
+        'shard 0 (4 points: points[0], points[1], points[2], ...) and ' +
+          'shard 2 (4 points: points[8], points[9], points[10], ...)',
+        'shard 1 (4 points: points[4], points[5], points[6], ...)',
+        'send it again: what is stored stays so, but a point without an id would come twice',
+      ),
+    );
+    const stored = await sharded.getMany(more.ids.slice(0, 64), NOTHING, MAX_BYTES, goesOn);
+    expect(stored.found).toEqual(Uint8Array.of(1, 1, 1, 1));
+    const done = `shard 0 (2 points: ${first}, ${second}) and shard 2 (2 points: ${fifth}, ${sixth})`;
+    const not = `shard 1 (2 points: ${third}, ${fourth})`;
+    expect(await refusalOf(sharded.update(updateOf(new Random(1), ids)))).toEqual(
+      failure(done, not, 'send it again: what is changed stays so'),
+    );
+    expect(await refusalOf(sharded.deleteMany(ids))).toEqual(
+      failure(done, not, 'send it again: what is deleted counts as missing'),
+    );
+    expect(await refusalOf(sharded.deleteMatching(FILTER))).toEqual(
+      failure(
+        'shard 0 and shard 2',
+        'shard 1',
+        'send it again: it deletes the points that are left',
+      ),
+    );
+  });
+
+  test('is told as it is where nothing is written', async () => {
+    const { sharded, shards, ids } = await openBroken();
+    const closed = { code: 'UNAVAILABLE', message: 'the engine is closed' };
+    expect(await refusalOf(sharded.deleteMany(ids.slice(32, 64)))).toEqual(closed);
+    expect(await refusalOf(sharded.delete(ids.slice(32, 48)))).toEqual(closed);
+    await shards[0]?.close();
+    await shards[2]?.close();
+    expect(await refusalOf(sharded.deleteMany(ids))).toEqual(closed);
+  });
+});
+
+test('a batch whose ids are drawn goes to one shard after the other, but not to a full one', async () => {
+  const shards = await Promise.all([openShard(), openShard(), openShard()]);
+  const full = Object.assign(await openEngine(), { isFull: () => true });
+  const sharded = new ShardedPoints([...shards, full], DIMENSION);
+  const sizes = (): number[] => [...shards, full].map((shard) => shard.status().points);
+  const batch = (): UpsertBatch => pointsOf(new Random(1), assignPointIds(5));
+  await sharded.insert(batch(), describeUpsert);
+  await sharded.upsert({ ...batch(), areIdsDrawn: true }, false, describeUpsert);
+  expect(sizes()).toEqual([5, 5, 0, 0]);
+  await sharded.insert(batch(), describeUpsert);
+  await sharded.insert(batch(), describeUpsert);
+  expect(sizes()).toEqual([10, 5, 5, 0]);
+  const ids = idsOfEach(1, 4);
+  const given = pointsOf(new Random(1), ids);
+  const message =
+    'nothing was written: the disks of most replicas of shard 3 are full: free some space there, ' +
+    'or delete points';
+  const refusal = { code: 'STORAGE_FULL', message };
+  expect(await refusalOf(sharded.upsert(given, false, describeUpsert))).toEqual(refusal);
+  expect(await refusalOf(sharded.update(updateOf(new Random(1), ids)))).toEqual(refusal);
+  expect(sizes()).toEqual([10, 5, 5, 0]);
+  expect(await sharded.deleteMany(ids)).toEqual(new Uint8Array(4));
+});
+
+test.each([false, true])(
+  'pages hold each point that stays once, whatever is deleted meanwhile, newest first: %s',
+  async (newestFirst) => {
+    const { sharded, ids } = await openFilled(3, 40);
+    const random = new Random(5);
+    const gone = new Set<string>();
+    const seen: string[] = [];
+    let after: PageToken | undefined;
+    do {
+      const page = { after, limit: 7, newestFirst, include: NOTHING, maxBytes: MAX_BYTES };
+      const { records, next } = await sharded.scroll(page, goesOn);
+      seen.push(...textsOf(records.ids));
+      after = next;
+      // Also all of a shard that is still to come, and the point behind which a page begins.
+      const last = records.ids.slice(-POINT_ID_BYTES);
+      const middle = seen.length < 20 ? ids.slice(40 * POINT_ID_BYTES, 80 * POINT_ID_BYTES) : last;
+      const some = concat([middle, filterPointIds(ids, () => random.below(20) === 0)]);
+      const once = distinct(some);
+      await sharded.deleteMany(once);
+      for (const id of textsOf(once)) gone.add(id);
+    } while (after !== undefined);
+    expect(new Set(seen).size).toBe(seen.length);
+    const left = textsOf(ids).filter((id) => !gone.has(id));
+    expect(left.length).toBeGreaterThan(10);
+    expect(seen).toEqual(expect.arrayContaining(left));
+  },
+);
+
+test('the end of a request reaches all shards, by one listener', async () => {
+  const { sharded } = await openFilled(3, 100);
+  const many = 200_000;
+  const queries = queriesAt(
+    Array.from({ length: DIMENSION * many }, () => 1),
+    1,
+  );
+  const listeners: (() => void)[] = [];
+  const answer = sharded.findBatch(queries, NOTHING, MAX_BYTES, describeQuery, (listener) =>
+    listeners.push(listener),
+  );
+  await setImmediate();
+  expect(listeners).toHaveLength(1);
+  for (const listener of listeners) listener();
+  await expect(answer).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+test('the state is that of all shards', async () => {
+  const { sharded, shards, one } = await openFilled(3, 10);
+  expect(sharded.status()).toMatchObject({ points: 30, isFull: false, faults: [] });
+  const [limits, efs] = [Uint32Array.of(5, 100), Uint32Array.of(7, 1)];
+  expect(sharded.searchWork(limits, efs)).toBe(3 * (7 + 10));
+  expect(one.searchWork(limits, efs)).toBe(7 + 30);
+  expect(shards.map((shard) => shard.status().points)).toEqual([10, 10, 10]);
+  expect([sharded.search(), sharded.find()]).toEqual([undefined, undefined]);
 });

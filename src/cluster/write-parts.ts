@@ -68,7 +68,7 @@ function writtenInPart<Part extends { readonly shard: number }>(
   const text = [
     ...list('written', written),
     ...list('not written', refused),
-    ...list('it is not known whether written', unknown),
+    ...list('not known to be written', unknown),
   ].join('; ');
   return new VectordError(
     'OUTCOME_UNKNOWN',
