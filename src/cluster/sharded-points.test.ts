@@ -468,6 +468,34 @@ describe('what one store refuses', () => {
     await bothRefuse(stores, async (points) => await points.getMany(ids, ALL, got - 1, goesOn));
   });
 
+  test('a shard is asked for no record that is in no answer', async () => {
+    const stores = await openStores(2);
+    const ids = idsOfEach(2, 2);
+    const [contents, contentEnds] = joined(['a', 'b', 'c'.repeat(999), 'd'.repeat(100)]);
+    // Of the first shard, close to 0 and far away; of the second, around 10.
+    const vectors = [0, 99, 9, 10].flatMap((value) => [value, 0, 0, 0]);
+    const batch = {
+      ...pointsOf(new Random(1), ids),
+      vectors: Float32Array.from(vectors),
+      contents,
+      contentEnds,
+    };
+    await both(stores, async (points) => await points.upsert(batch, false, describeUpsert));
+    const queries = queriesAt([0, 0, 0, 0, 10, 0, 0, 0], 1);
+    const content = { ...NOTHING, content: true };
+    const most = 2 * POINT_ID_BYTES + 1 + 100;
+    const found = await both(
+      stores,
+      async (points) => await points.findBatch(queries, content, most, describeQuery, goesOn),
+    );
+    expect(found.records.ids).toEqual(concat([idAt(ids, 0), idAt(ids, 3)]));
+    // Ids alone are never too large.
+    await both(
+      stores,
+      async (points) => await points.findBatch(queries, NOTHING, 1, describeQuery, goesOn),
+    );
+  });
+
   test('a token that is none of these shards', async () => {
     const { sharded, one } = await openFilled(3, 5);
     const two = new ShardedPoints([await openShard(), await openShard()], DIMENSION);

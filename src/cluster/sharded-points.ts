@@ -215,10 +215,10 @@ export class ShardedPoints implements Points {
     return this.#shards.at(shard);
   }
 
-  /** Refuses a write before some of its parts are written, where others cannot be. */
+  /** Refuses a write before some of its parts are written where others cannot be. */
   #checkSpace(parts: readonly Part[]): void {
     const full = parts.find(({ shard }) => this.#shards.at(shard).isFull());
-    if (full === undefined || parts.length === 1) return;
+    if (full === undefined) return;
     throw new VectordError(
       'STORAGE_FULL',
       `nothing was written: the disks of most replicas of shard ${full.shard} are full: free some ` +
