@@ -3,6 +3,7 @@ import { FILTER_MUTANTS } from './filters.mjs';
 import { REPLICA_MUTANTS } from './replica.mjs';
 import { SEARCH_MUTANTS } from './search.mjs';
 import { SERVER_MUTANTS } from './server.mjs';
+import { SHARD_MUTANTS } from './shards.mjs';
 import { STORE_MUTANTS } from './store.mjs';
 import { THREAD_MUTANTS } from './threads.mjs';
 
@@ -14,4 +15,5 @@ export const MUTANTS = [
   ...FILTER_MUTANTS,
   ...SERVER_MUTANTS,
   ...CLUSTER_MUTANTS,
+  ...SHARD_MUTANTS,
 ];

@@ -327,7 +327,7 @@ describe.each([1, 2, 3, 8])('%i shards', (count) => {
   test('answer as one store does, whatever is written and asked', { timeout: 60_000 }, async () => {
     const stores = await openStores(count);
     const random = new Random(count);
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       await write(stores, random);
       await checkPoints(stores, random);
       for (const include of [NOTHING, ALL, { ...NOTHING, metadata: true }]) {
@@ -338,7 +338,7 @@ describe.each([1, 2, 3, 8])('%i shards', (count) => {
         await checkScroll(stores, false);
         await checkScroll(stores, true, FILTER);
       }
-      if (round === 25) {
+      if (round === 20) {
         const { points } = stores.one.status();
         await both(stores, async (some) => await some.deleteAll(points));
       }
@@ -676,6 +676,8 @@ test('the state is that of all shards', async () => {
   const [limits, efs] = [Uint32Array.of(5, 100), Uint32Array.of(7, 1)];
   expect(sharded.searchWork(limits, efs)).toBe(3 * (7 + 10));
   expect(one.searchWork(limits, efs)).toBe(7 + 30);
+  // As broad as all points, as a query with a filter is: each of them is looked at once.
+  expect(sharded.searchWork(Uint32Array.of(1), Uint32Array.of(30))).toBe(30);
   expect(shards.map((shard) => shard.status().points)).toEqual([10, 10, 10]);
   expect([sharded.search(), sharded.find()]).toEqual([undefined, undefined]);
 });

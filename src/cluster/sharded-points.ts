@@ -200,8 +200,16 @@ export class ShardedPoints implements Points {
     return await findNeighbours(this.#shards, batch, include, maxBytes, describe, onRequestEnd);
   }
 
+  /** A query that is broader than a shard looks at each of its points once. */
   searchWork(limits: Uint32Array, efs: Uint32Array): number {
-    return sum(this.#shards.all, ({ shard }) => this.#shards.at(shard).searchWork(limits, efs));
+    return sum(this.#shards.all, ({ shard }) => {
+      const points = this.#shards.at(shard);
+      const { points: most } = points.status();
+      return points.searchWork(
+        limits,
+        efs.map((ef) => Math.min(ef, most)),
+      );
+    });
   }
 
   status(): PointsStatus {
