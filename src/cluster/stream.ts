@@ -11,9 +11,9 @@ const NANOSECONDS = 1e6;
  */
 const DUPLICATES_MS = 120_000;
 
-/** Streams and the map have so many replicas in NATS, whatever the number of nodes, or one for one node. */
-export function natsReplicas(nodes: number): number {
-  return nodes === 1 ? 1 : 3;
+/** Streams and the map have three replicas in NATS, or one where each shard has one. */
+export function natsReplicas(replicas: number): number {
+  return replicas === 1 ? 1 : 3;
 }
 
 /** Makes the stream of a shard, unless it is there with the same settings, whatever its size. */
