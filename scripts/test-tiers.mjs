@@ -60,8 +60,9 @@ export const CONTRACT_FILES = [
 
 /**
  * Files of vitest that say what a single server promises to its clients, which a cluster has to keep as
- * well: `npm run test:all` runs them a second time, each server being a cluster of one node. Tests of
- * data folders cannot run there, nor those that change DIMENSION or count groups of the log.
+ * well: `npm run test:all` runs them a second time, each server being a node of a cluster of two shards.
+ * Tests of data folders cannot run there, nor those that change DIMENSION, count groups of the log or
+ * expect points of several shards in the order of writing.
  */
 export const CLUSTER_FILES = [
   'test/client/operations.test.ts',

@@ -129,14 +129,14 @@ async function vitestTests(selection = [], environment = {}) {
   countFailures(counts.numFailedTests ?? 0, names, code, `${settings}vitest`);
 }
 
-/** What a single server promises, on clusters of one node. */
+/** What a single server promises, on clusters of two shards. */
 async function clusterTests() {
   await installing;
   if (findNatsServer() !== undefined) {
-    await vitestTests(CLUSTER_FILES, { VECTORD_CLUSTER: '1' });
+    await vitestTests(CLUSTER_FILES, { VECTORD_CLUSTER: '2' });
     return;
   }
-  console.log('skipped: the tests of a single server on clusters of one node need nats-server');
+  console.log('skipped: the tests of a single server on clusters of two shards need nats-server');
   totals.skipped += 1;
 }
 

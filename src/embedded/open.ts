@@ -106,7 +106,7 @@ async function openFolder({
 function transportOf(engine: Engine, config: Config, folder: string): Transport {
   const { dimension } = engine;
   const rules = { dimension, limits: config, defaultEf: config.hnswEf };
-  const info = new InfoReader(engine, rules, folder);
+  const info = new InfoReader(engine, engine, rules, folder);
   return engineTransport(new PointsService(engine, rules), async () => await info.read());
 }
 

@@ -1,6 +1,7 @@
 import { VERSION } from '../config/version.js';
 import type { Limits } from '../core/limits.js';
 import type { Similarity } from '../core/model.js';
+import type { Points } from '../core/points.js';
 import type { Rules } from '../core/rules.js';
 import type { Engine, EngineStatus } from '../engine/native.js';
 import { FolderMeasure } from './folder-size.js';
@@ -33,6 +34,7 @@ export interface Info {
   readonly version: string;
   /** Values of each vector. */
   readonly dimension: number;
+  /** In all shards of a cluster. What follows is that of the one of this node. */
   readonly points: number;
   /** Space that the data folder takes on its disk; undefined where the system does not tell. */
   readonly bytes: number | undefined;
@@ -46,6 +48,7 @@ export class InfoReader {
   readonly #folder: FolderMeasure;
 
   constructor(
+    private readonly points: Pick<Points, 'count'>,
     private readonly engine: Pick<Engine, 'status'>,
     private readonly rules: Rules,
     dataPath: string,
@@ -54,8 +57,11 @@ export class InfoReader {
   }
 
   async read(): Promise<Info> {
-    const size = await this.#folder.size();
-    const { points, graphs, columns } = this.engine.status();
+    const [size, points] = await Promise.all([
+      this.#folder.size(),
+      this.points.count(undefined, () => undefined),
+    ]);
+    const { graphs, columns } = this.engine.status();
     const { dimension, limits } = this.rules;
     return {
       version: VERSION,

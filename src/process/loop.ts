@@ -114,7 +114,7 @@ export class Loop implements LoopControl {
     const { service } = this;
     const decoder = new Decoder(rules, parts.large, tracing);
     const points = new PointsService(stored, rules);
-    const infoReader = new InfoReader(engine, rules, config.dataPath);
+    const infoReader = new InfoReader(all, engine, rules, config.dataPath);
     const info = async (): Promise<Info> => await infoReader.read();
     const both = { service, points, info, decoder, keys: this.#keys, inflight, clock };
     this.#http = createHttp({

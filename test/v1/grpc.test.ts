@@ -238,7 +238,7 @@ describe('streams', () => {
     }
     expect(last).toBe('');
     expect(seen.size).toBe(stored);
-  });
+  }, 90_000);
 
   it('go on behind a message of an earlier one, from either end', async () => {
     const own = clientOf(await startServer({ dimension: 2 }));
