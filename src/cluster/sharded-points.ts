@@ -24,7 +24,7 @@ import { findNeighbours } from './find-neighbours.js';
 import { getPoints } from './get-points.js';
 import { pickBytes, pickRecords } from './pick-records.js';
 import { checkCount, checkFinite } from './refusals.js';
-import { readShardToken, shardToken } from './shard-token.js';
+import { scrollShards } from './scroll-shards.js';
 import { Shards, type ShardPoints } from './shards.js';
 import { shardOf } from './slots.js';
 import { statusOfAll } from './status-of-all.js';
@@ -139,24 +139,10 @@ export class ShardedPoints implements Points {
     return sum(await this.#counts(filter, onRequestEnd), (count) => count);
   }
 
-  /** A page of one shard; those of a shard are followed by those of the next. */
   async scroll(request: PageRequest, onRequestEnd: OnRequestEnd): Promise<Page> {
-    const { newestFirst } = request;
-    const { count } = this.#shards;
-    const { shard, after } =
-      request.after === undefined
-        ? { shard: newestFirst ? count - 1 : 0, after: undefined }
-        : readShardToken(request.after, count);
-    const page = await this.#ask(shard, onRequestEnd, (points, onEnd) =>
-      points.scroll({ ...request, after }, onEnd),
+    return await scrollShards(this.#shards, request, async (shard, page) =>
+      this.#ask(shard, onRequestEnd, (points, onEnd) => points.scroll(page, onEnd)),
     );
-    const { records, next } = page;
-    const following = newestFirst ? shard - 1 : shard + 1;
-    const isLast = next === undefined && (following < 0 || following === count);
-    if (isLast) return { records };
-    const token = shardToken(next === undefined ? following : shard, count, next);
-    if (records.ids.length > 0) return { records, next: token };
-    return await this.scroll({ ...request, after: token }, onRequestEnd);
   }
 
   /** Other machines are asked: only the batch forms answer. */
