@@ -47,7 +47,7 @@ export const SHARD_MUTANTS = [
   mutant(
     'points are stored beside one that is not finite',
     POINTS,
-    'if (!isWhole) checkFinite(vectors, this.#shards.dimension, describe);',
+    'if (!isWhole) checkFinite(vectors, dimension, describe);',
     '',
     REFUSAL_TESTS,
   ),

@@ -11,7 +11,12 @@ import { pickRecords } from './pick-records.js';
 import { bytesInAnswer, checkBytes, noSuchPoint } from './refusals.js';
 import type { Shards } from './shards.js';
 
-const IDS_ALONE: Include = { vector: false, contentType: false, content: false, metadata: false };
+export const IDS_ALONE: Include = {
+  vector: false,
+  contentType: false,
+  content: false,
+  metadata: false,
+};
 const VECTORS: Include = { ...IDS_ALONE, vector: true };
 
 /** Together the records of all shards may take so many times what the answer may. */

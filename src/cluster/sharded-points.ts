@@ -11,7 +11,6 @@ import type {
   NeighbourQueries,
   Page,
   PageRequest,
-  Records,
   UpdateBatch,
   UpsertBatch,
   Upserted,
@@ -20,7 +19,7 @@ import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import { askParts, ofShard } from './ask-parts.js';
 import { drawInto } from './draw-ids.js';
-import { findNeighbours } from './find-neighbours.js';
+import { findNeighbours, IDS_ALONE } from './find-neighbours.js';
 import { getPoints } from './get-points.js';
 import { pickBytes, pickRecords } from './pick-records.js';
 import { checkCount, checkFinite } from './refusals.js';
@@ -30,8 +29,6 @@ import { shardOf } from './slots.js';
 import { statusOfAll } from './status-of-all.js';
 import { inOrder, pickIds, placesOf, split, type Part } from './split.js';
 import { nameItems, writeParts } from './write-parts.js';
-
-const IDS_ALONE: Include = { vector: false, contentType: false, content: false, metadata: false };
 
 const NO_VECTORS = new Float32Array();
 
@@ -56,13 +53,13 @@ export class ShardedPoints implements Points {
   async upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted> {
     const { ids, vectors, areIdsDrawn = false } = batch;
     if (areIdsDrawn) return await this.#drawn(ids).upsert(batch, keeps, describe);
-    const parts = split(ids, this.#shards.count);
+    const { count, dimension } = this.#shards;
+    const parts = split(ids, count);
     const isWhole = parts.length === 1;
-    if (!isWhole) checkFinite(vectors, this.#shards.dimension, describe);
+    if (!isWhole) checkFinite(vectors, dimension, describe);
     this.#checkSpace(parts);
     const write = async (part: Part): Promise<Upserted> => {
-      const picked = (): Records => pickRecords([batch], placesOf(part), this.#shards.dimension);
-      const points = isWhole ? batch : picked();
+      const points = isWhole ? batch : pickRecords([batch], placesOf(part), dimension);
       const describeInAll: DescribeItem = (index) => describe(part.indices[index] ?? 0);
       return await this.#shards.at(part.shard).upsert(points, keeps, describeInAll);
     };
