@@ -6,6 +6,7 @@ const CLUSTER = 'src/cluster';
 const FIND = `${CLUSTER}/find-neighbours.ts`;
 const MERGE = `${CLUSTER}/merge.ts`;
 const POINTS = `${CLUSTER}/sharded-points.ts`;
+const SCROLL = `${CLUSTER}/scroll-shards.ts`;
 const TOKEN = `${CLUSTER}/shard-token.ts`;
 const WRITE_PARTS = `${CLUSTER}/write-parts.ts`;
 
@@ -52,10 +53,24 @@ export const SHARD_MUTANTS = [
     REFUSAL_TESTS,
   ),
   mutant(
-    'the pages end with a shard that has none',
-    POINTS,
-    '(following < 0 || following === count)',
-    'records.ids.length === 0',
+    'the pages end with a shard that has no more',
+    SCROLL,
+    'if (next !== undefined) return answer(shard, next);',
+    'return answer(next && shard, next);',
+    POINTS_TESTS,
+  ),
+  mutant(
+    'a full page is the last one where the next shard has points',
+    SCROLL,
+    '.records.ids.length > 0) return answer(shard);',
+    '.records.ids.length > 16) return answer(shard);',
+    POINTS_TESTS,
+  ),
+  mutant(
+    'a page takes a point that does not fit behind those of another shard',
+    SCROLL,
+    'if (lists.length > 0 && bytes > maxBytes) return answer(shard);',
+    '',
     POINTS_TESTS,
   ),
   mutant(
