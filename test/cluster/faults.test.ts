@@ -14,6 +14,8 @@ const ASKED_ROUNDS = process.env['VECTORD_CLUSTER_ROUNDS'];
 const ROUNDS = Number(ASKED_ROUNDS ?? 1);
 const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
 const KINDS = ASKED_ROUNDS === undefined ? some(Object.entries(FAULTS)) : Object.entries(FAULTS);
+/** Each has three nodes. */
+const SHARDS = Number(process.env['VECTORD_CLUSTER_SHARDS'] ?? 1);
 const PAUSE_MS = ROUNDS > 1 ? 20_000 : 5_000;
 
 /** What is waited for comes within a part of it; a busy machine takes longer. */
@@ -36,7 +38,7 @@ describe.skipIf(SKIPPED)('a cluster under load (needs nats-server and porcupine)
   let cluster: TestCluster;
 
   beforeAll(async () => {
-    cluster = await TestCluster.start({}, { links: true });
+    cluster = await TestCluster.start({}, { links: true, shards: SHARDS });
   }, PATIENCE.timeout);
   afterAll(async () => {
     console.table(table);

@@ -26,8 +26,9 @@ const LONGEST_AWAY_MS = 8_000;
 /** A node starts, and fetches the points of the others, in about this time. */
 const LONGEST_FETCH_MS = 2_000;
 
-/** Nodes, or servers. */
-const ALL = [0, 1, 2];
+const SERVERS = [0, 1, 2];
+/** Those of a shard. */
+const REPLICAS = 3;
 
 const CLOCK = new URL('../../support/wrong-clock.mjs', import.meta.url);
 const CLOCK_OFF_MS = 5 * 60_000;
@@ -39,34 +40,35 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'the server that leads the stream is killed': async (scene) => {
     await killServers(scene, [await leaderOf(scene.cluster.servers)]);
   },
-  'a server is killed': async (scene) => await killServers(scene, [anyOf(scene)]),
-  'a node is killed': async (scene) => await killNode(scene, anyOf(scene)),
+  'a server is killed': async (scene) => await killServers(scene, [anyServer(scene)]),
+  'a node is killed': async (scene) => await killNode(scene, anyNode(scene)),
   'a node is stopped': async (scene) => {
-    const index = anyOf(scene);
+    const index = anyNode(scene);
     expect(await nodeOf(scene, index).stop()).toBe(0);
     await scene.cluster.run(index);
   },
   'a server and a node are killed': async (scene) => {
-    await Promise.all([killServers(scene, [anyOf(scene)]), killNode(scene, anyOf(scene))]);
+    await Promise.all([killServers(scene, [anyServer(scene)]), killNode(scene, anyNode(scene))]);
   },
   'two of three servers are killed': async (scene) => {
-    const spared = anyOf(scene);
-    const others = ALL.filter((index) => index !== spared);
+    const spared = anyServer(scene);
+    const others = SERVERS.filter((index) => index !== spared);
     await killServers(scene, others);
   },
-  'all servers are killed': async (scene) => await killServers(scene, ALL),
+  'all servers are killed': async (scene) => await killServers(scene, SERVERS),
   'all nodes are killed': async (scene) => {
-    await Promise.all(ALL.map(async (index) => await killNode(scene, index)));
+    const all = scene.cluster.nodes.keys();
+    await Promise.all(Array.from(all, async (index) => await killNode(scene, index)));
   },
   'a server is paused': async (scene) => {
     const { servers } = scene.cluster;
-    const index = anyOf(scene);
+    const index = anyServer(scene);
     servers.suspend(index);
     await sleep(scene.pauseMs);
     servers.resume(index);
   },
   'a node is paused': async (scene) => {
-    const { pid } = nodeOf(scene, anyOf(scene));
+    const { pid } = nodeOf(scene, anyNode(scene));
     process.kill(pid, 'SIGSTOP');
     await sleep(scene.pauseMs);
     process.kill(pid, 'SIGCONT');
@@ -76,29 +78,39 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a node hears nothing': async (scene) => await cut(scene, ['down']),
   'the clock of a node is wrong': wrongClock,
   'a node loses its points': async (scene) => {
-    const index = anyOf(scene);
+    const index = anyNode(scene);
     await loseFolder(scene, index);
     await scene.cluster.run(index);
   },
   'a node loses its points, and another is killed while it fetches them': async (scene) => {
     const { cluster, random } = scene;
-    const index = anyOf(scene);
+    const index = anyNode(scene);
     await loseFolder(scene, index);
     const fetching = cluster.run(index);
     await sleep(random.below(LONGEST_FETCH_MS));
-    await killNode(scene, (index + random.pick([1, 2])) % ALL.length);
+    await killNode(scene, otherReplica(index, random.pick([1, 2])));
     await fetching;
   },
   'a bit flips on the disk of a node': async (scene) => {
-    const index = anyOf(scene);
+    const index = anyNode(scene);
     await nodeOf(scene, index).kill();
     flipBit(scene, folderOf(scene, index));
     await scene.cluster.run(index);
   },
 };
 
-function anyOf({ random }: Scene): number {
-  return random.pick(ALL);
+function anyServer({ random }: Scene): number {
+  return random.pick(SERVERS);
+}
+
+function anyNode({ random, cluster }: Scene): number {
+  return random.below(cluster.nodes.length);
+}
+
+/** The node that is so many places behind another among those of its shard. */
+function otherReplica(index: number, behind: number): number {
+  const place = index % REPLICAS;
+  return index - place + ((place + behind) % REPLICAS);
 }
 
 function nodeOf({ cluster }: Scene, index: number): TestServer {
@@ -118,7 +130,7 @@ async function killNode(scene: Scene, index: number): Promise<void> {
 }
 
 function folderOf(scene: Scene, index: number): string {
-  return join(nodeOf(scene, index).dataPath, 'shard-0');
+  return join(nodeOf(scene, index).dataPath, `shard-${Math.floor(index / REPLICAS)}`);
 }
 
 async function loseFolder(scene: Scene, index: number): Promise<void> {
@@ -138,7 +150,7 @@ function flipBit({ random }: Scene, folder: string): void {
 }
 
 async function cut(scene: Scene, directions: readonly Direction[]): Promise<void> {
-  const index = anyOf(scene);
+  const index = anyNode(scene);
   const links = scene.cluster.links[index] ?? [];
   for (const link of links) link.cut(...directions);
   await sleep(scene.pauseMs);
@@ -149,7 +161,7 @@ async function cut(scene: Scene, directions: readonly Direction[]): Promise<void
 /** Writes through the node are refused, and not stored; reads through it see what others have written. */
 async function wrongClock(scene: Scene): Promise<void> {
   const { cluster, random } = scene;
-  const index = anyOf(scene);
+  const index = anyNode(scene);
   expect(await nodeOf(scene, index).stop()).toBe(0);
   const off = random.pick([CLOCK_OFF_MS, -CLOCK_OFF_MS]);
   await cluster.run(index, {

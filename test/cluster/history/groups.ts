@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { slotOf } from '../../../src/cluster/slots.js';
 import type { Random } from '../../support/random.js';
 
 /** The id and the vector of a point. */
@@ -50,12 +51,27 @@ export class Groups {
   /** No other run on the same points has its keys, whatever the seed. */
   #add(): Group {
     const place = Array.from({ length: this.dimension }, () => Math.random() * DISTANCE);
-    const keys = Array.from({ length: KEYS }, () => ({
-      id: randomUUID(),
+    const keys = idsOfOneSlot(KEYS).map((id) => ({
+      id,
       vector: place.map((value) => Math.fround(value + Math.random())),
     }));
     const group = { number: this.all.length, keys, uses: 0, unknown: 0 };
     this.all.push(group);
     return group;
   }
+}
+
+/** A write of points in several shards is not atomic: those of one slot are always in one shard. */
+function idsOfOneSlot(count: number): string[] {
+  const slot = slotOfId(randomUUID());
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const id = randomUUID();
+    if (slotOfId(id) === slot) ids.push(id);
+  }
+  return ids;
+}
+
+function slotOfId(id: string): number {
+  return slotOf(Buffer.from(id.replaceAll('-', ''), 'hex'), 0);
 }
