@@ -288,3 +288,13 @@ test('large arrays of records are freed once nobody reads them', async () => {
   expect([records.contents.length, records.vectors.length]).toEqual([0, 2]);
   release(records);
 });
+
+test('arrays of records that share their memory stay', () => {
+  const message = new Uint8Array(10_000).fill(7);
+  release({
+    ...points(1),
+    contents: message.subarray(0, 5_000),
+    metadata: message.subarray(5_000),
+  });
+  expect(message).toEqual(new Uint8Array(10_000).fill(7));
+});
