@@ -31,7 +31,7 @@ export async function scrollShards(
   let { limit, maxBytes } = request;
   for (const shard of order.slice(begin === undefined ? 0 : order.indexOf(begin.shard))) {
     const after = shard === begin?.shard ? begin.after : undefined;
-    if (limit === 0 || maxBytes <= 0) {
+    if (lists.length > 0 && (limit === 0 || maxBytes <= 0)) {
       // The page is full: whether it is the last depends on whether there is a point left.
       const rest = { ...request, after, limit: 1, include: NOTHING };
       if ((await ask(shard, rest)).records.ids.length > 0) return answer(shard);
