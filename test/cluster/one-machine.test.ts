@@ -63,6 +63,13 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
     return lines.filter((line) => line.includes(`-c ${folder}/n`)).length;
   }
 
+  /** By the two lines that it prints, as they are. */
+  function expectToStoreAndFind({ stdout }: Vectord): void {
+    const [store = '', find = ''] = stdout.match(/^ {2}curl [^]+?'$/gm) ?? [];
+    expect(execFileSync('sh', ['-c', store], { encoding: 'utf8' })).toContain('"stored":1');
+    expect(execFileSync('sh', ['-c', find], { encoding: 'utf8' })).toContain('hello');
+  }
+
   const isRunning = ({ pid }: Node): boolean => {
     try {
       return process.kill(pid, 0);
@@ -76,10 +83,7 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
     const { script, key, first, second, third } = await startedOne(folder);
     expect(serversIn(folder)).toBe(3);
 
-    // The two lines that it prints, as they are.
-    const [store = '', find = ''] = script.stdout.match(/^ {2}curl [^]+?'$/gm) ?? [];
-    expect(execFileSync('sh', ['-c', store], { encoding: 'utf8' })).toContain('"stored":1');
-    expect(execFileSync('sh', ['-c', find], { encoding: 'utf8' })).toContain('hello');
+    expectToStoreAndFind(script);
 
     const again = run(folder);
     expect((await again.exit).code).toBe(1);
@@ -113,6 +117,7 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
   test('runs three nodes for each shard', async () => {
     const { script, nodes } = await started(makeTemporaryFolder(), { CLUSTER_SHARDS: '2' });
     expect(nodes.map(({ shard }) => shard)).toEqual(['0', '0', '0', '1', '1', '1']);
+    expectToStoreAndFind(script);
     const [status = ''] = script.stdout.match(/^ {2}CLUSTER_URL=.* cluster status$/m) ?? [];
     const answer = execFileSync('sh', ['-c', status], { encoding: 'utf8' });
     expect(answer).toContain('2 shards, each with 3 replicas');
