@@ -2,7 +2,7 @@
 // not, or say that nothing was written where something was. Each replaces text that is in a file
 // exactly once, and names the tests that must notice it.
 
-const CLUSTER = 'src/cluster';
+const CLUSTER = 'src/cluster/shards';
 const FIND = `${CLUSTER}/find-neighbours.ts`;
 const MERGE = `${CLUSTER}/merge.ts`;
 const POINTS = `${CLUSTER}/sharded-points.ts`;

@@ -15,7 +15,7 @@ import { Reads } from './reads.js';
 import { RemoteReplica } from './remote-replica.js';
 import { ReplicatedPoints, type OwnReplica } from './replicated-points.js';
 import { Session } from './session.js';
-import { ShardedPoints } from './sharded-points.js';
+import { ShardedPoints } from './shards/sharded-points.js';
 import { subjects } from './subjects.js';
 import { Writes } from './writes.js';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { slotOf } from '../../../src/cluster/slots.js';
+import { slotOf } from '../../../src/cluster/shards/slots.js';
 import type { Random } from '../../support/random.js';
 
 /** The id and the vector of a point. */

@@ -1,9 +1,9 @@
-import { VectordError } from '../core/errors.js';
-import type { NewPoint } from '../core/model.js';
-import type { PointBatch } from '../core/point-batch.js';
-import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
-import type { Points, PointsStatus, Soon } from '../core/points.js';
-import type { QueryBatch } from '../core/query-batch.js';
+import { VectordError } from '../../core/errors.js';
+import type { NewPoint } from '../../core/model.js';
+import type { PointBatch } from '../../core/point-batch.js';
+import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from '../../core/point-id.js';
+import type { Points, PointsStatus, Soon } from '../../core/points.js';
+import type { QueryBatch } from '../../core/query-batch.js';
 import type {
   Found,
   Gathered,
@@ -14,9 +14,9 @@ import type {
   UpdateBatch,
   UpsertBatch,
   Upserted,
-} from '../core/records.js';
-import type { OnRequestEnd } from '../core/request-end.js';
-import type { DescribeItem } from '../core/rules.js';
+} from '../../core/records.js';
+import type { OnRequestEnd } from '../../core/request-end.js';
+import type { DescribeItem } from '../../core/rules.js';
 import { askParts, ofShard } from './ask-parts.js';
 import { drawInto } from './draw-ids.js';
 import { findNeighbours, IDS_ALONE } from './find-neighbours.js';

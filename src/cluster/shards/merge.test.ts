@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { POINT_ID_BYTES } from '../core/point-id.js';
-import type { Found } from '../core/records.js';
+import { POINT_ID_BYTES } from '../../core/point-id.js';
+import type { Found } from '../../core/records.js';
 import { merge } from './merge.js';
 
 const NONE = new Uint8Array();

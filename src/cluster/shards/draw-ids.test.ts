@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assignPointIds, formatPointId, POINT_ID_BYTES } from '../core/point-id.js';
+import { assignPointIds, formatPointId, POINT_ID_BYTES } from '../../core/point-id.js';
 import { drawInto } from './draw-ids.js';
 import { shardOf } from './slots.js';
 

@@ -1,4 +1,4 @@
-import { noPageToken, type PageToken } from '../core/page-token.js';
+import { noPageToken, type PageToken } from '../../core/page-token.js';
 
 /** Where a page begins: in a shard, behind what a token of that shard says or at its beginning. */
 export interface ShardPage {

@@ -1,7 +1,7 @@
-import { invalid, VectordError } from '../core/errors.js';
-import { formatPointId, type PointId } from '../core/point-id.js';
-import type { Records } from '../core/records.js';
-import type { DescribeItem } from '../core/rules.js';
+import { invalid, VectordError } from '../../core/errors.js';
+import { formatPointId, type PointId } from '../../core/point-id.js';
+import type { Records } from '../../core/records.js';
+import type { DescribeItem } from '../../core/rules.js';
 
 /*
  * What an engine refuses, in its words, where no shard sees all that decides it.

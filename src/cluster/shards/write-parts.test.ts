@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { VectordError, type ErrorCode } from '../core/errors.js';
+import { VectordError, type ErrorCode } from '../../core/errors.js';
 import { nameItems, writeParts } from './write-parts.js';
 
 /** Parts of which each ends in this way: written, or with an error of this code. */

@@ -1,4 +1,4 @@
-import type { PointsDamage, PointsStatus } from '../core/points.js';
+import type { PointsDamage, PointsStatus } from '../../core/points.js';
 
 /** The state of points of which each shard has some: what is wrong with one of them is wrong with all. */
 export function statusOfAll(shards: readonly PointsStatus[]): PointsStatus {

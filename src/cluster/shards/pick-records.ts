@@ -1,5 +1,5 @@
-import { POINT_ID_BYTES } from '../core/point-id.js';
-import type { Records } from '../core/records.js';
+import { POINT_ID_BYTES } from '../../core/point-id.js';
+import type { Records } from '../../core/records.js';
 
 /** Points of several lists: of each the number of its list, and its index in that. */
 export interface Places {

@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
-import { assignPointIds, parsePointId, POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
+import {
+  assignPointIds,
+  parsePointId,
+  POINT_ID_BYTES,
+  type PointIds,
+} from '../../core/point-id.js';
 import { shardOf, slotOf } from './slots.js';
 
 const COUNT = 100_000;

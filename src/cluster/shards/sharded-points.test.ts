@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeTemporaryFolder } from '../../test/support/folders.js';
-import { Random } from '../../test/support/random.js';
-import { distinct } from '../core/distinct.js';
-import { VectordError } from '../core/errors.js';
-import { Similarity } from '../core/model.js';
-import type { PageToken } from '../core/page-token.js';
+import { makeTemporaryFolder } from '../../../test/support/folders.js';
+import { Random } from '../../../test/support/random.js';
+import { distinct } from '../../core/distinct.js';
+import { VectordError } from '../../core/errors.js';
+import { Similarity } from '../../core/model.js';
+import type { PageToken } from '../../core/page-token.js';
 import {
   assignPointIds,
   filterPointIds,
   formatPointId,
   POINT_ID_BYTES,
   type PointIds,
-} from '../core/point-id.js';
-import type { Points } from '../core/points.js';
+} from '../../core/point-id.js';
+import type { Points } from '../../core/points.js';
 import {
   Given,
   type Found,
@@ -22,10 +22,10 @@ import {
   type Records,
   type UpdateBatch,
   type UpsertBatch,
-} from '../core/records.js';
-import { describeQuery } from '../core/rules.js';
-import { describeUpsert } from '../core/upserts.js';
-import { Engine } from '../engine/native.js';
+} from '../../core/records.js';
+import { describeQuery } from '../../core/rules.js';
+import { describeUpsert } from '../../core/upserts.js';
+import { Engine } from '../../engine/native.js';
 import { drawInto } from './draw-ids.js';
 import { bytesInAnswer } from './refusals.js';
 import { ShardedPoints } from './sharded-points.js';

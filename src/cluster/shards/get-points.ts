@@ -1,6 +1,6 @@
-import { POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
-import type { Gathered, Include } from '../core/records.js';
-import type { OnRequestEnd } from '../core/request-end.js';
+import { POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
+import type { Gathered, Include } from '../../core/records.js';
+import type { OnRequestEnd } from '../../core/request-end.js';
 import { askParts } from './ask-parts.js';
 import { pickRecords, type Places } from './pick-records.js';
 import { bytesInAnswer, checkBytes } from './refusals.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { VectordError } from '../core/errors.js';
-import type { OnRequestEnd } from '../core/request-end.js';
+import { VectordError } from '../../core/errors.js';
+import type { OnRequestEnd } from '../../core/request-end.js';
 import { askParts } from './ask-parts.js';
 
 const PARTS = [{ shard: 3 }, { shard: 5 }, { shard: 7 }];

@@ -1,5 +1,5 @@
-import { isNilAt, POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
-import type { Found, NeighbourQueries } from '../core/records.js';
+import { isNilAt, POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
+import type { Found, NeighbourQueries } from '../../core/records.js';
 import type { Places } from './pick-records.js';
 
 /** The nearest of the neighbours that several shards have found, those of one query after the other. */

@@ -1,4 +1,4 @@
-import type { Points } from '../core/points.js';
+import type { Points } from '../../core/points.js';
 
 /** The points of one shard: those with an id in one of its slots. */
 export interface ShardPoints extends Points {

@@ -1,5 +1,5 @@
-import { VectordError } from '../core/errors.js';
-import { messageOf } from '../core/start-error.js';
+import { VectordError } from '../../core/errors.js';
+import { messageOf } from '../../core/start-error.js';
 
 /** What a message says of a write that failed in part. */
 export interface PartWords<Part> {

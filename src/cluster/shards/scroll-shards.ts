@@ -1,6 +1,6 @@
-import { POINT_ID_BYTES } from '../core/point-id.js';
-import type { Include, Page, PageRequest, Records } from '../core/records.js';
-import type { PageToken } from '../core/page-token.js';
+import { POINT_ID_BYTES } from '../../core/point-id.js';
+import type { Include, Page, PageRequest, Records } from '../../core/records.js';
+import type { PageToken } from '../../core/page-token.js';
 import { pickRecords } from './pick-records.js';
 import { bytesInAnswer } from './refusals.js';
 import { readShardToken, shardToken } from './shard-token.js';

@@ -1,4 +1,4 @@
-import { POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
+import { POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
 import { pickBytes, type Places } from './pick-records.js';
 import { shardOf } from './slots.js';
 

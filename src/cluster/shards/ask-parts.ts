@@ -1,6 +1,6 @@
-import { VectordError, type ErrorCode } from '../core/errors.js';
-import type { Soon } from '../core/points.js';
-import type { OnRequestEnd } from '../core/request-end.js';
+import { VectordError, type ErrorCode } from '../../core/errors.js';
+import type { Soon } from '../../core/points.js';
+import type { OnRequestEnd } from '../../core/request-end.js';
 
 /** What a shard says of itself, and not of the request: it is to be known which shard that is. */
 const OF_SHARD: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'OVERLOADED', 'CONFLICT']);

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
+import { POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
 import { hashOf, shardOf, shardOfHash } from './slots.js';
 
 /** The last bytes of an id, which say nothing of its version: every shard has ids with any others. */

@@ -1,9 +1,9 @@
-import { VectordError } from '../core/errors.js';
-import { filterPointIds, isNilAt, POINT_ID_BYTES } from '../core/point-id.js';
-import { clampToUint32 } from '../core/query-batch.js';
-import type { Found, Include, NeighbourQueries } from '../core/records.js';
-import type { OnRequestEnd } from '../core/request-end.js';
-import type { DescribeItem } from '../core/rules.js';
+import { VectordError } from '../../core/errors.js';
+import { filterPointIds, isNilAt, POINT_ID_BYTES } from '../../core/point-id.js';
+import { clampToUint32 } from '../../core/query-batch.js';
+import type { Found, Include, NeighbourQueries } from '../../core/records.js';
+import type { OnRequestEnd } from '../../core/request-end.js';
+import type { DescribeItem } from '../../core/rules.js';
 import { askParts } from './ask-parts.js';
 import { getPoints } from './get-points.js';
 import { merge, type Merged } from './merge.js';

@@ -1,4 +1,4 @@
-import { POINT_ID_BYTES, type PointIds } from '../core/point-id.js';
+import { POINT_ID_BYTES, type PointIds } from '../../core/point-id.js';
 
 /** An id is in one slot for ever, whatever the number of shards; each shard has a range of slots. */
 const SLOT_BITS = 12;
