@@ -237,7 +237,7 @@ export class ReplicatedPoints implements Points {
     const { replica } = this.state;
     if (replica === ReplicaState.Behind) {
       faults.push(
-        'the replica of this node is not where its stream is, and reads wait for it: the log says why',
+        'the replica of this node is not where its stream is, and is not read if another answers: the log says why',
       );
     } else if (replica === ReplicaState.Stopped) {
       faults.push('the replica of this node has stopped: the log says why');
