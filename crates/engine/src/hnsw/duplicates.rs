@@ -87,7 +87,7 @@ impl Graph {
 
     /// How many points are found by their vectors.
     #[cfg(test)]
-    #[cfg(not(vectord_shuttle))]
+    #[cfg(not(feature = "shuttle"))]
     pub(crate) fn equal_vectors_len(&self) -> usize {
         self.equal_vectors.len()
     }

@@ -24,7 +24,7 @@ use crate::sync::{
 
 /// The size of the sample. Together with the highest entry point there are 64. It is small under
 /// the model checker, so that points replace each other.
-const SAMPLE: usize = if cfg!(vectord_shuttle) { 2 } else { 63 };
+const SAMPLE: usize = if cfg!(feature = "shuttle") { 2 } else { 63 };
 
 /// An entry point, and the highest layer that it is linked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl Entries {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use std::collections::BTreeSet;
 

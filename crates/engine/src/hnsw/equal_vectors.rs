@@ -15,7 +15,7 @@ use crate::{Error, Result, sync::RwLock, vectors::points::Points};
 
 /// The number of tables, among which points are divided by some bits of their hash. A table that
 /// grows reads the vectors of all its points, and blocks its readers meanwhile, so each is small.
-const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
+const PARTS: usize = if cfg!(feature = "shuttle") { 2 } else { 1024 };
 
 /// The number of running products of a hash. A processor computes them at the same time, as none
 /// depends on another.
@@ -35,7 +35,7 @@ impl EqualVectors {
         let random = RandomState::new();
         // The model can repeat a schedule only if the hashes are the same.
         let draw = |number| match number {
-            number if cfg!(vectord_shuttle) => number,
+            number if cfg!(feature = "shuttle") => number,
             number => random.hash_one(number),
         };
         EqualVectors {
@@ -147,7 +147,7 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 impl EqualVectors {
     /// The number of points in the table.
     pub fn len(&self) -> usize {
@@ -157,7 +157,7 @@ impl EqualVectors {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
 

@@ -18,7 +18,7 @@ use crate::{
 
 /// The number of locks that all points share. Two writers rarely need the same one, except under
 /// the model checker.
-const STRIPES: usize = if cfg!(vectord_shuttle) { 2 } else { 1024 };
+const STRIPES: usize = if cfg!(feature = "shuttle") { 2 } else { 1024 };
 
 /// Slots are below this number, which leaves the highest bit of a link for [`TREE_MARK`].
 pub(super) const SLOTS: u32 = TREE_MARK - 1;

@@ -8,7 +8,7 @@ use crate::{Error, Result, sync::yield_now, vectors::points::Points};
 
 /// When a point leaves, a part of the tree that it cuts off is joined by its shortest link to
 /// another part if it has at most this number of points. Larger parts are joined without a search.
-const SMALL_PART: usize = if cfg!(vectord_shuttle) { 2 } else { 32 };
+const SMALL_PART: usize = if cfg!(feature = "shuttle") { 2 } else { 32 };
 
 /// How a new point joins the tree.
 impl Graph {

@@ -17,7 +17,7 @@ use crate::{
 /// The number of tables, among which ids are divided by some bits of their hash. A table that grows
 /// moves all of its entries, and blocks its readers meanwhile: a single table of two million ids
 /// could not be read for almost a second.
-const PARTS: usize = if cfg!(vectord_shuttle) { 2 } else { 256 };
+const PARTS: usize = if cfg!(feature = "shuttle") { 2 } else { 256 };
 
 /// The slots of the live points by id. The arena holds the ids themselves, by slot.
 pub struct IdTable {
@@ -173,7 +173,7 @@ fn no_memory(_: TryReserveError) -> Error {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
     use crate::index::tests::support::records;

@@ -192,7 +192,7 @@ impl Lives {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use std::thread;
 

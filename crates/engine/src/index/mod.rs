@@ -67,7 +67,7 @@ use order::Order;
 
 /// The number of threads that can hold a pin at one time; further ones would wait. It is more than
 /// the process has threads.
-const READERS: usize = if cfg!(vectord_shuttle) { 3 } else { 128 };
+const READERS: usize = if cfg!(feature = "shuttle") { 3 } else { 128 };
 
 /// The state of the graph of one metric.
 #[derive(Clone, Debug)]

@@ -161,7 +161,7 @@ impl Index {
 }
 
 #[cfg(test)]
-#[cfg(all(target_os = "linux", not(vectord_shuttle)))]
+#[cfg(all(target_os = "linux", not(feature = "shuttle")))]
 mod tests {
     use std::{cell::Cell, sync::Arc};
 

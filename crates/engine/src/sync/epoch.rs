@@ -101,7 +101,7 @@ impl Drop for Pin<'_> {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
 

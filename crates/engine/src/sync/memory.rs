@@ -3,12 +3,12 @@
 //! huge pages as they fill. Compiled for the model checker ([`crate::sync`]), it is a plain list
 //! instead.
 
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 pub use mapped::Memory;
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 pub use modelled::Memory;
 
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod mapped {
     use std::{marker::PhantomData, ops::Range};
 
@@ -86,7 +86,7 @@ mod mapped {
     }
 }
 
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 mod modelled {
     use std::ops::Range;
 

@@ -1,5 +1,5 @@
 //! What threads share data with. The atomics and locks come from the standard library. Compiled
-//! with `--cfg vectord_shuttle`, they come from a model checker, which runs the modules that use
+//! with the feature `shuttle`, they come from a model checker, which runs the modules that use
 //! them under thousands of schedules (`npm run test:model`).
 
 pub mod epoch;
@@ -8,13 +8,13 @@ pub mod memory;
 pub mod parallel;
 pub mod table;
 
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 pub use std::{
     sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic},
     thread::yield_now,
 };
 
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 pub use shuttle::{
     sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic},
     thread::yield_now,
@@ -28,20 +28,20 @@ pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// The types that a [`Table`](table::Table) can hold: zeroed memory is a valid value of them.
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 pub use bytemuck::Zeroable as Zeroed;
 
 /// The types that a [`Table`](table::Table) can hold. The atomics of the model checker are not
 /// valid as zeroed memory, so they are made one by one.
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 pub trait Zeroed: Default {}
 
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 impl<T: Default> Zeroed for T {}
 
 /// A number for the calling thread, which no other thread has. It spreads threads over places so
 /// that they do not contend.
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 pub fn thread_number() -> usize {
     use std::cell::Cell;
     static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(1);
@@ -57,7 +57,7 @@ pub fn thread_number() -> usize {
 }
 
 /// Under the model checker every thread has the same number, so that threads do contend.
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 pub fn thread_number() -> usize {
     0
 }

@@ -27,7 +27,7 @@ use crate::{
 
 /// The number of rows in the first bucket. There are few under the model checker, so that its
 /// tables grow.
-const FIRST_ROWS: usize = if cfg!(vectord_shuttle) { 4 } else { 1024 };
+const FIRST_ROWS: usize = if cfg!(feature = "shuttle") { 4 } else { 1024 };
 
 /// Enough buckets for every `u32` index.
 const BUCKETS: usize = (u32::BITS - FIRST_ROWS.ilog2()) as usize + 1;
@@ -239,7 +239,7 @@ fn out_of_memory(bucket: usize) -> Error {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use std::{
         sync::atomic::{

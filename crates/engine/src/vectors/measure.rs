@@ -195,7 +195,7 @@ fn sum_of(kernels: &Kernels, metric: Metric) -> kernels::Sum {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
     use crate::vectors::{kernels, tests::agreement};

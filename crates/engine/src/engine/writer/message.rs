@@ -277,7 +277,7 @@ fn has_no_repeated<'i>(mut ids: impl Iterator<Item = &'i PointId>) -> Option<()>
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use proptest::prelude::*;
     use vectord_filter::{Condition, Test};

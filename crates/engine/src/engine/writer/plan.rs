@@ -198,7 +198,7 @@ fn part<'a>(bytes: &'a [u8], ends: &[usize], at: usize) -> &'a [u8] {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use vectord_filter::Expression;
 

@@ -1,5 +1,5 @@
 //! The graph as a whole, and what tests check of one.
 
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod graph;
 mod support;

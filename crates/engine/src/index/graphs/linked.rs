@@ -102,7 +102,7 @@ impl Tail {
     }
 
     /// The slots, perhaps one of them twice.
-    #[cfg(all(test, not(vectord_shuttle)))]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub fn slots(&self) -> impl Iterator<Item = u32> {
         self.next.clone().chain(self.refilled.iter().copied())
     }
@@ -261,7 +261,7 @@ impl LinkedGraph {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
 

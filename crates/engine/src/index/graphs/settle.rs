@@ -99,7 +99,7 @@ impl Settling {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use crate::index::{
         Index,

@@ -38,7 +38,7 @@ use crate::{
 const DEAD_SHARE: u64 = 10;
 
 /// While threads have points to link, no round begins for fewer dead points than this.
-const DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 1024 };
+const DEAD_FLOOR: u64 = if cfg!(feature = "shuttle") { 1 } else { 1024 };
 
 /// From one dead point to this number of live ones on, the threads link no points while there is a
 /// piece of a round to do.
@@ -50,13 +50,13 @@ const IDLE_DEAD_SHARE: u64 = 20;
 /// Takes the place of [`DEAD_FLOOR`] while threads have nothing to link. This number of dead points
 /// also begins a round, linking or not, once searches have passed as many points as there are live
 /// ones: dead points that lie close together cost more than their share of all points tells.
-const IDLE_DEAD_FLOOR: u64 = if cfg!(vectord_shuttle) { 1 } else { 64 };
+const IDLE_DEAD_FLOOR: u64 = if cfg!(feature = "shuttle") { 1 } else { 64 };
 
 /// The number of points that leave the tree in one piece of work: some milliseconds at most.
 const TREE_CHUNK: usize = 128;
 
 /// The number of rows that are relinked in one piece of work: a few milliseconds at most.
-const RELINK_CHUNK: u32 = if cfg!(vectord_shuttle) { 2 } else { 64 };
+const RELINK_CHUNK: u32 = if cfg!(feature = "shuttle") { 2 } else { 64 };
 
 impl Index {
     /// Does a piece of a round if there is one to do, and returns whether it did. `is_idle` says
@@ -324,7 +324,7 @@ fn attempt<T>(
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use super::*;
     use crate::Metric;

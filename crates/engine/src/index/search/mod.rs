@@ -17,7 +17,7 @@ mod within;
 use std::sync::Arc;
 
 use plan::{Costs, Plan};
-#[cfg(all(test, vectord_shuttle))]
+#[cfg(all(test, feature = "shuttle"))]
 pub(in crate::index) use walk::Way;
 pub use within::Selection;
 

@@ -145,7 +145,7 @@ fn read_text(length: u32, source: &mut impl Read) -> io::Result<String> {
 }
 
 #[cfg(test)]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use vectord_filter::{Fields, Subject};
 

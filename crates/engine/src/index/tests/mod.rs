@@ -1,16 +1,16 @@
 //! The index as a whole under a model checker, and what the tests of its modules share.
 
 #[cfg(target_os = "linux")]
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod arena;
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod columns;
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod filtered;
-#[cfg(vectord_shuttle)]
+#[cfg(feature = "shuttle")]
 mod model;
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod search;
-#[cfg(not(vectord_shuttle))]
+#[cfg(not(feature = "shuttle"))]
 mod snapshot;
 pub mod support;

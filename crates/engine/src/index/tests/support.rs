@@ -1,6 +1,6 @@
 //! Test support for the index: records in a log, and an index over them.
 #![cfg_attr(
-    vectord_shuttle,
+    feature = "shuttle",
     allow(dead_code, reason = "the model checker begins without points")
 )]
 
