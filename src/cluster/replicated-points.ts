@@ -177,6 +177,11 @@ export class ReplicatedPoints implements Points {
     return this.writes.areFull;
   }
 
+  /** Whether its last writes had no outcome. */
+  isSilent(): boolean {
+    return this.writes.areSilent;
+  }
+
   async #read<Answer>(
     kind: ReadKind,
     own: () => Soon<Answer>,

@@ -22,6 +22,8 @@ const PAUSE_MS = 50;
 /** Confirmations that do not come within this time may be lost: the replicas are asked for them. */
 const CONFIRM_MS = 500;
 const LOOK_MS = 250;
+/** After a write without an outcome the shard counts as silent for so long, or until it answers. */
+const SILENT_MS = 30_000;
 /** So many parts of a large change are on their way at one time. */
 const PARTS_AT_ONCE = 8;
 
@@ -48,6 +50,7 @@ export class Writes {
   readonly #backOff = new BackOff();
   readonly #sweeping: NodeJS.Timeout;
   #lastRequest = 0;
+  #silentUntilMs = -Infinity;
   /** How many have ended in which way. */
   readonly ended = new Map<WriteEnd, number>([
     ['acknowledged', 0],
@@ -97,6 +100,8 @@ export class Writes {
     if (stores) this.#checkSpace();
     this.#lastRequest += 1;
     const request = this.#lastRequest;
+    // This write will tell: the next go elsewhere meanwhile.
+    if (this.#silentUntilMs > -Infinity) this.#silentUntilMs = performance.now() + SILENT_MS;
     const waiting: Waiting = {
       outcome: deferred(),
       begunAtMs: performance.now(),
@@ -130,6 +135,11 @@ export class Writes {
   /** Whether too few replicas have room. */
   get areFull(): boolean {
     return this.replicas - this.gateway.fullReplicas < this.#majority;
+  }
+
+  /** Whether the last writes had no outcome in time. */
+  get areSilent(): boolean {
+    return performance.now() < this.#silentUntilMs;
   }
 
   /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
@@ -210,7 +220,9 @@ export class Writes {
     const vote = equal ?? { outcome, replicas: new Set() };
     if (equal === undefined) waiting.votes.push(vote);
     vote.replicas.add(replica);
-    if (vote.replicas.size >= this.#majority) waiting.outcome.resolve(decodeOutcome(outcome));
+    if (vote.replicas.size < this.#majority) return;
+    this.#silentUntilMs = -Infinity;
+    waiting.outcome.resolve(decodeOutcome(outcome));
   }
 
   /** What a log has confirmed that is lost now is in one log less. */
@@ -230,6 +242,7 @@ export class Writes {
     for (const [request, waiting] of this.#waiting) {
       const ageMs = now - waiting.begunAtMs;
       if (ageMs >= LONGEST_MS) {
+        this.#silentUntilMs = now + SILENT_MS;
         this.#giveUp(waiting, `the cluster has given no outcome within ${LONGEST_MS / 1_000} s`);
       } else if (ageMs >= CONFIRM_MS && waiting.mayBeStored) {
         unconfirmed.push(request);

@@ -63,7 +63,7 @@ async function openEngine(): Promise<Engine> {
 type EngineShard = Engine & ShardPoints;
 
 async function openShard(): Promise<EngineShard> {
-  return Object.assign(await openEngine(), { isFull: () => false });
+  return Object.assign(await openEngine(), { isFull: () => false, isSilent: () => false });
 }
 
 interface Stores {
@@ -629,7 +629,7 @@ describe('a shard that does not answer', () => {
 
 test('a batch whose ids are drawn goes to one shard after the other, but not to a full one', async () => {
   const shards = await Promise.all([openShard(), openShard(), openShard()]);
-  const full = Object.assign(await openEngine(), { isFull: () => true });
+  const full = Object.assign(await openEngine(), { isFull: () => true, isSilent: () => false });
   const sharded = new ShardedPoints([...shards, full], DIMENSION);
   const sizes = (): number[] => [...shards, full].map((shard) => shard.status().points);
   const batch = (): UpsertBatch => pointsOf(new Random(1), assignPointIds(5));
@@ -649,6 +649,27 @@ test('a batch whose ids are drawn goes to one shard after the other, but not to 
   expect(await refusalOf(sharded.update(updateOf(new Random(1), ids)))).toEqual(refusal);
   expect(sizes()).toEqual([10, 5, 5, 0]);
   expect(await sharded.deleteMany(ids)).toEqual(new Uint8Array(4));
+});
+
+test('a batch whose ids are drawn goes to no shard that has not answered, if another has', async () => {
+  const [first, second] = [await openShard(), await openShard()];
+  let isSilent = true;
+  const silent = Object.assign(first, { isSilent: () => isSilent });
+  const sharded = new ShardedPoints([silent, second], DIMENSION);
+  const sizes = (): number[] => [first, second].map((shard) => shard.status().points);
+  const insert = async (): Promise<void> =>
+    await sharded.insert(pointsOf(new Random(1), assignPointIds(5)), describeUpsert);
+  await insert();
+  await insert();
+  expect(sizes()).toEqual([0, 10]);
+  Object.assign(second, { isSilent: () => true });
+  await insert();
+  expect(sizes()).toEqual([5, 10]);
+  isSilent = false;
+  Object.assign(second, { isSilent: () => false });
+  await insert();
+  await insert();
+  expect(sizes()).toEqual([10, 15]);
 });
 
 test.each([false, true])(

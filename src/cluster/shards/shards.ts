@@ -4,6 +4,8 @@ import type { Points } from '../../core/points.js';
 export interface ShardPoints extends Points {
   /** Whether it stores nothing at present, since most of its replicas have full disks. */
   isFull(): boolean;
+  /** Whether its last writes had no outcome, as where most of its replicas are away. */
+  isSilent(): boolean;
 }
 
 /** All shards, by their numbers. */
@@ -30,17 +32,15 @@ export class Shards {
     return found;
   }
 
-  /** The shard for a batch that any can take: one after the other, except for those that are full. */
+  /** The shard for a batch that any can take: one after the other, except for those that cannot. */
   next(): number {
-    for (let passed = 0; passed < this.count; passed += 1) {
-      const shard = this.#take();
-      if (!this.at(shard).isFull()) return shard;
-    }
-    return this.#take();
-  }
-
-  #take(): number {
-    const shard = this.#next;
+    const first = this.#next;
+    const inTurn = this.all.map((_, passed) => (first + passed) % this.count);
+    const canTake = (shard: number): boolean => {
+      const points = this.at(shard);
+      return !points.isFull() && !points.isSilent();
+    };
+    const shard = inTurn.find(canTake) ?? first;
     this.#next = (shard + 1) % this.count;
     return shard;
   }
