@@ -11,13 +11,19 @@ const PIECES_AT_ONCE = 4;
 const ID_BYTES = 8;
 const NOTHING = new Uint8Array();
 
+interface Kept {
+  readonly bytes: Uint8Array;
+  /** How many of them are not fetched yet: each is fetched once. */
+  left: number;
+}
+
 /**
  * Questions and answers of any size between nodes: what is too large for a message is kept where it
  * is, and the other side fetches it in pieces.
  */
 export class Packets {
   readonly #subject: string;
-  readonly #kept = new Map<number, Uint8Array>();
+  readonly #kept = new Map<number, Kept>();
   #last = 0;
 
   constructor(
@@ -25,7 +31,7 @@ export class Packets {
     cluster: string,
   ) {
     this.#subject = subjects.pieces(cluster, randomBytes(ID_BYTES).toString('hex'));
-    nats.subscribe(this.#subject, (bytes, answer) => answer(this.#piece(bytes)));
+    nats.subscribe(this.#subject, (bytes, answer) => this.#hear(bytes, answer));
   }
 
   /** Asks at a subject, and resolves with the answer. Rejects where nobody answers, or not in time. */
@@ -61,7 +67,7 @@ export class Packets {
   #pack(bytes: Uint8Array): Packet {
     if (bytes.length <= this.#mostBytes) return { whole: bytes };
     this.#last = (this.#last + 1) >>> 0;
-    this.#kept.set(this.#last, bytes);
+    this.#kept.set(this.#last, { bytes, left: bytes.length });
     return { kept: { subject: this.#subject, number: this.#last, bytes: bytes.length } };
   }
 
@@ -91,9 +97,24 @@ export class Packets {
     return all;
   }
 
+  /** What cannot be read is not from a node: the client would leave the server for what is thrown here. */
+  #hear(bytes: Uint8Array, answer: (piece: Uint8Array) => void): void {
+    let question: PieceQuestion;
+    try {
+      question = PieceQuestion.decode(bytes);
+    } catch {
+      return;
+    }
+    answer(this.#piece(question));
+  }
+
   /** Nothing where it is kept no longer. */
-  #piece(question: Uint8Array): Uint8Array {
-    const { number, offset, bytes } = PieceQuestion.decode(question);
-    return this.#kept.get(number)?.subarray(offset, offset + bytes) ?? NOTHING;
+  #piece({ number, offset, bytes }: PieceQuestion): Uint8Array {
+    const kept = this.#kept.get(number);
+    if (kept === undefined) return NOTHING;
+    const piece = kept.bytes.subarray(offset, offset + Math.min(bytes, this.#mostBytes));
+    kept.left -= piece.length;
+    if (kept.left <= 0) this.#kept.delete(number);
+    return piece;
   }
 }

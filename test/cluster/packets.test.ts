@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Nats } from '../../src/cluster/nats.js';
+import { Packets } from '../../src/cluster/packets.js';
+import { Packet, PieceQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { HAS_NO_NATS } from '../support/cluster.js';
+import { ownNatsServer } from '../support/replicas.js';
+
+const SUBJECT = 'asked';
+const LONG_MS = 5_000;
+const MEBIBYTE = 1024 * 1024;
+
+describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
+  const servers = ownNatsServer();
+
+  async function open(cluster: string): Promise<{ nats: Nats; packets: Packets }> {
+    const clusterUrls = servers().addresses.map((address) => `nats://${address}`);
+    const nats = await Nats.connect({ clusterUrls, clusterCredentials: undefined });
+    onTestFinished(async () => await nats.close());
+    return { nats, packets: new Packets(nats, cluster) };
+  }
+
+  test('bytes that are no packet end nothing', async () => {
+    const [asker, holder] = [await open('garbled'), await open('garbled')];
+    holder.packets.serve(SUBJECT, async (question) => await Promise.resolve(question));
+    await holder.nats.connection.flush();
+    const large = new Uint8Array(3 * MEBIBYTE);
+    // Where its pieces are is only known from a packet.
+    const seen: string[] = [];
+    const spy = await open('garbled');
+    spy.nats.connection.subscribe('garbled.pieces.*', {
+      callback: (_, { subject }) => void seen.push(subject),
+    });
+    await spy.nats.connection.flush();
+    expect((await asker.packets.ask(SUBJECT, large, LONG_MS)).length).toBe(large.length);
+    for (const subject of new Set([SUBJECT, ...seen])) {
+      for (let length = 0; length < 64; length += 1) {
+        asker.nats.send(subject, randomBytes(length));
+        asker.nats.send(subject, new Uint8Array(length).fill(0xff));
+      }
+    }
+    await asker.nats.connection.flush();
+    expect([...(await asker.packets.ask(SUBJECT, Uint8Array.of(1), LONG_MS))]).toEqual([1]);
+    expect((await asker.packets.ask(SUBJECT, large, LONG_MS)).length).toBe(large.length);
+  });
+
+  test('an answer is kept until it is fetched, and no longer', async () => {
+    const [{ nats }, holder] = [await open('kept'), await open('kept')];
+    const size = 3 * MEBIBYTE;
+    holder.packets.serve(SUBJECT, async () => await Promise.resolve(new Uint8Array(size)));
+    await holder.nats.connection.flush();
+    const { kept } = Packet.decode(await nats.ask(SUBJECT, Packet.encode({}).finish()));
+    expect(kept?.bytes).toBe(size);
+    const { subject = '', number = 0 } = kept ?? {};
+    const piece = async (offset: number, bytes = MEBIBYTE / 2): Promise<number> => {
+      const asked = PieceQuestion.encode({ number, offset, bytes }).finish();
+      return (await nats.ask(subject, asked)).length;
+    };
+    for (let offset = 0; offset < size - MEBIBYTE / 2; offset += MEBIBYTE / 2) {
+      expect(await piece(offset)).toBe(MEBIBYTE / 2);
+    }
+    // None is larger than a message may be.
+    expect(await piece(0, size)).toBeLessThan(MEBIBYTE);
+    expect(await piece(0)).toBe(0);
+  });
+});
