@@ -7,8 +7,10 @@ import {
   type NatsConnection,
 } from '@nats-io/transport-node';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { messageOf, StartError } from '../core/start-error.js';
+import { deferred } from './deferred.js';
 
 /** The oldest server that was tried with faults, see docs/decisions/0036-nats-jetstream.md. */
 const LEAST_VERSION = '2.15.3';
@@ -23,6 +25,9 @@ const CONNECT_MS = 2_000;
 
 /** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
 const REQUEST_MS = 2_000;
+/** A question waits so long for a connection. */
+const RECONNECT_MS = 2_000;
+const PAUSE_MS = 20;
 
 /** What says where the servers are, and who we are to them. */
 export type NatsSettings = Pick<Config, 'clusterUrls' | 'clusterCredentials'>;
@@ -36,6 +41,8 @@ export class Nats {
   #isClosed = false;
   #maxPayload = DEFAULT_MAX_PAYLOAD;
   readonly #subscriptions: Subscribed[] = [];
+  /** End the questions without an answer, which a connection that breaks may have lost. */
+  readonly #asking = new Set<(error: Error) => void>();
 
   private constructor(
     connection: NatsConnection,
@@ -102,9 +109,24 @@ export class Nats {
     if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
   }
 
-  /** Asks who answers at a subject. Rejects where nobody does, or not in time. */
-  async ask(subject: string, bytes: Uint8Array, timeoutMs = REQUEST_MS): Promise<Uint8Array> {
-    return (await this.#connection.request(subject, bytes, { timeout: timeoutMs })).data;
+  /**
+   * Asks who answers at a subject. Rejects where nobody does, or not in time, and where the connection
+   * breaks meanwhile. The client drops what is sent while it connects.
+   */
+  async ask(subject: string, bytes: Uint8Array, timeout = REQUEST_MS): Promise<Uint8Array> {
+    const waitsUntilMs = performance.now() + RECONNECT_MS;
+    while (!this.#isConnected) {
+      if (performance.now() >= waitsUntilMs) throw new Error('no NATS server is connected');
+      await sleep(PAUSE_MS);
+    }
+    const { promise: broken, reject } = deferred<never>();
+    this.#asking.add(reject);
+    try {
+      const answer = this.#connection.request(subject, bytes, { timeout });
+      return (await Promise.race([answer, broken])).data;
+    } finally {
+      this.#asking.delete(reject);
+    }
   }
 
   /**
@@ -151,10 +173,15 @@ export class Nats {
     this.#maxPayload = this.#connection.info?.max_payload ?? this.#maxPayload;
   }
 
+  #onDisconnect(): void {
+    this.#isConnected = false;
+    for (const end of this.#asking) end(new Error('the connection to the NATS server has broken'));
+  }
+
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const { type } of connection.status()) {
       if (connection !== this.#connection) return;
-      if (type === 'disconnect') this.#isConnected = false;
+      if (type === 'disconnect') this.#onDisconnect();
       else if (type === 'reconnect') this.#onConnect();
       else if (type === 'staleConnection') void this.#replace();
     }
@@ -167,7 +194,7 @@ export class Nats {
   async #replace(): Promise<void> {
     if (this.#isReplacing) return;
     this.#isReplacing = true;
-    this.#isConnected = false;
+    this.#onDisconnect();
     try {
       const silent = this.#connection;
       const next = await connect({ ...this.options, reconnectToServer: () => this.#anyServer() });

@@ -4,10 +4,21 @@ import { Packet, PieceQuestion, type Packet_Kept } from '../gen/vectord/cluster/
 import { ENVELOPE_BYTES } from './message.js';
 import type { Nats } from './nats.js';
 import { subjects } from './subjects.js';
+import { Turns } from './turns.js';
 
 /** An answer that is not fetched is kept for so long. */
 const KEPT_MS = 30_000;
+/** A piece is waited for no longer. */
+const PIECE_MS = 10_000;
+/*
+ * A NATS server leaves a connection for which it has to keep 64 MiB. What comes unasked is small, and
+ * of the rest so much is asked for at one time: pieces of one packet, and of all.
+ */
+const MOST_WHOLE_BYTES = 64 * 1024;
+const MOST_PIECE_BYTES = 1024 * 1024;
 const PIECES_AT_ONCE = 4;
+const ALL_PIECES_AT_ONCE = 16;
+
 const ID_BYTES = 8;
 const NOTHING = new Uint8Array();
 
@@ -24,6 +35,7 @@ interface Kept {
 export class Packets {
   readonly #subject: string;
   readonly #kept = new Map<number, Kept>();
+  readonly #fetches = new Turns(ALL_PIECES_AT_ONCE);
   #last = 0;
 
   constructor(
@@ -59,13 +71,13 @@ export class Packets {
     this.nats.subscribe(subject, (bytes, reply) => void hear(bytes, reply), queue);
   }
 
-  /** The largest part of a packet that fits into a message. */
+  /** The largest part of a packet that one message has. */
   get #mostBytes(): number {
-    return this.nats.maxPayload - ENVELOPE_BYTES;
+    return Math.min(this.nats.maxPayload - ENVELOPE_BYTES, MOST_PIECE_BYTES);
   }
 
   #pack(bytes: Uint8Array): Packet {
-    if (bytes.length <= this.#mostBytes) return { whole: bytes };
+    if (bytes.length <= Math.min(this.#mostBytes, MOST_WHOLE_BYTES)) return { whole: bytes };
     this.#last = (this.#last + 1) >>> 0;
     this.#kept.set(this.#last, { bytes, left: bytes.length });
     return { kept: { subject: this.#subject, number: this.#last, bytes: bytes.length } };
@@ -89,7 +101,10 @@ export class Packets {
       const offset = next;
       next += step;
       const asked = { number, offset, bytes: Math.min(step, bytes - offset) };
-      const piece = await this.nats.ask(subject, PieceQuestion.encode(asked).finish());
+      const question = PieceQuestion.encode(asked).finish();
+      const piece = await this.#fetches.take(
+        async () => await this.nats.ask(subject, question, PIECE_MS),
+      );
       if (piece.length !== asked.bytes) throw new Error('a part of it is kept no longer');
       all.set(piece, offset);
       return true;

@@ -63,4 +63,41 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     expect(await piece(0, size)).toBeLessThan(MEBIBYTE);
     expect(await piece(0)).toBe(0);
   });
+
+  test('many answers at once are more than a NATS server keeps for a connection', async () => {
+    const [asker, holder] = [await open('many'), await open('many')];
+    for (const [size, count] of [
+      [0.9 * MEBIBYTE, 150],
+      [3 * MEBIBYTE, 50],
+    ] as const) {
+      const subject = `${SUBJECT}.${size}`;
+      const bytes = new Uint8Array(size);
+      holder.packets.serve(subject, async () => await Promise.resolve(bytes));
+      await holder.nats.connection.flush();
+      const ask = async (): Promise<number> =>
+        (await asker.packets.ask(subject, new Uint8Array(), LONG_MS)).length;
+      const answers = await Promise.all(Array.from({ length: count }, ask));
+      expect(answers.filter((length) => length !== bytes.length)).toEqual([]);
+    }
+  });
+
+  test('no answer is waited for that a broken connection has lost', async () => {
+    const [asker, holder] = [await open('broken'), await open('broken')];
+    let asked = 0;
+    holder.packets.serve(SUBJECT, async (question) => {
+      asked += 1;
+      return asked === 1 ? await new Promise(() => undefined) : question;
+    });
+    await holder.nats.connection.flush();
+    const lost = asker.packets.ask(SUBJECT, new Uint8Array(), LONG_MS);
+    await expect.poll(() => asked).toBe(1);
+    const begunAtMs = performance.now();
+    await Promise.all([
+      expect(lost).rejects.toThrow('connection'),
+      asker.nats.connection.reconnect(),
+    ]);
+    // What is asked before there is another connection is asked over that one.
+    await asker.packets.ask(SUBJECT, new Uint8Array(), LONG_MS);
+    expect(performance.now() - begunAtMs).toBeLessThan(LONG_MS / 2);
+  });
 });
