@@ -61,7 +61,7 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a replica that says nothing is waited for',
     OTHER_REPLICAS,
-    'timers.push(setTimeout(askAnother, SLOW_MS[kind]));',
+    'timers.push(setInterval(askAnother, SLOW_MS[kind]));',
     '',
     REMOTE_TESTS,
   ),

@@ -8,7 +8,7 @@ const AVOIDED_MS = 30_000;
 /** A read that takes much the same time each time may have another replica asked early. */
 export type ReadKind = 'search' | 'get' | 'other';
 
-/** After so long another replica is asked in any case. */
+/** After so long another replica is asked in any case, and one more each time after. */
 const SLOW_MS = { search: 1_000, get: 1_000, other: 5_000 };
 
 /** The replicas of a shard that other nodes have. */
@@ -65,7 +65,7 @@ export class OtherReplicas {
         };
         const early = (): void => void (hedge?.take() === true && askAnother());
         if (hedge !== undefined) timers.push(setTimeout(early, hedge.begin()));
-        timers.push(setTimeout(askAnother, SLOW_MS[kind]));
+        timers.push(setInterval(askAnother, SLOW_MS[kind]));
       });
     } finally {
       isOver = true;

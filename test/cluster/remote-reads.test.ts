@@ -221,6 +221,19 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
   });
 
   test('are refused where no replica answers, and where another would refuse them as well', async () => {
+  test('go on to the next replica however many say nothing', async () => {
+    const { holders, others, suspend } = await open({ replicas: 4 });
+    for (const silent of [0, 1, 2]) await suspend(silent);
+    await holders[3]?.serve();
+    const begunAtMs = performance.now();
+    const count = await others.read(
+      'get',
+      async (replica) => await replica.count(undefined, goesOn),
+    );
+    expect(count).toBe(POINTS);
+    expect(performance.now() - begunAtMs).toBeLessThan(SOON_MS);
+  });
+
     const { holders, others } = await open({ replicas: 2 });
     const find = async (queries: NeighbourQueries) =>
       await others.read('search', (replica) =>
