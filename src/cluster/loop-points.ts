@@ -108,7 +108,7 @@ function openShard(
     const others = majorityOf(replicas) - 1;
     const questions = new Questions(gateway, others, replica, place.incarnation);
     const reads = new Reads(engine, questions, state, clusterReads);
-    const server = new ReadServer(engine, reads, logger);
+    const server = new ReadServer(engine, reads, state, logger);
     packets.serve(subjects.reads(cluster, shard, replica), (question) => server.answer(question));
     own = { number: replica, reads };
   }

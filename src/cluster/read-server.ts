@@ -5,6 +5,7 @@ import { messageOf } from '../core/start-error.js';
 import type { Engine } from '../engine/native.js';
 import { ReadQuestion, type ReadAnswer } from '../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../observe/logger.js';
+import { ReplicaState, type NodeState } from './node-state.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
 import { encodeAnswer, fromWireQueries, toWireFound, toWireRecords } from './read-messages.js';
 import type { Reads } from './reads.js';
@@ -17,6 +18,7 @@ export class ReadServer {
   constructor(
     private readonly engine: Engine,
     private readonly reads: Reads,
+    private readonly state: NodeState,
     private readonly logger: Logger,
   ) {}
 
@@ -24,8 +26,10 @@ export class ReadServer {
   async answer(question: Uint8Array): Promise<Uint8Array> {
     try {
       const { after, ...read } = ReadQuestion.decode(question);
+      // A replica that is not where its stream is would go back in time for who has asked another.
+      const isFollowing = this.state.replica === ReplicaState.Following;
       const answer = await this.reads.readAfter(
-        after && fromWirePosition(after),
+        after && isFollowing ? fromWirePosition(after) : undefined,
         async () => await this.#read(read),
       );
       return encodeAnswer({ ...answer, position: toWirePosition(this.reads.held) });

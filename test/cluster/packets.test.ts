@@ -7,7 +7,7 @@ import { HAS_NO_NATS } from '../support/cluster.js';
 import { ownNatsServer } from '../support/replicas.js';
 
 const SUBJECT = 'asked';
-const LONG_MS = 5_000;
+const LONG_MS = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
 describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Nats } from '../../src/cluster/nats.js';
-import { NodeState } from '../../src/cluster/node-state.js';
+import { NodeState, ReplicaState } from '../../src/cluster/node-state.js';
 import { OtherReplicas } from '../../src/cluster/other-replicas.js';
 import { Packets } from '../../src/cluster/packets.js';
 import { Questions } from '../../src/cluster/questions.js';
+import { encodeQuestion } from '../../src/cluster/read-messages.js';
 import { ReadServer } from '../../src/cluster/read-server.js';
 import { Reads } from '../../src/cluster/reads.js';
 import { RemoteReplica } from '../../src/cluster/remote-replica.js';
@@ -18,7 +19,7 @@ import { POINT_ID_BYTES } from '../../src/core/point-id.js';
 import type { Found, NeighbourQueries, Records } from '../../src/core/records.js';
 import { describeQuery, describeSingle } from '../../src/core/rules.js';
 import type { Engine } from '../../src/engine/native.js';
-import { ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { ReadAnswer, ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import {
   changeOf,
@@ -61,7 +62,7 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
       state.applied.note(await engine.apply(change, 1));
       const nats = await connectNode();
       const reads = new Reads(engine, new Questions(shard.gateway, 0, replica), state, 'strong');
-      const server = new ReadServer(engine, reads, SILENT);
+      const server = new ReadServer(engine, reads, state, SILENT);
       const asked: ReadQuestion[] = [];
       const serve = async (): Promise<void> => {
         new Packets(nats, cluster).serve(subjects.reads(cluster, SHARD, replica), async (bytes) => {
@@ -220,7 +221,6 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     expect(askedInVain.map((count) => count())).toEqual([1, 1]);
   });
 
-  test('are refused where no replica answers, and where another would refuse them as well', async () => {
   test('go on to the next replica however many say nothing', async () => {
     const { holders, others, suspend } = await open({ replicas: 4 });
     for (const silent of [0, 1, 2]) await suspend(silent);
@@ -234,6 +234,7 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     expect(performance.now() - begunAtMs).toBeLessThan(SOON_MS);
   });
 
+  test('are refused where no replica answers, and where another would refuse them as well', async () => {
     const { holders, others } = await open({ replicas: 2 });
     const find = async (queries: NeighbourQueries) =>
       await others.read('search', (replica) =>
@@ -266,6 +267,20 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     state.applied.note(await engine.apply(change, 2));
     await read;
     expect(answer).toBe(POINTS + 1);
+  });
+
+  test('one of a session is a strong one where the replica does not follow its stream', async () => {
+    const { engine, state } = await served();
+    const { gateway } = await openShard(servers());
+    // No other replica answers: a strong read is refused.
+    const reads = new Reads(engine, new Questions(gateway, 1, 0), state, 'session');
+    const server = new ReadServer(engine, reads, state, SILENT);
+    const question = encodeQuestion({ count: { filter: undefined } }, engine.position);
+    const answer = async () => ReadAnswer.decode(await server.answer(question));
+    state.replica = ReplicaState.Following;
+    expect(await answer()).toMatchObject({ refused: undefined, count: POINTS });
+    state.replica = ReplicaState.Stopped;
+    expect((await answer()).refused?.code).toBe('UNAVAILABLE');
   });
 
   test('one of a session is refused by a replica with another history', async () => {
