@@ -36,7 +36,7 @@ export class OtherReplicas {
     let isOver = false;
     try {
       return await new Promise<Answer>((resolve, reject) => {
-        let fault: unknown = new ReplicaFault('there is no other replica');
+        let fault: unknown;
         const ask = async (number: number, replica: ReplicaReads): Promise<void> => {
           const begunAtMs = performance.now();
           try {
@@ -53,7 +53,7 @@ export class OtherReplicas {
         };
         const next = (): void => {
           const pair = left.shift();
-          if (pair === undefined && asked.size === 0) reject(fault as Error);
+          if (pair === undefined && asked.size === 0) reject((fault ?? noOther()) as Error);
           if (pair === undefined || isOver) return;
           asked.add(pair[0]);
           void ask(...pair);
@@ -99,4 +99,8 @@ export class OtherReplicas {
       (this.#avoidedUntilMs.get(number) ?? 0) > now;
     return [...turned.filter((pair) => !isAvoided(pair)), ...turned.filter(isAvoided)];
   }
+}
+
+function noOther(): ReplicaFault {
+  return new ReplicaFault('there is no other replica');
 }

@@ -1,4 +1,5 @@
 import { VectordError } from '../core/errors.js';
+import { find } from '../core/find.js';
 import { includeOf } from '../core/include.js';
 import { describeQuery, describeSingle } from '../core/rules.js';
 import { messageOf } from '../core/start-error.js';
@@ -45,16 +46,16 @@ export class ReadServer {
 
   async #read({
     getMany,
-    find,
+    find: search,
     count,
     scroll,
   }: Omit<ReadQuestion, 'after'>): Promise<Partial<ReadAnswer>> {
     const { engine } = this;
-    if (find !== undefined) {
-      const describe = find.isList ? describeQuery : describeSingle;
-      const include = includeOf(find.include);
-      const queries = fromWireQueries(find);
-      return toWireFound(await engine.findBatch(queries, include, find.maxBytes, describe, goesOn));
+    if (search !== undefined) {
+      const describe = search.isList ? describeQuery : describeSingle;
+      const include = includeOf(search.include);
+      const queries = fromWireQueries(search);
+      return toWireFound(await find(engine, queries, include, search.maxBytes, describe, goesOn));
     }
     if (getMany !== undefined) {
       const { ids, include, maxBytes } = getMany;

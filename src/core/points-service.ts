@@ -1,8 +1,8 @@
 import { distinct } from './distinct.js';
 import { invalid } from './errors.js';
-import type { Similarity } from './model.js';
+import { find } from './find.js';
 import { formatPageToken, parsePageToken } from './page-token.js';
-import { filterPointIds, isNilAt, POINT_ID_BYTES, type PointIds } from './point-id.js';
+import { filterPointIds, POINT_ID_BYTES, type PointIds } from './point-id.js';
 import type { Points } from './points.js';
 import { clampToUint32 } from './query-batch.js';
 import type {
@@ -10,7 +10,6 @@ import type {
   Found,
   Include,
   NeighbourQueries,
-  NeighbourQuery,
   Records,
   UpdateBatch,
   UpsertBatch,
@@ -143,11 +142,7 @@ export class PointsService {
       checkSearchWork(this.points, this.rules, { limits, efs: breadths }, 'TOO_LARGE');
     }
     const describe = isList ? describeQuery : describeSingle;
-    if (limits.length === 1) {
-      const atOnce = await this.points.find(first(queries), include, maxRequestBytes, describe);
-      if (atOnce !== undefined) return atOnce;
-    }
-    return await this.points.findBatch(queries, include, maxRequestBytes, describe, onRequestEnd);
+    return await find(this.points, queries, include, maxRequestBytes, describe, onRequestEnd);
   }
 
   /** A part of all points, in the order in which they were written. */
@@ -180,20 +175,6 @@ const NO_IDS: PointIds = new Uint8Array();
 
 function hasFilter({ ends }: Filters, at: number): boolean {
   return ends[at] !== (ends[at - 1] ?? 0);
-}
-
-/** The first of several queries. */
-function first(queries: NeighbourQueries): NeighbourQuery {
-  const { vectors, similarities, limits, efs, maxDistances, likes, filters } = queries;
-  return {
-    vector: vectors,
-    similarity: (similarities[0] ?? 0) as Similarity,
-    limit: limits[0] ?? 1,
-    ef: efs[0] ?? 1,
-    maxDistance: maxDistances[0] ?? Infinity,
-    like: isNilAt(likes, 0) ? undefined : likes,
-    filter: filters.texts,
-  };
 }
 
 function changed(ids: PointIds, found: Uint8Array): Changed {

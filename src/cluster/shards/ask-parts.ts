@@ -31,18 +31,17 @@ export async function askParts<Part extends { readonly shard: number }, Answer>(
   }
 }
 
-/** The end of a request for all that work for it, of which the request itself has one listener. */
+/** The end of a request for all that work for it: the request itself has a listener once one of them has. */
 class Waiting {
   readonly #listeners: (() => void)[] = [];
   #hasEnded = false;
 
-  constructor(onRequestEnd: OnRequestEnd) {
-    onRequestEnd(() => this.end());
-  }
+  constructor(private readonly onRequestEnd: OnRequestEnd) {}
 
   readonly onEnd: OnRequestEnd = (listener) => {
-    if (this.#hasEnded) listener();
-    else this.#listeners.push(listener);
+    if (this.#hasEnded) return listener();
+    this.#listeners.push(listener);
+    if (this.#listeners.length === 1) this.onRequestEnd(() => this.end());
   };
 
   end(): void {

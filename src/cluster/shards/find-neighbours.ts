@@ -1,4 +1,5 @@
 import { VectordError } from '../../core/errors.js';
+import { find } from '../../core/find.js';
 import { filterPointIds, isNilAt, POINT_ID_BYTES } from '../../core/point-id.js';
 import { clampToUint32 } from '../../core/query-batch.js';
 import type { Found, Include, NeighbourQueries } from '../../core/records.js';
@@ -38,7 +39,7 @@ export async function findNeighbours(
   let legs = await askParts(shards.all, onRequestEnd, async ({ shard }, onEnd) => {
     const points = shards.at(shard);
     try {
-      return await points.findBatch(queries, include, mostBytes, describe, onEnd);
+      return await find(points, queries, include, mostBytes, describe, onEnd);
     } catch (error) {
       if (!(error instanceof VectordError && error.code === 'TOO_LARGE')) throw error;
     }
