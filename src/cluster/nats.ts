@@ -4,10 +4,11 @@ import {
   connect,
   credsAuthenticator,
   type ConnectionOptions,
+  type Msg,
   type NatsConnection,
 } from '@nats-io/transport-node';
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { messageOf, StartError } from '../core/start-error.js';
 import { deferred } from './deferred.js';
@@ -40,6 +41,7 @@ export class Nats {
   #isReplacing = false;
   #isClosed = false;
   #maxPayload = DEFAULT_MAX_PAYLOAD;
+  #turn: Promise<void> | undefined;
   readonly #subscriptions: Subscribed[] = [];
   /** End the questions without an answer, which a connection that breaks may have lost. */
   readonly #asking = new Set<(error: Error) => void>();
@@ -104,6 +106,12 @@ export class Nats {
     );
   }
 
+  /** Who waits for it sends what it has at the end of this turn of the loop, in one write with the others. */
+  async turnEnd(): Promise<void> {
+    this.#turn ??= endOfTurn().finally(() => (this.#turn = undefined));
+    await this.#turn;
+  }
+
   /** Sends a message that may be lost: the receiver asks again. */
   send(subject: string, bytes: Uint8Array): void {
     if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
@@ -119,6 +127,7 @@ export class Nats {
       if (performance.now() >= waitsUntilMs) throw new Error('no NATS server is connected');
       await sleep(PAUSE_MS);
     }
+    await this.turnEnd();
     const { promise: broken, reject } = deferred<never>();
     this.#asking.add(reject);
     try {
@@ -136,7 +145,7 @@ export class Nats {
   subscribe(subject: string, hear: Hear, queue?: string): void {
     const subscribed = { subject, hear, queue };
     this.#subscriptions.push(subscribed);
-    listen(this.#connection, subscribed);
+    this.#listen(this.#connection, subscribed);
   }
 
   /** The connection of the moment. */
@@ -166,6 +175,19 @@ export class Nats {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#connection.close();
+  }
+
+  #listen(connection: NatsConnection, { subject, hear, queue }: Subscribed): void {
+    const answer = async (message: Msg, bytes: Uint8Array): Promise<void> => {
+      await this.turnEnd();
+      if (!connection.isClosed()) message.respond(bytes);
+    };
+    connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
+      callback: (error, message) => {
+        if (error === null) hear(message.data, (bytes) => void answer(message, bytes));
+      },
+    });
   }
 
   #onConnect(): void {
@@ -202,7 +224,7 @@ export class Nats {
       if (this.#isConnected || this.#isClosed) return await next.close();
       this.#connection = next;
       this.#streams = streamsOf(next);
-      for (const subscribed of this.#subscriptions) listen(next, subscribed);
+      for (const subscribed of this.#subscriptions) this.#listen(next, subscribed);
       this.#onConnect();
       void this.#watch(next);
       await silent.close();
@@ -249,15 +271,6 @@ interface Subscribed {
   readonly subject: string;
   readonly hear: Hear;
   readonly queue: string | undefined;
-}
-
-function listen(connection: NatsConnection, { subject, hear, queue }: Subscribed): void {
-  connection.subscribe(subject, {
-    ...(queue === undefined ? {} : { queue }),
-    callback: (error, message) => {
-      if (error === null) hear(message.data, (bytes) => void message.respond(bytes));
-    },
-  });
 }
 
 function numbersOf(version: string): number[] {

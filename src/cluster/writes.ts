@@ -1,4 +1,4 @@
-import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { VectordError } from '../core/errors.js';
 import { inParallel } from '../core/in-parallel.js';
 import { messageOf } from '../core/start-error.js';
@@ -57,8 +57,6 @@ export class Writes {
     ['refused', 0],
     ['unknown', 0],
   ]);
-  /** Resolves at the end of this turn of the loop, if a message waits for it. */
-  #turn: Promise<void> | undefined;
 
   /** @param replicas how many there are */
   constructor(
@@ -154,8 +152,7 @@ export class Writes {
   async #send(sender: Sender, change: Uint8Array, waiting: Waiting): Promise<void> {
     // All messages of a turn are one write to the socket: the server reads, orders and syncs them
     // together, and so do the replicas.
-    this.#turn ??= endOfTurn().finally(() => (this.#turn = undefined));
-    await this.#turn;
+    await this.nats.turnEnd();
     const most = this.nats.maxPayload - ENVELOPE_BYTES;
     if (change.length <= most) {
       await this.#publish(encodeMessage(sender, { change }), messageId(sender), waiting, true);
