@@ -27,9 +27,16 @@ export const SHARD_MUTANTS = [
   mutant(
     'a shard that is full gets batches',
     `${CLUSTER}/shards.ts`,
-    'if (!this.at(shard).isFull()) return shard;',
-    'return shard;',
+    '!points.isFull() && !points.isSilent()',
+    '!points.isSilent()',
     [...POINTS_TESTS, '-t', 'full'],
+  ),
+  mutant(
+    'a shard that does not answer gets batches that another could take',
+    `${CLUSTER}/shards.ts`,
+    '!points.isFull() && !points.isSilent()',
+    '!points.isFull()',
+    [...POINTS_TESTS, '-t', 'has not answered'],
   ),
   mutant(
     'a part of a write that fails leaves nothing written',
