@@ -44,7 +44,7 @@ console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped}
 process.exitCode = totals.failed === 0 ? 0 : 1;
 
 async function testAll() {
-  await cargoTests('cargo', ['test', '--workspace', '--locked', '--no-fail-fast']);
+  await cargoTests('cargo', ['test', '--workspace', '--tests', '--locked', '--no-fail-fast']);
   // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
   process.env.VECTORD_MODEL_SCHEDULES ??= '100';
   await cargoTests('node', ['scripts/test-model.mjs']);
