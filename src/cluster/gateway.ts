@@ -11,6 +11,9 @@ import type { Nats } from './nats.js';
 import { subjects } from './subjects.js';
 
 const GATEWAY_BYTES = 8;
+const GATEWAY_ID = /^[0-9a-f]{16}$/;
+
+export const isGateway = (id: string): boolean => GATEWAY_ID.test(id);
 
 /** Hears from the replicas of a shard, and asks them. */
 export class Gateway {

@@ -1,3 +1,4 @@
+import { MOST_REPLICAS } from '../config/settings.js';
 import type { Engine, StreamPosition } from '../engine/native.js';
 import {
   Question,
@@ -7,6 +8,7 @@ import {
   type Lost,
 } from '../gen/vectord/cluster/v1/cluster.js';
 import { availableBytes } from '../observe/folder-size.js';
+import { isGateway } from './gateway.js';
 import type { Nats } from './nats.js';
 import type { NodeState } from './node-state.js';
 import { fromWirePosition, toWirePosition } from './outcome.js';
@@ -160,7 +162,7 @@ export class Reporter {
     this.nats.send(subject, Report.encode(report).finish());
   }
 
-  /** What cannot be read is not from a gateway. */
+  /** What cannot be read is not from a gateway, nor is what names none: other bytes often can be read. */
   #read(bytes: Uint8Array): void {
     let question: Question;
     try {
@@ -168,7 +170,7 @@ export class Reporter {
     } catch {
       return;
     }
-    this.#hear(question);
+    if (isGateway(question.gateway)) this.#hear(question);
   }
 
   #hear({ gateway, number, reached, lost, unconfirmed }: Question): void {
@@ -191,8 +193,9 @@ export class Reporter {
     }
   }
 
-  /** False where that cannot be noted, as on a full disk: there is no answer, and it is asked again. */
+  /** False where that cannot be noted, as on a full disk or of no replica: there is no answer, and it is asked again. */
   #noteLost({ replica, incarnation }: Lost): boolean {
+    if (replica >= MOST_REPLICAS) return false;
     const isOwn = replica === this.place.replica;
     try {
       if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();

@@ -5,7 +5,12 @@ import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
 import { NodeFile } from '../../src/cluster/node-file.js';
 import { NodeState } from '../../src/cluster/node-state.js';
 import { Reporter } from '../../src/cluster/reporter.js';
-import type { Answer, Confirmation } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { subjects } from '../../src/cluster/subjects.js';
+import {
+  Question,
+  type Answer,
+  type Confirmation,
+} from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
@@ -136,6 +141,22 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     await nats.connection.flush();
     await expect.poll(() => isReplaced).toBe(true);
     expect(lostLogs.incarnations).toEqual([0, 3]);
+  });
+
+  test('a lost log of which no gateway tells, or which no replica has, is not noted', async () => {
+    const { nats, cluster, folder, gateway, lostLogs, answers } = await open();
+    const ask = (from: string, replica: number): void => {
+      const lost = { replica, incarnation: 3 };
+      const question = { gateway: from, number: 1, unconfirmed: [], reached: undefined, lost };
+      nats.send(subjects.questions(cluster, SHARD), Question.encode(question).finish());
+    };
+    ask('', 1);
+    ask('no gateway', 1);
+    for (const replica of [7, 2 ** 28, 2 ** 32 - 1]) ask(gateway.id, replica);
+    gateway.ask({ number: 9, unconfirmed: [], reached: undefined });
+    await expect.poll(() => answers.map(({ number }) => number)).toEqual([9]);
+    expect(lostLogs.incarnations).toEqual([]);
+    expect(NodeFile.open(folder, cluster).incarnations).toEqual([]);
   });
 
   test('who cannot note a lost log does not answer, but goes on to hear', async () => {
