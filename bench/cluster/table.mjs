@@ -2,6 +2,11 @@
 export class Table {
   #costs = new Map();
 
+  /** @param bases the names of those that all are compared with, by the titles of the columns */
+  constructor(bases) {
+    this.bases = bases;
+  }
+
   add(what, { name }, cost) {
     const costs = this.#costs.get(what) ?? new Map();
     this.#costs.set(what, costs.set(name, [...(costs.get(name) ?? []), cost]));
@@ -10,27 +15,37 @@ export class Table {
   /** Medians of the rounds; ratios are taken within a round. */
   rows() {
     return [...this.#costs].flatMap(([what, costs]) =>
-      [...costs].map(([of, all]) => ({
-        what,
-        of,
-        'CPU in us': Math.round(median(all.map(({ cpuUs }) => cpuUs))),
-        'of it NATS': Math.round(median(all.map(({ natsUs }) => natsUs))),
-        'over one': ratio(all, costs.get('one server')),
-        'over three': ratio(all, costs.get('three servers')),
-        'per second': Math.round(median(all.map(({ perSecond }) => perSecond))),
-      })),
+      [...costs].map(([of, all]) => this.#row(what, of, all, costs)),
     );
+  }
+
+  #row(what, of, all, costs) {
+    const ratios = Object.entries(this.bases).map(([title, base]) => [
+      title,
+      ratio(all, costs.get(base)),
+    ]);
+    return {
+      what,
+      of,
+      'CPU in us': Math.round(median(all.map(({ cpuUs }) => cpuUs))),
+      'of it NATS': Math.round(median(all.map(({ natsUs }) => natsUs))),
+      ...Object.fromEntries(ratios),
+      'per second': Math.round(median(all.map(({ perSecond }) => perSecond))),
+    };
   }
 }
 
-/** The median, with the least and the most. */
 function ratio(all, others) {
-  const ratios = all.map(({ cpuUs }, round) => cpuUs / others[round].cpuUs);
+  return spread(all.map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
+}
+
+/** The median, with the least and the most. */
+export function spread(ratios) {
   const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
   return `${middle.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`;
 }
 
-function median(numbers) {
+export function median(numbers) {
   const sorted = numbers.toSorted((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)];
 }
