@@ -67,12 +67,13 @@ export class RemoteReplica implements ReplicaReads {
 
   async #ask(read: Read): Promise<ReadAnswer> {
     const question = encodeQuestion(read, this.session.after);
-    const bytes = await this.packets
-      .ask(this.subject, question, LONGEST_MS)
-      .catch((error: unknown) => {
-        throw new ReplicaFault(`a replica does not answer: ${messageOf(error)}`, { cause: error });
-      });
-    const answer = ReadAnswer.decode(bytes);
+    let answer: ReadAnswer;
+    try {
+      answer = ReadAnswer.decode(await this.packets.ask(this.subject, question, LONGEST_MS));
+    } catch (error) {
+      const reason = messageOf(error);
+      throw new ReplicaFault(`a replica does not answer: ${reason}`, { cause: error });
+    }
     if (answer.refused !== undefined) throw toError(answer.refused);
     this.session.note(fromWirePosition(answer.position));
     return answer;
