@@ -6,7 +6,7 @@ pub mod budget;
 mod query;
 mod reading;
 pub mod stats;
-#[cfg(test)]
+#[cfg(all(test, not(feature = "shuttle")))]
 mod tests;
 pub mod upkeep;
 pub mod workers;

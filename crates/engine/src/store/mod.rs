@@ -14,7 +14,7 @@ mod reserve;
 mod reserves;
 mod snapshot;
 mod space;
-#[cfg(test)]
+#[cfg(all(test, not(feature = "shuttle")))]
 pub(crate) mod tests;
 pub mod tools;
 mod unfinished;
