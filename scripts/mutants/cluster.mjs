@@ -4,28 +4,28 @@
 
 const CLUSTER = 'src/cluster';
 const WRITES = `${CLUSTER}/writes.ts`;
-const READS = `${CLUSTER}/reads.ts`;
-const QUESTIONS = `${CLUSTER}/questions.ts`;
-const FOLLOWER = `${CLUSTER}/follower.ts`;
-const REPORTER = `${CLUSTER}/reporter.ts`;
-const PLACEMENT = `${CLUSTER}/placement.ts`;
-const NODE_FILE = `${CLUSTER}/node-file.ts`;
-const REMOTE_REPLICA = `${CLUSTER}/remote-replica.ts`;
-const OTHER_REPLICAS = `${CLUSTER}/other-replicas.ts`;
-const PACKETS = `${CLUSTER}/packets.ts`;
-const SESSION = `${CLUSTER}/session.ts`;
-const GATEWAY = `${CLUSTER}/gateway.ts`;
-const QUORUM = `${CLUSTER}/quorum.ts`;
-const STREAM = `${CLUSTER}/stream.ts`;
-const TRIM = `${CLUSTER}/trim.ts`;
+const READS = `${CLUSTER}/reads/reads.ts`;
+const QUESTIONS = `${CLUSTER}/voting/questions.ts`;
+const FOLLOWER = `${CLUSTER}/replica/follower.ts`;
+const REPORTER = `${CLUSTER}/replica/reporter.ts`;
+const PLACEMENT = `${CLUSTER}/map/placement.ts`;
+const NODE_FILE = `${CLUSTER}/map/node-file.ts`;
+const REMOTE_REPLICA = `${CLUSTER}/reads/remote-replica.ts`;
+const OTHER_REPLICAS = `${CLUSTER}/reads/other-replicas.ts`;
+const PACKETS = `${CLUSTER}/nats/packets.ts`;
+const SESSION = `${CLUSTER}/reads/session.ts`;
+const GATEWAY = `${CLUSTER}/voting/gateway.ts`;
+const QUORUM = `${CLUSTER}/voting/quorum.ts`;
+const STREAM = `${CLUSTER}/nats/stream.ts`;
+const TRIM = `${CLUSTER}/replica/trim.ts`;
 
 const WRITES_TESTS = ['test/cluster/writes.test.ts'];
 const READS_TESTS = ['test/cluster/reads.test.ts'];
 const FOLLOWER_TESTS = ['test/cluster/follower.test.ts'];
 const REPORTER_TESTS = ['test/cluster/reporter.test.ts'];
 const QUESTIONS_TESTS = ['test/cluster/questions.test.ts'];
-const NODE_FILE_TESTS = ['src/cluster/node-file.test.ts'];
-const PLACEMENT_TESTS = ['src/cluster/placement.test.ts'];
+const NODE_FILE_TESTS = ['src/cluster/map/node-file.test.ts'];
+const PLACEMENT_TESTS = ['src/cluster/map/placement.test.ts'];
 const REMOTE_TESTS = ['test/cluster/remote-reads.test.ts'];
 const START_TESTS = ['test/cluster/start.test.ts'];
 
@@ -109,10 +109,10 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'replicas do not tell their histories',
-    `${CLUSTER}/outcome.ts`,
+    `${CLUSTER}/voting/outcome.ts`,
     'position: toWirePosition(outcome),',
     'position: toWirePosition({ ...outcome, chain: 0 }),',
-    ['src/cluster/outcome.test.ts'],
+    ['src/cluster/voting/outcome.test.ts'],
   ),
   mutant(
     'one replica confirms a write alone',
@@ -218,7 +218,7 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a disk that was full stays so',
-    `${CLUSTER}/gateway.ts`,
+    `${CLUSTER}/voting/gateway.ts`,
     '    else this.#full.delete(replica);\n',
     '',
     WRITES_TESTS,
@@ -246,10 +246,10 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a message from the future is not void',
-    `${CLUSTER}/message.ts`,
+    `${CLUSTER}/nats/message.ts`,
     'return Math.abs(storedAtMs - Number(sentAtMs)) > MOST_DELAY_MS;',
     'return storedAtMs - Number(sentAtMs) > MOST_DELAY_MS;',
-    ['src/cluster/message.test.ts'],
+    ['src/cluster/nats/message.test.ts'],
   ),
   mutant(
     'a message that is not the next is applied',
@@ -379,31 +379,31 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'something is sent over a closed connection',
-    `${CLUSTER}/nats.ts`,
+    `${CLUSTER}/nats/nats.ts`,
     'if (!this.#connection.isClosed()) this.#connection.publish',
     'this.#connection.publish',
     REPORTER_TESTS,
   ),
   mutant(
     'servers are tried for ever, though nobody needs a connection',
-    `${CLUSTER}/nats.ts`,
+    `${CLUSTER}/nats/nats.ts`,
     "    if (this.#isClosed) throw new Error('the connection is closed');\n",
     '',
     ['test/cluster/connection.test.ts', '-t', 'not tried again'],
   ),
   mutant(
     'a checksum is told of a position that has been forgotten',
-    `${CLUSTER}/positions.ts`,
+    `${CLUSTER}/voting/positions.ts`,
     ' && sequence > last + 1 - REMEMBERED',
     '',
-    ['src/cluster/positions.test.ts'],
+    ['src/cluster/voting/positions.test.ts'],
   ),
   mutant(
     'a read joins a question that was asked before it began',
-    `${CLUSTER}/rounds.ts`,
+    `${CLUSTER}/reads/rounds.ts`,
     '    this.#next = undefined;\n    return await this.ask();',
     '    return await this.ask().finally(() => (this.#next = undefined));',
-    ['src/cluster/rounds.test.ts'],
+    ['src/cluster/reads/rounds.test.ts'],
   ),
   mutant(
     'a strong read asks nobody where it has to be',
@@ -520,10 +520,10 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'what a node has acknowledged goes back',
-    `${CLUSTER}/positions.ts`,
+    `${CLUSTER}/voting/positions.ts`,
     'while (known < raised) {',
     'while (known !== raised) {',
-    ['src/cluster/positions.test.ts'],
+    ['src/cluster/voting/positions.test.ts'],
   ),
   mutant(
     'a node of another dimension enters',
@@ -712,14 +712,14 @@ export const CLUSTER_MUTANTS = [
   ),
   mutant(
     'a node that was replaced takes the number of the one in its place',
-    `${CLUSTER}/seeding.ts`,
+    `${CLUSTER}/replica/seeding.ts`,
     'known + 2 + randomInt(APART)',
     'known + 1',
     ['test/cluster/seed.test.ts'],
   ),
   mutant(
     'a new folder does not learn which other logs are lost',
-    `${CLUSTER}/seeding.ts`,
+    `${CLUSTER}/replica/seeding.ts`,
     'if (other !== replica) this.file.raise(other, lost);',
     'if (other === replica) this.file.raise(-1, lost);',
     ['test/cluster/seed.test.ts'],
@@ -757,7 +757,7 @@ export const CLUSTER_MUTANTS = [
     QUORUM,
     'replicas - majorityOf(replicas) + 1',
     'replicas - majorityOf(replicas)',
-    ['src/cluster/quorum.test.ts'],
+    ['src/cluster/voting/quorum.test.ts'],
   ),
   mutant(
     'a replica gives up its log for that of one other with another history',

@@ -17,13 +17,20 @@ import type {
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import type { Engine } from '../engine/native.js';
-import { ENVELOPE_BYTES } from './message.js';
-import type { Nats } from './nats.js';
-import { ReplicaState, type NodeState } from './node-state.js';
-import type { OtherReplicas, ReadKind } from './other-replicas.js';
-import { ANY_BYTES, firstPoint, idsOfEach, ONLY_IDS, PLAIN, toNeighbours } from './plain-reads.js';
-import type { Reads } from './reads.js';
-import { isOfReplica, ReplicaFault, type ReplicaReads } from './replica-reads.js';
+import { ENVELOPE_BYTES } from './nats/message.js';
+import type { Nats } from './nats/nats.js';
+import { ReplicaState, type NodeState } from './voting/node-state.js';
+import type { OtherReplicas, ReadKind } from './reads/other-replicas.js';
+import {
+  ANY_BYTES,
+  firstPoint,
+  idsOfEach,
+  ONLY_IDS,
+  PLAIN,
+  toNeighbours,
+} from './reads/plain-reads.js';
+import type { Reads } from './reads/reads.js';
+import { isOfReplica, ReplicaFault, type ReplicaReads } from './reads/replica-reads.js';
 import type { Writes } from './writes.js';
 
 /** The longest that it may take to find the points of a delete by filter, as on one machine. */

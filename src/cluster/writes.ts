@@ -6,13 +6,13 @@ import { codeOf } from '../engine/errors.js';
 import type { Confirmation } from '../gen/vectord/cluster/v1/cluster.js';
 import type { WriteEnd } from '../observe/loop-stats.js';
 import { BackOff } from './back-off.js';
-import { deferred, type Deferred } from './deferred.js';
-import type { Gateway } from './gateway.js';
-import { encodeMessage, ENVELOPE_BYTES, messageId, type Sender } from './message.js';
-import type { Nats } from './nats.js';
-import type { NodeState } from './node-state.js';
-import { decodeOutcome, type ConfirmedOutcome } from './outcome.js';
-import { majorityOf } from './quorum.js';
+import { deferred, type Deferred } from '../core/deferred.js';
+import type { Gateway } from './voting/gateway.js';
+import { encodeMessage, ENVELOPE_BYTES, messageId, type Sender } from './nats/message.js';
+import type { Nats } from './nats/nats.js';
+import type { NodeState } from './voting/node-state.js';
+import { decodeOutcome, type ConfirmedOutcome } from './voting/outcome.js';
+import { majorityOf } from './voting/quorum.js';
 
 /** A write takes no longer: what is not known then is answered as that. */
 const LONGEST_MS = 20_000;

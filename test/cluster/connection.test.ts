@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
-import { Nats } from '../../src/cluster/nats.js';
+import { Nats } from '../../src/cluster/nats/nats.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { Link } from '../support/link.js';

@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { subjects } from '../../src/cluster/subjects.js';
+import { subjects } from '../../src/cluster/nats/subjects.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 
 const TIMEOUT_MS = 60_000;

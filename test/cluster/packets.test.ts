@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Nats } from '../../src/cluster/nats.js';
-import { Packets } from '../../src/cluster/packets.js';
+import { Nats } from '../../src/cluster/nats/nats.js';
+import { Packets } from '../../src/cluster/nats/packets.js';
 import { Packet, PieceQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { ownNatsServer } from '../support/replicas.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { toWirePosition } from '../../src/cluster/outcome.js';
-import { Questions } from '../../src/cluster/questions.js';
+import { toWirePosition } from '../../src/cluster/voting/outcome.js';
+import { Questions } from '../../src/cluster/voting/questions.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { openShard, ownNatsServer } from '../support/replicas.js';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Gateway } from '../../src/cluster/gateway.js';
-import { NodeState } from '../../src/cluster/node-state.js';
-import { toWirePosition } from '../../src/cluster/outcome.js';
-import { Questions } from '../../src/cluster/questions.js';
-import { Reads, type ReadMode } from '../../src/cluster/reads.js';
+import { Gateway } from '../../src/cluster/voting/gateway.js';
+import { NodeState } from '../../src/cluster/voting/node-state.js';
+import { toWirePosition } from '../../src/cluster/voting/outcome.js';
+import { Questions } from '../../src/cluster/voting/questions.js';
+import { Reads, type ReadMode } from '../../src/cluster/reads/reads.js';
 import type { StreamPosition } from '../../src/engine/native.js';
 import type { Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ENVELOPE_BYTES } from '../../src/cluster/message.js';
-import { NodeFile } from '../../src/cluster/node-file.js';
-import { NodeState } from '../../src/cluster/node-state.js';
-import { Reporter } from '../../src/cluster/reporter.js';
-import { subjects } from '../../src/cluster/subjects.js';
+import { ENVELOPE_BYTES } from '../../src/cluster/nats/message.js';
+import { NodeFile } from '../../src/cluster/map/node-file.js';
+import { NodeState } from '../../src/cluster/voting/node-state.js';
+import { Reporter } from '../../src/cluster/replica/reporter.js';
+import { subjects } from '../../src/cluster/nats/subjects.js';
 import {
   Question,
   type Answer,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toWirePosition } from '../../src/cluster/outcome.js';
+import { toWirePosition } from '../../src/cluster/voting/outcome.js';
 import { RollCall } from '../../src/cluster/status/roll-call.js';
 import type { StreamPosition } from '../../src/engine/native.js';
 import { HAS_NO_NATS } from '../support/cluster.js';

@@ -4,7 +4,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { subjects } from '../../src/cluster/subjects.js';
+import { subjects } from '../../src/cluster/nats/subjects.js';
 import { clientsOf, contentOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
 import type { Servers } from '../support/nats-servers.mjs';
 import { makeTemporaryFolder } from '../support/folders.js';

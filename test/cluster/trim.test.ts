@@ -1,9 +1,9 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Questions } from '../../src/cluster/questions.js';
-import { subjects } from '../../src/cluster/subjects.js';
-import { Trim } from '../../src/cluster/trim.js';
+import { Questions } from '../../src/cluster/voting/questions.js';
+import { subjects } from '../../src/cluster/nats/subjects.js';
+import { Trim } from '../../src/cluster/replica/trim.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { openEngine, openShard, ownNatsServer, SHARD, SILENT } from '../support/replicas.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
-import { NodeState } from '../../src/cluster/node-state.js';
-import { subjects } from '../../src/cluster/subjects.js';
+import { NodeState } from '../../src/cluster/voting/node-state.js';
+import { subjects } from '../../src/cluster/nats/subjects.js';
 import { Writes } from '../../src/cluster/writes.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { openShard, ownNatsServer, SHARD, STORED } from '../support/replicas.js';

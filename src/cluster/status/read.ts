@@ -2,9 +2,9 @@ import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
-import { MapStore, type ClusterMap, type ShardPlace } from '../map.js';
-import { Nats, type NatsSettings } from '../nats.js';
-import { subjects } from '../subjects.js';
+import { MapStore, type ClusterMap, type ShardPlace } from '../map/map.js';
+import { Nats, type NatsSettings } from '../nats/nats.js';
+import { subjects } from '../nats/subjects.js';
 import type { ClusterStatus, ServerState, ShardStatus, StreamStatus } from './model.js';
 import { RollCall } from './roll-call.js';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamPosition } from '../../engine/native.js';
 import type { Logger } from '../../observe/logger.js';
-import { Gateway } from '../gateway.js';
-import type { Nats } from '../nats.js';
-import { fromWirePosition, toWirePosition } from '../outcome.js';
+import { Gateway } from '../voting/gateway.js';
+import type { Nats } from '../nats/nats.js';
+import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
 import type { History, ReplicaAnswer } from './model.js';
 
 /** How long a replica may take to answer, and to apply what the stream had before it was asked. */

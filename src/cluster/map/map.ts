@@ -1,0 +1,56 @@
+import type { KV } from '@nats-io/kv';
+import { StartError } from '../../core/start-error.js';
+
+/** What all nodes of a cluster agree on: kept in a bucket of NATS, changed by compare-and-set. */
+export interface ClusterMap {
+  readonly version: 1;
+  readonly dimension: number;
+  /** How many replicas each shard has. */
+  readonly replicas: number;
+  readonly shards: readonly ShardPlace[];
+}
+
+export interface ShardPlace {
+  /** The ids of the nodes that have a replica. A node with a fresh data folder is another node. */
+  readonly nodes: readonly string[];
+  /** When the stream of the shard was made, as NATS says. It is never made again. */
+  readonly streamCreated?: string | undefined;
+}
+
+/** The map as it was read, with what a change of it has to name. */
+export interface KnownMap {
+  readonly map: ClusterMap;
+  readonly revision: number;
+}
+
+/** The shard that a node holds a replica of; undefined where it has no place in the map. */
+export function shardOf({ shards }: ClusterMap, node: string): number | undefined {
+  const shard = shards.findIndex(({ nodes }) => nodes.includes(node));
+  return shard < 0 ? undefined : shard;
+}
+
+const KEY = 'map';
+
+/** The bucket with the map. */
+export class MapStore {
+  constructor(private readonly bucket: KV) {}
+
+  /** The map, if there is one: a server may answer what it was a moment ago. Only `write` decides. */
+  async read(): Promise<KnownMap | undefined> {
+    const entry = await this.bucket.get(KEY);
+    if (entry === null) return undefined;
+    const map = entry.json<ClusterMap>();
+    if (map.version === 1) return { map, revision: entry.revision };
+    throw new StartError(
+      `the map of the cluster (bucket ${entry.bucket}) has version ${String(map.version)}, ` +
+        'expected 1: use the vectord that wrote it, or a newer one',
+    );
+  }
+
+  /** Writes a map in place of one that was read, or the first; rejects where another node was first. */
+  async write(map: ClusterMap, revision: number | undefined): Promise<void> {
+    const text = JSON.stringify(map);
+    if (revision === undefined) await this.bucket.create(KEY, text);
+    else await this.bucket.update(KEY, text, revision);
+  }
+}

@@ -1,0 +1,289 @@
+import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
+import { Kvm, type KV } from '@nats-io/kv';
+import {
+  connect,
+  credsAuthenticator,
+  type ConnectionOptions,
+  type Msg,
+  type NatsConnection,
+} from '@nats-io/transport-node';
+import { readFileSync } from 'node:fs';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.js';
+import { messageOf, StartError } from '../../core/start-error.js';
+import { deferred } from '../../core/deferred.js';
+
+/** The oldest server that was tried with faults, see docs/decisions/0036-nats-jetstream.md. */
+const LEAST_VERSION = '2.15.3';
+
+/** What servers take unless they are told otherwise. */
+const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
+
+/** A message has an envelope, and a change is to come in few of them. */
+const LEAST_MAX_PAYLOAD = 64 * 1024;
+
+const CONNECT_MS = 2_000;
+
+/** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
+const REQUEST_MS = 2_000;
+/** A question waits so long for a connection. */
+const RECONNECT_MS = 2_000;
+const PAUSE_MS = 20;
+
+/** What says where the servers are, and who we are to them. */
+export type NatsSettings = Pick<Config, 'clusterUrls' | 'clusterCredentials'>;
+
+/** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
+export class Nats {
+  #connection: NatsConnection;
+  #streams: JetStreamClient;
+  #isConnected = true;
+  #isReplacing = false;
+  #isClosed = false;
+  #maxPayload = DEFAULT_MAX_PAYLOAD;
+  #turn: Promise<void> | undefined;
+  readonly #subscriptions: Subscribed[] = [];
+  /** End the questions without an answer, which a connection that breaks may have lost. */
+  readonly #asking = new Set<(error: Error) => void>();
+
+  private constructor(
+    connection: NatsConnection,
+    private readonly options: ConnectionOptions,
+  ) {
+    this.#connection = connection;
+    this.#streams = streamsOf(connection);
+    this.#onConnect();
+    void this.#watch(connection);
+  }
+
+  /**
+   * Connects to a server of CLUSTER_URL; `waits` until one is there, or fails. Throws a StartError where
+   * it takes no connection.
+   */
+  static async try(config: NatsSettings, waits = true): Promise<void> {
+    const options = { ...optionsOf(config), waitOnFirstConnect: waits };
+    const connection = await connect(options).catch((error: unknown) => {
+      const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
+      throw new StartError(reason, undefined, { cause: error });
+    });
+    await connection.close();
+  }
+
+  /**
+   * Connects to a server of CLUSTER_URL; waits until one is there. From then on the client is not to
+   * give up, as it does where two servers in a row refuse the credentials, or do not get them in time.
+   */
+  static async connect(config: NatsSettings): Promise<Nats> {
+    const options = { ...optionsOf(config), ignoreAuthErrorAbort: true };
+    return new Nats(await connect(options), options);
+  }
+
+  /** Whether there is a connection. Without one the client keeps messages until there is. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** The greatest size of a message, as the last server has said. */
+  get maxPayload(): number {
+    return this.#maxPayload;
+  }
+
+  /** What is wrong with the version of the server, if something is. */
+  get versionFault(): string | undefined {
+    const { version = '', server_name: name } = this.#connection.info ?? {};
+    const [found, least] = [numbersOf(version), numbersOf(LEAST_VERSION)];
+    const at = found.findIndex((number, index) => number !== least[index]);
+    if (at < 0 || (found[at] ?? 0) > (least[at] ?? 0)) return undefined;
+    return `the NATS server ${name} has version ${version}, expected ${LEAST_VERSION} or newer`;
+  }
+
+  /** Throws a StartError where the server takes no messages that are large enough. */
+  checkMaxPayload(): void {
+    if (this.#maxPayload >= LEAST_MAX_PAYLOAD) return;
+    throw new StartError(
+      `max_payload of the NATS server ${this.#connection.info?.server_name} is ${this.#maxPayload}, ` +
+        `expected at least ${LEAST_MAX_PAYLOAD}: raise it in the configuration of all NATS servers`,
+    );
+  }
+
+  /** Who waits for it sends what it has at the end of this turn of the loop, in one write with the others. */
+  async turnEnd(): Promise<void> {
+    this.#turn ??= endOfTurn().finally(() => (this.#turn = undefined));
+    await this.#turn;
+  }
+
+  /** Sends a message that may be lost: the receiver asks again. */
+  send(subject: string, bytes: Uint8Array): void {
+    if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
+  }
+
+  /**
+   * Asks who answers at a subject. Rejects where nobody does, or not in time, and where the connection
+   * breaks meanwhile. The client drops what is sent while it connects.
+   */
+  async ask(subject: string, bytes: Uint8Array, timeout = REQUEST_MS): Promise<Uint8Array> {
+    const waitsUntilMs = performance.now() + RECONNECT_MS;
+    while (!this.#isConnected) {
+      if (performance.now() >= waitsUntilMs) throw new Error('no NATS server is connected');
+      await sleep(PAUSE_MS);
+    }
+    await this.turnEnd();
+    const { promise: broken, reject } = deferred<never>();
+    this.#asking.add(reject);
+    try {
+      const answer = this.#connection.request(subject, bytes, { timeout });
+      return (await Promise.race([answer, broken])).data;
+    } finally {
+      this.#asking.delete(reject);
+    }
+  }
+
+  /**
+   * Hears what is sent to a subject from now on, over whichever connection. Of those who name the same
+   * `queue` one hears each message.
+   */
+  subscribe(subject: string, hear: Hear, queue?: string): void {
+    const subscribed = { subject, hear, queue };
+    this.#subscriptions.push(subscribed);
+    this.#listen(this.#connection, subscribed);
+  }
+
+  /** The connection of the moment. */
+  get connection(): NatsConnection {
+    return this.#connection;
+  }
+
+  get streams(): JetStreamClient {
+    return this.#streams;
+  }
+
+  /** A bucket that is there, which the first look at it finds out. */
+  async openBucket(name: string): Promise<KV> {
+    return await new Kvm(this.#connection).open(name, { timeout: REQUEST_MS });
+  }
+
+  async bucket(name: string, replicas: number): Promise<KV> {
+    const kv = new Kvm(this.#connection);
+    return await kv.create(name, { replicas, history: 1, timeout: REQUEST_MS });
+  }
+
+  async manager(): ReturnType<typeof jetstreamManager> {
+    // What follows fails by itself where there are no streams: the account is not asked each time.
+    return await jetstreamManager(this.#connection, { timeout: REQUEST_MS, checkAPI: false });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#connection.close();
+  }
+
+  #listen(connection: NatsConnection, { subject, hear, queue }: Subscribed): void {
+    const answer = async (message: Msg, bytes: Uint8Array): Promise<void> => {
+      await this.turnEnd();
+      if (!connection.isClosed()) message.respond(bytes);
+    };
+    connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
+      callback: (error, message) => {
+        if (error === null) hear(message.data, (bytes) => void answer(message, bytes));
+      },
+    });
+  }
+
+  #onConnect(): void {
+    this.#isConnected = true;
+    this.#maxPayload = this.#connection.info?.max_payload ?? this.#maxPayload;
+  }
+
+  #onDisconnect(): void {
+    this.#isConnected = false;
+    for (const end of this.#asking) end(new Error('the connection to the NATS server has broken'));
+  }
+
+  async #watch(connection: NatsConnection): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (connection !== this.#connection) return;
+      if (type === 'disconnect') this.#onDisconnect();
+      else if (type === 'reconnect') this.#onConnect();
+      else if (type === 'staleConnection') void this.#replace();
+    }
+  }
+
+  /**
+   * Leaves a server that is silent for another connection. The client would first wait until all is
+   * sent, which never comes where the buffers of the system are full.
+   */
+  async #replace(): Promise<void> {
+    if (this.#isReplacing) return;
+    this.#isReplacing = true;
+    this.#onDisconnect();
+    try {
+      const silent = this.#connection;
+      const next = await connect({ ...this.options, reconnectToServer: () => this.#anyServer() });
+      // The client has found a way itself, or nobody needs one any more.
+      if (this.#isConnected || this.#isClosed) return await next.close();
+      this.#connection = next;
+      this.#streams = streamsOf(next);
+      for (const subscribed of this.#subscriptions) this.#listen(next, subscribed);
+      this.#onConnect();
+      void this.#watch(next);
+      await silent.close();
+    } catch {
+      // The client goes on with the connection that it has.
+    } finally {
+      this.#isReplacing = false;
+    }
+  }
+
+  /** Lets the client choose where it connects to; ends its tries once nobody needs them any more. */
+  #anyServer(): null {
+    if (this.#isClosed) throw new Error('the connection is closed');
+    return null;
+  }
+}
+
+function optionsOf({ clusterUrls = [], clusterCredentials }: NatsSettings): ConnectionOptions {
+  return {
+    servers: [...clusterUrls],
+    name: 'vectord',
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    // A server that is suspended still accepts connections, but never answers.
+    timeout: CONNECT_MS,
+    pingInterval: 1_000,
+    maxPingOut: 2,
+    // Each request would make several stack traces, for errors that hardly ever come.
+    noAsyncTraces: true,
+    waitOnFirstConnect: true,
+    ...(clusterUrls.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
+    ...credentials(clusterCredentials),
+  };
+}
+
+function streamsOf(connection: NatsConnection): JetStreamClient {
+  return jetstream(connection, { timeout: REQUEST_MS });
+}
+
+/** Hears a message; `answer` does nothing where nobody waits for an answer. */
+type Hear = (bytes: Uint8Array, answer: (bytes: Uint8Array) => void) => void;
+
+interface Subscribed {
+  readonly subject: string;
+  readonly hear: Hear;
+  readonly queue: string | undefined;
+}
+
+function numbersOf(version: string): number[] {
+  return version.split(/[.-]/).slice(0, 3).map(Number);
+}
+
+function credentials(path: string | undefined): ConnectionOptions {
+  if (path === undefined) return {};
+  try {
+    return { authenticator: credsAuthenticator(readFileSync(path)) };
+  } catch (error) {
+    throw new StartError(
+      `the file ${path} (CLUSTER_CREDENTIALS) cannot be read: ${messageOf(error)}`,
+    );
+  }
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { inParallel } from '../../core/in-parallel.js';
+import { Packet, PieceQuestion, type Packet_Kept } from '../../gen/vectord/cluster/v1/cluster.js';
+import { ENVELOPE_BYTES } from './message.js';
+import type { Nats } from './nats.js';
+import { subjects } from './subjects.js';
+import { Turns } from './turns.js';
+
+/** An answer that is not fetched is kept for so long. */
+const KEPT_MS = 30_000;
+/** A piece is waited for no longer. */
+const PIECE_MS = 10_000;
+/*
+ * A NATS server leaves a connection for which it has to keep 64 MiB. What comes unasked is small, and
+ * of the rest so much is asked for at one time: pieces of one packet, and of all.
+ */
+const MOST_WHOLE_BYTES = 64 * 1024;
+const MOST_PIECE_BYTES = 1024 * 1024;
+const PIECES_AT_ONCE = 4;
+const ALL_PIECES_AT_ONCE = 16;
+
+const ID_BYTES = 8;
+const NOTHING = new Uint8Array();
+
+interface Kept {
+  readonly bytes: Uint8Array;
+  /** How many of them are not fetched yet: each is fetched once. */
+  left: number;
+}
+
+/**
+ * Questions and answers of any size between nodes: what is too large for a message is kept where it
+ * is, and the other side fetches it in pieces.
+ */
+export class Packets {
+  readonly #subject: string;
+  readonly #kept = new Map<number, Kept>();
+  readonly #fetches = new Turns(ALL_PIECES_AT_ONCE);
+  #last = 0;
+
+  constructor(
+    private readonly nats: Nats,
+    cluster: string,
+  ) {
+    this.#subject = subjects.pieces(cluster, randomBytes(ID_BYTES).toString('hex'));
+    nats.subscribe(this.#subject, (bytes, answer) => this.#hear(bytes, answer));
+  }
+
+  /** Asks at a subject, and resolves with the answer. Rejects where nobody answers, or not in time. */
+  async ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    const packet = this.#pack(question);
+    try {
+      const answer = await this.nats.ask(subject, Packet.encode(packet).finish(), timeoutMs);
+      return await this.#unpack(answer);
+    } finally {
+      this.#forget(packet);
+    }
+  }
+
+  /** Answers what is asked at a subject; of several who serve it one answers each question. */
+  serve(subject: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void {
+    const queue = subject;
+    const hear = async (bytes: Uint8Array, reply: (bytes: Uint8Array) => void): Promise<void> => {
+      // Who asks, and has gone meanwhile, needs no answer.
+      const question = await this.#unpack(bytes).catch(() => undefined);
+      if (question === undefined) return;
+      const packet = this.#pack(await answer(question));
+      if (packet.kept) setTimeout(() => this.#forget(packet), KEPT_MS).unref();
+      reply(Packet.encode(packet).finish());
+    };
+    this.nats.subscribe(subject, (bytes, reply) => void hear(bytes, reply), queue);
+  }
+
+  /** The largest part of a packet that one message has. */
+  get #mostBytes(): number {
+    return Math.min(this.nats.maxPayload - ENVELOPE_BYTES, MOST_PIECE_BYTES);
+  }
+
+  #pack(bytes: Uint8Array): Packet {
+    if (bytes.length <= Math.min(this.#mostBytes, MOST_WHOLE_BYTES)) return { whole: bytes };
+    this.#last = (this.#last + 1) >>> 0;
+    this.#kept.set(this.#last, { bytes, left: bytes.length });
+    return { kept: { subject: this.#subject, number: this.#last, bytes: bytes.length } };
+  }
+
+  async #unpack(bytes: Uint8Array): Promise<Uint8Array> {
+    const { whole, kept } = Packet.decode(bytes);
+    return kept === undefined ? (whole ?? NOTHING) : await this.#fetch(kept);
+  }
+
+  #forget({ kept }: Packet): void {
+    if (kept) this.#kept.delete(kept.number);
+  }
+
+  async #fetch({ subject, number, bytes }: Packet_Kept): Promise<Uint8Array> {
+    const all = new Uint8Array(bytes);
+    const step = this.#mostBytes;
+    let next = 0;
+    await inParallel(PIECES_AT_ONCE, async () => {
+      if (next >= bytes) return false;
+      const offset = next;
+      next += step;
+      const asked = { number, offset, bytes: Math.min(step, bytes - offset) };
+      const question = PieceQuestion.encode(asked).finish();
+      const piece = await this.#fetches.take(
+        async () => await this.nats.ask(subject, question, PIECE_MS),
+      );
+      if (piece.length !== asked.bytes) throw new Error('a part of it is kept no longer');
+      all.set(piece, offset);
+      return true;
+    });
+    return all;
+  }
+
+  /** What cannot be read is not from a node: the client would leave the server for what is thrown here. */
+  #hear(bytes: Uint8Array, answer: (piece: Uint8Array) => void): void {
+    let question: PieceQuestion;
+    try {
+      question = PieceQuestion.decode(bytes);
+    } catch {
+      return;
+    }
+    answer(this.#piece(question));
+  }
+
+  /** Nothing where it is kept no longer. */
+  #piece({ number, offset, bytes }: PieceQuestion): Uint8Array {
+    const kept = this.#kept.get(number);
+    if (kept === undefined) return NOTHING;
+    const piece = kept.bytes.subarray(offset, offset + Math.min(bytes, this.#mostBytes));
+    kept.left -= piece.length;
+    if (kept.left <= 0) this.#kept.delete(number);
+    return piece;
+  }
+}

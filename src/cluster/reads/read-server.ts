@@ -1,0 +1,76 @@
+import { VectordError } from '../../core/errors.js';
+import { find } from '../../core/find.js';
+import { includeOf } from '../../core/include.js';
+import { describeQuery, describeSingle } from '../../core/rules.js';
+import { messageOf } from '../../core/start-error.js';
+import type { Engine } from '../../engine/native.js';
+import { ReadQuestion, type ReadAnswer } from '../../gen/vectord/cluster/v1/cluster.js';
+import type { Logger } from '../../observe/logger.js';
+import { ReplicaState, type NodeState } from '../voting/node-state.js';
+import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
+import { encodeAnswer, fromWireQueries, toWireFound, toWireRecords } from './read-messages.js';
+import type { Reads } from './reads.js';
+
+/** The other node does not tell when nobody waits for its answer any more. */
+const goesOn = (): void => undefined;
+
+/** Answers the reads of other nodes from the replica of this one. */
+export class ReadServer {
+  constructor(
+    private readonly engine: Engine,
+    private readonly reads: Reads,
+    private readonly state: NodeState,
+    private readonly logger: Logger,
+  ) {}
+
+  /** The answer to a question, which is encoded as this is. */
+  async answer(question: Uint8Array): Promise<Uint8Array> {
+    try {
+      const { after, ...read } = ReadQuestion.decode(question);
+      // A replica that is not where its stream is would go back in time for who has asked another.
+      const isFollowing = this.state.replica === ReplicaState.Following;
+      const answer = await this.reads.readAfter(
+        after && isFollowing ? fromWirePosition(after) : undefined,
+        async () => await this.#read(read),
+      );
+      return encodeAnswer({ ...answer, position: toWirePosition(this.reads.held) });
+    } catch (error) {
+      const message = messageOf(error);
+      if (error instanceof VectordError) {
+        return encodeAnswer({ refused: { code: error.code, message } });
+      }
+      this.logger.error({ err: error }, 'a read of another node has failed');
+      return encodeAnswer({ refused: { code: 'INTERNAL', message } });
+    }
+  }
+
+  async #read({
+    getMany,
+    find: search,
+    count,
+    scroll,
+  }: Omit<ReadQuestion, 'after'>): Promise<Partial<ReadAnswer>> {
+    const { engine } = this;
+    if (search !== undefined) {
+      const describe = search.isList ? describeQuery : describeSingle;
+      const include = includeOf(search.include);
+      const queries = fromWireQueries(search);
+      return toWireFound(await find(engine, queries, include, search.maxBytes, describe, goesOn));
+    }
+    if (getMany !== undefined) {
+      const { ids, include, maxBytes } = getMany;
+      const { records, found } = await engine.getMany(ids, includeOf(include), maxBytes, goesOn);
+      return { records: toWireRecords(records), found };
+    }
+    if (count !== undefined) return { count: await engine.count(count.filter, goesOn) };
+    if (scroll !== undefined) {
+      const include = includeOf(scroll.include);
+      const { records, next } = await engine.scroll({ ...scroll, include }, goesOn);
+      return { records: toWireRecords(records), next };
+    }
+    throw new VectordError(
+      'INTERNAL',
+      'a read is not known to this node: run one version of vectord on all nodes',
+    );
+  }
+}

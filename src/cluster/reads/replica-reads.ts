@@ -1,0 +1,19 @@
+import { VectordError } from '../../core/errors.js';
+import type { Points } from '../../core/points.js';
+
+/** What a replica of a shard answers, to its own node and to others. */
+export type ReplicaReads = Pick<Points, 'getMany' | 'count' | 'scroll' | 'findBatch'>;
+
+/** A replica cannot answer, but another one may. */
+export class ReplicaFault extends VectordError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('UNAVAILABLE', message, options);
+  }
+}
+
+/** Whether another replica may answer instead: a record that is damaged here is sound there. */
+export function isOfReplica(error: unknown): boolean {
+  return (
+    error instanceof ReplicaFault || (error instanceof VectordError && error.code === 'INTERNAL')
+  );
+}

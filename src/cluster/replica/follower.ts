@@ -1,0 +1,360 @@
+import {
+  DeliverPolicy,
+  type ConsumerMessages,
+  type JetStreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VectordError } from '../../core/errors.js';
+import { messageOf } from '../../core/start-error.js';
+import type { Engine, Outcome } from '../../engine/native.js';
+import { StreamMessage } from '../../gen/vectord/cluster/v1/cluster.js';
+import type { Logger } from '../../observe/logger.js';
+import { isVoid } from '../nats/message.js';
+import type { Nats } from '../nats/nats.js';
+import { ReplicaState, type NodeState } from '../voting/node-state.js';
+import { encodeOutcome } from '../voting/outcome.js';
+import type { Reporter } from './reporter.js';
+
+/** A replica is behind if it still has to apply at least this many messages. */
+const BEHIND_MESSAGES = 1_000;
+
+/** So much is given to the engine before it has answered: bytes of changes, and messages. */
+const APPLIED_BYTES = 32 * 1024 * 1024;
+const APPLIED_MESSAGES = 1_024;
+
+/** A server with nothing to send gives a sign of life in this time; one that is silent has gone. */
+const HEARTBEAT_MS = 500;
+const SILENCE_MS = 2_000;
+const PULL_MS = 10_000;
+
+/** So far apart may the two forms be in which a client says when a message was stored. */
+const ROUNDED_MS = 1;
+
+const PAUSE_MS = 250;
+const NANOSECONDS = 1e6;
+const NOTHING = new Uint8Array();
+
+/**
+ * Stops the reading of a stream once there is no sign of life. The client itself may wait for ever for
+ * a consumer that has gone with its server, or makes another one and reads on: then nobody would
+ * notice that the stream has lost its end.
+ */
+class Silence {
+  #heardAtMs = performance.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(private readonly messages: ConsumerMessages) {
+    void this.#listen();
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#heardAtMs > SILENCE_MS) messages.stop();
+    }, HEARTBEAT_MS);
+  }
+
+  /** Nothing is expected: there are messages that are not taken yet. */
+  pause(): void {
+    this.#heardAtMs = Infinity;
+  }
+
+  goOn(): void {
+    this.#heardAtMs = performance.now();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #listen(): Promise<void> {
+    for await (const { type } of this.messages.status()) {
+      if (type === 'reset') this.messages.stop();
+      if (type === 'heartbeat' && this.#heardAtMs < Infinity) this.goOn();
+    }
+  }
+}
+
+/** The replica cannot go on: it takes no message until the node is started again. */
+class Stopped extends Error {}
+
+/**
+ * Keeps the replica of a node up with the stream of its shard: gives each message to the engine, in
+ * order and once, and tells what it has done.
+ */
+export class Follower {
+  #isClosed = false;
+  #messages: ConsumerMessages | undefined;
+  /** What the engine has not answered yet. */
+  readonly #applying = new Set<Promise<void>>();
+  #applyingBytes = 0;
+  /** The engine has refused a message: it is read again once those before it are answered. */
+  #isRefused = false;
+  #stopped: Stopped | undefined;
+  #isClaimed = false;
+  /** The last message that the engine has applied. */
+  #last: JsMsg | undefined;
+  #cutOff: string | undefined;
+  /** The last message of the stream, as far as is known; undefined while it is not followed. */
+  #end: number | undefined;
+  readonly #running: Promise<void>;
+
+  /**
+   * @param created when the stream was made, as the map says
+   * @param claim notes durably that the replica is that of this node, before it confirms anything
+   */
+  constructor(
+    private readonly nats: Nats,
+    private readonly engine: Engine,
+    private readonly stream: string,
+    private readonly created: string | undefined,
+    private readonly reporter: Reporter,
+    private readonly state: NodeState,
+    private readonly logger: Logger,
+    private readonly claim: () => void = () => undefined,
+  ) {
+    state.replica = ReplicaState.Behind;
+    this.#running = this.#run();
+  }
+
+  /** That the stream has the next message no longer, if so. */
+  get cutOff(): string | undefined {
+    return this.#cutOff;
+  }
+
+  /** Stops for good, for a reason that is no message. */
+  stopFor(reason: string): void {
+    this.#stopped ??= new Stopped(reason);
+    this.#messages?.stop();
+  }
+
+  /** Takes nothing more from the stream. What the engine has may wait in it, as for disk space. */
+  stop(): void {
+    this.#isClosed = true;
+    this.#messages?.stop();
+  }
+
+  /** Resolves once what the engine has is answered: at the latest when it is closed. */
+  async ended(): Promise<void> {
+    await this.#running;
+    await this.#settle();
+  }
+
+  async #run(): Promise<void> {
+    let lastReason: string | undefined;
+    while (!this.#isClosed && this.#stopped === undefined) {
+      try {
+        await this.#follow();
+        lastReason = undefined;
+      } catch (error) {
+        if (error instanceof Stopped) this.#stopped = error;
+        this.state.replica = ReplicaState.Behind;
+        const reason = messageOf(error);
+        if (reason !== lastReason)
+          this.logger.warn(
+            { stream: this.stream, reason },
+            'the replica does not follow its stream: it tries again',
+          );
+        lastReason = reason;
+      }
+      await this.#settle();
+      this.#isRefused = false;
+      if (!this.#isClosed && this.#stopped === undefined) await sleep(PAUSE_MS);
+    }
+    if (this.#stopped === undefined) return;
+    this.state.replica = ReplicaState.Stopped;
+    const reason = this.#stopped.message;
+    this.logger.error({ stream: this.stream, reason }, 'the replica of this node has stopped');
+  }
+
+  /** Reads the stream from where the replica is until that is interrupted. */
+  async #follow(): Promise<void> {
+    let next = this.engine.position.sequence + 1;
+    const consumer = await this.nats.streams.consumers.get(this.stream, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: next,
+    });
+    this.#messages = await consumer.consume({
+      idle_heartbeat: HEARTBEAT_MS,
+      expires: PULL_MS,
+    });
+    if (this.#isClosed) this.#messages.stop();
+    const silence = new Silence(this.#messages);
+    try {
+      // What the stream loses from here on ends the reading.
+      await this.#checkStream();
+      for await (const message of this.#messages) {
+        if (this.#isRefused || this.#stopped !== undefined) break;
+        // The client promises no order where servers change: another consumer reads again.
+        if (message.seq !== next) {
+          throw new Error(`message ${message.seq} has come, but the replica needs ${next}`);
+        }
+        next += 1;
+        silence.pause();
+        await this.#take(message);
+        silence.goOn();
+        this.#end = message.seq + message.info.pending;
+        this.#judge();
+      }
+    } finally {
+      this.#end = undefined;
+      silence.end();
+      this.#messages.stop();
+    }
+  }
+
+  /**
+   * Looks whether the stream is the one that this replica has followed so far. A server that was away
+   * may answer what was long ago: it is asked again.
+   */
+  async #checkStream(): Promise<void> {
+    const manager = await this.nats.manager();
+    const { created, state } = await manager.streams.info(this.stream);
+    const { sequence } = this.engine.position;
+    if (created !== this.created) {
+      throw new Error(
+        `the stream was made at ${created}, but that of the map at ${this.created}: it was made again`,
+      );
+    }
+    if (state.last_seq < sequence) {
+      throw new Error(
+        `the stream ends with message ${state.last_seq}, but the replica has ${sequence} already`,
+      );
+    }
+    if (state.first_seq > sequence + 1) {
+      this.#cutOff = `the stream begins with message ${state.first_seq}, but the replica needs ${sequence + 1}`;
+      throw new Error(this.#cutOff);
+    }
+    if (state.first_seq <= sequence) await this.#compareLast(manager);
+    if (state.last_seq === sequence) this.state.replica = ReplicaState.Following;
+  }
+
+  /**
+   * A stream that has lost its end, as by a power cut of its servers, and has got others instead, is
+   * not followed: messages that were acknowledged are missing in it, and others may come again. One of
+   * those may have the sequence of the last message and its bytes, but was stored at another time.
+   */
+  async #compareLast(manager: JetStreamManager): Promise<void> {
+    if (this.#last === undefined) return;
+    const { seq, data } = this.#last;
+    const stored = await manager.streams.getMessage(this.stream, { seq });
+    if (
+      stored !== null &&
+      Buffer.compare(stored.data, data) === 0 &&
+      Math.abs(stored.time.getTime() - storedAtMs(this.#last)) <= ROUNDED_MS
+    ) {
+      return;
+    }
+    throw new Error(`message ${seq} of the stream is another one than the replica has applied`);
+  }
+
+  async #take(message: JsMsg): Promise<void> {
+    const content = decode(message);
+    const isLate = isVoid(content, storedAtMs(message));
+    const change = isLate || content.part ? NOTHING : await this.#changeOf(content);
+    if (change.length === 0 && !isLate && !content.part) {
+      throw new Stopped(`message ${message.seq} holds no change that this vectord knows`);
+    }
+    while (this.#isFull) {
+      // It is answered first, as the engine applies in order.
+      const [oldest] = this.#applying;
+      await oldest;
+    }
+    // A part has no outcome: its change has.
+    const sender = content.part ? undefined : content;
+    this.#apply(message, change, sender, isLate);
+  }
+
+  /** Judges by what the engine has applied, not by what it was given. */
+  #judge(): void {
+    if (this.#end === undefined) return;
+    const isBehind = this.#end - this.engine.position.sequence >= BEHIND_MESSAGES;
+    this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
+  }
+
+  get #isFull(): boolean {
+    return this.#applyingBytes > APPLIED_BYTES || this.#applying.size >= APPLIED_MESSAGES;
+  }
+
+  /** The change of a message, read from its parts where it has some. */
+  async #changeOf(message: StreamMessage): Promise<Uint8Array> {
+    const { change = NOTHING, parts, gateway, request } = message;
+    if (parts === undefined) return change;
+    const manager = await this.nats.manager();
+    const bytes: Uint8Array[] = [];
+    for (const sequence of parts.sequences) {
+      const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
+      if (stored === null) throw await this.#missing(manager, Number(sequence));
+      const other = StreamMessage.decode(stored.data);
+      if (other.part === undefined || other.gateway !== gateway || other.request !== request) {
+        throw new Stopped(`message ${sequence} is no part of the change that names it`);
+      }
+      bytes.push(other.part);
+    }
+    return Buffer.concat(bytes);
+  }
+
+  /** That a part cannot be read. A server that was away may not have it yet: all is read again. */
+  async #missing(manager: JetStreamManager, sequence: number): Promise<Error> {
+    const { state } = await manager.streams.info(this.stream);
+    const reason = `message ${sequence} cannot be read`;
+    // A stream that is nearly full is trimmed without the slowest replicas.
+    if (state.first_seq > sequence)
+      this.#cutOff = `${reason}: the stream begins with ${state.first_seq}`;
+    return new Error(this.#cutOff ?? reason);
+  }
+
+  /** Gives a change to the engine; the next may be given to it before it has answered. */
+  #apply(
+    message: JsMsg,
+    change: Uint8Array,
+    sender: StreamMessage | undefined,
+    isLate: boolean,
+  ): void {
+    this.#applyingBytes += change.length;
+    const applying = this.engine
+      .apply(change, message.seq)
+      .then((outcome) => this.#onApplied(message, outcome, sender, isLate))
+      .catch((error: unknown) => this.#onRefused(error));
+    const ended = applying.finally(() => {
+      this.#applyingBytes -= change.length;
+      this.#applying.delete(ended);
+    });
+    this.#applying.add(ended);
+  }
+
+  #onApplied(
+    message: JsMsg,
+    outcome: Outcome,
+    sender: StreamMessage | undefined,
+    isLate: boolean,
+  ): void {
+    this.#last = message;
+    this.#judge();
+    if (!this.#isClaimed) this.claim();
+    this.#isClaimed = true;
+    this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));
+  }
+
+  #onRefused(error: unknown): void {
+    const isTransient = error instanceof VectordError && error.code === 'OVERLOADED';
+    // Those behind a refused one are refused as well, as they are not the next.
+    if (this.#isRefused || this.#isClosed) return;
+    this.#isRefused = true;
+    if (!isTransient) this.#stopped = new Stopped(messageOf(error));
+    this.#messages?.stop();
+  }
+
+  async #settle(): Promise<void> {
+    await Promise.all(this.#applying);
+  }
+}
+
+function storedAtMs({ info }: JsMsg): number {
+  return info.timestampNanos / NANOSECONDS;
+}
+
+function decode({ seq, data }: JsMsg): StreamMessage {
+  try {
+    return StreamMessage.decode(data);
+  } catch (error) {
+    throw new Stopped(`message ${seq} of the stream cannot be read: ${messageOf(error)}`);
+  }
+}

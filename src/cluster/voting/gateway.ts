@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf } from '../../core/start-error.js';
+import {
+  Question,
+  Report,
+  type Answer,
+  type Confirmation,
+} from '../../gen/vectord/cluster/v1/cluster.js';
+import type { Logger } from '../../observe/logger.js';
+import type { Nats } from '../nats/nats.js';
+import { subjects } from '../nats/subjects.js';
+
+const GATEWAY_BYTES = 8;
+const GATEWAY_ID = /^[0-9a-f]{16}$/;
+
+export const isGateway = (id: string): boolean => GATEWAY_ID.test(id);
+
+/** Hears from the replicas of a shard, and asks them. */
+export class Gateway {
+  /** Names it in messages and questions; another one after each start. */
+  readonly id = randomBytes(GATEWAY_BYTES).toString('hex');
+  onConfirmation: (replica: number, confirmation: Confirmation) => void = () => undefined;
+  onAnswer: (replica: number, answer: Answer) => void = () => undefined;
+  /** Are called where a replica has lost its log: what it has told before counts no more. */
+  readonly onLost: ((replica: number) => void)[] = [];
+  /** How many logs each replica has lost, as far as replicas have told. */
+  readonly incarnations: number[] = [];
+  /** Which replicas last said that their disks are full. */
+  readonly #full = new Set<number>();
+
+  /** @param known how many lost logs this node knows of: its reads count its replica in the majority */
+  constructor(
+    private readonly nats: Nats,
+    private readonly cluster: string,
+    private readonly shard: number,
+    private readonly logger: Logger,
+    private readonly known: Uint32Array = new Uint32Array(),
+  ) {
+    nats.subscribe(subjects.gateway(cluster, this.id), (bytes) => this.#hear(bytes));
+  }
+
+  /** Asks all replicas, or one. */
+  ask(question: Omit<Question, 'gateway'>, replica?: number): void {
+    const bytes = Question.encode({ ...question, gateway: this.id }).finish();
+    this.nats.send(subjects.questions(this.cluster, this.shard, replica), bytes);
+  }
+
+  /** How many replicas have said that their disks are full. */
+  get fullReplicas(): number {
+    return this.#full.size;
+  }
+
+  /** Whether a replica has said so of its disk. */
+  isFull(replica: number): boolean {
+    return this.#full.has(replica);
+  }
+
+  /** How many logs a replica has lost, as far as replicas have told. */
+  incarnationOf(replica: number): number {
+    return this.incarnations[replica] ?? 0;
+  }
+
+  #noteLost(replica: number, incarnation: number): void {
+    if (incarnation <= this.incarnationOf(replica)) return;
+    this.incarnations[replica] = incarnation;
+    this.#full.delete(replica);
+    for (const hear of this.onLost) hear(replica);
+  }
+
+  #hear(bytes: Uint8Array): void {
+    let report: Report;
+    try {
+      report = Report.decode(bytes);
+    } catch (error) {
+      this.logger.error(
+        { reason: messageOf(error) },
+        'a replica has sent a report that cannot be read: run one version of vectord on all nodes',
+      );
+      return;
+    }
+    const { replica, isFull, confirmations, answer, incarnations } = report;
+    for (const numbers of [this.known, incarnations]) {
+      numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
+    }
+    if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
+    if (isFull) this.#full.add(replica);
+    else this.#full.delete(replica);
+    for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
+    if (answer !== undefined) this.onAnswer(replica, answer);
+  }
+}

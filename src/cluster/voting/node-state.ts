@@ -1,0 +1,51 @@
+import { MOST_REPLICAS } from '../../config/settings.js';
+import { Positions } from './positions.js';
+
+/** How the replica of a node is, as its loops see it. */
+export const ReplicaState = { Following: 0, Behind: 1, Stopped: 2 } as const;
+export type ReplicaState = (typeof ReplicaState)[keyof typeof ReplicaState];
+
+/** The memory of a node that all its event loops have. */
+export interface NodeMemory {
+  readonly replica: SharedArrayBuffer;
+  readonly applied: SharedArrayBuffer;
+  readonly acknowledged: SharedArrayBuffer;
+  readonly incarnations: SharedArrayBuffer;
+}
+
+/** What the event loops of a node tell each other. */
+export class NodeState {
+  /** Where its replica is, and was. */
+  readonly applied: Positions;
+  /** What its loops have acknowledged, or found to be held by a majority: the last of it counts. */
+  readonly acknowledged: Positions;
+  /** How many logs each replica has lost, as far as the replica of the node knows. */
+  readonly incarnations: Uint32Array;
+  readonly #replica: Int32Array;
+
+  constructor(memory?: NodeMemory) {
+    this.applied = new Positions(memory?.applied);
+    this.acknowledged = new Positions(memory?.acknowledged);
+    this.incarnations = new Uint32Array(
+      memory?.incarnations ?? new SharedArrayBuffer(4 * MOST_REPLICAS),
+    );
+    this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(4));
+  }
+
+  get memory(): NodeMemory {
+    return {
+      replica: this.#replica.buffer as SharedArrayBuffer,
+      applied: this.applied.memory,
+      acknowledged: this.acknowledged.memory,
+      incarnations: this.incarnations.buffer as SharedArrayBuffer,
+    };
+  }
+
+  get replica(): ReplicaState {
+    return Atomics.load(this.#replica, 0) as ReplicaState;
+  }
+
+  set replica(state: ReplicaState) {
+    Atomics.store(this.#replica, 0, state);
+  }
+}
