@@ -140,7 +140,7 @@ impl Shared {
     }
 
     /// The number of threads that have not ended.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub fn live_threads(&self) -> usize {
         let threads = self.threads();
         threads
