@@ -6,7 +6,8 @@ pub mod budget;
 mod query;
 mod reading;
 pub mod stats;
-#[cfg(all(test, not(feature = "shuttle")))]
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
 mod tests;
 pub mod upkeep;
 pub mod workers;

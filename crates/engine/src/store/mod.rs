@@ -14,7 +14,8 @@ mod reserve;
 mod reserves;
 mod snapshot;
 mod space;
-#[cfg(all(test, not(feature = "shuttle")))]
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
 pub(crate) mod tests;
 pub mod tools;
 mod unfinished;
