@@ -11,7 +11,7 @@ import { Packets } from './nats/packets.js';
 import { Questions } from './voting/questions.js';
 import { majorityOf } from './voting/quorum.js';
 import { ReadServer } from './reads/read-server.js';
-import { Reads } from './reads/reads.js';
+import { LONGEST_BEFORE_OTHERS_MS, Reads } from './reads/reads.js';
 import { RemoteReplica } from './reads/remote-replica.js';
 import { ReplicatedPoints, type OwnReplica } from './replicated-points.js';
 import { Session } from './reads/session.js';
@@ -107,7 +107,8 @@ function openShard(
   if (isOwn) {
     const others = majorityOf(replicas) - 1;
     const questions = new Questions(gateway, others, replica, place.incarnation);
-    const reads = new Reads(engine, questions, state, clusterReads);
+    const patienceMs = replicas > 1 ? LONGEST_BEFORE_OTHERS_MS : undefined;
+    const reads = new Reads(engine, questions, state, clusterReads, patienceMs);
     const server = new ReadServer(engine, reads, state, logger);
     packets.serve(subjects.reads(cluster, shard, replica), (question) => server.answer(question));
     own = { number: replica, reads };

@@ -9,8 +9,9 @@ import { Rounds } from './rounds.js';
 /** What a read is to see, see CLUSTER_READS. */
 export type ReadMode = 'strong' | 'session';
 
-/** A read waits no longer for the replica of its node. */
+/** A read waits no longer for the replica of its node, and less where others can be asked. */
 const LONGEST_MS = 5_000;
+export const LONGEST_BEFORE_OTHERS_MS = 2_000;
 const LOOK_MS = 1;
 const PAUSE_MS = 1;
 
@@ -31,11 +32,13 @@ export class Reads {
   /** A majority of the replicas has come so far, with the history of this node, if any is known to. */
   #held: number | undefined;
 
+  /** @param patienceMs for how long a read waits for the replica */
   constructor(
     private readonly engine: Engine,
     private readonly questions: Questions,
     private readonly state: NodeState,
     private readonly mode: ReadMode,
+    private readonly patienceMs = LONGEST_MS,
   ) {
     this.#targets = new Rounds(async () => await this.#greatest(), PAUSE_MS);
     this.#looks = new Rounds(async () => await this.#look(), PAUSE_MS);
@@ -99,7 +102,7 @@ export class Reads {
 
   /** Waits until the replica of this node has come to a position. */
   async #catchUp(sequence: number, position: () => StreamPosition): Promise<void> {
-    const endsAtMs = performance.now() + LONGEST_MS;
+    const endsAtMs = performance.now() + this.patienceMs;
     for (;;) {
       const missing = sequence - position().sequence;
       if (missing <= 0) return;

@@ -14,9 +14,13 @@ import { isVoid } from '../nats/message.js';
 import type { Nats } from '../nats/nats.js';
 import { ReplicaState, type NodeState } from '../voting/node-state.js';
 import { encodeOutcome } from '../voting/outcome.js';
+import { Rate } from './rate.js';
 import type { Reporter } from './reporter.js';
 
-/** A replica is behind if it still has to apply at least this many messages. */
+/**
+ * A replica is behind if it still has to apply at least this many messages; then until it has to apply no
+ * more than it does in a second, as a message may have thousands of points.
+ */
 const BEHIND_MESSAGES = 1_000;
 
 /** So much is given to the engine before it has answered: bytes of changes, and messages. */
@@ -85,6 +89,7 @@ export class Follower {
   /** What the engine has not answered yet. */
   readonly #applying = new Set<Promise<void>>();
   #applyingBytes = 0;
+  readonly #applied = new Rate();
   /** The engine has refused a message: it is read again once those before it are answered. */
   #isRefused = false;
   #stopped: Stopped | undefined;
@@ -265,7 +270,9 @@ export class Follower {
   /** Judges by what the engine has applied, not by what it was given. */
   #judge(): void {
     if (this.#end === undefined) return;
-    const isBehind = this.#end - this.engine.position.sequence >= BEHIND_MESSAGES;
+    const lacks = this.#end - this.engine.position.sequence;
+    const wasBehind = this.state.replica === ReplicaState.Behind;
+    const isBehind = lacks >= BEHIND_MESSAGES || (wasBehind && lacks > this.#applied.perSecond);
     this.state.replica = isBehind ? ReplicaState.Behind : ReplicaState.Following;
   }
 
@@ -327,6 +334,7 @@ export class Follower {
     isLate: boolean,
   ): void {
     this.#last = message;
+    this.#applied.note();
     this.#judge();
     if (!this.#isClaimed) this.claim();
     this.#isClaimed = true;
