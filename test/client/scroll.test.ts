@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client, Order, Part, ScrollPageOptions } from '../../src/client/node.js';
+import { inScrollOrder } from '../support/on-cluster.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { all, expectFailure, id, open, PROTOCOLS } from './open.js';
 import { Restartable } from './restart.js';
@@ -7,10 +8,13 @@ import { Restartable } from './restart.js';
 /** More than a page over HTTP holds, and a message over gRPC. */
 const COUNT = 2_500;
 
-const IDS = Array.from({ length: COUNT }, (_, at) => id(at + 1));
+const WRITTEN = Array.from({ length: COUNT }, (_, at) => id(at + 1));
+const IDS = inScrollOrder(WRITTEN);
 
 async function store(client: Client, contentOf: (at: number) => string = String): Promise<void> {
-  await client.upsert(IDS.map((one, at) => ({ id: one, vector: [at, 1], content: contentOf(at) })));
+  await client.upsert(
+    WRITTEN.map((one, at) => ({ id: one, vector: [at, 1], content: contentOf(at) })),
+  );
 }
 
 async function idsOf(points: AsyncIterable<{ readonly id: string }>): Promise<string[]> {

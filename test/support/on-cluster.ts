@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { shardOf } from '../../src/cluster/shards/slots.js';
 import { makeTemporaryFolder } from './folders.js';
 import { Servers } from './nats-servers.mjs';
 import { findNatsServer } from './tools.mjs';
@@ -55,4 +56,11 @@ export async function startOtherNodes(
       others.push(await Vectord.start({ ...settings, HTTP_PORT: '0', GRPC_PORT: '0', ...place }));
     }),
   );
+}
+
+/** These ids in the order in which a scroll finds their points, which were written in this order. */
+export function inScrollOrder(ids: readonly string[]): string[] {
+  const shardOfId = (id: string): number =>
+    shardOf(Buffer.from(id.replaceAll('-', ''), 'hex'), 0, Math.max(SHARDS, 1));
+  return ids.toSorted((a, b) => shardOfId(a) - shardOfId(b));
 }

@@ -9,7 +9,7 @@ import {
 } from '../../src/gen/vectord/v1/points.js';
 import { all, expectFailure, expectInvalid, id, open, PROTOCOLS } from '../client/open.js';
 import { makeTemporaryFolder } from '../support/folders.js';
-import { ON_CLUSTER } from '../support/on-cluster.js';
+import { inScrollOrder, ON_CLUSTER } from '../support/on-cluster.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** The table of docs/FILTERS.md: what points have under x, and which of them each condition passes. */
@@ -114,7 +114,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       found.push(...page.points.map((point) => point.id));
       after = page.next ?? undefined;
     } while (after !== undefined);
-    expect(found).toEqual(expected.toReversed());
+    expect(found).toEqual(inScrollOrder(expected).toReversed());
   });
 
   it('a search finds as many as there are, and no others', async () => {
