@@ -427,7 +427,7 @@ export const SERVER_MUTANTS = [
   ),
   mutant(
     'content comes back as an image',
-    'src/engine/native.ts',
+    'src/core/model.ts',
     'return number === ContentType.Text ? ContentType.Text : ContentType.Image;',
     'return number === ContentType.Image ? ContentType.Image : ContentType.Image;',
     VISIBILITY_TESTS,

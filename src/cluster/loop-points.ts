@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import type { Points } from '../core/points.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
-import type { ClusterLoopStats, WriteEnd } from '../observe/loop-stats.js';
+import { addCounts, type ClusterLoopStats, type WriteEnd } from '../observe/loop-stats.js';
 import { Gateway } from './voting/gateway.js';
 import { Nats } from './nats/nats.js';
 import { NodeState, type NodeMemory } from './voting/node-state.js';
@@ -68,11 +68,10 @@ export class ClusterPoints {
 
   /** For the metrics. */
   stats(): ClusterLoopStats {
-    const ended = new Map<WriteEnd, number>();
-    for (const writes of this.writes) {
-      for (const [end, count] of writes.ended) ended.set(end, (ended.get(end) ?? 0) + count);
-    }
-    return { connections: Number(this.nats.isConnected), writes: ended };
+    const writes = this.writes
+      .map(({ ended }): ReadonlyMap<WriteEnd, number> => ended)
+      .reduce(addCounts);
+    return { connections: Number(this.nats.isConnected), writes };
   }
 
   async close(): Promise<void> {

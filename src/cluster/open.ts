@@ -12,7 +12,7 @@ import { Gateway } from './voting/gateway.js';
 import { joinCluster } from './map/join.js';
 import { LogCheck } from './replica/log-check.js';
 import type { LoopPlace } from './loop-points.js';
-import { shardOf, type ClusterMap } from './map/map.js';
+import { shardOfNode, type ClusterMap } from './map/map.js';
 import { Nats } from './nats/nats.js';
 import { isStore, NodeFile } from './map/node-file.js';
 import { NodeState, ReplicaState } from './voting/node-state.js';
@@ -100,7 +100,7 @@ export class ClusterNode {
 
   /** The shard that this node has a replica of: it has a place in the map. */
   get #shard(): number {
-    return shardOf(this.map, this.file.node) ?? 0;
+    return shardOfNode(this.map, this.file.node) ?? 0;
   }
 
   /** What concerns that shard. */

@@ -1,34 +1,30 @@
 import { VectordError } from '../core/errors.js';
+import { IDS_ALONE } from '../core/include.js';
 import type { NewPoint } from '../core/model.js';
 import { noPageToken, type PageToken } from '../core/page-token.js';
 import type { PointBatch } from '../core/point-batch.js';
 import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
 import type { Points, PointsStatus, Soon } from '../core/points.js';
-import type { EngineQuery } from '../core/query-batch.js';
-import type {
-  Found,
-  Gathered,
-  Page,
-  PageRequest,
-  UpdateBatch,
-  UpsertBatch,
-  Upserted,
+import { idsOfEach, type EngineQuery } from '../core/query-batch.js';
+import {
+  ANY_BYTES,
+  type Found,
+  type Gathered,
+  type Page,
+  type PageRequest,
+  type UpdateBatch,
+  type UpsertBatch,
+  type Upserted,
 } from '../core/records.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
+import { asNeighbourQueries } from '../core/searches.js';
 import type { Engine } from '../engine/native.js';
 import { ENVELOPE_BYTES } from './nats/message.js';
 import type { Nats } from './nats/nats.js';
 import { ReplicaState, type NodeState } from './voting/node-state.js';
 import type { OtherReplicas, ReadKind } from './reads/other-replicas.js';
-import {
-  ANY_BYTES,
-  firstPoint,
-  idsOfEach,
-  ONLY_IDS,
-  PLAIN,
-  toNeighbours,
-} from './reads/plain-reads.js';
+import { firstPoint, PLAIN } from './reads/plain-point.js';
 import type { Reads } from './reads/reads.js';
 import { isOfReplica, ReplicaFault, type ReplicaReads } from './reads/replica-reads.js';
 import type { Writes } from './writes.js';
@@ -116,8 +112,9 @@ export class ReplicatedPoints implements Points {
       () => this.engine.searchBatch(...call),
       async (replica) => {
         const [batch, ...rest] = call;
-        const queries = toNeighbours(batch);
-        return idsOfEach(await replica.findBatch(queries, ONLY_IDS, ANY_BYTES, ...rest));
+        const queries = asNeighbourQueries(batch);
+        const { counts, records } = await replica.findBatch(queries, IDS_ALONE, ANY_BYTES, ...rest);
+        return idsOfEach(counts, records.ids);
       },
     );
   }
@@ -249,7 +246,8 @@ export class ReplicatedPoints implements Points {
     const { replica } = this.state;
     if (replica === ReplicaState.Behind) {
       faults.push(
-        'the replica of this node is not where its stream is, and is not read if another answers: the log says why',
+        'the replica of this node is not where its stream is, and is not read if another answers: ' +
+          'the log says why',
       );
     } else if (replica === ReplicaState.Stopped) {
       faults.push('the replica of this node has stopped: the log says why');

@@ -24,6 +24,9 @@ export function includeOf(bits: number): Include {
   };
 }
 
+/** Nothing besides ids. */
+export const IDS_ALONE = includeOf(0);
+
 /** The bits of these parts. */
 export function bitsOf({ vector, contentType, content, metadata }: Include): number {
   return (

@@ -4,6 +4,11 @@
 export const ContentType = { Image: 0, Text: 1 } as const;
 export type ContentType = (typeof ContentType)[keyof typeof ContentType];
 
+/** The content type of a stored point that has this number. */
+export function toContentType(number: number | undefined): ContentType {
+  return number === ContentType.Text ? ContentType.Text : ContentType.Image;
+}
+
 /** How closeness is measured; the numbers are those of the wire format and of the engine. */
 export const Similarity = { Euclidean: 0, Manhattan: 1, Hamming: 2, Cosine: 3 } as const;
 export type Similarity = (typeof Similarity)[keyof typeof Similarity];

@@ -1,6 +1,7 @@
 import { concatenate, type VectorList } from './concatenate.js';
 import { invalid } from './errors.js';
 import type { Query, Similarity } from './model.js';
+import { POINT_ID_BYTES, type PointIds } from './point-id.js';
 import { checkDimension, checkDimensions, type DescribeItem, type Rules } from './rules.js';
 
 /** A query as the engine takes it. */
@@ -55,6 +56,16 @@ export function listQueries(queries: readonly Query[]): QueryList {
     limits: Float64Array.from(queries, ({ limit }) => Number(limit)),
     efs: Float64Array.from(queries, ({ ef }) => Number(ef ?? 0)),
   };
+}
+
+/** The ids that each query has found, of which there are so many, one query after the other. */
+export function idsOfEach(counts: Uint32Array, ids: PointIds): PointIds[] {
+  let end = 0;
+  return Array.from(counts, (count) => {
+    const start = end;
+    end += count * POINT_ID_BYTES;
+    return ids.subarray(start, end);
+  });
 }
 
 /** Throws a VectordError where the query breaks a rule. */

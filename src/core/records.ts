@@ -30,6 +30,9 @@ export interface Records {
   readonly metadataEnds: Uint32Array;
 }
 
+/** As many bytes as there are. */
+export const ANY_BYTES = Number.MAX_SAFE_INTEGER;
+
 /** The bytes that arrays take, which are the fields of an object. */
 export function bytesOf(arrays: object): number {
   return Object.values(arrays).reduce<number>(

@@ -1,6 +1,6 @@
 import { invalid } from './errors.js';
-import { isNilAt, type PointIds } from './point-id.js';
-import { breadth, clampToUint32, type QueryList } from './query-batch.js';
+import { isNilAt, POINT_ID_BYTES, type PointIds } from './point-id.js';
+import { breadth, clampToUint32, type QueryBatch, type QueryList } from './query-batch.js';
 import type { Filters, NeighbourQueries } from './records.js';
 import { checkDimension, type DescribeItem, type Rules } from './rules.js';
 
@@ -41,5 +41,16 @@ export function toNeighbourQueries(
     maxDistances,
     likes,
     filters,
+  };
+}
+
+/** Plain queries in the form of those for neighbours: without filters and greatest distances. */
+export function asNeighbourQueries(batch: QueryBatch): NeighbourQueries {
+  const { length } = batch.limits;
+  return {
+    ...batch,
+    maxDistances: new Float64Array(length).fill(Infinity),
+    likes: new Uint8Array(length * POINT_ID_BYTES),
+    filters: { texts: new Uint8Array(), ends: new Uint32Array(length) },
   };
 }

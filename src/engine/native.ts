@@ -1,15 +1,10 @@
 import native from '../../native/index.cjs';
-import {
-  ContentType,
-  type ContentType as ContentTypeNumber,
-  type NewPoint,
-  type Similarity,
-} from '../core/model.js';
+import { toContentType, type NewPoint, type Similarity } from '../core/model.js';
 import { sequenceOf, storeToken } from '../core/page-token.js';
 import type { PointBatch } from '../core/point-batch.js';
-import { POINT_ID_BYTES, type PointId, type PointIds } from '../core/point-id.js';
+import type { PointId, PointIds } from '../core/point-id.js';
 import type { Points } from '../core/points.js';
-import type { EngineQuery, QueryBatch } from '../core/query-batch.js';
+import { idsOfEach, type EngineQuery, type QueryBatch } from '../core/query-batch.js';
 import type {
   Found,
   Gathered,
@@ -138,12 +133,7 @@ export class Engine implements Points {
       onRequestEnd,
       describe,
     );
-    let end = 0;
-    return Array.from(counts, (count) => {
-      const start = end;
-      end += count * POINT_ID_BYTES;
-      return ids.subarray(start, end);
-    });
+    return idsOfEach(counts, ids);
   }
 
   async upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted> {
@@ -312,8 +302,4 @@ export class Engine implements Points {
   release(): void {
     this.#engine.release();
   }
-}
-
-function toContentType(number: number): ContentTypeNumber {
-  return number === ContentType.Text ? ContentType.Text : ContentType.Image;
 }

@@ -190,7 +190,8 @@ function addOperations(one: OperationStats, other: OperationStats): OperationSta
   };
 }
 
-function addCounts<Name>(
+/** The sums of what both count. */
+export function addCounts<Name>(
   one: ReadonlyMap<Name, number>,
   other: ReadonlyMap<Name, number>,
 ): ReadonlyMap<Name, number> {

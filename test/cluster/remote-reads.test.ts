@@ -12,12 +12,17 @@ import { Reads } from '../../src/cluster/reads/reads.js';
 import { RemoteReplica } from '../../src/cluster/reads/remote-replica.js';
 import { Session } from '../../src/cluster/reads/session.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
-import { ANY_BYTES, toNeighbours } from '../../src/cluster/reads/plain-reads.js';
 import { includeOf } from '../../src/core/include.js';
 import { Similarity } from '../../src/core/model.js';
 import { POINT_ID_BYTES } from '../../src/core/point-id.js';
-import type { Found, NeighbourQueries, Records } from '../../src/core/records.js';
+import {
+  ANY_BYTES,
+  type Found,
+  type NeighbourQueries,
+  type Records,
+} from '../../src/core/records.js';
 import { describeQuery, describeSingle } from '../../src/core/rules.js';
+import { asNeighbourQueries } from '../../src/core/searches.js';
 import type { Engine } from '../../src/engine/native.js';
 import { ReadAnswer, ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
@@ -297,7 +302,7 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
 
 /** Queries with vectors, or for the neighbours of the first of these ids. */
 function queriesOf(count: number, likes?: Uint8Array): NeighbourQueries {
-  const queries = toNeighbours({
+  const queries = asNeighbourQueries({
     vectors: Float32Array.from({ length: likes ? 0 : count * DIMENSION }, (_, at) => at % 5),
     similarities: new Uint8Array(count).fill(Similarity.Euclidean),
     limits: new Uint32Array(count).fill(4),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.js';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
-import { MapStore, shardOf, type ClusterMap } from './map.js';
+import { MapStore, shardOfNode, type ClusterMap } from './map.js';
 import type { Nats } from '../nats/nats.js';
 import type { NodeFile } from './node-file.js';
 import { describeMissing, enter, isFull, newMap } from './placement.js';
@@ -42,7 +42,7 @@ export async function joinCluster(
     cluster,
     logger,
   );
-  const shard = shardOf(joined, file.node) ?? 0;
+  const shard = shardOfNode(joined, file.node) ?? 0;
   const fault = await patiently(
     async () => await streamFault(nats, cluster, shard, joined.replicas, config.clusterLogBytes),
     cluster,

@@ -24,7 +24,7 @@ export interface KnownMap {
 }
 
 /** The shard that a node holds a replica of; undefined where it has no place in the map. */
-export function shardOf({ shards }: ClusterMap, node: string): number | undefined {
+export function shardOfNode({ shards }: ClusterMap, node: string): number | undefined {
   const shard = shards.findIndex(({ nodes }) => nodes.includes(node));
   return shard < 0 ? undefined : shard;
 }

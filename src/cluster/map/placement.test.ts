@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../config/config.js';
-import { shardOf, type ClusterMap } from './map.js';
+import { shardOfNode, type ClusterMap } from './map.js';
 import { NodeFile } from './node-file.js';
 import { describeMissing, enter, isFull, newMap } from './placement.js';
 
@@ -76,7 +76,7 @@ test('a cluster that has its nodes takes no more, and names them', () => {
 test('a node stays in its shard, and is refused where it is set to another', () => {
   const file = newNode();
   const map = enter(entered({}), settingsOf(), file);
-  expect(shardOf(map, file.node)).toBe(1);
+  expect(shardOfNode(map, file.node)).toBe(1);
   expect(enter(map, settingsOf(), file)).toBe(map);
   expect(enter(map, settingsOf({ CLUSTER_SHARD: '1' }), file)).toBe(map);
   expect(() => enter(map, settingsOf({ CLUSTER_SHARD: '0' }), file)).toThrow(
@@ -116,7 +116,7 @@ test('a node takes the place of a lost one before all are there: there is no log
   const file = newNode();
   const replaced = enter(map, settingsOf({ CLUSTER_REPLACES: lost }), file);
   expect(replaced.shards.map(({ nodes }) => nodes.length)).toEqual([2, 1]);
-  expect(shardOf(replaced, file.node)).toBe(1);
+  expect(shardOfNode(replaced, file.node)).toBe(1);
   expect(file.needsLog).toBe(false);
 });
 

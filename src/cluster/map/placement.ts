@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.js';
 import { StartError } from '../../core/start-error.js';
-import { shardOf, type ClusterMap } from './map.js';
+import { shardOfNode, type ClusterMap } from './map.js';
 import type { NodeFile } from './node-file.js';
 
 const DEFAULT_DIMENSION = 384;
@@ -34,13 +34,13 @@ export function enter(map: ClusterMap, settings: PlacementSettings, file: NodeFi
   const { clusterName: cluster, clusterShard: wanted, clusterReplaces: lost } = settings;
   checkSame(map, settings);
   const { node } = file;
-  const own = shardOf(map, node);
+  const own = shardOfNode(map, node);
   if (own !== undefined) {
     if (wanted !== undefined && wanted !== own) throw otherShard(wanted, 'this node', own, cluster);
     return map;
   }
   if (file.hasStore) throw isNoNode(cluster);
-  const ofLost = lost === undefined ? undefined : shardOf(map, lost);
+  const ofLost = lost === undefined ? undefined : shardOfNode(map, lost);
   if (ofLost === undefined) {
     if (isFull(map)) throw noPlace(map, settings);
     return withNodes(map, freeShard(map, settings), (nodes) => [...nodes, node]);

@@ -1,5 +1,6 @@
 import { VectordError } from '../../core/errors.js';
 import { find } from '../../core/find.js';
+import { IDS_ALONE } from '../../core/include.js';
 import { filterPointIds, isNilAt, POINT_ID_BYTES } from '../../core/point-id.js';
 import { clampToUint32 } from '../../core/query-batch.js';
 import type { Found, Include, NeighbourQueries } from '../../core/records.js';
@@ -12,12 +13,6 @@ import { pickRecords } from './pick-records.js';
 import { bytesInAnswer, checkBytes, noSuchPoint } from './refusals.js';
 import type { Shards } from './shards.js';
 
-export const IDS_ALONE: Include = {
-  vector: false,
-  contentType: false,
-  content: false,
-  metadata: false,
-};
 const VECTORS: Include = { ...IDS_ALONE, vector: true };
 
 /** Together the records of all shards may take so many times what the answer may. */

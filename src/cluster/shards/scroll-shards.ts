@@ -1,12 +1,11 @@
+import { IDS_ALONE } from '../../core/include.js';
 import { POINT_ID_BYTES } from '../../core/point-id.js';
-import type { Include, Page, PageRequest, Records } from '../../core/records.js';
+import type { Page, PageRequest, Records } from '../../core/records.js';
 import type { PageToken } from '../../core/page-token.js';
 import { pickRecords } from './pick-records.js';
 import { bytesInAnswer } from './refusals.js';
 import { readShardToken, shardToken } from './shard-token.js';
 import type { Shards } from './shards.js';
-
-const NOTHING: Include = { vector: false, contentType: false, content: false, metadata: false };
 
 /** Asks a shard for a page of its points. */
 type AskPage = (shard: number, request: PageRequest) => Promise<Page>;
@@ -33,7 +32,7 @@ export async function scrollShards(
     const after = shard === begin?.shard ? begin.after : undefined;
     if (lists.length > 0 && (limit === 0 || maxBytes <= 0)) {
       // The page is full: whether it is the last depends on whether there is a point left.
-      const rest = { ...request, after, limit: 1, include: NOTHING };
+      const rest = { ...request, after, limit: 1, include: IDS_ALONE };
       if ((await ask(shard, rest)).records.ids.length > 0) return answer(shard);
       continue;
     }

@@ -1,25 +1,28 @@
 import { VectordError } from '../../core/errors.js';
+import { IDS_ALONE } from '../../core/include.js';
 import type { NewPoint } from '../../core/model.js';
 import type { PointBatch } from '../../core/point-batch.js';
 import { formatPointId, POINT_ID_BYTES, type PointId, type PointIds } from '../../core/point-id.js';
 import type { Points, PointsStatus, Soon } from '../../core/points.js';
-import type { QueryBatch } from '../../core/query-batch.js';
-import type {
-  Found,
-  Gathered,
-  Include,
-  NeighbourQueries,
-  Page,
-  PageRequest,
-  UpdateBatch,
-  UpsertBatch,
-  Upserted,
+import { idsOfEach, type QueryBatch } from '../../core/query-batch.js';
+import {
+  ANY_BYTES,
+  type Found,
+  type Gathered,
+  type Include,
+  type NeighbourQueries,
+  type Page,
+  type PageRequest,
+  type UpdateBatch,
+  type UpsertBatch,
+  type Upserted,
 } from '../../core/records.js';
 import type { OnRequestEnd } from '../../core/request-end.js';
 import type { DescribeItem } from '../../core/rules.js';
+import { asNeighbourQueries } from '../../core/searches.js';
 import { askParts, ofShard } from './ask-parts.js';
 import { drawInto } from './draw-ids.js';
-import { findNeighbours, IDS_ALONE } from './find-neighbours.js';
+import { findNeighbours } from './find-neighbours.js';
 import { getPoints } from './get-points.js';
 import { pickBytes, pickRecords } from './pick-records.js';
 import { checkCount, checkFinite } from './refusals.js';
@@ -31,9 +34,6 @@ import { inOrder, pickIds, placesOf, split, type Part } from './split.js';
 import { nameItems, writeParts } from './write-parts.js';
 
 const NO_VECTORS = new Float32Array();
-
-/** Ids alone are not counted. */
-const ANY_BYTES = 0xffff_ffff;
 
 const neverEnds: OnRequestEnd = () => undefined;
 
@@ -157,20 +157,9 @@ export class ShardedPoints implements Points {
     describe: DescribeItem,
     onRequestEnd: OnRequestEnd,
   ): Promise<PointIds[]> {
-    const { length } = batch.limits;
-    const queries = {
-      ...batch,
-      maxDistances: new Float64Array(length).fill(Infinity),
-      likes: new Uint8Array(length * POINT_ID_BYTES),
-      filters: { texts: new Uint8Array(), ends: new Uint32Array(length) },
-    };
+    const queries = asNeighbourQueries(batch);
     const found = await this.findBatch(queries, IDS_ALONE, ANY_BYTES, describe, onRequestEnd);
-    let end = 0;
-    return Array.from(found.counts, (count) => {
-      const start = end;
-      end += count * POINT_ID_BYTES;
-      return found.records.ids.subarray(start, end);
-    });
+    return idsOfEach(found.counts, found.records.ids);
   }
 
   async findBatch(
