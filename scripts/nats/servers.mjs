@@ -17,7 +17,7 @@ export const PORTS_PER_SERVER = 3;
  * Servers that keep what they store in a folder: for each its name, `host:port` for clients, the
  * address over HTTP that tells how it is, and its configuration.
  */
-export function serversIn(folder, ports, more = {}) {
+export function serversIn(folder, ports, { jetstream, ...more } = {}) {
   const count = ports.length / PORTS_PER_SERVER;
   const [clients, monitors, routes] = [0, 1, 2].map((part) =>
     ports.slice(part * count, (part + 1) * count).map((port) => `127.0.0.1:${port}`),
@@ -28,7 +28,7 @@ export function serversIn(folder, ports, more = {}) {
       server_name: name,
       listen: address,
       http: monitors[index],
-      jetstream: { store_dir: join(folder, name), sync_interval: 'always' },
+      jetstream: { store_dir: join(folder, name), sync_interval: 'always', ...jetstream },
       ...more,
     };
     if (count > 1) {

@@ -28,7 +28,7 @@ export type Encoding = 'gzip' | 'deflate';
 /** Does the steps with one client on one connection; a step that fails rejects. */
 export interface Driver {
   run(step: StepName): Promise<void>;
-  /** Inserts and searches a batch with compressed requests; may open another connection. */
+  /** Inserts and searches a batch with compressed requests. */
   runCompressed(encoding: Encoding): Promise<void>;
   /** Has calls under way while the server stops. */
   outliveServer(): Promise<void>;
