@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { canMount, SmallDisk } from '../recovery/small-disk.js';
 import type { TestServer } from '../support/server.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectFailure, open, PROTOCOLS } from './open.js';
 

@@ -17,7 +17,6 @@ import type { Engine } from '../../src/engine/native.js';
 import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
-import { canMount, SmallDisk } from '../recovery/small-disk.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import {
   changeOf,
@@ -27,6 +26,7 @@ import {
   ownNatsServer,
   SHARD,
 } from '../support/replicas.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 
 const PATIENCE = { timeout: 10_000 };
 const DISK_BYTES = 16 << 20;

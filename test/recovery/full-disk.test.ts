@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openClients, type VectorClient, type TestPoint } from '../support/clients.js';
 import { forEachParallel } from '../support/parallel.js';
 import { Random } from '../support/random.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 import { expectLedger } from './check.js';
 import { Ledger } from './ledger.js';
 import { DIMENSION, randomPoint } from './load.js';
-import { canMount, SmallDisk } from './small-disk.js';
 
 const DISK_BYTES = 5 << 20;
 const FILLER_BYTES = 1 << 20;

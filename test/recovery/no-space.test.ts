@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectRefusal } from '../support/refusal.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
-import { canMount, SmallDisk } from './small-disk.js';
 
 const needs = '(needs Linux that lets its users mount a disk)';
 test.skipIf(!canMount())(

@@ -1,7 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { makeTemporaryFolder } from '../support/folders.js';
+import { makeTemporaryFolder } from './folders.js';
 
 /**
  * A disk of a few megabytes, a file system in memory, at a folder where only those see it who are
@@ -20,9 +20,10 @@ export class SmallDisk {
   }
 
   static async mount(folder: string, bytes: number): Promise<SmallDisk> {
-    const mount = `mount -t tmpfs -o size=${bytes} vectord "$0" && echo mounted && exec sleep 600`;
+    // It lasts as long as its input: no longer than this process.
+    const mount = `mount -t tmpfs -o size=${bytes} vectord "$0" && echo mounted && exec cat`;
     const [program, ...args] = inNamespace(mount, folder);
-    const holder = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const holder = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const ended = once(holder, 'exit').then(() => {
       throw new Error(`no disk at ${folder}`);
     });
