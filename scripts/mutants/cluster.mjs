@@ -198,15 +198,22 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'deletes wait for space on the disks',
     WRITES,
-    'if (stores) this.#checkSpace();',
-    'if (stores || this.#waiting.size === 0) this.#checkSpace();',
+    'if (stores) await this.#checkSpace();',
+    'if (stores || this.#waiting.size === 1) await this.#checkSpace();',
     WRITES_TESTS,
   ),
   mutant(
     'inserts are sent to full disks',
     WRITES,
-    'if (stores) this.#checkSpace();',
-    'if (stores && this.replicas === 0) this.#checkSpace();',
+    'if (stores) await this.#checkSpace();',
+    'if (stores && this.replicas === 0) await this.#checkSpace();',
+    WRITES_TESTS,
+  ),
+  mutant(
+    'who has heard nothing of the disks does not ask',
+    WRITES,
+    'if (heard < this.#majority) await',
+    'if (heard < 0) await',
     WRITES_TESTS,
   ),
   mutant(
@@ -348,6 +355,13 @@ export const CLUSTER_MUTANTS = [
     '    this.#checkCount(ids);\n',
     '',
     FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a replica does not look at its disk when it starts',
+    REPORTER,
+    '    void this.#measure(folder);\n',
+    '',
+    REPORTER_TESTS,
   ),
   mutant(
     'a confirmation is told once',

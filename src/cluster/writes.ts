@@ -24,6 +24,10 @@ const CONFIRM_MS = 500;
 const LOOK_MS = 250;
 /** After a write without an outcome the shard counts as silent for so long, or until it answers. */
 const SILENT_MS = 30_000;
+/** What replicas say of their disks holds for so long, and is waited for at most for so long. */
+const SPACE_KNOWN_MS = 1_000;
+const LONGEST_ASKING_MS = 100;
+const ASKING_LOOK_MS = 2;
 /** So many parts of a large change are on their way at one time. */
 const PARTS_AT_ONCE = 8;
 
@@ -50,6 +54,7 @@ export class Writes {
   readonly #backOff = new BackOff();
   readonly #sweeping: NodeJS.Timeout;
   #lastRequest = 0;
+  #asking: Promise<void> | undefined;
   #silentUntilMs = -Infinity;
   /** How many have ended in which way. */
   readonly ended = new Map<WriteEnd, number>([
@@ -95,11 +100,8 @@ export class Writes {
   }
 
   async #write(change: Uint8Array, stores: boolean): Promise<ConfirmedOutcome> {
-    if (stores) this.#checkSpace();
     this.#lastRequest += 1;
     const request = this.#lastRequest;
-    // This write will tell: the next go elsewhere meanwhile.
-    if (this.#silentUntilMs > -Infinity) this.#silentUntilMs = performance.now() + SILENT_MS;
     const waiting: Waiting = {
       outcome: deferred(),
       begunAtMs: performance.now(),
@@ -110,7 +112,7 @@ export class Writes {
     };
     this.#waiting.set(request, waiting);
     const sender = { gateway: this.gateway.id, request };
-    this.#send(sender, change, waiting).catch(waiting.outcome.reject);
+    this.#send(sender, change, waiting, stores).catch(waiting.outcome.reject);
     try {
       const outcome = await waiting.outcome.promise;
       if (outcome.isVoid) throw tooLate(waiting.tries > 1);
@@ -141,7 +143,9 @@ export class Writes {
   }
 
   /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
-  #checkSpace(): void {
+  async #checkSpace(): Promise<void> {
+    const heard = this.gateway.heardSince(performance.now() - SPACE_KNOWN_MS);
+    if (heard < this.#majority) await (this.#asking ??= this.#askForSpace());
     if (!this.areFull) return;
     throw new VectordError(
       'STORAGE_FULL',
@@ -149,7 +153,30 @@ export class Writes {
     );
   }
 
-  async #send(sender: Sender, change: Uint8Array, waiting: Waiting): Promise<void> {
+  /** Who has written nothing for a while, or has just started, does not know which disks are full. */
+  async #askForSpace(): Promise<void> {
+    const askedAtMs = performance.now();
+    this.#ask([]);
+    while (this.gateway.heardSince(askedAtMs) < this.replicas) {
+      if (performance.now() - askedAtMs > LONGEST_ASKING_MS) break;
+      await sleep(ASKING_LOOK_MS);
+    }
+    this.#asking = undefined;
+  }
+
+  #ask(unconfirmed: number[]): void {
+    this.gateway.ask({ number: 0, unconfirmed, reached: undefined });
+  }
+
+  async #send(
+    sender: Sender,
+    change: Uint8Array,
+    waiting: Waiting,
+    stores: boolean,
+  ): Promise<void> {
+    if (stores) await this.#checkSpace();
+    // This write will tell: the next go elsewhere meanwhile.
+    if (this.#silentUntilMs > -Infinity) this.#silentUntilMs = performance.now() + SILENT_MS;
     // All messages of a turn are one write to the socket: the server reads, orders and syncs them
     // together, and so do the replicas.
     await this.nats.turnEnd();
@@ -246,7 +273,7 @@ export class Writes {
       }
     }
     if (unconfirmed.length > 0 || this.gateway.fullReplicas > 0) {
-      this.gateway.ask({ number: 0, unconfirmed, reached: undefined });
+      this.#ask(unconfirmed);
     }
   }
 

@@ -14,18 +14,21 @@ import {
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 
 const REPLICA = 2;
 const OUTCOME = Buffer.of(7);
+const DISK_BYTES = 1 << 20;
+/** Less than the time between two looks at the disk. */
+const QUIET_MS = 300;
 
 describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
   const servers = ownNatsServer();
 
   /** The reporter of a replica, and what a gateway has heard of it. */
-  async function open() {
+  async function open(folder = makeTemporaryFolder()) {
     const { nats, cluster, gateway } = await openShard(servers());
     const engine = await openEngine();
-    const folder = makeTemporaryFolder();
     const state = new NodeState();
     const place = { cluster, shard: SHARD, replica: REPLICA };
     const lostLogs = NodeFile.open(folder, cluster);
@@ -58,6 +61,18 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
       note,
     };
   }
+
+  const needs = '(needs Linux that lets its users mount a disk)';
+  test.skipIf(!canMount())(`that its disk is full, from its start ${needs}`, async () => {
+    const folder = makeTemporaryFolder();
+    const disk = await SmallDisk.mount(folder, DISK_BYTES);
+    onTestFinished(() => disk.release());
+    const { gateway, answers } = await open(disk.path(''));
+    await sleep(QUIET_MS);
+    gateway.ask({ number: 1, unconfirmed: [], reached: undefined });
+    await expect.poll(() => answers.length).toBe(1);
+    expect(gateway.isFull(REPLICA)).toBe(true);
+  });
 
   test('a confirmation that was lost is told again to who asks for it', async () => {
     const { gateway, confirmations, note } = await open();

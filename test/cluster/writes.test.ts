@@ -128,8 +128,9 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     replicas.confirmWhatIsAsked(1, 2);
     const { write, message } = await begin();
     expect(await write).toMatchObject(STORED);
-    expect(replicas.questions[0]).toMatchObject({ unconfirmed: [message.request] });
-    expect(replicas.questions[0]?.reached).toBeUndefined();
+    const asked = replicas.questions.find(({ unconfirmed }) => unconfirmed.length > 0);
+    expect(asked).toMatchObject({ unconfirmed: [message.request] });
+    expect(asked?.reached).toBeUndefined();
   });
 
   test('a message that is sent again is in the stream once, and is not known if a copy is void', async () => {
@@ -227,6 +228,24 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     expect(performance.now() - begunAtMs).toBeLessThan(2_000);
     await manager.streams.update(stream, { max_bytes: -1 });
     expect((await shard.begin()).settled()).toBeUndefined();
+  });
+
+  test('who has heard nothing yet asks which disks are full before the first inserts, not before deletes', async () => {
+    const { gateway, replicas, writes, begin } = await open();
+    replicas.onQuestion = ({ number }) => {
+      for (const replica of [0, 1]) {
+        const answer = { number, position: undefined };
+        replicas.tell(gateway.id, replica, { isFull: true, answer });
+      }
+    };
+    const deleting = await begin(false);
+    expect(replicas.questions).toEqual([]);
+    const inserts = [1, 2, 3].map(async () => await writes.write(CHANGE, true));
+    const refused = await Promise.allSettled(inserts);
+    expect(refused).toMatchObject(inserts.map(() => ({ reason: { code: 'STORAGE_FULL' } })));
+    expect(replicas.messages).toHaveLength(1);
+    for (const replica of [0, 1]) replicas.confirm(deleting.message, replica);
+    await deleting.write;
   });
 
   test('while most disks are full inserts are refused and deletes are not, until there is space', async () => {

@@ -80,6 +80,7 @@ export class Reporter {
     for (const asked of [undefined, replica]) {
       nats.subscribe(subjects.questions(cluster, shard, asked), (bytes) => this.#read(bytes));
     }
+    void this.#measure(folder);
     this.#measuring = setInterval(() => void this.#measure(folder), MEASURE_MS).unref();
   }
 

@@ -28,6 +28,9 @@ export class Gateway {
   /** Which replicas last said that their disks are full. */
   readonly #full = new Set<number>();
 
+  /** When each replica last told something. */
+  readonly #heardAtMs = new Map<number, number>();
+
   /** @param known how many lost logs this node knows of: its reads count its replica in the majority */
   constructor(
     private readonly nats: Nats,
@@ -48,6 +51,11 @@ export class Gateway {
   /** How many replicas have said that their disks are full. */
   get fullReplicas(): number {
     return this.#full.size;
+  }
+
+  /** How many replicas have told something since then. */
+  heardSince(timeMs: number): number {
+    return [...this.#heardAtMs.values()].filter((atMs) => atMs >= timeMs).length;
   }
 
   /** Whether a replica has said so of its disk. */
@@ -83,6 +91,7 @@ export class Gateway {
       numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
     }
     if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
+    this.#heardAtMs.set(replica, performance.now());
     if (isFull) this.#full.add(replica);
     else this.#full.delete(replica);
     for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
