@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClients, type VectorClient } from './clients.js';
@@ -6,6 +6,7 @@ import { makeTemporaryFolder } from './folders.js';
 import { Link } from './link.js';
 import { freePorts, Servers } from './nats-servers.mjs';
 import { startServer, type TestServer } from './server.js';
+import { SmallDisk } from './small-disk.js';
 import { findNatsServer } from './tools.mjs';
 import { Vectord } from './vectord.js';
 
@@ -14,19 +15,34 @@ const NATS_SERVER = findNatsServer() ?? '';
 /** Why the tests of a cluster are skipped, if they are. */
 export const HAS_NO_NATS = NATS_SERVER === '';
 
+/** How many bytes a disk of its own has for each node, and for each NATS server. */
+export interface DiskSizes {
+  readonly node: number;
+  readonly server: number;
+}
+
+/** What the servers promise to streams, whatever their disks have. */
+const STORE_BYTES = 2 ** 40;
+
 /** Nodes on this machine, and the NATS servers that they need. */
 export class TestCluster {
   readonly nodes: TestServer[] = [];
   /** Those of each node to the servers, if it has any. */
   readonly links: (readonly Link[])[] = [];
+  /** That of each node, if it has one of its own. */
+  readonly nodeDisks: SmallDisk[] = [];
   readonly #environments: Record<string, string>[] = [];
   readonly #paths: string[] = [];
 
-  private constructor(readonly servers: Servers) {}
+  private constructor(
+    readonly servers: Servers,
+    /** That of each server, if it has one of its own. */
+    readonly serverDisks: readonly SmallDisk[],
+  ) {}
 
   /**
    * One shard with three nodes on three NATS servers, unless told otherwise; with `links` that can be
-   * cut. Of several shards the nodes of the first come first.
+   * cut, and with `disks` each has one of its own. Of several shards the nodes of the first come first.
    */
   static async start(
     env: Readonly<Record<string, string>> = {},
@@ -35,17 +51,34 @@ export class TestCluster {
       nodes: replicas = 3,
       servers: count = 3,
       links: hasLinks = false,
-    }: { shards?: number; nodes?: number; servers?: 1 | 3; links?: boolean } = {},
+      disks,
+    }: {
+      shards?: number;
+      nodes?: number;
+      servers?: 1 | 3;
+      links?: boolean;
+      disks?: DiskSizes;
+    } = {},
   ): Promise<TestCluster> {
-    const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), { count });
-    const cluster = new TestCluster(servers);
+    const serverDisks: SmallDisk[] = [];
+    const onDisks = {
+      settings: { jetstream: { max_file_store: STORE_BYTES } },
+      wrap: async (folder: string) => await mount(serverDisks, folder, disks?.server),
+    };
+    const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), {
+      count,
+      ...(disks && onDisks),
+    });
+    const cluster = new TestCluster(servers, serverDisks);
     const nodes = shards * replicas;
     const ports = await freePorts(2 * nodes);
     for (let index = 0; index < nodes; index += 1) {
       const links = await Promise.all(hasLinks ? servers.addresses.map(Link.open) : []);
       cluster.links.push(links);
       const addresses = hasLinks ? links.map(({ address }) => address) : servers.addresses;
-      cluster.#paths.push(join(makeTemporaryFolder(), 'data'));
+      const path = join(makeTemporaryFolder(), 'data');
+      cluster.#paths.push(path);
+      if (disks !== undefined) await mount(cluster.nodeDisks, path, disks.node);
       cluster.#environments.push({
         CLUSTER_URL: urlOf(addresses),
         CLUSTER_REPLICAS: String(replicas),
@@ -54,6 +87,7 @@ export class TestCluster {
         CLUSTER_LOG_BYTES: String(1024 ** 3),
         HTTP_PORT: String(ports[index]),
         GRPC_PORT: String(ports[nodes + index]),
+        PATH: process.env['PATH'] ?? '',
         ...env,
       });
     }
@@ -77,6 +111,7 @@ export class TestCluster {
     const node = await startServer({
       env: { ...this.#environments[index], ...env },
       dataPath: this.#paths[index] ?? '',
+      launch: { wrapper: this.nodeDisks[index]?.wrapper ?? [] },
     });
     this.nodes[index] = node;
     return node;
@@ -98,9 +133,18 @@ export class TestCluster {
     const codes = await Promise.all(this.nodes.map(async (node) => await node.stop()));
     for (const link of this.links.flat()) link.close();
     await this.servers.end();
+    for (const disk of [...this.nodeDisks, ...this.serverDisks]) disk.release();
     if (codes.some((code) => code !== 0))
       throw new Error(`nodes have ended with ${codes.join(', ')}`);
   }
+}
+
+/** Mounts one more disk at a folder that is not there yet, and answers what lets a process see it. */
+async function mount(disks: SmallDisk[], folder: string, bytes = 0): Promise<readonly string[]> {
+  mkdirSync(folder);
+  const disk = await SmallDisk.mount(folder, bytes);
+  disks.push(disk);
+  return disk.wrapper;
 }
 
 function urlOf(addresses: readonly string[]): string {

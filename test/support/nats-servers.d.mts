@@ -4,12 +4,17 @@ export class Servers {
   /**
    * @param program path of nats-server
    * @param folder where the servers keep what they store, and their logs
-   * @param options how many, and what their configuration has besides
+   * @param options how many, what their configuration has besides, and the command before the one of a
+   * server that stores in a folder
    */
   static start(
     program: string,
     folder: string,
-    options?: { readonly count?: 1 | 3; readonly settings?: object },
+    options?: {
+      readonly count?: 1 | 3;
+      readonly settings?: object;
+      readonly wrap?: (folder: string) => Promise<readonly string[]>;
+    },
   ): Promise<Servers>;
   readonly addresses: readonly string[];
   readonly monitors: readonly string[];
@@ -17,6 +22,7 @@ export class Servers {
   readonly pids: readonly number[];
   run(index: number): void;
   ready(patienceMs?: number): Promise<void>;
+  faults(): Promise<readonly (string | undefined)[]>;
   kill(index: number): Promise<void>;
   suspend(index: number): void;
   resume(index: number): void;

@@ -33,6 +33,7 @@ export class Servers {
   #folder;
   #program;
   #configurations = [];
+  #wrappers = [];
   #processes = [];
   /** `host:port` of each server, for clients. */
   addresses = [];
@@ -41,7 +42,7 @@ export class Servers {
   names = [];
 
   /** Answers once all are ready. */
-  static async start(program, folder, { count = 3, settings } = {}) {
+  static async start(program, folder, { count = 3, settings, wrap = () => [] } = {}) {
     const servers = new Servers();
     servers.#program = program;
     servers.#folder = folder;
@@ -55,6 +56,7 @@ export class Servers {
       const path = join(folder, `${name}.json`);
       writeFileSync(path, JSON.stringify(configuration));
       servers.#configurations.push(path);
+      servers.#wrappers.push(await wrap(configuration.jetstream.store_dir));
       servers.run(index);
     }
     try {
@@ -74,8 +76,8 @@ export class Servers {
   /** Starts a server that does not run. */
   run(index) {
     const log = openSync(this.#logOf(index), 'a');
-    const args = ['-c', this.#configurations[index]];
-    const server = spawn(this.#program, args, { stdio: ['ignore', log, log] });
+    const command = [...this.#wrappers[index], this.#program, '-c', this.#configurations[index]];
+    const server = spawn(command[0], command.slice(1), { stdio: ['ignore', log, log] });
     closeSync(log);
     started.add(server);
     server.once('exit', () => started.delete(server));
@@ -89,7 +91,7 @@ export class Servers {
   async ready(patienceMs = PATIENCE_MS) {
     const giveUpAtMs = performance.now() + patienceMs;
     for (;;) {
-      const faults = await Promise.all(this.monitors.map(faultOf));
+      const faults = await this.faults();
       if (faults.every((fault) => fault === undefined)) return;
       const hasEnded = this.names.some((_, index) => !this.#runs(index));
       if (hasEnded || performance.now() > giveUpAtMs) {
@@ -98,6 +100,11 @@ export class Servers {
       }
       await sleep(LOOK_MS);
     }
+  }
+
+  /** What each says that is wrong with it; undefined where nothing is. */
+  async faults() {
+    return await Promise.all(this.monitors.map(faultOf));
   }
 
   /** SIGKILL; returns when the process is gone. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { makeTemporaryFolder, writeKeys } from './folders.js';
 import { clusterSettings, startOtherNodes } from './on-cluster.js';
-import { Vectord } from './vectord.js';
+import { Vectord, type Launch } from './vectord.js';
 
 export interface ServerOptions {
   /** Further settings of the service. */
@@ -12,6 +12,7 @@ export interface ServerOptions {
   /** A folder of an earlier server, to start on its points; a fresh one unless told otherwise. */
   readonly dataPath?: string;
   readonly keys?: TestKeys;
+  readonly launch?: Launch;
 }
 
 export interface TestKeys {
@@ -59,7 +60,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ...options.env,
   };
   const others = startOtherNodes(dataPath, settings);
-  const vectord = await Vectord.start(settings);
+  const vectord = await Vectord.start(settings, options.launch);
   await others;
   const server: TestServer = {
     http: vectord.value('HTTP'),

@@ -1,7 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { availableBytes } from '../../src/observe/folder-size.js';
 import { makeTemporaryFolder } from './folders.js';
+
+const FILLER = 'filler';
+const PART = Buffer.alloc(1 << 20, 1);
 
 /**
  * A disk of a few megabytes, a file system in memory, at a folder where only those see it who are
@@ -35,6 +40,28 @@ export class SmallDisk {
   /** The path by which this process sees a file of the disk. */
   path(name: string): string {
     return join(`/proc/${this.holder.pid}/root`, this.folder, name);
+  }
+
+  /** Fills it up with a file, to the last byte or to what is to be left. */
+  async fill(leftBytes = 0): Promise<void> {
+    const filler = await open(this.path(FILLER), 'a');
+    try {
+      for (;;) {
+        const excess = (await availableBytes(this.path(''))) - leftBytes;
+        if (excess <= 0) return;
+        await filler.write(PART, 0, Math.min(excess, PART.length));
+      }
+    } catch (error) {
+      // Another one has taken the rest.
+      if (!String(error).includes('ENOSPC')) throw error;
+    } finally {
+      await filler.close();
+    }
+  }
+
+  /** Gives back what it was filled with. */
+  async empty(): Promise<void> {
+    await rm(this.path(FILLER));
   }
 
   release(): void {

@@ -4,21 +4,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { connect, type Client } from '../../../src/client/node.js';
-import { readinessOf, type TestCluster } from '../../support/cluster.js';
+import { readinessOf } from '../../support/cluster.js';
 import type { Direction } from '../../support/link.js';
-import type { Random } from '../../support/random.js';
 import type { TestServer } from '../../support/server.js';
 import { leaderOf } from './leader.js';
-
-export interface Scene {
-  readonly cluster: TestCluster;
-  readonly random: Random;
-  /** For how long something is paused or cut off. */
-  readonly pauseMs: number;
-}
-
-/** Does harm to a cluster, and resolves once it is undone. */
-type Fault = (scene: Scene) => Promise<void>;
+import {
+  anyNode,
+  anyServer,
+  otherReplica,
+  PATIENT,
+  SERVERS,
+  shardOf,
+  type Fault,
+  type Scene,
+} from './scene.js';
 
 /** What was killed stays away for up to this time. */
 const LONGEST_AWAY_MS = 8_000;
@@ -26,15 +25,8 @@ const LONGEST_AWAY_MS = 8_000;
 /** A node starts, and fetches the points of the others, in about this time. */
 const LONGEST_FETCH_MS = 2_000;
 
-const SERVERS = [0, 1, 2];
-/** Those of a shard. */
-const REPLICAS = 3;
-
 const CLOCK = new URL('../../support/wrong-clock.mjs', import.meta.url);
 const CLOCK_OFF_MS = 5 * 60_000;
-
-/** A call may come at a bad time: it is repeated, and its nodes and servers may elect and connect. */
-const PATIENT = { deadlineMs: 60_000, retries: { attempts: 20 } };
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
   'the server that leads the stream is killed': async (scene) => {
@@ -99,20 +91,6 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-function anyServer({ random }: Scene): number {
-  return random.pick(SERVERS);
-}
-
-function anyNode({ random, cluster }: Scene): number {
-  return random.below(cluster.nodes.length);
-}
-
-/** The node that is so many places behind another among those of its shard. */
-function otherReplica(index: number, behind: number): number {
-  const place = index % REPLICAS;
-  return index - place + ((place + behind) % REPLICAS);
-}
-
 function nodeOf({ cluster }: Scene, index: number): TestServer {
   return cluster.node(index);
 }
@@ -130,7 +108,7 @@ async function killNode(scene: Scene, index: number): Promise<void> {
 }
 
 function folderOf(scene: Scene, index: number): string {
-  return join(nodeOf(scene, index).dataPath, `shard-${Math.floor(index / REPLICAS)}`);
+  return join(nodeOf(scene, index).dataPath, `shard-${shardOf(index)}`);
 }
 
 async function loseFolder(scene: Scene, index: number): Promise<void> {
