@@ -26,6 +26,7 @@ export class Servers {
   kill(index: number): Promise<void>;
   suspend(index: number): void;
   resume(index: number): void;
+  folder(index: number): string;
   wipe(index: number): void;
   save(index: number): void;
   restore(index: number): void;

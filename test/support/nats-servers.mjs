@@ -124,20 +124,25 @@ export class Servers {
     this.#processes[index].kill('SIGCONT');
   }
 
+  /** Where a server has all that it has stored. */
+  folder(index) {
+    return join(this.#folder, this.names[index]);
+  }
+
   /** Removes all that a killed server has stored. */
   wipe(index) {
-    rmSync(join(this.#folder, this.names[index]), { recursive: true, force: true });
+    rmSync(this.folder(index), { recursive: true, force: true });
   }
 
   /** Keeps a copy of all that a killed server has stored. */
   save(index) {
-    const folder = join(this.#folder, this.names[index]);
+    const folder = this.folder(index);
     cpSync(folder, `${folder}.saved`, { recursive: true });
   }
 
   /** Gives a killed server back what `save` kept: all that it has stored since is lost. */
   restore(index) {
-    const folder = join(this.#folder, this.names[index]);
+    const folder = this.folder(index);
     this.wipe(index);
     cpSync(`${folder}.saved`, folder, { recursive: true });
   }

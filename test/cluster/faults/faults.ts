@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { connect, type Client } from '../../../src/client/node.js';
 import { readinessOf } from '../../support/cluster.js';
 import type { Direction } from '../../support/link.js';
 import type { TestServer } from '../../support/server.js';
-import { leaderOf } from './leader.js';
+import { flipBit } from './flip-bit.js';
 import {
   anyNode,
   anyServer,
@@ -18,6 +18,8 @@ import {
   type Fault,
   type Scene,
 } from './scene.js';
+import { SERVER_FLIPS } from './server-flips.js';
+import { leaderOf } from './server-state.js';
 
 /** What was killed stays away for up to this time. */
 const LONGEST_AWAY_MS = 8_000;
@@ -86,9 +88,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a bit flips on the disk of a node': async (scene) => {
     const index = anyNode(scene);
     await nodeOf(scene, index).kill();
-    flipBit(scene, folderOf(scene, index));
+    flipBit(scene.random, logsOf(scene, index));
     await scene.cluster.run(index);
   },
+  ...SERVER_FLIPS,
 };
 
 function nodeOf({ cluster }: Scene, index: number): TestServer {
@@ -116,15 +119,10 @@ async function loseFolder(scene: Scene, index: number): Promise<void> {
   rmSync(folderOf(scene, index), { recursive: true });
 }
 
-/** Flips a bit in what is written of a log. */
-function flipBit({ random }: Scene, folder: string): void {
+function logsOf(scene: Scene, index: number): string[] {
+  const folder = folderOf(scene, index);
   const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
-  const path = join(folder, random.pick(names));
-  const bytes = readFileSync(path);
-  const written = bytes.findLastIndex((byte) => byte !== 0) + 1;
-  const at = random.below(written);
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
-  writeFileSync(path, bytes);
+  return names.map((name) => join(folder, name));
 }
 
 async function cut(scene: Scene, directions: readonly Direction[]): Promise<void> {

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { connect, type Client } from '../../../src/client/node.js';
 import { readinessOf } from '../../support/cluster.js';
 import type { SmallDisk } from '../../support/small-disk.js';
-import { leaderOf } from './leader.js';
+import { leaderOf } from './server-state.js';
 import {
   anyNode,
   anyServer,
