@@ -35,6 +35,9 @@ const PULL_MS = 10_000;
 /** So far apart may the two forms be in which a client says when a message was stored. */
 const ROUNDED_MS = 1;
 
+/** A message that is missing for so long is lost: each try may ask another server for it. */
+const LOST_MS = 10_000;
+
 const PAUSE_MS = 250;
 const NANOSECONDS = 1e6;
 const NOTHING = new Uint8Array();
@@ -76,6 +79,9 @@ class Silence {
   }
 }
 
+/** A server lacks a message that the stream should have, as after damage of its disk. */
+class Missing extends Error {}
+
 /** The replica cannot go on: it takes no message until the node is started again. */
 class Stopped extends Error {}
 
@@ -97,6 +103,8 @@ export class Follower {
   /** The last message that the engine has applied. */
   #last: JsMsg | undefined;
   #cutOff: string | undefined;
+  /** Behind which message one is missing, since when, and how, once that is long. */
+  #missing: { sequence: number; sinceMs: number; lost?: string } | undefined;
   /** The last message of the stream, as far as is known; undefined while it is not followed. */
   #end: number | undefined;
   readonly #running: Promise<void>;
@@ -121,7 +129,8 @@ export class Follower {
 
   /** That the stream has the next message no longer, if so. */
   get cutOff(): string | undefined {
-    return this.#cutOff;
+    const { sequence, lost } = this.#missing ?? {};
+    return this.#cutOff ?? (sequence === this.engine.position.sequence ? lost : undefined);
   }
 
   /** Stops for good, for a reason that is no message. */
@@ -150,6 +159,7 @@ export class Follower {
         lastReason = undefined;
       } catch (error) {
         if (error instanceof Stopped) this.#stopped = error;
+        if (error instanceof Missing) this.#onMissing(error);
         this.state.replica = ReplicaState.Behind;
         const reason = messageOf(error);
         if (reason !== lastReason)
@@ -189,7 +199,14 @@ export class Follower {
         if (this.#isRefused || this.#stopped !== undefined) break;
         // The client promises no order where servers change: another consumer reads again.
         if (message.seq !== next) {
-          throw new Error(`message ${message.seq} has come, but the replica needs ${next}`);
+          const reason = `message ${message.seq} has come, but the replica needs ${next}`;
+          if (message.seq < next) throw new Error(reason);
+          const { cluster } = await consumer.info();
+          throw new Missing(
+            cluster?.leader === undefined
+              ? reason
+              : `${reason}: the NATS server ${cluster.leader} has lost what is between`,
+          );
         }
         next += 1;
         silence.pause();
@@ -288,7 +305,7 @@ export class Follower {
     const bytes: Uint8Array[] = [];
     for (const sequence of parts.sequences) {
       const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
-      if (stored === null) throw await this.#missing(manager, Number(sequence));
+      if (stored === null) throw await this.#missingPart(manager, Number(sequence));
       const other = StreamMessage.decode(stored.data);
       if (other.part === undefined || other.gateway !== gateway || other.request !== request) {
         throw new Stopped(`message ${sequence} is no part of the change that names it`);
@@ -299,13 +316,20 @@ export class Follower {
   }
 
   /** That a part cannot be read. A server that was away may not have it yet: all is read again. */
-  async #missing(manager: JetStreamManager, sequence: number): Promise<Error> {
+  async #missingPart(manager: JetStreamManager, sequence: number): Promise<Error> {
     const { state } = await manager.streams.info(this.stream);
     const reason = `message ${sequence} cannot be read`;
     // A stream that is nearly full is trimmed without the slowest replicas.
     if (state.first_seq > sequence)
       this.#cutOff = `${reason}: the stream begins with ${state.first_seq}`;
-    return new Error(this.#cutOff ?? reason);
+    return new Missing(this.#cutOff ?? reason);
+  }
+
+  #onMissing({ message }: Missing): void {
+    const { sequence } = this.engine.position;
+    const nowMs = performance.now();
+    if (this.#missing?.sequence !== sequence) this.#missing = { sequence, sinceMs: nowMs };
+    if (nowMs - this.#missing.sinceMs > LOST_MS) this.#missing.lost = message;
   }
 
   /** Gives a change to the engine; the next may be given to it before it has answered. */
