@@ -26,7 +26,7 @@ export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
   'test/grpc/{clients/idle,h2spec}.test.ts',
   'test/clients/{load,python}.test.ts',
-  'test/cluster/{connection,faults,full-disks,lost-streams,lost-tail,metrics,one-machine,questions,seed,sharded,shards,status,trim,trouble}.test.ts',
+  'test/cluster/{connection,damaged-server,faults,full-disks,lost-streams,lost-tail,metrics,one-machine,questions,seed,sharded,shards,status,trim,trouble}.test.ts',
   'test/console/*.test.ts',
   'test/docs/npx.test.ts',
   'test/observe/traces.test.ts',

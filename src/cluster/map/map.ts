@@ -31,14 +31,27 @@ export function shardOfNode({ shards }: ClusterMap, node: string): number | unde
 
 const KEY = 'map';
 
+/** That there is a map, which the server that answers cannot read. */
+export class DamagedMap extends Error {}
+
 /** The bucket with the map. */
 export class MapStore {
   constructor(private readonly bucket: KV) {}
 
-  /** The map, if there is one: a server may answer what it was a moment ago. Only `write` decides. */
+  /**
+   * The map, if there is one: a server may answer what it was a moment ago. Only `write` decides. Throws
+   * a DamagedMap where a damaged file hides it.
+   */
   async read(): Promise<KnownMap | undefined> {
     const entry = await this.bucket.get(KEY);
-    if (entry === null) return undefined;
+    if (entry === null) {
+      const { bucket, values } = await this.bucket.status();
+      if (values === 0) return undefined;
+      throw new DamagedMap(
+        `the map of the cluster (bucket ${bucket}) is there, but a NATS server cannot read it, as where a file ` +
+          'is damaged: find it by CLUSTER_URL with each server alone, and replace it (docs/CLUSTER.md)',
+      );
+    }
     const map = entry.json<ClusterMap>();
     if (map.version === 1) return { map, revision: entry.revision };
     throw new StartError(

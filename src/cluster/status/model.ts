@@ -31,6 +31,8 @@ export interface StreamStatus {
   /** The servers that hold it. Without a leader most of them are away. */
   readonly servers: readonly { readonly name: string; readonly state: ServerState }[];
   readonly messages: number;
+  /** Those that its leader lacks between the first and the last: nobody deletes any. */
+  readonly lostMessages: number;
   readonly bytes: number;
   /** Its limit in NATS: CLUSTER_LOG_BYTES when the cluster was made, or what was set since. */
   readonly limitBytes: number;

@@ -13,6 +13,7 @@ const STREAM: StreamStatus = {
     { name: 'n1', state: 'current' },
   ],
   messages: 9,
+  lostMessages: 0,
   bytes: 1_000,
   limitBytes: 4_000,
   firstSequence: 1,
@@ -80,6 +81,7 @@ test('a cluster whose nodes have not all started says how many are missing', () 
 test.each([
   ['is gone', undefined, 'the stream of the writes is not there'],
   ['was made again', { isOfMap: false }, 'is not the one that the cluster was made with'],
+  ['has a leader that has lost messages', { lostMessages: 3 }, 'server n0 has lost 3 messages of'],
   ['fills up', { bytes: 3_500 }, 'is filled to 88 % of CLUSTER_LOG_BYTES'],
   ['has a server away', { servers: [{ name: 'n1', state: 'away' }] }, 'server n1 is away'],
   ['has a server behind', { servers: [{ name: 'n1', state: 'behind' }] }, 'server n1 is behind'],

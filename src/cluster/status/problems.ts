@@ -46,7 +46,8 @@ function shardProblems(
   return problems;
 }
 
-function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamStatus): string[] {
+function streamProblems(stream: StreamStatus): string[] {
+  const { name, servers, isOfMap, lostMessages, bytes, limitBytes } = stream;
   const problems: string[] = [];
   if (!isOfMap) {
     problems.push(
@@ -57,6 +58,11 @@ function streamProblems({ name, servers, isOfMap, bytes, limitBytes }: StreamSta
   for (const { name: server, state } of servers) {
     if (state === 'away') {
       problems.push(`the NATS server ${server} is away: start it on the folder that it had`);
+    } else if (state === 'leader' && lostMessages > 0) {
+      problems.push(
+        `the NATS server ${server} has lost ${lostMessages} messages of the stream ${name}, as by a damaged ` +
+          'file: stop it, empty its store_dir and start it, while the two others run',
+      );
     } else if (state === 'behind') {
       problems.push(`the NATS server ${server} is behind: it catches up, or its log says why not`);
     }

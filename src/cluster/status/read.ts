@@ -2,7 +2,7 @@ import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
-import { MapStore, type ClusterMap, type ShardPlace } from '../map/map.js';
+import { DamagedMap, MapStore, type ClusterMap, type ShardPlace } from '../map/map.js';
 import { Nats, type NatsSettings } from '../nats/nats.js';
 import { subjects } from '../nats/subjects.js';
 import type { ClusterStatus, ServerState, ShardStatus, StreamStatus } from './model.js';
@@ -63,6 +63,7 @@ async function readMap(nats: Nats, cluster: string): Promise<ClusterMap> {
   const known = await new MapStore(bucket).read().catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     if (error instanceof StartError) throw error;
+    if (error instanceof DamagedMap) throw new StartError(error.message);
     throw new StartError(
       `JetStream of the NATS servers does not answer: ${messageOf(error)}. It needs most of them: see ` +
         'which run, and their logs',
@@ -102,6 +103,7 @@ function streamStatus(info: StreamInfo, created: string | undefined): StreamStat
     isOfMap: info.created === created,
     servers: leader === undefined ? servers : [{ name: leader, state: 'leader' }, ...servers],
     messages: state.messages,
+    lostMessages: state.num_deleted ?? 0,
     bytes: state.bytes,
     limitBytes: config.max_bytes,
     firstSequence: state.first_seq,
