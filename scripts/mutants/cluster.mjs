@@ -212,7 +212,7 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'who has heard nothing of the disks does not ask',
     WRITES,
-    'if (heard < this.#majority) await',
+    'if (heard.length < this.#majority) await',
     'if (heard < 0) await',
     WRITES_TESTS,
   ),

@@ -145,7 +145,7 @@ export class Writes {
   /** What stores points is not sent where too few replicas have room: it would hold back deletes. */
   async #checkSpace(): Promise<void> {
     const heard = this.gateway.heardSince(performance.now() - SPACE_KNOWN_MS);
-    if (heard < this.#majority) await (this.#asking ??= this.#askForSpace());
+    if (heard.length < this.#majority) await (this.#asking ??= this.#askForSpace());
     if (!this.areFull) return;
     throw new VectordError(
       'STORAGE_FULL',
@@ -157,8 +157,10 @@ export class Writes {
   async #askForSpace(): Promise<void> {
     const askedAtMs = performance.now();
     this.#ask([]);
-    while (this.gateway.heardSince(askedAtMs) < this.replicas) {
-      if (performance.now() - askedAtMs > LONGEST_ASKING_MS) break;
+    while (performance.now() - askedAtMs < LONGEST_ASKING_MS) {
+      const heard = this.gateway.heardSince(askedAtMs);
+      const withRoom = heard.filter((replica) => !this.gateway.isFull(replica));
+      if (withRoom.length >= this.#majority || heard.length >= this.replicas) break;
       await sleep(ASKING_LOOK_MS);
     }
     this.#asking = undefined;

@@ -53,9 +53,9 @@ export class Gateway {
     return this.#full.size;
   }
 
-  /** How many replicas have told something since then. */
-  heardSince(timeMs: number): number {
-    return [...this.#heardAtMs.values()].filter((atMs) => atMs >= timeMs).length;
+  /** The replicas that have told something since then. */
+  heardSince(timeMs: number): number[] {
+    return [...this.#heardAtMs].flatMap(([replica, atMs]) => (atMs >= timeMs ? [replica] : []));
   }
 
   /** Whether a replica has said so of its disk. */
