@@ -87,6 +87,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'a bit flips on the disk of a node': async (scene) => {
     const index = anyNode(scene);
+    // Of several shards one may have got no point yet.
+    await expect.poll(() => logsOf(scene, index), { timeout: 30_000 }).not.toEqual([]);
     await nodeOf(scene, index).kill();
     flipBit(scene.random, logsOf(scene, index));
     await scene.cluster.run(index);
