@@ -788,6 +788,27 @@ export const CLUSTER_MUTANTS = [
     QUESTIONS_TESTS,
   ),
   mutant(
+    'a message that no server has is waited for for ever',
+    FOLLOWER,
+    'if (nowMs - this.#missing.sinceMs > LOST_MS)',
+    'if (nowMs - this.#missing.sinceMs > Infinity)',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a message that one server lacks counts as lost at once',
+    FOLLOWER,
+    'if (nowMs - this.#missing.sinceMs > LOST_MS)',
+    'if (nowMs - this.#missing.sinceMs >= 0)',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a map that a server cannot read counts as none',
+    `${CLUSTER}/map/map.ts`,
+    'if (values === 0) return undefined;',
+    'if (values >= 0) return undefined;',
+    ['test/cluster/damaged-server.test.ts', '-t', 'cannot read the map'],
+  ),
+  mutant(
     'a single server loads the code of a cluster',
     'src/process/start.ts',
     "import { loadCluster, openClusterPoints } from './cluster.js';",

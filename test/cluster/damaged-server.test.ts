@@ -1,6 +1,6 @@
 import { connect } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { clientsOf, HAS_NO_NATS, readinessOf, TestCluster } from '../support/cluster.js';
@@ -69,7 +69,7 @@ describe.skipIf(HAS_NO_NATS)(
       await cluster.node(2).stop();
       const damaged = await leaderOf(servers, MAP);
       // It notes what it has, and trusts that when it starts.
-      await stop(servers, damaged);
+      await servers.kill(damaged, 'SIGTERM');
       damage(servers, damaged, MAP, -100);
       servers.run(damaged);
       await servers.ready(PATIENCE.timeout);
@@ -99,14 +99,6 @@ function damage(servers: Servers, index: number, stream: string, at: number): vo
   const place = at < 0 ? bytes.length + at : at;
   bytes[place] = (bytes[place] ?? 0) ^ 1;
   writeFileSync(join(folder, name), bytes);
-}
-
-/** SIGTERM; returns when the process is gone. */
-async function stop(servers: Servers, index: number): Promise<void> {
-  const pid = servers.pids[index] ?? 0;
-  process.kill(pid, 'SIGTERM');
-  const isThere = () => existsSync(`/proc/${pid}`);
-  await expect.poll(isThere, PATIENCE).toBe(false);
 }
 
 /** What the runbook says. */

@@ -11,7 +11,7 @@ import { countsOf, remainsIn } from './remains.js';
 import { expectServed, withServer, type Served } from './serve.js';
 
 /** Some by default; a long run sets more. */
-const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 30);
+const ROUNDS = Number(process.env['VECTORD_KILL_ROUNDS'] ?? 20);
 const SEED = Number(process.env['VECTORD_SEED'] ?? Date.now());
 const ROUND_TIMEOUT_MS = 30_000;
 const STARTS = 6;

@@ -23,7 +23,7 @@ export class Servers {
   run(index: number): void;
   ready(patienceMs?: number): Promise<void>;
   faults(): Promise<readonly (string | undefined)[]>;
-  kill(index: number): Promise<void>;
+  kill(index: number, signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   suspend(index: number): void;
   resume(index: number): void;
   folder(index: number): string;

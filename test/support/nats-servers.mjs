@@ -107,12 +107,12 @@ export class Servers {
     return await Promise.all(this.monitors.map(faultOf));
   }
 
-  /** SIGKILL; returns when the process is gone. */
-  async kill(index) {
+  /** Ends a server; returns when the process is gone. */
+  async kill(index, signal = 'SIGKILL') {
     if (!this.#runs(index)) return;
     const server = this.#processes[index];
     const gone = once(server, 'exit');
-    server.kill('SIGKILL');
+    server.kill(signal);
     await gone;
   }
 
