@@ -8,5 +8,7 @@ export default defineConfig({
     // Black-box tests start servers and wait for disks.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What is waited for comes at once, but not on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
   },
 });

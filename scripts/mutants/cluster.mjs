@@ -213,7 +213,7 @@ export const CLUSTER_MUTANTS = [
     'who has heard nothing of the disks does not ask',
     WRITES,
     'if (heard.length < this.#majority) await',
-    'if (heard < 0) await',
+    'if (heard.length < 0) await',
     WRITES_TESTS,
   ),
   mutant(
