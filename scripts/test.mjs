@@ -26,6 +26,8 @@ import {
 /** A server with one event loop starts in little more than half the time of one with two. */
 const ONE_LOOP = { LOOPS: '1' };
 
+const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
+
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failedNames = [];
 const asked = process.argv.slice(2);
@@ -52,7 +54,7 @@ async function testAll() {
   // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
   process.env.VECTORD_MODEL_SCHEDULES ??= '100';
   await cargoTests('node', ['scripts/test-model.mjs']);
-  await vitestTests(LONG_FILES.map((file) => `--exclude=${file}`));
+  await vitestTests(ALL_BUT_LONG_FILES);
   await vitestTests(LONG_FILES.flatMap(filtersOf), ONE_LOOP);
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
   await clusterTests();
@@ -66,7 +68,7 @@ async function testQuickly() {
   const skipped = LONG_RUST_TESTS.flatMap((name) => ['--skip', name]);
   const command = ['test', '--workspace', '--locked', '--no-fail-fast', ...selected];
   await cargoTests('cargo', [...command, '--', ...skipped]);
-  await vitestTests(LONG_FILES.map((file) => `--exclude=${file}`));
+  await vitestTests(ALL_BUT_LONG_FILES);
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 

@@ -21,9 +21,6 @@ export interface DiskSizes {
   readonly server: number;
 }
 
-/** What the servers promise to streams, whatever their disks have. */
-const STORE_BYTES = 2 ** 40;
-
 /** Nodes on this machine, and the NATS servers that they need. */
 export class TestCluster {
   readonly nodes: TestServer[] = [];
@@ -61,13 +58,10 @@ export class TestCluster {
     } = {},
   ): Promise<TestCluster> {
     const serverDisks: SmallDisk[] = [];
-    const onDisks = {
-      settings: { jetstream: { max_file_store: STORE_BYTES } },
-      wrap: async (folder: string) => await mount(serverDisks, folder, disks?.server),
-    };
+    const wrap = async (folder: string) => await mount(serverDisks, folder, disks?.server);
     const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), {
       count,
-      ...(disks && onDisks),
+      ...(disks && { wrap }),
     });
     const cluster = new TestCluster(servers, serverDisks);
     const nodes = shards * replicas;

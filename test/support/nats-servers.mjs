@@ -22,6 +22,9 @@ export { freePorts } from '../../scripts/nats/servers.mjs';
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 50;
 
+/** More than the streams of all tests of a file reserve, whatever the disk has left. */
+const STORE_BYTES = 2 ** 40;
+
 const started = new Set();
 
 // Whatever is done with the servers, none outlives the process that started it.
@@ -48,7 +51,8 @@ export class Servers {
     servers.#folder = folder;
     mkdirSync(folder, { recursive: true });
     const ports = await freePorts(PORTS_PER_SERVER * count);
-    const planned = serversIn(folder, ports, settings);
+    const jetstream = { max_file_store: STORE_BYTES };
+    const planned = serversIn(folder, ports, { jetstream, ...settings });
     servers.addresses = planned.map(({ address }) => address);
     servers.monitors = planned.map(({ monitor }) => monitor);
     servers.names = planned.map(({ name }) => name);

@@ -14,9 +14,6 @@ import { Vectord } from './vectord.js';
 const SHARDS = Number(process.env['VECTORD_CLUSTER'] ?? '0');
 export const ON_CLUSTER = SHARDS > 0;
 
-/** More than the streams of all clusters of a file of tests reserve, whatever the disk has left. */
-const STORE_BYTES = 1024 ** 4;
-
 let servers: Promise<Servers> | undefined;
 const names = new Map<string, string>();
 /** The folders of servers whose other nodes run. */
@@ -31,10 +28,7 @@ afterAll(async () => {
 /** The settings of such a node. One that is started again on its folder finds its cluster there. */
 export async function clusterSettings(dataPath: string): Promise<Record<string, string>> {
   if (!ON_CLUSTER) return {};
-  servers ??= Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), {
-    count: 1,
-    settings: { jetstream: { max_file_store: STORE_BYTES } },
-  });
+  servers ??= Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), { count: 1 });
   const name = names.get(dataPath) ?? randomUUID().slice(0, 30);
   names.set(dataPath, name);
   const [address = ''] = (await servers).addresses;
