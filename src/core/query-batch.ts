@@ -58,7 +58,7 @@ export function listQueries(queries: readonly Query[]): QueryList {
   };
 }
 
-/** The ids that each query has found, of which there are so many, one query after the other. */
+/** The ids of each query: those of all queries follow each other, and `counts` has how many each found. */
 export function idsOfEach(counts: Uint32Array, ids: PointIds): PointIds[] {
   let end = 0;
   return Array.from(counts, (count) => {

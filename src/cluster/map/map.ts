@@ -49,7 +49,7 @@ export class MapStore {
       if (values === 0) return undefined;
       throw new DamagedMap(
         `the map of the cluster (bucket ${bucket}) is there, but a NATS server cannot read it, as where a file ` +
-          'is damaged: find it by CLUSTER_URL with each server alone, and replace it (docs/CLUSTER.md)',
+          'is damaged: set CLUSTER_URL to one server after the other to find it, and replace it (docs/CLUSTER.md)',
       );
     }
     const map = entry.json<ClusterMap>();

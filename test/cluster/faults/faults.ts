@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { connect, type Client } from '../../../src/client/node.js';
+import type { Client } from '../../../src/client/node.js';
 import { readinessOf } from '../../support/cluster.js';
 import type { Direction } from '../../support/link.js';
 import type { TestServer } from '../../support/server.js';
@@ -11,12 +10,14 @@ import { flipBit } from './flip-bit.js';
 import {
   anyNode,
   anyServer,
+  newPoint,
   otherReplica,
   PATIENT,
   SERVERS,
   shardOf,
   type Fault,
   type Scene,
+  withClients,
 } from './scene.js';
 import { SERVER_FLIPS } from './server-flips.js';
 import { leaderOf } from './server-state.js';
@@ -146,11 +147,16 @@ async function wrongClock(scene: Scene): Promise<void> {
     NODE_OPTIONS: `--import=${CLOCK.href}`,
     VECTORD_CLOCK_OFF_MS: String(off),
   });
-  const clients = cluster.nodes.map(({ http, keys }) => connect(http, { key: keys.readwrite }));
+  await withClients(scene, async (clients) => await expectLateWrites(clients, index));
+  expect(await nodeOf(scene, index).stop()).toBe(0);
+  await cluster.run(index);
+}
+
+/** The writes through one node are refused, and others see that they are not stored. */
+async function expectLateWrites(clients: readonly Client[], index: number): Promise<void> {
   const wrong = clients[index] as Client;
   const right = clients[(index + 1) % clients.length] as Client;
-  // Far from what the workload looks for.
-  const points = [1, 2].map((n) => ({ id: randomUUID(), vector: [-n, -1e6, 0, 0] }));
+  const points = [newPoint(), newPoint()];
   const [refused, kept] = points.map(({ id }) => id) as [string, string];
   await right.upsert(points.slice(1), PATIENT);
   const once = { ...PATIENT, retries: { attempts: 1 } };
@@ -168,8 +174,5 @@ async function wrongClock(scene: Scene): Promise<void> {
   for (const client of clients) {
     const found = await client.get([refused, kept], PATIENT);
     expect(found).toMatchObject({ points: [{ id: kept }], missing: [refused] });
-    client.close();
   }
-  expect(await nodeOf(scene, index).stop()).toBe(0);
-  await cluster.run(index);
 }

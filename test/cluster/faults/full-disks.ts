@@ -1,18 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { connect, type Client } from '../../../src/client/node.js';
+import type { Client } from '../../../src/client/node.js';
 import { readinessOf } from '../../support/cluster.js';
 import type { SmallDisk } from '../../support/small-disk.js';
 import { leaderOf } from './server-state.js';
 import {
   anyNode,
   anyServer,
+  newPoint,
   otherReplica,
   PATIENT,
   SERVERS,
   type Fault,
   type Scene,
+  withClients,
 } from './scene.js';
 
 /** So much is left at first, for writes that are under way: a node reports that as a full disk. */
@@ -99,7 +100,7 @@ async function twoNodes(scene: Scene): Promise<void> {
   });
 }
 
-/** Inserts points until one is refused, whose id it answers, and removes those that are stored. */
+/** Inserts points until one is refused. Answers its id, and deletes those that were stored. */
 async function insertUntilRefused(client: Client): Promise<string> {
   const stored: string[] = [];
   let refused: string | undefined;
@@ -170,23 +171,6 @@ async function whileFull(
   } finally {
     await Promise.all(disks.map(async (disk) => await disk.empty()));
   }
-}
-
-async function withClients(
-  { cluster }: Scene,
-  act: (clients: readonly Client[]) => Promise<void>,
-): Promise<void> {
-  const clients = cluster.nodes.map(({ http, keys }) => connect(http, { key: keys.readwrite }));
-  try {
-    await act(clients);
-  } finally {
-    for (const client of clients) client.close();
-  }
-}
-
-/** Far from what the workload looks for. */
-function newPoint() {
-  return { id: randomUUID(), vector: [-1, -1e6, 0, 0] };
 }
 
 function disksOf(disks: readonly SmallDisk[], indexes: readonly number[]): SmallDisk[] {

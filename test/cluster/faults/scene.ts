@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { connect, type Client } from '../../../src/client/node.js';
 import type { TestCluster } from '../../support/cluster.js';
 import type { Random } from '../../support/random.js';
 
@@ -35,4 +37,22 @@ export function shardOf(index: number): number {
 export function otherReplica(index: number, behind: number): number {
   const place = index % REPLICAS;
   return index - place + ((place + behind) % REPLICAS);
+}
+
+/** A client of each node while something is done. */
+export async function withClients(
+  { cluster }: Scene,
+  act: (clients: readonly Client[]) => Promise<void>,
+): Promise<void> {
+  const clients = cluster.nodes.map(({ http, keys }) => connect(http, { key: keys.readwrite }));
+  try {
+    await act(clients);
+  } finally {
+    for (const client of clients) client.close();
+  }
+}
+
+/** Far from what the workload looks for. */
+export function newPoint() {
+  return { id: randomUUID(), vector: [-1, -1e6, 0, 0] };
 }
