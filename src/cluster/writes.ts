@@ -301,7 +301,8 @@ function fateOf(error: unknown): 'unknown' | 'full' | 'not sent' {
 function streamFull(): VectordError {
   return new VectordError(
     'STORAGE_FULL',
-    'the stream of the cluster is full, as a node has been away for long: start that node',
+    'the stream of the cluster is full: if a node is away, start it; else writes come faster than the ' +
+      'stream is trimmed: try again in a minute, and raise CLUSTER_LOG_BYTES',
   );
 }
 

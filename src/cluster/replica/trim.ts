@@ -23,8 +23,8 @@ const PARTS_MS = 60_000;
 
 /**
  * Keeps the stream of a shard from filling up. Once it is half full, it drops the oldest messages that
- * every replica has applied, but none that was stored less than a minute before the last message of the
- * slowest one; while a replica does not answer, none. Once it is three quarters full, a majority of the
+ * every replica has applied, but none that was stored less than a minute before what the slowest one has
+ * still to apply; while a replica does not answer, none. Once it is three quarters full, a majority of the
  * replicas is enough: one that needs what is dropped gets the log of another. Any node may do it, and
  * does no harm where another has done it already.
  */
@@ -34,7 +34,7 @@ export class Trim {
   /**
    * @param others the questions to the other replicas
    * @param replicas how many there are
-   * @param partsMs how much older a dropped message has to be than the last one of the slowest replica
+   * @param partsMs how much older a dropped message has to be than what the slowest replica still lacks
    */
   constructor(
     private readonly nats: Nats,
@@ -66,7 +66,7 @@ export class Trim {
 
   async #trim(): Promise<void> {
     const manager = await this.nats.manager();
-    const { state, config } = await manager.streams.info(this.stream);
+    const { state, config, ts: now } = await manager.streams.info(this.stream);
     const { bytes, messages, first_seq: first } = state;
     const mostBytes = config.max_bytes;
     // Without a bound there is nothing to keep it from.
@@ -80,9 +80,11 @@ export class Trim {
     const end = Math.min(applied + 1, first + excess);
     if (end <= first) return;
     const last = await manager.streams.getMessage(this.stream, { seq: end - 1 });
+    // What is lacking is stored after the last message that is applied, or, if that is all, after now.
     const slowest = await manager.streams.getMessage(this.stream, { seq: applied });
     if (last === null || slowest === null) return;
-    if (slowest.time.getTime() - last.time.getTime() < this.partsMs) return;
+    const lackingAfter = applied < state.last_seq ? slowest.time : new Date(now ?? slowest.time);
+    if (lackingAfter.getTime() - last.time.getTime() < this.partsMs) return;
     const { purged } = await manager.streams.purge(this.stream, { seq: end });
     if (purged > 0) this.logger.info({ stream: this.stream, purged }, 'the stream is trimmed');
   }
