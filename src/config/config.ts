@@ -101,7 +101,7 @@ const LONGEST_QUOTE = 80;
 /** The value as it was found, on one line and of bounded length. */
 function quote(text: string): string {
   // A URL may have a password.
-  const shown = text.replace(/\/\/[^/@\s]*@/, '//***@');
+  const shown = text.replaceAll(/\/\/[^/@\s]*@/g, '//***@');
   const short = shown.length > LONGEST_QUOTE ? `${shown.slice(0, LONGEST_QUOTE)}...` : shown;
   return JSON.stringify(short);
 }

@@ -166,7 +166,7 @@ export const SETTINGS = {
     list(
       'CLUSTER_URL',
       'NATS servers of the cluster that this service is a node of',
-      'URLs such as nats://10.0.0.1:4222, or tls://,',
+      'URLs such as nats://10.0.0.1:4222 or tls://user:password@10.0.0.1:4222,',
       '',
       isNatsUrl,
     ),
@@ -408,7 +408,14 @@ function isOrigin(text: string): boolean {
 }
 
 function isNatsUrl(text: string): boolean {
-  return /^(?:nats|tls):\/\//.test(text) && URL.canParse(text);
+  if (!/^(?:nats|tls):\/\//.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isNetwork(text: string): boolean {

@@ -186,6 +186,20 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     await expectRefusal(new Vectord(env), 1, reason);
   });
 
+  test.each([
+    ['a user', { users: [{ user: 'node', password: 'p@ss:w/%' }] }, 'node:p%40ss%3Aw%2F%25@'],
+    ['a token', { token: 'a-token' }, 'a-token@'],
+  ])('a node is %s to the servers that its URL names', async (_, authorization, login) => {
+    const options = { count: 1, settings: { authorization } } as const;
+    const other = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
+    onTestFinished(async () => await other.end());
+    const url = `nats://${login}${other.addresses[0]}`;
+    const vectord = await Vectord.start({ ...newNode().env, CLUSTER_URL: url });
+    expect(await vectord.insert('the-key')).toBe(201);
+    await vectord.stop();
+    expect(vectord.stderr + vectord.stdout).not.toContain(login);
+  });
+
   test('a node tries once whether a server takes a connection, and then makes those that it keeps', async () => {
     const { total_connections: before } = await connections();
     await begin('3');

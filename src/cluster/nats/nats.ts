@@ -2,16 +2,14 @@ import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jets
 import { Kvm, type KV } from '@nats-io/kv';
 import {
   connect,
-  credsAuthenticator,
   type ConnectionOptions,
   type Msg,
   type NatsConnection,
 } from '@nats-io/transport-node';
-import { readFileSync } from 'node:fs';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config/config.js';
-import { messageOf, StartError } from '../../core/start-error.js';
 import { deferred } from '../../core/deferred.js';
+import { messageOf, StartError } from '../../core/start-error.js';
+import { loginOf, serversOf, type NatsSettings } from './login.js';
 
 /** The oldest server that was tried with faults, see docs/decisions/0036-nats-jetstream.md. */
 const LEAST_VERSION = '2.15.3';
@@ -29,9 +27,6 @@ const REQUEST_MS = 2_000;
 /** A question waits so long for a connection. */
 const RECONNECT_MS = 2_000;
 const PAUSE_MS = 20;
-
-/** What says where the servers are, and who we are to them. */
-export type NatsSettings = Pick<Config, 'clusterUrls' | 'clusterCredentials'>;
 
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
 export class Nats {
@@ -242,9 +237,10 @@ export class Nats {
   }
 }
 
-function optionsOf({ clusterUrls = [], clusterCredentials }: NatsSettings): ConnectionOptions {
+function optionsOf(settings: NatsSettings): ConnectionOptions {
+  const { clusterUrls = [] } = settings;
   return {
-    servers: [...clusterUrls],
+    servers: serversOf(clusterUrls),
     name: 'vectord',
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
@@ -256,7 +252,7 @@ function optionsOf({ clusterUrls = [], clusterCredentials }: NatsSettings): Conn
     noAsyncTraces: true,
     waitOnFirstConnect: true,
     ...(clusterUrls.some((url) => url.startsWith('tls:')) ? { tls: {} } : {}),
-    ...credentials(clusterCredentials),
+    ...loginOf(settings),
   };
 }
 
@@ -275,15 +271,4 @@ interface Subscribed {
 
 function numbersOf(version: string): number[] {
   return version.split(/[.-]/).slice(0, 3).map(Number);
-}
-
-function credentials(path: string | undefined): ConnectionOptions {
-  if (path === undefined) return {};
-  try {
-    return { authenticator: credsAuthenticator(readFileSync(path)) };
-  } catch (error) {
-    throw new StartError(
-      `the file ${path} (CLUSTER_CREDENTIALS) cannot be read: ${messageOf(error)}`,
-    );
-  }
 }
