@@ -174,7 +174,9 @@ export class ClusterNode {
     questions.onReplaced = onReplaced;
     this.#reporter = reporter;
     this.#follower = follower;
-    this.#watch = new StreamWatch(nats, stream);
+    this.#watch = new StreamWatch(nats, stream, (offMs) => {
+      this.#state.clockOffMs = offMs;
+    });
     this.#parts.push(source, trim, check, this.#watch);
   }
 

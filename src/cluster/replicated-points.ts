@@ -20,7 +20,7 @@ import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import { asNeighbourQueries } from '../core/searches.js';
 import type { Engine } from '../engine/native.js';
-import { ENVELOPE_BYTES } from './nats/message.js';
+import { ENVELOPE_BYTES, isClockOff } from './nats/message.js';
 import type { Nats } from './nats/nats.js';
 import { ReplicaState, type NodeState } from './voting/node-state.js';
 import type { OtherReplicas, ReadKind } from './reads/other-replicas.js';
@@ -251,6 +251,14 @@ export class ReplicatedPoints implements Points {
       );
     } else if (replica === ReplicaState.Stopped) {
       faults.push('the replica of this node has stopped: the log says why');
+    }
+    const { clockOffMs } = this.state;
+    if (isClockOff(clockOffMs)) {
+      const seconds = Math.round(Math.abs(clockOffMs) / 1_000);
+      faults.push(
+        `the clock of this node is ${seconds} s ${clockOffMs > 0 ? 'ahead of' : 'behind'} that of the NATS ` +
+          'servers, and writes through it are refused: keep all clocks by NTP',
+      );
     }
     return faults;
   }

@@ -55,7 +55,7 @@ describe.skipIf(HAS_NO_NATS)(
       expect(stream?.servers.map(({ name }) => name).toSorted()).toEqual(cluster.servers.names);
       expect(stream?.servers.filter(({ state }) => state === 'leader')).toHaveLength(1);
       expect(stream).toMatchObject({ messages: 2, firstSequence: 1, lastSequence: 2 });
-      const answer = { sequence: 2, lacks: 0, history: 'same', isFull: false };
+      const answer = { sequence: 2, lacks: 0, history: 'same', isFull: false, isClockOff: false };
       expect(nodes.map((node) => node.answer)).toEqual([answer, answer, answer]);
       const { code, stdout, stderr } = await cluster.status();
       expect(code).toBe(0);

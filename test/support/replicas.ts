@@ -133,7 +133,13 @@ export class Replicas {
 
   /** A replica tells a gateway something. */
   tell(gateway: string, replica: number, report: Partial<Report>): void {
-    const nothing = { isFull: false, confirmations: [], answer: undefined, incarnations: [] };
+    const nothing = {
+      isFull: false,
+      isClockOff: false,
+      confirmations: [],
+      answer: undefined,
+      incarnations: [],
+    };
     const whole = { ...nothing, ...report, replica };
     const subject = subjects.gateway(this.cluster, gateway);
     this.connection.publish(subject, Report.encode(whole).finish());

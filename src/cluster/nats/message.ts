@@ -29,8 +29,13 @@ export function messageId({ gateway, request }: Sender, part?: number): string {
   return part === undefined ? `${gateway}-${request}` : `${gateway}-${request}-${part}`;
 }
 
+/** Whether all that a node sends is void, as its clock differs so much from that of the stream. */
+export function isClockOff(offMs: number): boolean {
+  return Math.abs(offMs) > MOST_DELAY_MS;
+}
+
 export function isVoid({ sentAtMs }: StreamMessage, storedAtMs: number): boolean {
-  return Math.abs(storedAtMs - Number(sentAtMs)) > MOST_DELAY_MS;
+  return isClockOff(storedAtMs - Number(sentAtMs));
 }
 
 const NO_CONTENT: Content = { change: undefined, part: undefined, parts: undefined };

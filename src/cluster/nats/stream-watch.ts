@@ -14,9 +14,11 @@ export class StreamWatch {
   #state: StreamState | undefined;
   readonly #looking: NodeJS.Timeout;
 
+  /** @param onClock is told each time how far the clock of this machine is ahead of that of the server */
   constructor(
     private readonly nats: Nats,
     private readonly stream: string,
+    private readonly onClock: (offMs: number) => void,
   ) {
     this.#looking = setInterval(() => void this.#look(), LOOK_MS).unref();
     void this.#look();
@@ -34,9 +36,10 @@ export class StreamWatch {
   async #look(): Promise<void> {
     try {
       const manager = await this.nats.manager();
-      const { state, config } = await manager.streams.info(this.stream);
+      const { state, config, ts } = await manager.streams.info(this.stream);
       const { last_seq: lastSequence, bytes } = state;
       this.#state = { lastSequence, bytes, limitBytes: config.max_bytes };
+      if (ts !== undefined) this.onClock(Date.now() - Date.parse(ts));
     } catch {
       this.#state = undefined;
     }

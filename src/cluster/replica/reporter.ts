@@ -13,7 +13,7 @@ import type { Nats } from '../nats/nats.js';
 import type { NodeState } from '../voting/node-state.js';
 import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
 import { subjects } from '../nats/subjects.js';
-import { ENVELOPE_BYTES, type Sender } from '../nats/message.js';
+import { ENVELOPE_BYTES, isClockOff, type Sender } from '../nats/message.js';
 
 /** Confirmations that are kept for gateways that did not get them. */
 const KEPT = 16_384;
@@ -158,7 +158,14 @@ export class Reporter {
     if (this.#isSilent) return;
     const { cluster, replica } = this.place;
     const incarnations = [...this.lostLogs.incarnations];
-    const report: Report = { replica, isFull: this.#isFull, confirmations, answer, incarnations };
+    const report: Report = {
+      replica,
+      isFull: this.#isFull,
+      isClockOff: isClockOff(this.state.clockOffMs),
+      confirmations,
+      answer,
+      incarnations,
+    };
     const subject = subjects.gateway(cluster, gateway);
     this.nats.send(subject, Report.encode(report).finish());
   }

@@ -59,6 +59,8 @@ export interface ReplicaAnswer {
   readonly history: History;
   /** Whether its disk has hardly any space left. */
   readonly isFull: boolean;
+  /** Whether the writes through it are refused, as its clock is wrong. */
+  readonly isClockOff: boolean;
 }
 
 /** Whether most of the others have the same messages; unknown if none remembers them. */

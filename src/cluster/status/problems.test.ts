@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import type { ReplicaAnswer, ShardStatus, StreamStatus } from './model.js';
 import { problemsOf } from './problems.js';
 
-const WELL: ReplicaAnswer = { sequence: 9, lacks: 0, history: 'same', isFull: false };
+const WELL: ReplicaAnswer = {
+  sequence: 9,
+  lacks: 0,
+  history: 'same',
+  isFull: false,
+  isClockOff: false,
+};
 
 const STREAM: StreamStatus = {
   name: 'vectord-0',
@@ -47,6 +53,11 @@ test.each([
   ['has lost the stream', [{}, {}, { sequence: 11 }], 'node node-2 is 2 messages ahead of'],
   ['has another history', [{}, {}, { history: 'other' }], 'node node-2 has another history'],
   ['has a full disk', [{}, { isFull: true }, {}], 'the disk of node node-1 is full'],
+  [
+    'has a wrong clock',
+    [{}, {}, { isClockOff: true }],
+    'the clock of node node-2 differs by more than',
+  ],
   ['is silent', [undefined, {}, {}], 'node node-0 does not answer'],
 ] as const)('a node is named that %s', (_, answers, problem) => {
   expect(problemsIn([shardOf(answers)])).toEqual([expect.stringContaining(problem)]);

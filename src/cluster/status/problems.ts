@@ -90,7 +90,7 @@ function nodeProblems(
         'it had, or, if that is lost, on a new one with CLUSTER_REPLACES set to this id',
     ];
   }
-  const { sequence, lacks, history, isFull } = answer;
+  const { sequence, lacks, history, isFull, isClockOff } = answer;
   const problems: string[] = [];
   if (lacks > 0) {
     problems.push(
@@ -111,5 +111,11 @@ function nodeProblems(
     );
   }
   if (isFull) problems.push(`the disk of node ${node} is full: free some space on it`);
+  if (isClockOff) {
+    problems.push(
+      `the clock of node ${node} differs by more than 30 s from that of the NATS servers, and writes ` +
+        'through it are refused: keep all clocks by NTP',
+    );
+  }
   return problems;
 }

@@ -51,7 +51,9 @@ export class RollCall {
         const { replica, sequence } = position;
         const lacks = Math.max(0, last - sequence);
         const history = historyOf(position, positions, there);
-        return [replica, { sequence, lacks, history, isFull: this.#gateway.isFull(replica) }];
+        const isFull = this.#gateway.isFull(replica);
+        const isClockOff = this.#gateway.isClockOff(replica);
+        return [replica, { sequence, lacks, history, isFull, isClockOff }];
       }),
     );
   }

@@ -15,6 +15,13 @@ const GATEWAY_ID = /^[0-9a-f]{16}$/;
 
 export const isGateway = (id: string): boolean => GATEWAY_ID.test(id);
 
+interface Told {
+  /** Whether its disk has hardly any space left. */
+  isFull: boolean;
+  readonly isClockOff: boolean;
+  readonly atMs: number;
+}
+
 /** Hears from the replicas of a shard, and asks them. */
 export class Gateway {
   /** Names it in messages and questions; another one after each start. */
@@ -25,11 +32,8 @@ export class Gateway {
   readonly onLost: ((replica: number) => void)[] = [];
   /** How many logs each replica has lost, as far as replicas have told. */
   readonly incarnations: number[] = [];
-  /** Which replicas last said that their disks are full. */
-  readonly #full = new Set<number>();
-
-  /** When each replica last told something. */
-  readonly #heardAtMs = new Map<number, number>();
+  /** What each replica last told of itself, and when. */
+  readonly #told = new Map<number, Told>();
 
   /** @param known how many lost logs this node knows of: its reads count its replica in the majority */
   constructor(
@@ -50,17 +54,22 @@ export class Gateway {
 
   /** How many replicas have said that their disks are full. */
   get fullReplicas(): number {
-    return this.#full.size;
+    return [...this.#told.values()].filter(({ isFull }) => isFull).length;
   }
 
   /** The replicas that have told something since then. */
   heardSince(timeMs: number): number[] {
-    return [...this.#heardAtMs].flatMap(([replica, atMs]) => (atMs >= timeMs ? [replica] : []));
+    return [...this.#told].flatMap(([replica, { atMs }]) => (atMs >= timeMs ? [replica] : []));
   }
 
   /** Whether a replica has said so of its disk. */
   isFull(replica: number): boolean {
-    return this.#full.has(replica);
+    return this.#told.get(replica)?.isFull === true;
+  }
+
+  /** Whether a replica has said that the clock of its node is wrong. */
+  isClockOff(replica: number): boolean {
+    return this.#told.get(replica)?.isClockOff === true;
   }
 
   /** How many logs a replica has lost, as far as replicas have told. */
@@ -71,7 +80,8 @@ export class Gateway {
   #noteLost(replica: number, incarnation: number): void {
     if (incarnation <= this.incarnationOf(replica)) return;
     this.incarnations[replica] = incarnation;
-    this.#full.delete(replica);
+    const told = this.#told.get(replica);
+    if (told !== undefined) told.isFull = false;
     for (const hear of this.onLost) hear(replica);
   }
 
@@ -86,14 +96,12 @@ export class Gateway {
       );
       return;
     }
-    const { replica, isFull, confirmations, answer, incarnations } = report;
+    const { replica, isFull, isClockOff, confirmations, answer, incarnations } = report;
     for (const numbers of [this.known, incarnations]) {
       numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
     }
     if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
-    this.#heardAtMs.set(replica, performance.now());
-    if (isFull) this.#full.add(replica);
-    else this.#full.delete(replica);
+    this.#told.set(replica, { isFull, isClockOff, atMs: performance.now() });
     for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
     if (answer !== undefined) this.onAnswer(replica, answer);
   }

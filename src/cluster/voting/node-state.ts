@@ -13,6 +13,8 @@ export interface NodeMemory {
   readonly incarnations: SharedArrayBuffer;
 }
 
+const MOST_OFF_MS = 2 ** 31 - 1;
+
 /** What the event loops of a node tell each other. */
 export class NodeState {
   /** Where its replica is, and was. */
@@ -29,7 +31,7 @@ export class NodeState {
     this.incarnations = new Uint32Array(
       memory?.incarnations ?? new SharedArrayBuffer(4 * MOST_REPLICAS),
     );
-    this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(4));
+    this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(8));
   }
 
   get memory(): NodeMemory {
@@ -47,5 +49,14 @@ export class NodeState {
 
   set replica(state: ReplicaState) {
     Atomics.store(this.#replica, 0, state);
+  }
+
+  /** How far the clock of the node is ahead of that of the NATS servers; at most 24 days are noted. */
+  get clockOffMs(): number {
+    return Atomics.load(this.#replica, 1);
+  }
+
+  set clockOffMs(offMs: number) {
+    Atomics.store(this.#replica, 1, Math.max(-MOST_OFF_MS, Math.min(offMs, MOST_OFF_MS)));
   }
 }

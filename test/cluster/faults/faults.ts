@@ -137,7 +137,10 @@ async function cut(scene: Scene, directions: readonly Direction[]): Promise<void
   for (const link of links) link.mend();
 }
 
-/** Writes through the node are refused, and not stored; reads through it see what others have written. */
+/**
+ * Writes through the node are refused, and not stored; reads through it see what others have written. It
+ * says that it is not ready.
+ */
 async function wrongClock(scene: Scene): Promise<void> {
   const { cluster, random } = scene;
   const index = anyNode(scene);
@@ -147,6 +150,10 @@ async function wrongClock(scene: Scene): Promise<void> {
     NODE_OPTIONS: `--import=${CLOCK.href}`,
     VECTORD_CLOCK_OFF_MS: String(off),
   });
+  const isAhead = off > 0 ? 'ahead of' : 'behind';
+  await expect
+    .poll(async () => await readinessOf(nodeOf(scene, index)))
+    .toMatch(new RegExp(`the clock of this node is (?:299|300|301) s ${isAhead} that of the NATS`));
   await withClients(scene, async (clients) => await expectLateWrites(clients, index));
   expect(await nodeOf(scene, index).stop()).toBe(0);
   await cluster.run(index);

@@ -99,6 +99,8 @@ export interface Report {
    * have lost none.
    */
   incarnations: number[];
+  /** Whether its clock differs so much from that of the NATS servers that they take no write of its node. */
+  isClockOff: boolean;
 }
 
 /** The message of a request is in the replica's own log. */
@@ -831,7 +833,7 @@ export const Lost: MessageFns<Lost> = {
 };
 
 function createBaseReport(): Report {
-  return { replica: 0, isFull: false, confirmations: [], answer: undefined, incarnations: [] };
+  return { replica: 0, isFull: false, confirmations: [], answer: undefined, incarnations: [], isClockOff: false };
 }
 
 export const Report: MessageFns<Report> = {
@@ -854,6 +856,9 @@ export const Report: MessageFns<Report> = {
         writer.uint32(v);
       }
       writer.join();
+    }
+    if (message.isClockOff !== false) {
+      writer.uint32(48).bool(message.isClockOff);
     }
     return writer;
   },
@@ -920,6 +925,14 @@ export const Report: MessageFns<Report> = {
             }
 
             break;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.isClockOff = reader.bool();
+            continue;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
