@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../config/version.js';
+import { VectordError } from '../core/errors.js';
 import type { Limits } from '../core/limits.js';
 import type { Similarity } from '../core/model.js';
 import type { Points } from '../core/points.js';
@@ -34,7 +36,10 @@ export interface Info {
   readonly version: string;
   /** Values of each vector. */
   readonly dimension: number;
-  /** In all shards of a cluster. What follows is that of the one of this node. */
+  /**
+   * In all shards of a cluster; where one does not answer, what this node knows of them. What follows is
+   * that of the shard of this node.
+   */
   readonly points: number;
   /** Space that the data folder takes on its disk; undefined where the system does not tell. */
   readonly bytes: number | undefined;
@@ -44,11 +49,14 @@ export interface Info {
   readonly limits: Limits;
 }
 
+/** How long the shards of a cluster may take to count their points. */
+const COUNT_MS = 2_000;
+
 export class InfoReader {
   readonly #folder: FolderMeasure;
 
   constructor(
-    private readonly points: Pick<Points, 'count'>,
+    private readonly points: Pick<Points, 'count' | 'status'>,
     private readonly engine: Pick<Engine, 'status'>,
     private readonly rules: Rules,
     dataPath: string,
@@ -56,11 +64,22 @@ export class InfoReader {
     this.#folder = new FolderMeasure(dataPath);
   }
 
+  /** Those who look at a cluster of which a part does not answer want all the rest. */
+  async #count(): Promise<number> {
+    try {
+      const count = await Promise.race([
+        this.points.count(undefined, () => undefined),
+        sleep(COUNT_MS, undefined, { ref: false }),
+      ]);
+      if (count !== undefined) return count;
+    } catch (error) {
+      if (!(error instanceof VectordError) || error.code !== 'UNAVAILABLE') throw error;
+    }
+    return this.points.status().points;
+  }
+
   async read(): Promise<Info> {
-    const [size, points] = await Promise.all([
-      this.#folder.size(),
-      this.points.count(undefined, () => undefined),
-    ]);
+    const [size, points] = await Promise.all([this.#folder.size(), this.#count()]);
     const { graphs, columns } = this.engine.status();
     const { dimension, limits } = this.rules;
     return {

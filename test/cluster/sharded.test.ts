@@ -163,6 +163,11 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
       const refused = async (call: (typeof scattered)[0]): Promise<void> =>
         await expect(call).rejects.toThrow(/shard 1: a replica does not answer/);
       await Promise.all(scattered.map(refused));
+      // Of the other shard, those who look at it want to know all the same.
+      expect(await first?.info()).toMatchObject({
+        dimension: 4,
+        points: expect.any(Number) as number,
+      });
       const answers = await Promise.allSettled(
         points.map(async ({ id }) => await first?.get([id])),
       );
@@ -173,6 +178,10 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
         code: 'TIMEOUT',
         message: expect.stringMatching(/shard 0.*shard 1/s) as string,
       });
+      const ofSecond = points.filter((_, at) => answers[at]?.status === 'rejected').slice(0, 1);
+      await expect(first?.upsert(ofSecond)).rejects.toThrow(
+        /^shard 1: whether the write is stored/,
+      );
       // It knows by now: what any shard can take goes to the other.
       for (const _ of [1, 2]) {
         const ids = (await clients[0]?.insertBatch([POINT, POINT])) ?? [];

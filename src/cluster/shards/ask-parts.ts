@@ -3,7 +3,13 @@ import type { Soon } from '../../core/points.js';
 import type { OnRequestEnd } from '../../core/request-end.js';
 
 /** What a shard says of itself, and not of the request: it is to be known which shard that is. */
-const OF_SHARD: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'OVERLOADED', 'CONFLICT']);
+const OF_SHARD: ReadonlySet<ErrorCode> = new Set([
+  'UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+  'OVERLOADED',
+  'STORAGE_FULL',
+  'CONFLICT',
+]);
 
 /**
  * Asks the shards of all parts at one time, and answers what each has answered. The first failure is

@@ -616,14 +616,17 @@ describe('a shard that does not answer', () => {
     );
   });
 
-  test('is told as it is where nothing is written', async () => {
+  test('is named where nothing is written', async () => {
     const { sharded, shards, ids } = await openBroken();
-    const closed = { code: 'UNAVAILABLE', message: 'the engine is closed' };
-    expect(await refusalOf(sharded.deleteMany(ids.slice(32, 64)))).toEqual(closed);
-    expect(await refusalOf(sharded.delete(ids.slice(32, 48)))).toEqual(closed);
+    const closed = (shard: number) => ({
+      code: 'UNAVAILABLE',
+      message: `shard ${shard}: the engine is closed`,
+    });
+    expect(await refusalOf(sharded.deleteMany(ids.slice(32, 64)))).toEqual(closed(1));
+    expect(await refusalOf(sharded.delete(ids.slice(32, 48)))).toEqual(closed(1));
     await shards[0]?.close();
     await shards[2]?.close();
-    expect(await refusalOf(sharded.deleteMany(ids))).toEqual(closed);
+    expect(await refusalOf(sharded.deleteMany(ids))).toEqual(closed(0));
   });
 });
 

@@ -47,12 +47,18 @@ export class ShardedPoints implements Points {
   }
 
   async insert(batch: PointBatch, describe: DescribeItem): Promise<void> {
-    await this.#drawn(batch.ids).insert(batch, describe);
+    await this.#ask(this.#shardOfDrawn(batch.ids), neverEnds, (points) =>
+      points.insert(batch, describe),
+    );
   }
 
   async upsert(batch: UpsertBatch, keeps: boolean, describe: DescribeItem): Promise<Upserted> {
     const { ids, vectors, areIdsDrawn = false } = batch;
-    if (areIdsDrawn) return await this.#drawn(ids).upsert(batch, keeps, describe);
+    if (areIdsDrawn) {
+      return await this.#ask(this.#shardOfDrawn(ids), neverEnds, (points) =>
+        points.upsert(batch, keeps, describe),
+      );
+    }
     const { count, dimension } = this.#shards;
     const parts = split(ids, count);
     const isWhole = parts.length === 1;
@@ -87,7 +93,8 @@ export class ShardedPoints implements Points {
   }
 
   async delete(id: PointId): Promise<boolean> {
-    return await this.#shards.at(shardOf(id, 0, this.#shards.count)).delete(id);
+    const shard = shardOf(id, 0, this.#shards.count);
+    return await this.#ask(shard, neverEnds, (points) => points.delete(id));
   }
 
   async deleteMany(ids: PointIds): Promise<Uint8Array> {
@@ -111,7 +118,7 @@ export class ShardedPoints implements Points {
       expected,
     );
     const write = async ({ shard }: { shard: number }): Promise<void> => {
-      await this.#ask(shard, neverEnds, (points) => points.deleteAll(counts[shard] ?? 0));
+      await this.#shards.at(shard).deleteAll(counts[shard] ?? 0);
     };
     const mend = 'count the points that are left, and send it again with their number';
     await writeParts(this.#shards.all, write, { mend });
@@ -189,10 +196,10 @@ export class ShardedPoints implements Points {
   }
 
   /** The shard for a batch whose ids the service has drawn: they are drawn again, for that shard. */
-  #drawn(ids: PointIds): ShardPoints {
+  #shardOfDrawn(ids: PointIds): number {
     const shard = this.#shards.next();
     drawInto(ids, shard, this.#shards.count);
-    return this.#shards.at(shard);
+    return shard;
   }
 
   /** Refuses a write before some of its parts are written where others cannot be. */

@@ -23,11 +23,11 @@ test('what all parts answer is answered in their order', async () => {
 });
 
 test('where nothing is written, for certain, the error is that of the first part', async () => {
-  expect(await write('STORAGE_FULL', 'UNAVAILABLE')).toBe('STORAGE_FULL: why 0');
+  expect(await write('STORAGE_FULL', 'UNAVAILABLE')).toBe('STORAGE_FULL: shard 0: why 0');
 });
 
-test('the error of the only part is told as it is', async () => {
-  expect(await write('OUTCOME_UNKNOWN')).toBe('OUTCOME_UNKNOWN: why 0');
+test('the error of the only part is told with its shard, if that matters', async () => {
+  expect(await write('OUTCOME_UNKNOWN')).toBe('OUTCOME_UNKNOWN: shard 0: why 0');
   expect(await write('INTERNAL')).toBe('INTERNAL: why 0');
 });
 

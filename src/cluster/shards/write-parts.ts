@@ -1,5 +1,6 @@
 import { VectordError } from '../../core/errors.js';
 import { messageOf } from '../../core/start-error.js';
+import { ofShard } from './ask-parts.js';
 
 /** What a message says of a write that failed in part. */
 export interface PartWords<Part> {
@@ -33,8 +34,11 @@ export async function writeParts<Part extends { readonly shard: number }, Answer
   }
   const failures = [...fates.refused, ...fates.unknown];
   if (failures.length === 0) return written;
+  const [first] = failures;
   const isNothingWritten = fates.refused.length === parts.length;
-  if (isNothingWritten || parts.length === 1) throw failures[0]?.error;
+  if (first !== undefined && (isNothingWritten || parts.length === 1)) {
+    throw ofShard(first.error, first.part.shard);
+  }
   throw writtenInPart(fates, words);
 }
 
