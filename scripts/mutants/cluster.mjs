@@ -226,8 +226,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a disk that was full stays so',
     `${CLUSTER}/voting/gateway.ts`,
-    '    else this.#full.delete(replica);\n',
-    '',
+    'this.#told.set(replica, { isFull, ',
+    'this.#told.set(replica, { isFull: isFull || this.isFull(replica), ',
     WRITES_TESTS,
   ),
   mutant(
@@ -254,7 +254,7 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a message from the future is not void',
     `${CLUSTER}/nats/message.ts`,
-    'return Math.abs(storedAtMs - Number(sentAtMs)) > MOST_DELAY_MS;',
+    'return isClockOff(storedAtMs - Number(sentAtMs));',
     'return storedAtMs - Number(sentAtMs) > MOST_DELAY_MS;',
     ['src/cluster/nats/message.test.ts'],
   ),
@@ -563,9 +563,23 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a node enters a cluster that has all of its nodes',
     PLACEMENT,
-    'if (isFull(map)) throw noPlace(map, settings);',
-    'if (isFull(map) && lost !== undefined) throw noPlace(map, settings);',
+    'if (lost !== undefined || isFull(map)) throw noPlace(map, settings);',
+    'if (lost !== undefined) throw noPlace(map, settings);',
     PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a node that is to replace one that is not there enters a cluster that has room',
+    PLACEMENT,
+    'if (lost !== undefined || isFull(map)) throw noPlace(map, settings);',
+    'if (isFull(map)) throw noPlace(map, settings);',
+    PLACEMENT_TESTS,
+  ),
+  mutant(
+    'a new cluster takes the stream that is left of another',
+    `${CLUSTER}/map/join.ts`,
+    'if (state.last_seq > 0) throw',
+    'if (state.last_seq < 0) throw',
+    ['test/cluster/start.test.ts', '-t', 'left of another'],
   ),
   mutant(
     'a node enters a shard that has all of its nodes',
@@ -681,6 +695,13 @@ export const CLUSTER_MUTANTS = [
     'const PRESSING = 3 / 4;',
     'const PRESSING = 5 / 4;',
     ['test/cluster/trim.test.ts', '-t', 'beyond that replica'],
+  ),
+  mutant(
+    'a stream that takes no more is never old enough to be trimmed',
+    TRIM,
+    'applied < state.last_seq ? slowest.time',
+    'applied <= state.last_seq ? slowest.time',
+    ['test/cluster/trim.test.ts', '-t', 'and not while one is away'],
   ),
   mutant(
     'what a lost log has confirmed counts beside what is confirmed later',

@@ -181,6 +181,17 @@ test('all faults are reported at once, as a bad usage', () => {
   ]);
 });
 
+test('what is refused as no number is not refused as too small as well', () => {
+  const environment = { CLUSTER_URL: 'nats://host', SERVICE_KEYS_FILE: 'keys.json' };
+  for (const [name, text] of [
+    ['CLUSTER_LOG_BYTES', 'much'],
+    ['MAX_REQUEST_BYTES', 'little'],
+  ] as const) {
+    const { message } = thrownBy(() => readConfig({ ...environment, [name]: text }));
+    expect(message.split('\n')).toEqual([expect.stringContaining(`${name} is "${text}"`)]);
+  }
+});
+
 test('a long value is quoted in part and control characters are escaped', () => {
   const { message } = thrownBy(() => readConfig({ HTTP_HOST: `\u001b[2J${'a'.repeat(5000)}/` }));
   expect(message).toContain('\\u001b[2Jaaa');

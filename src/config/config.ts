@@ -82,7 +82,8 @@ const REQUESTS_IN_LOG = 16;
 
 function tooSmallForCluster({ clusterUrls, clusterLogBytes, maxRequestBytes }: Config): string[] {
   const least = REQUESTS_IN_LOG * maxRequestBytes;
-  if (clusterUrls === undefined || clusterLogBytes >= least) return [];
+  // One of them may be missing, since it was refused already.
+  if (clusterUrls === undefined || !(clusterLogBytes < least)) return [];
   return [
     `CLUSTER_LOG_BYTES is ${clusterLogBytes}, expected at least ${least}, which is ` +
       `${REQUESTS_IN_LOG} times MAX_REQUEST_BYTES`,

@@ -150,6 +150,21 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     await vectord.stop();
   });
 
+  test('a new cluster does not take the stream that is left of another', async () => {
+    const { env } = await begin();
+    const manager = await streams();
+    await manager.delete(`KV_${cluster}`);
+    const next = { ...newNode().env, DIMENSION: '5' };
+    const reason = `the stream ${cluster}-0 of the NATS servers has the writes of another cluster`;
+    await expectRefusal(new Vectord(next), 1, reason, `nats stream rm ${cluster}-0`);
+    // That of the old one has not changed.
+    await expectRefusal(new Vectord(env), 1, 'is that of a node that is not in the cluster');
+    await manager.delete(`${cluster}-0`);
+    const vectord = await Vectord.start(next);
+    expect(vectord.value('points')).toBe('0');
+    await vectord.stop();
+  });
+
   test('a stream that was set otherwise after it was made is refused, one of another size is not', async () => {
     const { env } = await begin();
     const manager = await streams();

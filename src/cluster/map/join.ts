@@ -60,13 +60,14 @@ async function withStreams(
 ): Promise<ClusterMap> {
   if (map.shards.every(({ streamCreated }) => streamCreated !== undefined)) return map;
   const shards = map.shards.map(async (shard, number) => {
-    const { created } = await createStream(
+    const { created, config, state } = await createStream(
       nats,
       clusterName,
       number,
       map.replicas,
       clusterLogBytes,
     );
+    if (state.last_seq > 0) throw isUsed(config.name, clusterName);
     return { ...shard, streamCreated: created };
   });
   return { ...map, shards: await Promise.all(shards) };
@@ -91,4 +92,13 @@ async function patiently<Answer>(
     }
     await sleep(LOOK_MS);
   }
+}
+
+/** Of a stream that is older than the map: replicas without points must not follow it. */
+function isUsed(stream: string, cluster: string): StartError {
+  return new StartError(
+    `the stream ${stream} of the NATS servers has the writes of another cluster, and the cluster ${cluster} ` +
+      `is new: give it another name (CLUSTER_NAME), or, if nobody needs the other, remove its stream by ` +
+      `\`nats stream rm ${stream}\``,
+  );
 }

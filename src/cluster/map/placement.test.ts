@@ -68,8 +68,20 @@ test('a cluster that has its nodes takes no more, and names them', () => {
     /^the cluster c has its 6 nodes, and this one is none of them: .* new\./,
   );
   expect(() => enter(map, settingsOf({ CLUSTER_REPLACES: 'nobody' }), newNode())).toThrow(
-    'CLUSTER_REPLACES is nobody, expected the id of a node of the cluster c: ' +
+    'CLUSTER_REPLACES is nobody, expected the id of a node of the cluster c, ' +
       `one of ${first} (shard 0); ${second} (shard 1)`,
+  );
+});
+
+test('a node that takes the place of one that is not there is refused, whether there is room or not', () => {
+  const settings = settingsOf({ CLUSTER_REPLACES: 'nobody' });
+  const expected = 'expected the id of a node of the cluster c, ';
+  const map = entered({});
+  expect(() => enter(map, settings, newNode())).toThrow(
+    `${expected}one of ${map.shards[0]?.nodes[0]}`,
+  );
+  expect(() => enter(entered(), settings, newNode())).toThrow(
+    `${expected}which has none yet: unset it`,
   );
 });
 

@@ -42,7 +42,7 @@ export function enter(map: ClusterMap, settings: PlacementSettings, file: NodeFi
   if (file.hasStore) throw isNoNode(cluster);
   const ofLost = lost === undefined ? undefined : shardOfNode(map, lost);
   if (ofLost === undefined) {
-    if (isFull(map)) throw noPlace(map, settings);
+    if (lost !== undefined || isFull(map)) throw noPlace(map, settings);
     return withNodes(map, freeShard(map, settings), (nodes) => [...nodes, node]);
   }
   if (wanted !== undefined && wanted !== ofLost) {
@@ -137,13 +137,15 @@ function shardIsFull(map: ClusterMap, shard: number, settings: PlacementSettings
 function noPlace(map: ClusterMap, settings: PlacementSettings): StartError {
   const { clusterName: cluster, clusterReplaces: replaced } = settings;
   const nodes = describeNodes(map);
+  const hasNodes = map.shards.some((shard) => shard.nodes.length > 0);
   return new StartError(
     replaced === undefined
       ? `the cluster ${cluster} has its ${map.replicas * map.shards.length} nodes, and this one is none ` +
           'of them: its data folder (DATA_PATH) is new. Start it on the folder that it had. If that is ' +
           `lost for good, set CLUSTER_REPLACES to the id of the lost node, one of ${nodes}: ` +
           '`vectord cluster status` says which does not answer'
-      : `CLUSTER_REPLACES is ${replaced}, expected the id of a node of the cluster ${cluster}: one of ${nodes}`,
+      : `CLUSTER_REPLACES is ${replaced}, expected the id of a node of the cluster ${cluster}, ` +
+          (hasNodes ? `one of ${nodes}` : 'which has none yet: unset it'),
   );
 }
 
