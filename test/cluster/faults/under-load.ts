@@ -6,6 +6,7 @@ import type { TestServer } from '../../support/server.js';
 import { findPorcupine } from '../../support/tools.mjs';
 import { check } from '../history/check.js';
 import { Workload } from '../history/workload.js';
+import type { ClusterStatus } from '../../../src/cluster/status/model.js';
 import type { Fault } from './scene.js';
 import { Standstill } from './standstill.js';
 
@@ -88,7 +89,7 @@ export function testUnderLoad(
   );
 
   test(
-    'afterwards every history is linearizable, and all nodes hold equal points',
+    'afterwards every history is linearizable, and all nodes hold equal points and equal logs',
     { timeout: ROUNDS * ROUND_TIMEOUT_MS },
     async () => {
       for (const [name, workload] of workloads) {
@@ -101,6 +102,12 @@ export function testUnderLoad(
       const [first, ...others] = await Promise.all(cluster.nodes.map(pointsOf));
       expect(first).not.toEqual([]);
       for (const other of others) expect(other).toEqual(first);
+      const { stdout } = await cluster.status(['--json']);
+      const { shards } = JSON.parse(stdout) as ClusterStatus;
+      const answers = shards.flatMap(({ nodes }) => nodes.map(({ answer }) => answer));
+      expect(answers).toEqual(
+        cluster.nodes.map(() => expect.objectContaining({ lacks: 0, history: 'same' }) as unknown),
+      );
       const found = [...seen].flatMap(errorsOf);
       const unexpected = found.filter((line) => !errors.some((error) => line.includes(error)));
       expect(unexpected).toEqual([]);
