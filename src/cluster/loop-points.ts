@@ -1,3 +1,4 @@
+import type { MemoryBudget } from '../admission/memory-budget.js';
 import type { Config } from '../config/config.js';
 import type { Points } from '../core/points.js';
 import type { Engine } from '../engine/native.js';
@@ -10,7 +11,7 @@ import { OtherReplicas } from './reads/other-replicas.js';
 import { Packets } from './nats/packets.js';
 import { Questions } from './voting/questions.js';
 import { majorityOf } from './voting/quorum.js';
-import { ReadServer } from './reads/read-server.js';
+import { ReadServer, refusalOf } from './reads/read-server.js';
 import { LONGEST_BEFORE_OTHERS_MS, Reads } from './reads/reads.js';
 import { RemoteReplica } from './reads/remote-replica.js';
 import { ReplicatedPoints, type OwnReplica } from './replicated-points.js';
@@ -38,18 +39,21 @@ export class ClusterPoints {
   private constructor(
     readonly points: Points,
     private readonly writes: readonly Writes[],
+    private readonly packets: Packets,
     private readonly nats: Nats,
   ) {}
 
+  /** @param budget of the requests of all loops: what comes from other nodes and goes there counts, too */
   static async open(
     config: Config,
     place: LoopPlace,
     engine: Engine,
+    budget: MemoryBudget,
     logger: Logger,
   ): Promise<ClusterPoints> {
     const nats = await Nats.connect(config);
-    const packets = new Packets(nats, config.clusterName);
-    const parts = { config, place, engine, logger, nats, packets };
+    const packets = new Packets(nats, config.clusterName, budget);
+    const parts = { config, place, engine, budget, logger, nats, packets };
     const shards = place.memories.map((memory, shard) => openShard(shard, memory, parts));
     const [first, ...others] = shards.map(({ points }) => points);
     const points =
@@ -62,6 +66,7 @@ export class ClusterPoints {
     return new ClusterPoints(
       points,
       shards.map(({ writes }) => writes),
+      packets,
       nats,
     );
   }
@@ -74,8 +79,10 @@ export class ClusterPoints {
     return { connections: Number(this.nats.isConnected), writes };
   }
 
+  /** Other nodes get what they have asked for, and ask elsewhere from now on. */
   async close(): Promise<void> {
     for (const writes of this.writes) writes.close();
+    await this.packets.close();
     await this.nats.close();
   }
 }
@@ -84,6 +91,7 @@ interface Parts {
   readonly config: Config;
   readonly place: LoopPlace;
   readonly engine: Engine;
+  readonly budget: MemoryBudget;
   readonly logger: Logger;
   readonly nats: Nats;
   readonly packets: Packets;
@@ -93,7 +101,7 @@ interface Parts {
 function openShard(
   shard: number,
   memory: NodeMemory,
-  { config, place, engine, logger, nats, packets }: Parts,
+  { config, place, engine, budget, logger, nats, packets }: Parts,
 ): { points: ReplicatedPoints; writes: Writes } {
   const { clusterName: cluster, clusterReads } = config;
   const { replica, replicas } = place;
@@ -108,8 +116,12 @@ function openShard(
     const questions = new Questions(gateway, others, replica, place.incarnation);
     const patienceMs = replicas > 1 ? LONGEST_BEFORE_OTHERS_MS : undefined;
     const reads = new Reads(engine, questions, state, clusterReads, patienceMs);
-    const server = new ReadServer(engine, reads, state, logger);
-    packets.serve(subjects.reads(cluster, shard, replica), (question) => server.answer(question));
+    const server = new ReadServer(engine, reads, state, budget, logger);
+    packets.serve(
+      subjects.reads(cluster, shard, replica),
+      async (question) => await server.answer(question),
+      refusalOf,
+    );
     own = { number: replica, reads };
   }
   // Where the replica of this node cannot answer, nothing is known of what it has acknowledged.

@@ -1,3 +1,5 @@
+import { MemoryBudget } from '../admission/memory-budget.js';
+import { SharedCount } from '../admission/shared-count.js';
 import type { ClusterPoints } from '../cluster/loop-points.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
@@ -14,11 +16,13 @@ export async function loadCluster(): Promise<typeof import('../cluster/open.js')
 
 /** The points of the cluster for the calling loop; undefined where there is none. */
 export async function openClusterPoints(
-  { config, place }: LoopSettings,
+  { config, place, inflight }: LoopSettings,
   engine: Engine,
   logger: Logger,
 ): Promise<ClusterPoints | undefined> {
   if (place === undefined) return undefined;
   const { ClusterPoints } = await import('../cluster/loop-points.js');
-  return await ClusterPoints.open(config, place, engine, logger);
+  const { maxInflightBytes, maxRequestBytes } = config;
+  const budget = new MemoryBudget(maxInflightBytes, maxRequestBytes, new SharedCount(inflight));
+  return await ClusterPoints.open(config, place, engine, budget, logger);
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MemoryBudget } from '../../src/admission/memory-budget.js';
 import { Nats } from '../../src/cluster/nats/nats.js';
 import { Packets } from '../../src/cluster/nats/packets.js';
+import { deferred } from '../../src/core/deferred.js';
 import { Packet, PieceQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { ownNatsServer } from '../support/replicas.js';
@@ -13,16 +15,20 @@ const MEBIBYTE = 1024 * 1024;
 describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
   const servers = ownNatsServer();
 
-  async function open(cluster: string): Promise<{ nats: Nats; packets: Packets }> {
+  async function open(cluster: string, budgetBytes = 2 ** 30) {
     const clusterUrls = servers().addresses.map((address) => `nats://${address}`);
     const nats = await Nats.connect({ clusterUrls, clusterCredentials: undefined });
     onTestFinished(async () => await nats.close());
-    return { nats, packets: new Packets(nats, cluster) };
+    const budget = new MemoryBudget(budgetBytes);
+    const packets = new Packets(nats, cluster, budget);
+    const serve = (subject: string, answer: (question: Uint8Array) => Promise<Uint8Array>): void =>
+      packets.serve(subject, answer, ({ code }) => Buffer.from(code));
+    return { nats, packets, budget, serve };
   }
 
   test('bytes that are no packet end nothing', async () => {
     const [asker, holder] = [await open('garbled'), await open('garbled')];
-    holder.packets.serve(SUBJECT, async (question) => await Promise.resolve(question));
+    holder.serve(SUBJECT, async (question) => await Promise.resolve(question));
     await holder.nats.connection.flush();
     const large = new Uint8Array(3 * MEBIBYTE);
     // Where its pieces are is only known from a packet.
@@ -47,7 +53,7 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
   test('an answer is kept until it is fetched, and no longer', async () => {
     const [{ nats }, holder] = [await open('kept'), await open('kept')];
     const size = 3 * MEBIBYTE;
-    holder.packets.serve(SUBJECT, async () => await Promise.resolve(new Uint8Array(size)));
+    holder.serve(SUBJECT, async () => await Promise.resolve(new Uint8Array(size)));
     await holder.nats.connection.flush();
     const { kept } = Packet.decode(await nats.ask(SUBJECT, Packet.encode({}).finish()));
     expect(kept?.bytes).toBe(size);
@@ -64,6 +70,55 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     expect(await piece(0)).toBe(0);
   });
 
+  test('answers that are kept take their bytes of a budget, and those without room are refused', async () => {
+    const size = 3 * MEBIBYTE;
+    const [asker, holder] = [await open('full'), await open('full', 5 * MEBIBYTE)];
+    holder.serve(SUBJECT, async () => await Promise.resolve(new Uint8Array(size)));
+    await holder.nats.connection.flush();
+    const { kept } = Packet.decode(await asker.nats.ask(SUBJECT, Packet.encode({}).finish()));
+    expect(holder.budget.usedBytes).toBe(size);
+    const ask = async () => await asker.packets.ask(SUBJECT, new Uint8Array(), LONG_MS);
+    expect(Buffer.from(await ask()).toString()).toBe('OVERLOADED');
+    const { subject = '', number = 0 } = kept ?? {};
+    for (let offset = 0; offset < size; offset += MEBIBYTE / 2) {
+      const asked = PieceQuestion.encode({ number, offset, bytes: MEBIBYTE / 2 }).finish();
+      await asker.nats.ask(subject, asked);
+    }
+    expect(holder.budget.usedBytes).toBe(0);
+    expect((await ask()).length).toBe(size);
+    expect([holder, asker].map(({ budget }) => budget.usedBytes)).toEqual([0, 0]);
+  });
+
+  test('an answer is not fetched where there is no room for it', async () => {
+    const [asker, holder] = [await open('small', 2 * MEBIBYTE), await open('small')];
+    const answer = new Uint8Array(3 * MEBIBYTE);
+    holder.serve(SUBJECT, async () => await Promise.resolve(answer));
+    await holder.nats.connection.flush();
+    const ask = asker.packets.ask(SUBJECT, new Uint8Array(), LONG_MS);
+    await expect(ask).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(asker.budget.usedBytes).toBe(0);
+  });
+
+  test('who closes answers what is asked already, and nothing more', async () => {
+    const [asker, holder] = [await open('closing'), await open('closing')];
+    const { promise: isAsked, resolve: noteAsked } = deferred<undefined>();
+    const { promise: mayAnswer, resolve: letAnswer } = deferred<undefined>();
+    holder.serve(SUBJECT, async () => {
+      noteAsked(undefined);
+      await mayAnswer;
+      return new Uint8Array(3 * MEBIBYTE);
+    });
+    await holder.nats.connection.flush();
+    const ask = async () => await asker.packets.ask(SUBJECT, new Uint8Array(), LONG_MS);
+    const first = ask();
+    await isAsked;
+    const closed = holder.packets.close().then(async () => await holder.nats.close());
+    await expect(ask()).rejects.toThrow('no responders');
+    letAnswer(undefined);
+    expect((await first).length).toBe(3 * MEBIBYTE);
+    await closed;
+  });
+
   test('many answers at once are more than a NATS server keeps for a connection', async () => {
     const [asker, holder] = [await open('many'), await open('many')];
     for (const [size, count] of [
@@ -72,7 +127,7 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     ] as const) {
       const subject = `${SUBJECT}.${size}`;
       const bytes = new Uint8Array(size);
-      holder.packets.serve(subject, async () => await Promise.resolve(bytes));
+      holder.serve(subject, async () => await Promise.resolve(bytes));
       await holder.nats.connection.flush();
       const ask = async (): Promise<number> =>
         (await asker.packets.ask(subject, new Uint8Array(), LONG_MS)).length;
@@ -84,7 +139,7 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
   test('no answer is waited for that a broken connection has lost', async () => {
     const [asker, holder] = [await open('broken'), await open('broken')];
     let asked = 0;
-    holder.packets.serve(SUBJECT, async (question) => {
+    holder.serve(SUBJECT, async (question) => {
       asked += 1;
       return asked === 1 ? await new Promise(() => undefined) : question;
     });

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MemoryBudget } from '../../src/admission/memory-budget.js';
 import { Nats } from '../../src/cluster/nats/nats.js';
 import { NodeState, ReplicaState } from '../../src/cluster/voting/node-state.js';
 import { OtherReplicas } from '../../src/cluster/reads/other-replicas.js';
 import { Packets } from '../../src/cluster/nats/packets.js';
 import { Questions } from '../../src/cluster/voting/questions.js';
 import { encodeQuestion } from '../../src/cluster/reads/read-messages.js';
-import { ReadServer } from '../../src/cluster/reads/read-server.js';
+import { ReadServer, refusalOf } from '../../src/cluster/reads/read-server.js';
 import { Reads } from '../../src/cluster/reads/reads.js';
 import { RemoteReplica } from '../../src/cluster/reads/remote-replica.js';
 import { Session } from '../../src/cluster/reads/session.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
-import { includeOf } from '../../src/core/include.js';
+import { bitsOf, includeOf } from '../../src/core/include.js';
 import { Similarity } from '../../src/core/model.js';
 import { POINT_ID_BYTES } from '../../src/core/point-id.js';
 import {
@@ -67,19 +68,21 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
       state.applied.note(await engine.apply(change, 1));
       const nats = await connectNode();
       const reads = new Reads(engine, new Questions(shard.gateway, 0, replica), state, 'strong');
-      const server = new ReadServer(engine, reads, state, SILENT);
+      const server = new ReadServer(engine, reads, state, new MemoryBudget(2 ** 30), SILENT);
       const asked: ReadQuestion[] = [];
       const serve = async (): Promise<void> => {
-        new Packets(nats, cluster).serve(subjects.reads(cluster, SHARD, replica), async (bytes) => {
+        const served = new Packets(nats, cluster, new MemoryBudget(2 ** 30));
+        const answer = async (bytes: Uint8Array): Promise<Uint8Array> => {
           asked.push(ReadQuestion.decode(bytes));
           return await server.answer(bytes);
-        });
+        };
+        served.serve(subjects.reads(cluster, SHARD, replica), answer, refusalOf);
         await nats.connection.flush();
       };
       holders.push({ engine, state, serve, asked });
     }
     const nats = await connectNode();
-    const packets = new Packets(nats, cluster);
+    const packets = new Packets(nats, cluster, new MemoryBudget(2 ** 30));
     const state = new NodeState();
     const remote = (replica: number, readMode: 'strong' | 'session' = mode): RemoteReplica => {
       const session = new Session(readMode, state.acknowledged);
@@ -279,13 +282,32 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     const { gateway } = await openShard(servers());
     // No other replica answers: a strong read is refused.
     const reads = new Reads(engine, new Questions(gateway, 1, 0), state, 'session');
-    const server = new ReadServer(engine, reads, state, SILENT);
+    const server = new ReadServer(engine, reads, state, new MemoryBudget(2 ** 30), SILENT);
     const question = encodeQuestion({ count: { filter: undefined } }, engine.position);
     const answer = async () => ReadAnswer.decode(await server.answer(question));
     state.replica = ReplicaState.Following;
     expect(await answer()).toMatchObject({ refused: undefined, count: POINTS });
     state.replica = ReplicaState.Stopped;
     expect((await answer()).refused?.code).toBe('UNAVAILABLE');
+  });
+
+  test('takes the bytes of its answer of the budget of the node, and is refused where there is no room', async () => {
+    const { engine, state } = await served();
+    const { gateway } = await openShard(servers());
+    const reads = new Reads(engine, new Questions(gateway, 0, 0), state, 'strong');
+    const ids = await idsOf(engine);
+    const read = {
+      getMany: { ids, include: bitsOf({ ...includeOf(0), vector: true }), maxBytes: ANY_BYTES },
+    };
+    const codeWith = async (bytes: number): Promise<string | undefined> => {
+      const budget = new MemoryBudget(bytes);
+      const server = new ReadServer(engine, reads, state, budget, SILENT);
+      const { refused } = ReadAnswer.decode(await server.answer(encodeQuestion(read, undefined)));
+      expect(budget.usedBytes).toBe(0);
+      return refused?.code;
+    };
+    expect(await codeWith(ids.length)).toBe('OVERLOADED');
+    expect(await codeWith(100 * ids.length)).toBeUndefined();
   });
 
   test('one of a session is refused by a replica with another history', async () => {

@@ -27,6 +27,8 @@ const REQUEST_MS = 2_000;
 /** A question waits so long for a connection. */
 const RECONNECT_MS = 2_000;
 const PAUSE_MS = 20;
+/** At the end what was sent is waited for no longer. */
+const FLUSH_MS = 1_000;
 
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
 export class Nats {
@@ -37,7 +39,7 @@ export class Nats {
   #isClosed = false;
   #maxPayload = DEFAULT_MAX_PAYLOAD;
   #turn: Promise<void> | undefined;
-  readonly #subscriptions: Subscribed[] = [];
+  readonly #subscriptions = new Set<Subscribed>();
   /** End the questions without an answer, which a connection that breaks may have lost. */
   readonly #asking = new Set<(error: Error) => void>();
 
@@ -135,12 +137,16 @@ export class Nats {
 
   /**
    * Hears what is sent to a subject from now on, over whichever connection. Of those who name the same
-   * `queue` one hears each message.
+   * `queue` one hears each message. What it returns ends that: resolves once no more come.
    */
-  subscribe(subject: string, hear: Hear, queue?: string): void {
-    const subscribed = { subject, hear, queue };
-    this.#subscriptions.push(subscribed);
+  subscribe(subject: string, hear: Hear, queue?: string): () => Promise<void> {
+    const subscribed: Subscribed = { subject, hear, queue };
+    this.#subscriptions.add(subscribed);
     this.#listen(this.#connection, subscribed);
+    return async () => {
+      this.#subscriptions.delete(subscribed);
+      await subscribed.end?.();
+    };
   }
 
   /** The connection of the moment. */
@@ -167,22 +173,29 @@ export class Nats {
     return await jetstreamManager(this.#connection, { timeout: REQUEST_MS, checkAPI: false });
   }
 
+  /** What was sent before goes out, if a server takes it in time. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    if (this.#isConnected) {
+      const flushed = this.#connection.flush().catch(() => undefined);
+      await Promise.race([flushed, sleep(FLUSH_MS, undefined, { ref: false })]);
+    }
     await this.#connection.close();
   }
 
-  #listen(connection: NatsConnection, { subject, hear, queue }: Subscribed): void {
+  #listen(connection: NatsConnection, subscribed: Subscribed): void {
+    const { subject, hear, queue } = subscribed;
     const answer = async (message: Msg, bytes: Uint8Array): Promise<void> => {
       await this.turnEnd();
       if (!connection.isClosed()) message.respond(bytes);
     };
-    connection.subscribe(subject, {
+    const subscription = connection.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error === null) hear(message.data, (bytes) => void answer(message, bytes));
       },
     });
+    subscribed.end = async () => await subscription.drain();
   }
 
   #onConnect(): void {
@@ -267,6 +280,8 @@ interface Subscribed {
   readonly subject: string;
   readonly hear: Hear;
   readonly queue: string | undefined;
+  /** Ends it over the connection of the moment. */
+  end?: () => Promise<void>;
 }
 
 function numbersOf(version: string): number[] {

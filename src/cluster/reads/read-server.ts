@@ -1,6 +1,8 @@
+import { Reservation, type MemoryBudget } from '../../admission/memory-budget.js';
 import { VectordError } from '../../core/errors.js';
 import { find } from '../../core/find.js';
 import { includeOf } from '../../core/include.js';
+import { bytesOf } from '../../core/records.js';
 import { describeQuery, describeSingle } from '../../core/rules.js';
 import { messageOf } from '../../core/start-error.js';
 import type { Engine } from '../../engine/native.js';
@@ -14,58 +16,67 @@ import type { Reads } from './reads.js';
 /** The other node does not tell when nobody waits for its answer any more. */
 const goesOn = (): void => undefined;
 
+/** What tells another node why its read is refused. */
+export function refusalOf({ code, message }: VectordError): Uint8Array {
+  return encodeAnswer({ refused: { code, message } });
+}
+
 /** Answers the reads of other nodes from the replica of this one. */
 export class ReadServer {
   constructor(
     private readonly engine: Engine,
     private readonly reads: Reads,
     private readonly state: NodeState,
+    private readonly budget: MemoryBudget,
     private readonly logger: Logger,
   ) {}
 
   /** The answer to a question, which is encoded as this is. */
   async answer(question: Uint8Array): Promise<Uint8Array> {
+    // Until it is encoded, as that of a client.
+    const taken = new Reservation(this.budget);
     try {
       const { after, ...read } = ReadQuestion.decode(question);
       // A replica that is not where its stream is would go back in time for who has asked another.
       const isFollowing = this.state.replica === ReplicaState.Following;
       const answer = await this.reads.readAfter(
         after && isFollowing ? fromWirePosition(after) : undefined,
-        async () => await this.#read(read),
+        async () => await this.#read(read, taken),
       );
       return encodeAnswer({ ...answer, position: toWirePosition(this.reads.held) });
     } catch (error) {
-      const message = messageOf(error);
-      if (error instanceof VectordError) {
-        return encodeAnswer({ refused: { code: error.code, message } });
-      }
+      if (error instanceof VectordError) return refusalOf(error);
       this.logger.error({ err: error }, 'a read of another node has failed');
-      return encodeAnswer({ refused: { code: 'INTERNAL', message } });
+      return refusalOf(new VectordError('INTERNAL', messageOf(error)));
+    } finally {
+      taken.end();
     }
   }
 
-  async #read({
-    getMany,
-    find: search,
-    count,
-    scroll,
-  }: Omit<ReadQuestion, 'after'>): Promise<Partial<ReadAnswer>> {
+  async #read(
+    { getMany, find: search, count, scroll }: Omit<ReadQuestion, 'after'>,
+    taken: Reservation,
+  ): Promise<Partial<ReadAnswer>> {
     const { engine } = this;
     if (search !== undefined) {
       const describe = search.isList ? describeQuery : describeSingle;
       const include = includeOf(search.include);
       const queries = fromWireQueries(search);
-      return toWireFound(await find(engine, queries, include, search.maxBytes, describe, goesOn));
+      const found = await find(engine, queries, include, search.maxBytes, describe, goesOn);
+      taken.take(bytesOf(found.records));
+      return toWireFound(found);
     }
     if (getMany !== undefined) {
       const { ids, include, maxBytes } = getMany;
       const { records, found } = await engine.getMany(ids, includeOf(include), maxBytes, goesOn);
+      taken.take(bytesOf(records));
       return { records: toWireRecords(records), found };
     }
     if (count !== undefined) return { count: await engine.count(count.filter, goesOn) };
     if (scroll !== undefined) {
       const include = includeOf(scroll.include);
       const { records, next } = await engine.scroll({ ...scroll, include }, goesOn);
+      taken.take(bytesOf(records));
       return { records: toWireRecords(records), next };
     }
     throw new VectordError(

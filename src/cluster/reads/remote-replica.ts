@@ -71,6 +71,8 @@ export class RemoteReplica implements ReplicaReads {
     try {
       answer = ReadAnswer.decode(await this.packets.ask(this.subject, question, LONGEST_MS));
     } catch (error) {
+      // There is no room for the answer here.
+      if (error instanceof VectordError) throw error;
       const reason = messageOf(error);
       throw new ReplicaFault(`a replica does not answer: ${reason}`, { cause: error });
     }
