@@ -192,6 +192,15 @@ test('what is refused as no number is not refused as too small as well', () => {
   }
 });
 
+test.each(['nats://user:secret@host:port', 'http://user:se/cr@et@host', 'nats://secret@'])(
+  'no password of %s is quoted',
+  (url) => {
+    const { message } = thrownBy(() => readConfig({ CLUSTER_URL: url }));
+    expect(message).toContain('CLUSTER_URL is ');
+    expect(message).not.toMatch(/secret|se\/cr|et@/);
+  },
+);
+
 test('a long value is quoted in part and control characters are escaped', () => {
   const { message } = thrownBy(() => readConfig({ HTTP_HOST: `\u001b[2J${'a'.repeat(5000)}/` }));
   expect(message).toContain('\\u001b[2Jaaa');

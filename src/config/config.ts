@@ -101,8 +101,8 @@ const LONGEST_QUOTE = 80;
 
 /** The value as it was found, on one line and of bounded length. */
 function quote(text: string): string {
-  // A URL may have a password.
-  const shown = text.replaceAll(/\/\/[^/@\s]*@/g, '//***@');
+  // A URL may have a password, with characters that should have been escaped.
+  const shown = text.replace(/\/\/\S*@/, '//***@');
   const short = shown.length > LONGEST_QUOTE ? `${shown.slice(0, LONGEST_QUOTE)}...` : shown;
   return JSON.stringify(short);
 }

@@ -37,8 +37,8 @@ export interface Info {
   /** Values of each vector. */
   readonly dimension: number;
   /**
-   * In all shards of a cluster; where one does not answer, what this node knows of them. What follows is
-   * that of the shard of this node.
+   * In all shards of a cluster, or, where one does not answer, in that of this node, of which all that
+   * follows is.
    */
   readonly points: number;
   /** Space that the data folder takes on its disk; undefined where the system does not tell. */
@@ -56,7 +56,7 @@ export class InfoReader {
   readonly #folder: FolderMeasure;
 
   constructor(
-    private readonly points: Pick<Points, 'count' | 'status'>,
+    private readonly points: Pick<Points, 'count'>,
     private readonly engine: Pick<Engine, 'status'>,
     private readonly rules: Rules,
     dataPath: string,
@@ -75,7 +75,7 @@ export class InfoReader {
     } catch (error) {
       if (!(error instanceof VectordError) || error.code !== 'UNAVAILABLE') throw error;
     }
-    return this.points.status().points;
+    return this.engine.status().points;
   }
 
   async read(): Promise<Info> {

@@ -107,6 +107,8 @@ export class ShardedPoints implements Points {
   async deleteMatching(filter: string): Promise<number> {
     const write = async ({ shard }: { shard: number }): Promise<number> =>
       await this.#shards.at(shard).deleteMatching(filter);
+    // Where a shard does not answer, those of the others stay as well.
+    await this.#counts(filter, neverEnds);
     const mend = 'send it again: it deletes the points that are left';
     return sum(await writeParts(this.#shards.all, write, { mend }), (deleted) => deleted);
   }

@@ -361,6 +361,7 @@ export interface InfoResponse {
   version: string;
   /** Values of each vector. */
   dimension: number;
+  /** In a cluster those of all shards, or, where one does not answer, those of the shard of this node. */
   points: bigint;
   /** Space that the data folder takes on its disk; absent where the system does not tell. */
   bytes?:
