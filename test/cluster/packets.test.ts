@@ -113,6 +113,8 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     const first = ask();
     await isAsked;
     const closed = holder.packets.close().then(async () => await holder.nats.close());
+    // The server has heard of it by then.
+    await holder.nats.connection.flush();
     await expect(ask()).rejects.toThrow('no responders');
     letAnswer(undefined);
     expect((await first).length).toBe(3 * MEBIBYTE);
