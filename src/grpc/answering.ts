@@ -61,8 +61,10 @@ function failure(error: unknown, context: CallContext): Error {
   return toServerError(error, requestId);
 }
 
-export function callEnd({ signal }: CallContext): OnRequestEnd {
+export function callEnd(context: CallContext): OnRequestEnd {
   return (listener) => {
+    // Made when it is asked for, and most calls end before anyone asks.
+    const { signal } = context;
     if (signal.aborted) listener();
     else signal.addEventListener('abort', listener, { once: true });
   };
