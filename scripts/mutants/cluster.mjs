@@ -575,6 +575,27 @@ export const CLUSTER_MUTANTS = [
     PLACEMENT_TESTS,
   ),
   mutant(
+    'answers that are kept for other nodes take nothing of the budget',
+    PACKETS,
+    'this.budget.reserve(reservedBytes);',
+    '',
+    ['test/cluster/packets.test.ts', '-t', 'take their bytes of a budget'],
+  ),
+  mutant(
+    'what is read for another node takes nothing of the budget',
+    `${CLUSTER}/reads/read-server.ts`,
+    '      taken.take(bytesOf(records));\n      return { records: toWireRecords(records), found };',
+    '      return { records: toWireRecords(records), found };',
+    ['test/cluster/remote-reads.test.ts', '-t', 'of the budget of the node'],
+  ),
+  mutant(
+    'a node that stops takes no care of what it is asked already',
+    PACKETS,
+    'while (this.#answering + this.#kept.size > 0 &&',
+    'while (this.#answering + this.#kept.size < 0 &&',
+    ['test/cluster/packets.test.ts', '-t', 'who closes'],
+  ),
+  mutant(
     'a new cluster takes the stream that is left of another',
     `${CLUSTER}/map/join.ts`,
     'if (state.last_seq > 0) throw',
