@@ -940,7 +940,7 @@ export const SERVER_MUTANTS = [
   mutant(
     'each loop has a budget of its own',
     'src/process/loop.ts',
-    'new SharedCount(shared.inflight)',
+    'new SharedCount(inflight)',
     'new SharedCount()',
     LOOP_TESTS,
   ),

@@ -1,9 +1,7 @@
-import { MemoryBudget } from '../admission/memory-budget.js';
-import { SharedCount } from '../admission/shared-count.js';
 import type { ClusterPoints } from '../cluster/loop-points.js';
 import type { Engine } from '../engine/native.js';
 import type { Logger } from '../observe/logger.js';
-import type { LoopSettings } from './loop.js';
+import { budgetOf, type LoopSettings } from './loop.js';
 import { withClusterPackages } from '../config/cluster-packages.js';
 
 /** The code of a node of a cluster. Throws a StartError where packages that it takes are missing. */
@@ -22,7 +20,5 @@ export async function openClusterPoints(
 ): Promise<ClusterPoints | undefined> {
   if (place === undefined) return undefined;
   const { ClusterPoints } = await import('../cluster/loop-points.js');
-  const { maxInflightBytes, maxRequestBytes } = config;
-  const budget = new MemoryBudget(maxInflightBytes, maxRequestBytes, new SharedCount(inflight));
-  return await ClusterPoints.open(config, place, engine, budget, logger);
+  return await ClusterPoints.open(config, place, engine, budgetOf(config, inflight), logger);
 }

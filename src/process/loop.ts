@@ -91,9 +91,7 @@ export class Loop implements LoopControl {
     this.#tracing = tracing;
     this.#cluster = cluster;
     this.#clock = clock;
-    const { maxInflightBytes, maxRequestBytes } = config;
-    const used = new SharedCount(shared.inflight);
-    const inflight = new MemoryBudget(maxInflightBytes, maxRequestBytes, used);
+    const inflight = budgetOf(config, shared.inflight);
     this.#keys = new Keys(keys);
     const http = observe('http', config, parts);
     const grpc = observe('grpc', config, parts);
@@ -165,6 +163,12 @@ export class Loop implements LoopControl {
     await this.#cluster?.close();
     await this.#tracing?.close(Math.min(endsAtMs - this.#clock.nowMs(), MOST_FLUSH_MS));
   }
+}
+
+/** The memory of all requests, of which every loop takes its part. */
+export function budgetOf(config: Config, inflight: SharedArrayBuffer): MemoryBudget {
+  const { maxInflightBytes, maxRequestBytes } = config;
+  return new MemoryBudget(maxInflightBytes, maxRequestBytes, new SharedCount(inflight));
 }
 
 /** What requests are held to. */

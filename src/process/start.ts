@@ -12,7 +12,6 @@ import {
 import { DecoderThread } from '../wire/decoder-thread.js';
 import { VectordError } from '../core/errors.js';
 import { GraphLog } from '../observe/graph-log.js';
-import { MemoryBudget } from '../admission/memory-budget.js';
 import { SharedCount } from '../admission/shared-count.js';
 import { OpenCalls } from '../grpc/open-calls.js';
 import { watchKeys } from '../auth/keys-watch.js';
@@ -29,7 +28,7 @@ import { Engine, type DimensionSource } from '../engine/native.js';
 import type { ClusterNode } from '../cluster/open.js';
 import { loadCluster, openClusterPoints } from './cluster.js';
 import { Loops } from './loops.js';
-import { rulesOf, type LoopParts } from './loop.js';
+import { budgetOf, rulesOf, type LoopParts } from './loop.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
 import { openTls, plainTextWarning } from './tls.js';
 import { messageOf, StartError } from '../core/start-error.js';
@@ -74,7 +73,7 @@ export async function start(
     if (tls === undefined) warnOfPlainText(ports, logger);
     const decoder = new DecoderThread(rulesOf(config, engine));
     const used = new SharedCount();
-    const inflight = new MemoryBudget(config.maxInflightBytes, config.maxRequestBytes, used);
+    const inflight = budgetOf(config, used.memory);
     cluster?.follow(engine);
     const settings = {
       config: { ...config, dataPath: storePath },

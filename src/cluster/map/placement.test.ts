@@ -73,7 +73,7 @@ test('a cluster that has its nodes takes no more, and names them', () => {
   );
 });
 
-test('a node that takes the place of one that is not there is refused, whether there is room or not', () => {
+test('the id of no node in CLUSTER_REPLACES is refused, whether there is room or not', () => {
   const settings = settingsOf({ CLUSTER_REPLACES: 'nobody' });
   const expected = 'expected the id of a node of the cluster c, ';
   const map = entered({});

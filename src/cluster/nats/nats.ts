@@ -27,7 +27,7 @@ const REQUEST_MS = 2_000;
 /** A question waits so long for a connection. */
 const RECONNECT_MS = 2_000;
 const PAUSE_MS = 20;
-/** At the end what was sent is waited for no longer. */
+/** How long a close waits at most for the server to take what was sent. */
 const FLUSH_MS = 1_000;
 
 /** A connection to the NATS servers of a cluster. Where it breaks it is made again, for ever. */
@@ -137,7 +137,8 @@ export class Nats {
 
   /**
    * Hears what is sent to a subject from now on, over whichever connection. Of those who name the same
-   * `queue` one hears each message. What it returns ends that: resolves once no more come.
+   * `queue` one hears each message. Answers a function that ends
+   * this, which resolves once no more messages come.
    */
   subscribe(subject: string, hear: Hear, queue?: string): () => Promise<void> {
     const subscribed: Subscribed = { subject, hear, queue };

@@ -11,7 +11,7 @@ import { Turns } from './turns.js';
 
 /** An answer that is not fetched is kept for so long. */
 const KEPT_MS = 30_000;
-/** At the end no longer is waited for those who fetch what is kept for them. */
+/** How long a close waits at most for the answers that other nodes have asked for. */
 const CLOSE_MS = 2_000;
 const LOOK_MS = 10;
 /** A piece is waited for no longer. */
@@ -105,7 +105,7 @@ export class Packets {
     );
   }
 
-  /** Takes no more questions, and waits until those that it has are answered, and the answers fetched. */
+  /** Takes no more questions. Resolves once the open ones are answered and their answers fetched, or too late. */
   async close(): Promise<void> {
     const endsAtMs = performance.now() + CLOSE_MS;
     // Without a connection they end with it.

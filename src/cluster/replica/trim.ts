@@ -23,10 +23,10 @@ const PARTS_MS = 60_000;
 
 /**
  * Keeps the stream of a shard from filling up. Once it is half full, it drops the oldest messages that
- * every replica has applied, but none that was stored less than a minute before what the slowest one has
- * still to apply; while a replica does not answer, none. Once it is three quarters full, a majority of the
- * replicas is enough: one that needs what is dropped gets the log of another. Any node may do it, and
- * does no harm where another has done it already.
+ * every replica has applied, but keeps each until all have also applied what was stored within a minute
+ * after it; while a replica does not answer, it drops none. Once it is three quarters full, a majority
+ * of the replicas is enough: one that needs what is dropped gets the log of another. Any node may do
+ * it, and does no harm where another has done it already.
  */
 export class Trim {
   readonly #looking: NodeJS.Timeout;

@@ -33,12 +33,10 @@ export async function writeParts<Part extends { readonly shard: number }, Answer
     }
   }
   const failures = [...fates.refused, ...fates.unknown];
-  if (failures.length === 0) return written;
   const [first] = failures;
+  if (first === undefined) return written;
   const isNothingWritten = fates.refused.length === parts.length;
-  if (first !== undefined && (isNothingWritten || parts.length === 1)) {
-    throw ofShard(first.error, first.part.shard);
-  }
+  if (isNothingWritten || parts.length === 1) throw ofShard(first.error, first.part.shard);
   throw writtenInPart(fates, words);
 }
 

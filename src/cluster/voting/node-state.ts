@@ -7,11 +7,13 @@ export type ReplicaState = (typeof ReplicaState)[keyof typeof ReplicaState];
 
 /** The memory of a node that all its event loops have. */
 export interface NodeMemory {
-  readonly replica: SharedArrayBuffer;
+  readonly numbers: SharedArrayBuffer;
   readonly applied: SharedArrayBuffer;
   readonly acknowledged: SharedArrayBuffer;
   readonly incarnations: SharedArrayBuffer;
 }
+
+const [REPLICA, CLOCK] = [0, 1] as const;
 
 const MOST_OFF_MS = 2 ** 31 - 1;
 
@@ -23,7 +25,8 @@ export class NodeState {
   readonly acknowledged: Positions;
   /** How many logs each replica has lost, as far as the replica of the node knows. */
   readonly incarnations: Uint32Array;
-  readonly #replica: Int32Array;
+  /** The state of the replica, and how far the clock of the node is off. */
+  readonly #numbers: Int32Array;
 
   constructor(memory?: NodeMemory) {
     this.applied = new Positions(memory?.applied);
@@ -31,12 +34,12 @@ export class NodeState {
     this.incarnations = new Uint32Array(
       memory?.incarnations ?? new SharedArrayBuffer(4 * MOST_REPLICAS),
     );
-    this.#replica = new Int32Array(memory?.replica ?? new SharedArrayBuffer(8));
+    this.#numbers = new Int32Array(memory?.numbers ?? new SharedArrayBuffer(8));
   }
 
   get memory(): NodeMemory {
     return {
-      replica: this.#replica.buffer as SharedArrayBuffer,
+      numbers: this.#numbers.buffer as SharedArrayBuffer,
       applied: this.applied.memory,
       acknowledged: this.acknowledged.memory,
       incarnations: this.incarnations.buffer as SharedArrayBuffer,
@@ -44,19 +47,19 @@ export class NodeState {
   }
 
   get replica(): ReplicaState {
-    return Atomics.load(this.#replica, 0) as ReplicaState;
+    return Atomics.load(this.#numbers, REPLICA) as ReplicaState;
   }
 
   set replica(state: ReplicaState) {
-    Atomics.store(this.#replica, 0, state);
+    Atomics.store(this.#numbers, REPLICA, state);
   }
 
   /** How far the clock of the node is ahead of that of the NATS servers; at most 24 days are noted. */
   get clockOffMs(): number {
-    return Atomics.load(this.#replica, 1);
+    return Atomics.load(this.#numbers, CLOCK);
   }
 
   set clockOffMs(offMs: number) {
-    Atomics.store(this.#replica, 1, Math.max(-MOST_OFF_MS, Math.min(offMs, MOST_OFF_MS)));
+    Atomics.store(this.#numbers, CLOCK, Math.max(-MOST_OFF_MS, Math.min(offMs, MOST_OFF_MS)));
   }
 }
