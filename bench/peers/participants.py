@@ -41,7 +41,11 @@ PARTICIPANTS = [
     Participant("usearch-bf16", "usearch", "bf16"),
     Participant("svs-f16", "svs", "float16"),
     Participant("scann", "scann"),
-    Participant("hnsw_rs", "hnsw_rs", metrics=ALL),
+    Participant("symphonyqg", "rabitq", "0"),
+    Participant("symphonyqg-8", "rabitq", "8"),
+    Participant("glass", "glass", "SQ8U+FP32"),
+    Participant("vsag", "vsag", "sq8_uniform"),
+    Participant("ngt", "ngt"),
 ]
 # With filters.
 FILTERED = [
