@@ -23,7 +23,7 @@ use vectord_engine::{
     layers::{
         hnsw::{Graph, Scratch},
         vectors::{
-            kernels::{self, Kernels, Level, Sum, code_products},
+            kernels::{self, BLOCK, Halves, Kernels, Level, Sum, coarse_products, code_products},
             measure::Measure,
             points::Points,
             quantize::Codes,
@@ -99,29 +99,68 @@ fn kernels_read_all_of_their_slices_and_nothing_else() {
     }
 }
 
+/// The values of words of 4-bit values: those of the lower bits of each byte, then those of the upper.
+fn nibbles(words: &[AtomicU64]) -> Vec<i32> {
+    let bytes = words
+        .iter()
+        .flat_map(|word| word.load(Relaxed).to_ne_bytes());
+    let bytes: Vec<i32> = bytes.map(i32::from).collect();
+    let lower = bytes.iter().map(|byte| byte % 16);
+    lower.chain(bytes.iter().map(|byte| byte / 16)).collect()
+}
+
+fn half(length: usize, seed: u64) -> Box<[AtomicU64]> {
+    noise(seed).map(AtomicU64::new).take(length).collect()
+}
+
 #[test]
-fn products_of_codes_read_all_that_the_codes_share_and_nothing_else() {
-    let code = |length, seed| -> Box<[AtomicU64]> {
-        let words = noise(seed).map(AtomicU64::new);
-        words.take(length).collect()
-    };
-    let product = |a: &[AtomicU64], b: &[AtomicU64]| -> i32 {
-        let bytes = |words: &[AtomicU64]| -> Vec<i32> {
-            let bytes = words
-                .iter()
-                .flat_map(|word| word.load(Relaxed).to_ne_bytes());
-            bytes.map(i32::from).collect()
+fn products_of_codes_read_the_halves_and_nothing_else() {
+    let product = |a: Halves, b: Halves| -> i32 {
+        let values = |code: Halves| -> Vec<i32> {
+            let halves = nibbles(code.upper).into_iter().zip(nibbles(code.lower));
+            halves.map(|(upper, lower)| 16 * upper + lower).collect()
         };
-        let pairs = bytes(a).into_iter().zip(bytes(b));
+        let pairs = values(a).into_iter().zip(values(b));
         pairs.map(|(a, b)| a * (b - 128)).sum()
     };
-    for length in lengths().filter(|&length| length < 66) {
-        let b = code(length, 1);
-        let codes = [2, 3, 4].map(|seed| code(length + seed as usize % 3, seed));
-        let codes = codes.each_ref().map(|code| &**code);
+    for blocks in 0..9 {
+        let length = blocks * BLOCK / size_of::<u64>();
+        let halves: [_; 8] = std::array::from_fn(|seed| half(length, seed as u64));
+        let code = |index: usize| Halves {
+            upper: &halves[2 * index],
+            lower: &halves[2 * index + 1],
+        };
+        let codes = [1, 2, 3].map(code);
         let mut products = [0; 3];
-        code_products()(&b, &codes, &mut products);
-        assert_eq!(products, codes.map(|a| product(a, &b)), "{length} words");
+        code_products()(code(0), &codes, &mut products);
+        assert_eq!(
+            products,
+            codes.map(|a| product(a, code(0))),
+            "{blocks} blocks"
+        );
+    }
+}
+
+#[test]
+fn products_of_coarse_codes_read_the_codes_and_nothing_else() {
+    for blocks in 0..9 {
+        let query: Vec<i8> = nibbles(&half(2 * blocks * BLOCK / size_of::<u64>(), 9))
+            .chunks(2)
+            .map(|pair| (pair[0] * 16 + pair[1] - 127).min(127) as i8)
+            .collect();
+        for count in 0..6 {
+            let codes: Vec<_> = (0..count)
+                .map(|seed| half(blocks * BLOCK / size_of::<u64>(), seed))
+                .collect();
+            let codes: Vec<&[AtomicU64]> = codes.iter().map(|code| &**code).collect();
+            let mut products = vec![0; codes.len()];
+            coarse_products()(&query, &codes, &mut products);
+            let expected = codes.iter().map(|code| -> i32 {
+                let values = nibbles(code).into_iter().zip(&query);
+                values.map(|(value, &query)| value * i32::from(query)).sum()
+            });
+            assert!(expected.eq(products), "{blocks} blocks, {count} codes");
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Inserts points into a graph: finds the neighbours of a new point, links it to them, and links
 //! them back to it.
 
+use std::mem;
+
 use super::{
     ATTEMPTS, EntryPoint, Graph, Scratch,
     eligible::{Eligible, Filter},
@@ -9,12 +11,12 @@ use super::{
     links::{Link, SLOTS},
     prune::robust_prune,
     search::INSERT_APPROACH,
-    space::{InCodes, Space},
+    space::{InCoarseCodes, InCodes, Space},
 };
 use crate::{
     Error, Result,
     sync::{atomic::Ordering::AcqRel, yield_now},
-    vectors::points::Points,
+    vectors::{coarse::CoarseQuery, points::Points},
 };
 
 impl Graph {
@@ -78,8 +80,8 @@ impl Graph {
     }
 
     /// Makes one attempt to link a point, as a duplicate if there is a point with an equal vector.
-    /// Otherwise its neighbours are ranked by their codes, if there are any, and by their vectors
-    /// if the codes cannot tell them apart.
+    /// Otherwise a walk to its neighbours ranks by coarse codes, if there are any, by whole codes if
+    /// those cannot tell the neighbours apart, and by vectors if these cannot either.
     fn link<P: Points>(
         &self,
         points: &P,
@@ -94,8 +96,12 @@ impl Graph {
         }
         let vectors = self.vectors(points);
         if let Some(codes) = self.codes(points) {
-            let linked =
-                self.link_in(InCodes { codes, vectors }, &filter, new, highest, scratch)?;
+            let in_codes = InCodes { codes, vectors };
+            let mut linked =
+                self.link_in(InCoarseCodes(in_codes), &filter, new, highest, scratch)?;
+            if linked == Linked::Unsure {
+                linked = self.link_in(in_codes, &filter, new, highest, scratch)?;
+            }
             if linked != Linked::Unsure {
                 return Ok(linked);
             }
@@ -113,7 +119,22 @@ impl Graph {
         highest: EntryPoint,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
-        let mut target = Target::new(space.of(new.slot));
+        let mut query = mem::take(&mut scratch.query);
+        let linked = self.link_by(space, filter, new, highest, &mut query, scratch);
+        scratch.query = query;
+        linked
+    }
+
+    fn link_by<P: Points, S: Space>(
+        &self,
+        space: S,
+        filter: &Filter<P>,
+        new: EntryPoint,
+        highest: EntryPoint,
+        query: &mut CoarseQuery,
+        scratch: &mut Scratch,
+    ) -> Result<Linked> {
+        let mut target = Target::new(space.of_new(new.slot, query));
         let top = new.level.min(highest.level);
         self.approach(
             &mut target,
@@ -138,7 +159,7 @@ impl Graph {
             } = &mut *scratch;
             ranked.clear();
             ranked.extend(beam.neighbors());
-            if !space.can_tell_apart(new.slot, ranked) {
+            if !space.refine(new.slot, ranked) || !space.can_tell_apart(new.slot, ranked) {
                 return Ok(Linked::Unsure);
             }
             robust_prune(space, ranked, self.params.m, chosen);

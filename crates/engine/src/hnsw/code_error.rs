@@ -1,5 +1,6 @@
 //! The errors of ranks by code (by quantized vectors), and when they are too large for the order of
-//! such ranks to mean anything.
+//! such ranks to mean anything. The same is asked of coarse codes, which are held against whole
+//! codes in place of vectors.
 
 use super::{Neighbor, ranks::Ranks};
 
@@ -55,13 +56,21 @@ impl CodeError {
         CodeError { differences, ranks }
     }
 
+    /// The rank by code up to which a candidate may be closer by vector than `last`: as far beyond
+    /// that as the sample is off, or as `margin`, what the codes are hardly ever off by more.
+    pub fn bound(self, last: Neighbor, margin: f32) -> f32 {
+        let seen = self.differences.most + self.differences.span();
+        last.rank + seen.max(margin)
+    }
+
     /// Whether the errors are so small that the order of `candidates`, closest first by code, means
     /// anything. They are if both the ranks of the candidates by code and the ranks of the sample
-    /// by vector spread much more widely than the differences. So few candidates as [`SAMPLE`] are
-    /// always trusted.
+    /// by vector spread more widely than the differences, as many times as `needed` says. So few
+    /// candidates as [`SAMPLE`] are always trusted.
     pub fn is_small_for(
         self,
         candidates: impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator,
+        needed: LeastSpread,
     ) -> bool {
         let count = candidates.len();
         let mut ranks = candidates.map(|candidate| candidate.rank);
@@ -69,10 +78,29 @@ impl CodeError {
             return true;
         };
         count <= SAMPLE
-            || self.differences.span() <= (last - first) / LEAST_SPREAD
-                && self.differences.span() <= self.ranks.span() / LEAST_SPREAD_BY_VECTOR
+            || self.differences.span() <= (last - first) / needed.by_code
+                && self.differences.span() <= self.ranks.span() / needed.by_vector
     }
 }
+
+/// How many times as widely as their errors ranks must spread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeastSpread {
+    by_code: f32,
+    by_vector: f32,
+}
+
+/// Of ranks by whole codes.
+pub(super) const OF_CODES: LeastSpread = LeastSpread {
+    by_code: LEAST_SPREAD,
+    by_vector: LEAST_SPREAD_BY_VECTOR,
+};
+
+/// Of ranks by coarse codes, whose order only has to lead to the right candidates.
+pub(super) const OF_COARSE_CODES: LeastSpread = LeastSpread {
+    by_code: 2.0,
+    by_vector: 1.5,
+};
 
 /// The ranks of the closest candidates by code must spread this many times as widely as their
 /// errors. On real sets they do, except in one or two of 500 searches of the least breadth. With

@@ -54,7 +54,7 @@ use crate::{
     Metric,
     hnsw::beam::Beam,
     sync::atomic::{AtomicU32, Ordering::Acquire},
-    vectors::quantize::Code,
+    vectors::{coarse::CoarseQuery, quantize::Code},
 };
 use entries::{Entries, EntryPoint};
 use equal_vectors::EqualVectors;
@@ -206,8 +206,12 @@ pub struct Scratch {
     rejected: Vec<u32>,
     /// A list of slots, mostly those of points whose links change.
     owners: Vec<u32>,
+    /// A query as coarse codes are ranked against it.
+    query: CoarseQuery,
     /// The code of a query.
     code: Code,
+    /// Candidates of a walk by coarse codes, closest first by whole codes.
+    refined: Vec<Neighbor>,
     /// The answer of a search.
     results: Vec<Neighbor>,
     /// Candidates for the links of a point, closest first.

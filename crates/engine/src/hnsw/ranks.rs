@@ -2,7 +2,7 @@
 //! vectors).
 
 use super::Neighbor;
-use crate::vectors::{measure::Measure, points::Points, quantize::ByCode};
+use crate::vectors::{coarse::ByCoarse, measure::Measure, points::Points, quantize::ByCode};
 
 /// Ranks stored points against one target: a query or a stored point.
 pub(super) trait Ranks: Copy {
@@ -87,5 +87,24 @@ impl Ranks for ByCode<'_> {
     #[inline]
     fn prefetch(&self, slot: u32) {
         ByCode::prefetch(self, slot);
+    }
+}
+
+impl Ranks for ByCoarse<'_> {
+    const ABREAST: usize = 3;
+
+    #[inline]
+    fn rank(&self, slot: u32) -> f32 {
+        ByCoarse::rank(self, slot)
+    }
+
+    #[inline]
+    fn rank_all(&self, neighbors: &mut [Neighbor]) {
+        ByCoarse::rank_all(self, neighbors);
+    }
+
+    #[inline]
+    fn prefetch(&self, slot: u32) {
+        ByCoarse::prefetch(self, slot);
     }
 }

@@ -1,5 +1,7 @@
 //! Walking the graph: from the entries through the upper layers, then a search of layer 0.
 
+use std::mem;
+
 use super::{
     EntryPoint, Graph, Neighbor, Scratch,
     eligible::{Eligible, Filter},
@@ -10,10 +12,11 @@ use super::{
 use crate::{
     Result,
     hnsw::{
-        code_error::{CodeError, SAMPLE},
+        code_error::{CodeError, OF_COARSE_CODES, OF_CODES, SAMPLE},
         stop_rule::StopRule,
     },
     vectors::{
+        coarse::ByCoarse,
         measure::Measure,
         points::Points,
         quantize::{ByCode, Codes},
@@ -55,6 +58,9 @@ enum Source<'s> {
     List(&'s [u32]),
 }
 
+/// Coarse codes are not trusted if the ranks of a beam spread less than their margin divided by this.
+const NARROW: f32 = 2.0;
+
 /// The number of points of a list that are ranked together, while the next are prefetched.
 const BLOCK: usize = 32;
 
@@ -76,8 +82,9 @@ impl Graph {
     /// [`Graph::contains`] before the search: afterwards it may hold for a point that was missed.
     /// If `accept` rejects too many points, the search [gives up](Scratch::gave_up).
     ///
-    /// If there are codes for this metric, the walk ranks by them, and its closest candidates are
-    /// ranked again by their vectors. If the codes cannot tell these apart, a second walk ranks by
+    /// If there are codes for this metric, the walk ranks by coarse codes, and its closest candidates
+    /// are ranked again by whole codes and then by their vectors. If the coarse codes cannot tell the
+    /// candidates apart, a second walk ranks by whole codes, and if these cannot either, a third by
     /// vectors. The results have ranks by vector in any case.
     pub fn search<P: Points>(
         &self,
@@ -155,13 +162,23 @@ impl Graph {
         };
         let mut evaluations = 0;
         if let Some(codes) = points.codes().filter(|_| Codes::suit(metric)) {
-            let mut code = std::mem::take(&mut scratch.code);
+            let (mut query, mut code) =
+                (mem::take(&mut scratch.query), mem::take(&mut scratch.code));
+            let by_coarse = ByCoarse::new(codes, metric, measure.query(), &mut query);
             codes.encode(measure.query(), &mut code);
             let by_code = codes.by_code(metric, &code);
-            let filled = self.fill(source, by_code, points, ef, stop_rule, &accept, scratch);
+            let filled = self.fill(source, by_coarse, points, ef, stop_rule, &accept, scratch);
             evaluations = filled?;
-            let is_sure = scratch.rescore(by_code, by_vector, stop_rule.most, limit);
-            scratch.code = code;
+            let mut is_sure = scratch.refine(by_coarse, by_code, stop_rule.most, limit)
+                && scratch.rescore(by_code, by_vector, usize::MAX, limit);
+            if !is_sure && !scratch.gave_up() {
+                evaluations +=
+                    self.fill(source, by_code, points, ef, stop_rule, &accept, scratch)?;
+                scratch.refined.clear();
+                scratch.refined.extend(scratch.beam.neighbors());
+                is_sure = scratch.rescore(by_code, by_vector, stop_rule.most, limit);
+            }
+            (scratch.query, scratch.code) = (query, code);
             if is_sure || scratch.gave_up() {
                 return Ok(evaluations);
             }
@@ -432,41 +449,79 @@ fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
 }
 
 impl Scratch {
-    /// Ranks the candidates of a walk by codes again by their vectors, and puts the `limit` closest
-    /// into the results. False if the codes cannot tell the candidates apart: then the results are
-    /// not to be used.
+    /// Ranks the candidates of a walk by coarse codes again by their codes, and leaves those in
+    /// `refined` that may be among the `limit` closest, closest first. False if the coarse codes
+    /// cannot tell the candidates apart. That is so, too, if the ranks of a full beam (of `size`
+    /// candidates) beyond the `limit`-th lie within half of the margin of their error: then closer points
+    /// may have been dropped from it. The margin of [`rescore`](Self::rescore) would ask too
+    /// much here, since a beam of small breadth is hardly wider on any set.
+    fn refine(&mut self, coarse: ByCoarse, codes: ByCode, size: usize, limit: usize) -> bool {
+        let Scratch { beam, refined, .. } = self;
+        let surely = limit.max(SAMPLE);
+        let mut candidates = beam.neighbors();
+        refined.clear();
+        refined.extend(candidates.by_ref().take(surely));
+        let error = CodeError::of(refined, codes);
+        let nearest = beam.neighbors().take(surely.saturating_mul(2));
+        if !error.is_small_for(nearest, OF_COARSE_CODES) {
+            return false;
+        }
+        refined.sort_unstable();
+        if let Some(&last) = refined.get(limit.saturating_sub(1)) {
+            let margin = coarse.margin(last.slot, last.rank);
+            let mut beyond = beam.neighbors().skip(limit.saturating_sub(1));
+            let spread = beyond.next().zip(beyond.next_back());
+            let is_narrow =
+                spread.is_some_and(|(near, far)| far.rank - near.rank < margin / NARROW);
+            if beam.neighbors().len() >= size && is_narrow {
+                return false;
+            }
+            let bound = error.bound(last, margin);
+            let ranked = refined.len();
+            refined.extend(candidates.take_while(|candidate| candidate.rank <= bound));
+            codes.fetch_and_rank_all(&mut refined[ranked..]);
+            refined.sort_unstable();
+        }
+        true
+    }
+
+    /// Ranks the candidates in `refined`, closest first by codes, again by their vectors, and puts
+    /// the `limit` closest into the results. False if the codes cannot tell the candidates apart:
+    /// then the results are not to be used.
     ///
     /// The closest candidates by code are ranked first. Their ranks by code are the most favourable
     /// ones, so the differences to their ranks by vector, together with the rounding steps of the
     /// codes, bound the error of the other candidates. A farther candidate is ranked by its vector
     /// only if its rank by code is within this error of the last result. If even the farthest
-    /// candidate of a full beam (of `size` candidates) is within the error, closer points may have
-    /// been dropped from the beam, and the answer is false. Only the closest candidates decide
-    /// whether codes tell points apart.
+    /// of `size` candidates is within the error, closer points may have been dropped from a beam of
+    /// this breadth, and the answer is false. Only the closest candidates decide whether codes tell
+    /// points apart.
     fn rescore<R: Ranks>(&mut self, codes: ByCode, ranks: R, size: usize, limit: usize) -> bool {
-        let Scratch { beam, results, .. } = self;
-        let surely = limit.max(SAMPLE);
-        let mut candidates = beam.neighbors();
+        let Scratch {
+            refined, results, ..
+        } = self;
+        let surely = limit.max(SAMPLE).min(refined.len());
+        let (first, others) = refined.split_at(surely);
         results.clear();
-        results.extend(candidates.by_ref().take(surely));
+        results.extend_from_slice(first);
         let error = CodeError::of(results, ranks);
         // Farther candidates may be of another cluster, which any code tells apart.
-        let nearest = beam.neighbors().take(surely.saturating_mul(2));
-        if !error.is_small_for(nearest) {
+        let nearest = refined.iter().take(surely.saturating_mul(2)).copied();
+        if !error.is_small_for(nearest, OF_CODES) {
             return false;
         }
         results.sort_unstable();
         results.truncate(limit);
-        let Some(last) = results.last() else {
+        let Some(&last) = results.last() else {
             return true;
         };
-        let seen = error.differences.most + error.differences.span();
-        let bound = last.rank + seen.max(codes.margin(last.slot, last.rank));
-        let farthest = beam.neighbors().next_back();
-        if beam.neighbors().len() >= size && farthest.is_some_and(|last| last.rank < bound) {
+        let bound = error.bound(last, codes.margin(last.slot, last.rank));
+        if refined.len() >= size && refined.last().is_some_and(|last| last.rank < bound) {
             return false;
         }
-        for Neighbor { slot, .. } in candidates.take_while(|candidate| candidate.rank <= bound) {
+        let within = others.partition_point(|candidate| candidate.rank <= bound);
+        ranks.prefetch_all(&others[..within]);
+        for &Neighbor { slot, .. } in &others[..within] {
             let neighbor = Neighbor {
                 rank: ranks.rank(slot),
                 slot,

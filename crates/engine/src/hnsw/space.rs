@@ -3,12 +3,13 @@
 
 use super::{
     Graph, Neighbor,
+    code_error::{CodeError, OF_COARSE_CODES, OF_CODES, SAMPLE},
     ranks::{ByVector, Ranks},
 };
 use crate::{
     Metric,
-    hnsw::code_error::{CodeError, SAMPLE},
     vectors::{
+        coarse::{ByCoarse, CoarseQuery},
         measure::Measure,
         points::Points,
         quantize::{ByCode, Codes},
@@ -22,8 +23,21 @@ pub(super) trait Space: Copy {
     where
         Self: 'a;
 
+    /// Ranks points against a new one while a walk looks for its neighbours.
+    type OfNew<'a>: Ranks
+    where
+        Self: 'a;
+
     /// Prepares to rank points against the point in `slot`.
     fn of(&self, slot: u32) -> Self::Of<'_>;
+
+    /// Prepares to walk to the neighbours of the point in `slot`.
+    fn of_new<'a>(&'a self, slot: u32, query: &'a mut CoarseQuery) -> Self::OfNew<'a>;
+
+    /// Ranks `candidates`, closest to the point in `slot` first by the ranks of its walk, as
+    /// [`of`](Self::of) does, and puts them in that order. False if the ranks of the walk cannot be
+    /// trusted.
+    fn refine(&self, slot: u32, candidates: &mut [Neighbor]) -> bool;
 
     /// The metric of the ranks.
     fn metric(&self) -> Metric;
@@ -53,6 +67,19 @@ impl<P: Points> Space for Vectors<'_, P> {
         = ByVector<'a, P>
     where
         Self: 'a;
+
+    type OfNew<'a>
+        = ByVector<'a, P>
+    where
+        Self: 'a;
+
+    fn of_new<'a>(&'a self, slot: u32, _: &'a mut CoarseQuery) -> ByVector<'a, P> {
+        self.of(slot)
+    }
+
+    fn refine(&self, _: u32, _: &mut [Neighbor]) -> bool {
+        true
+    }
 
     #[inline]
     fn of(&self, slot: u32) -> ByVector<'_, P> {
@@ -92,9 +119,22 @@ impl<P: Points> Space for InCodes<'_, P> {
     where
         Self: 'a;
 
+    type OfNew<'a>
+        = ByCode<'a>
+    where
+        Self: 'a;
+
     #[inline]
     fn of(&self, slot: u32) -> ByCode<'_> {
         self.codes.by_slot(self.vectors.metric, slot)
+    }
+
+    fn of_new<'a>(&'a self, slot: u32, _: &'a mut CoarseQuery) -> ByCode<'a> {
+        self.of(slot)
+    }
+
+    fn refine(&self, _: u32, _: &mut [Neighbor]) -> bool {
+        true
     }
 
     fn metric(&self) -> Metric {
@@ -102,15 +142,99 @@ impl<P: Points> Space for InCodes<'_, P> {
     }
 
     fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
-        let mut sample = [Neighbor::unranked(0); SAMPLE];
-        let some = &candidates[..SAMPLE.min(candidates.len())];
-        let sample = &mut sample[..some.len()];
-        sample.copy_from_slice(some);
-        // About as many as a point has links. Points farther away may be of another cluster, which
-        // any code tells apart.
-        let nearest = candidates.iter().take(4 * SAMPLE).copied();
-        CodeError::of(sample, self.vectors.of(slot)).is_small_for(nearest)
+        let error = CodeError::of(&mut Sample::of(candidates), self.vectors.of(slot));
+        error.is_small_for(nearest(candidates), OF_CODES)
     }
+}
+
+/// As [`InCodes`], but a walk to the neighbours of a new point ranks by coarse codes.
+#[derive(Debug)]
+pub(super) struct InCoarseCodes<'c, P>(pub InCodes<'c, P>);
+
+impl<P> Clone for InCoarseCodes<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for InCoarseCodes<'_, P> {}
+
+impl<P: Points> Space for InCoarseCodes<'_, P> {
+    type Of<'a>
+        = ByCode<'a>
+    where
+        Self: 'a;
+
+    type OfNew<'a>
+        = ByCoarse<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn of(&self, slot: u32) -> ByCode<'_> {
+        self.0.of(slot)
+    }
+
+    fn of_new<'a>(&'a self, slot: u32, query: &'a mut CoarseQuery) -> ByCoarse<'a> {
+        let InCodes { codes, vectors } = self.0;
+        ByCoarse::new(codes, vectors.metric, vectors.points.vector(slot), query)
+    }
+
+    fn refine(&self, slot: u32, candidates: &mut [Neighbor]) -> bool {
+        let ranks = self.of(slot);
+        let error = CodeError::of(&mut Sample::of(candidates), ranks);
+        let is_small = error.is_small_for(nearest(candidates), OF_COARSE_CODES);
+        if is_small {
+            ranks.fetch_and_rank_all(candidates);
+            candidates.sort_unstable();
+        }
+        is_small
+    }
+
+    fn metric(&self) -> Metric {
+        self.0.metric()
+    }
+
+    fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
+        self.0.can_tell_apart(slot, candidates)
+    }
+}
+
+/// Some of the closest candidates.
+struct Sample {
+    places: [Neighbor; SAMPLE],
+    count: usize,
+}
+
+impl Sample {
+    fn of(candidates: &[Neighbor]) -> Self {
+        let count = SAMPLE.min(candidates.len());
+        let mut places = [Neighbor::unranked(0); SAMPLE];
+        places[..count].copy_from_slice(&candidates[..count]);
+        Sample { places, count }
+    }
+}
+
+impl std::ops::Deref for Sample {
+    type Target = [Neighbor];
+
+    fn deref(&self) -> &[Neighbor] {
+        &self.places[..self.count]
+    }
+}
+
+impl std::ops::DerefMut for Sample {
+    fn deref_mut(&mut self) -> &mut [Neighbor] {
+        &mut self.places[..self.count]
+    }
+}
+
+/// About as many of the closest candidates as a point has links. Points farther away may be of another
+/// cluster, which any code tells apart.
+fn nearest(
+    candidates: &[Neighbor],
+) -> impl ExactSizeIterator<Item = Neighbor> + DoubleEndedIterator {
+    candidates.iter().take(4 * SAMPLE).copied()
 }
 
 impl Graph {

@@ -6,6 +6,9 @@
 //! arXiv:2304.04759, who also subtract a learned mean). Nothing is learned, so drift of the data
 //! makes no code worse, and the code of a vector does not depend on the time of its insert.
 //!
+//! A code is kept in two halves. The upper half has the upper 4 bits of each value: it is a
+//! [coarse](crate::vectors::coarse) code by itself, half as large, by which a walk ranks first.
+//!
 //! A rank by code is computed between decoded vectors. A decoded vector has its mean `b / √n` at
 //! every one of its `n` positions, and the differences `w` from the mean. So the squared distance
 //! is `|w₁ - w₂|² + (b₁ - b₂)²`, which stays precise where the mean is large, and the error of
@@ -17,17 +20,16 @@ use crate::{
     Metric, Result,
     sync::table::Table,
     vectors::{
-        kernels,
-        kernels::{CodeProducts, code_products},
+        coarse::Outline,
+        kernels::{self, BLOCK, CodeProducts, Halves, code_products},
         neighbor::Neighbor,
     },
 };
 
-/// The bytes in a word of a row. A row holds the values of a code, one byte each, then its
-/// [`Shape`].
+/// The bytes in a word of a half.
 const WORD: usize = size_of::<u64>();
 
-/// The words of the [`Shape`] at the end of a row: four numbers in single precision.
+/// The words of the [`Shape`] behind a lower half: four numbers in single precision.
 const SHAPE_WORDS: usize = 2;
 
 /// The least dimension for which codes are kept. A vector of fewer fits a cache line or two itself.
@@ -40,11 +42,10 @@ const TOP: f32 = 255.0;
 const MIDDLE: f32 = 128.0;
 
 /// The number of standard deviations that the error of a rank by code hardly ever exceeds.
-const DEVIATIONS: f32 = 3.0;
+pub(super) const DEVIATIONS: f32 = 3.0;
 
-/// The number of codes that [`ByCode::rank_all`] ranks together: about as many as a point has
-/// links.
-const TOGETHER: usize = 32;
+/// The number of codes that [`ByCode::rank_all`] ranks together.
+const TOGETHER: usize = 16;
 
 /// The codes of the points of one store, by slot.
 #[derive(Debug)]
@@ -52,12 +53,21 @@ pub struct Codes {
     dimension: usize,
     /// [`MIDDLE`] times the square root of the dimension.
     middle: f32,
-    rows: Table<AtomicU64>,
+    /// The upper halves.
+    upper: Table<AtomicU64>,
+    /// The lower halves, each with its [`Shape`] behind it.
+    lower: Table<AtomicU64>,
+    /// What the ranks by upper halves need besides: the [`Outline`] of each.
+    outlines: Table<AtomicU64>,
 }
 
-/// The code of a query: a row as [`Codes`] holds them. Its memory is used again for the next query.
+/// The code of a query: what [`Codes`] holds of a point. Its memory is used again for the next
+/// query.
 #[derive(Debug, Default)]
-pub struct Code(Vec<AtomicU64>);
+pub struct Code {
+    upper: Vec<AtomicU64>,
+    lower: Vec<AtomicU64>,
+}
 
 /// Ranks stored points by their codes, against the code of a query or of a stored point.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +75,14 @@ pub struct ByCode<'a> {
     codes: &'a Codes,
     products: CodeProducts,
     metric: Metric,
-    values: &'a [AtomicU64],
+    values: Halves<'a>,
     shape: Shape,
     /// What `sum` of the shape would be if each value were smaller by [`MIDDLE`].
     middle_sum: f32,
     inverse_norm: f32,
 }
 
-/// What a row says of a code besides its values from 0 to 255. Each of the `n` values is decoded as
+/// What a code says besides its values from 0 to 255. Each of the `n` values is decoded as
 /// `lowest + scale * value`. Together they are `b / √n`, their mean, plus the differences `w`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
@@ -90,10 +100,13 @@ impl Codes {
     /// Has no codes yet. They will be of vectors of this dimension.
     #[must_use]
     pub fn new(dimension: usize) -> Self {
+        let words = half_words(dimension);
         Codes {
             dimension,
             middle: MIDDLE * (dimension as f32).sqrt(),
-            rows: Table::new(words(dimension)),
+            upper: Table::new(words),
+            lower: Table::new(words + SHAPE_WORDS),
+            outlines: Table::new(1),
         }
     }
 
@@ -110,57 +123,101 @@ impl Codes {
         matches!(metric, Metric::Euclidean | Metric::Cosine)
     }
 
+    /// The bytes that the code of a vector of this dimension takes.
+    #[cfg(any(test, feature = "layers"))]
+    #[must_use]
+    pub fn bytes(dimension: usize) -> usize {
+        (2 * half_words(dimension) + SHAPE_WORDS + 1) * WORD
+    }
+
     /// Reserves memory for the codes of the slots below `slots`.
     pub fn reserve(&self, slots: usize) -> Result<()> {
-        self.rows.ensure(slots)
+        self.upper.ensure(slots)?;
+        self.lower.ensure(slots)?;
+        self.outlines.ensure(slots)
     }
 
     /// Stores the code of the vector in `slot`. One thread at a time calls this, before any other
     /// can know the slot.
     pub fn store(&self, slot: u32, vector: &[f32]) -> Result<()> {
-        self.rows.ensure(slot as usize + 1)?;
-        encode(vector, self.rows.row(slot));
+        self.reserve(slot as usize + 1)?;
+        let outline = encode(vector, self.upper.row(slot), self.lower.row(slot));
+        outline.store(self.outlines.get(slot));
         Ok(())
     }
 
     /// Makes `code` the code of a query.
     pub fn encode(&self, vector: &[f32], code: &mut Code) {
-        code.0
-            .resize_with(words(self.dimension), AtomicU64::default);
-        encode(vector, &code.0);
+        let words = half_words(self.dimension);
+        code.upper.resize_with(words, AtomicU64::default);
+        code.lower
+            .resize_with(words + SHAPE_WORDS, AtomicU64::default);
+        encode(vector, &code.upper, &code.lower);
     }
 
     /// Prepares to rank points against a query, given its code.
     #[must_use]
     pub fn by_code<'a>(&'a self, metric: Metric, code: &'a Code) -> ByCode<'a> {
-        self.prepare(metric, &code.0)
+        self.prepare(metric, &code.upper, &code.lower)
     }
 
     /// Prepares to rank points against the point in `slot`.
     #[inline]
     #[must_use]
     pub fn by_slot(&self, metric: Metric, slot: u32) -> ByCode<'_> {
-        self.prepare(metric, self.rows.row(slot))
+        self.prepare(metric, self.upper.row(slot), self.lower.row(slot))
     }
 
     #[inline]
-    fn prepare<'a>(&'a self, metric: Metric, row: &'a [AtomicU64]) -> ByCode<'a> {
-        let shape = Shape::of(row);
+    fn prepare<'a>(
+        &'a self,
+        metric: Metric,
+        upper: &'a [AtomicU64],
+        lower: &'a [AtomicU64],
+    ) -> ByCode<'a> {
+        let shape = Shape::of(lower);
         ByCode {
             codes: self,
             products: code_products(),
             metric,
-            values: &row[..row.len() - SHAPE_WORDS],
+            values: Halves { upper, lower },
             shape,
             middle_sum: shape.sum - self.middle * shape.scale,
             inverse_norm: shape.inverse_norm(),
         }
     }
 
-    /// Prefetches the code in `slot`, which will be ranked soon.
+    /// Both halves of the code in `slot`.
     #[inline]
-    pub fn prefetch(&self, slot: u32) {
-        kernels::prefetch(self.rows.row(slot));
+    fn halves(&self, slot: u32) -> Halves<'_> {
+        Halves {
+            upper: self.upper.row(slot),
+            lower: self.lower.row(slot),
+        }
+    }
+
+    /// The upper half of the code in `slot`.
+    #[inline]
+    pub(super) fn upper_half(&self, slot: u32) -> &[AtomicU64] {
+        self.upper.row(slot)
+    }
+
+    /// The outline of the code in `slot`.
+    #[inline]
+    pub(super) fn outline(&self, slot: u32) -> Outline {
+        Outline::load(self.outlines.get(slot))
+    }
+
+    /// Prefetches what a rank by the upper half in `slot` reads.
+    #[inline]
+    pub(super) fn prefetch_upper(&self, slot: u32) {
+        kernels::prefetch(self.upper.row(slot));
+        kernels::prefetch(self.outlines.row(slot));
+    }
+
+    /// The number of values in a half, twice: those of the vector, filled up with zeros.
+    pub(super) fn values(&self) -> usize {
+        2 * half_words(self.dimension) * WORD
     }
 }
 
@@ -168,7 +225,8 @@ impl ByCode<'_> {
     /// Prefetches the code in `slot`, which will be ranked soon.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        self.codes.prefetch(slot);
+        kernels::prefetch(self.codes.upper.row(slot));
+        kernels::prefetch(self.codes.lower.row(slot));
     }
 
     /// The rank of the point in `slot`: the squared L2 distance or `1 - cos` of the decoded
@@ -176,13 +234,13 @@ impl ByCode<'_> {
     #[inline]
     #[must_use]
     pub fn rank(&self, slot: u32) -> f32 {
-        let row = self.codes.rows.row(slot);
+        let halves = self.codes.halves(slot);
         let mut product = [0];
-        (self.products)(self.values, &[row], &mut product);
+        (self.products)(self.values, &[halves], &mut product);
         if self.metric == Metric::Cosine {
-            self.cosine(Shape::of(row), product[0])
+            self.cosine(Shape::of(halves.lower), product[0])
         } else {
-            self.euclidean(Shape::of(row), product[0])
+            self.euclidean(Shape::of(halves.lower), product[0])
         }
     }
 
@@ -193,7 +251,7 @@ impl ByCode<'_> {
     /// deviation of the error; the bound is the mean and three standard deviations.
     #[must_use]
     pub fn margin(&self, slot: u32, rank: f32) -> f32 {
-        let shape = Shape::of(self.codes.rows.row(slot));
+        let shape = Shape::of(self.codes.lower.row(slot));
         let mut steps = [self.shape.scale, shape.scale];
         if self.metric == Metric::Cosine {
             // Ranks are half the squared distances between vectors of length 1.
@@ -209,16 +267,16 @@ impl ByCode<'_> {
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for some in neighbors.chunks_mut(TOGETHER) {
-            let mut rows = [[].as_slice(); TOGETHER];
-            for (row, neighbor) in rows.iter_mut().zip(&*some) {
-                *row = self.codes.rows.row(neighbor.slot);
+            let mut halves = [Halves::NONE; TOGETHER];
+            for (halves, neighbor) in halves.iter_mut().zip(&*some) {
+                *halves = self.codes.halves(neighbor.slot);
             }
-            let rows = &rows[..some.len()];
+            let halves = &halves[..some.len()];
             let mut products = [0; TOGETHER];
-            (self.products)(self.values, rows, &mut products);
+            (self.products)(self.values, halves, &mut products);
             let mut shapes = [Shape::default(); TOGETHER];
-            for (shape, row) in shapes.iter_mut().zip(rows) {
-                *shape = Shape::of(row);
+            for (shape, halves) in shapes.iter_mut().zip(halves) {
+                *shape = Shape::of(halves.lower);
             }
             // The loops go over whole arrays, so that the compiler computes several ranks in one
             // instruction.
@@ -258,10 +316,10 @@ impl ByCode<'_> {
 }
 
 impl Shape {
-    /// Reads the shape at the end of a row.
+    /// Reads the shape behind a lower half.
     #[inline]
-    fn of(row: &[AtomicU64]) -> Shape {
-        let [low, high] = row.last_chunk().expect("a row ends with its shape");
+    fn of(lower: &[AtomicU64]) -> Shape {
+        let [low, high] = lower.last_chunk().expect("a row ends with its shape");
         let pair = |word: &AtomicU64| {
             let word = word.load(Relaxed);
             [word as u32, (word >> 32) as u32].map(f32::from_bits)
@@ -284,47 +342,92 @@ impl Shape {
     }
 }
 
-/// The words of a row: the values, filled up with zeros, then the shape.
-fn words(dimension: usize) -> usize {
-    dimension.div_ceil(WORD).next_multiple_of(2) + SHAPE_WORDS
+/// The words of a half, filled up with zeros.
+fn half_words(dimension: usize) -> usize {
+    dimension.div_ceil(2).next_multiple_of(BLOCK) / WORD
 }
 
-/// Writes the code of a vector into a row.
+/// Writes the code of a vector into both halves, the shape behind the lower one, and returns the
+/// outline of the upper one.
 #[allow(
     clippy::cast_sign_loss,
     reason = "steps from the lowest value are not negative"
 )]
-fn encode(vector: &[f32], row: &[AtomicU64]) {
+fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
     let lowest = vector.iter().copied().fold(f32::INFINITY, f32::min);
     let highest = vector.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let scale = (highest - lowest) / TOP;
     let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+    // The cast rounds down, stays within 0 to 255, and makes NaN 0.
+    let value = |x: &f32| ((x - lowest) * steps + 0.5) as u8;
 
-    let (mut sum, mut squares) = (0_u64, 0_u64);
-    let (values, shape) = row.split_at(row.len() - SHAPE_WORDS);
-    let mut chunks = vector.chunks(WORD);
-    for word in values {
-        let mut bytes = [0; WORD];
-        for (byte, value) in bytes.iter_mut().zip(chunks.next().unwrap_or_default()) {
-            // The cast rounds down, stays within 0 to 255, and makes NaN 0.
-            *byte = ((value - lowest) * steps + 0.5) as u8;
-            sum += u64::from(*byte);
-            squares += u64::from(*byte) * u64::from(*byte);
-        }
-        word.store(u64::from_ne_bytes(bytes), Relaxed);
+    let (first, second) = vector.split_at(vector.len().min(upper.len() * WORD));
+    let (mut first, mut second) = (first.chunks(WORD), second.chunks(WORD));
+    let mut sums = Sums::default();
+    for (upper, lower) in upper.iter().zip(lower) {
+        let mut bytes = [[0; WORD]; 2];
+        let mut fill = |vector: Option<&[f32]>, shift: u32| {
+            for (index, x) in vector.unwrap_or_default().iter().enumerate() {
+                let value = value(x);
+                sums.add(value);
+                bytes[0][index] |= (value >> 4) << shift;
+                bytes[1][index] |= (value & 15) << shift;
+            }
+        };
+        fill(first.next(), 0);
+        fill(second.next(), 4);
+        let [upper_bytes, lower_bytes] = bytes.map(u64::from_ne_bytes);
+        upper.store(upper_bytes, Relaxed);
+        lower.store(lower_bytes, Relaxed);
     }
 
-    let (n, sum, squares) = (vector.len() as f64, sum as f64, squares as f64);
-    let scale_64 = f64::from(scale);
-    let parts = [
-        scale_64,
-        scale_64 * sum / n.sqrt(),
-        scale_64 * scale_64 * (squares - sum * sum / n),
-        (f64::from(lowest) + scale_64 * sum / n) * n.sqrt(),
+    let n = vector.len() as f64;
+    let [sum, squares] = [sums.values, sums.squares].map(|sum| sum as f64);
+    let scale = f64::from(scale);
+    let shape = [
+        scale,
+        scale * sum / n.sqrt(),
+        scale * scale * (squares - sum * sum / n),
+        (f64::from(lowest) + scale * sum / n) * n.sqrt(),
     ];
-    for (word, pair) in shape.iter().zip(parts.as_chunks::<2>().0) {
+    let words = &lower[lower.len() - SHAPE_WORDS..];
+    for (word, pair) in words.iter().zip(shape.as_chunks::<2>().0) {
         let [low, high] = pair.map(|part| u64::from((part as f32).to_bits()));
         word.store(low | high << 32, Relaxed);
+    }
+    let [_, _, spread, mean] = shape;
+    let [upper_sum, upper_squares, products] =
+        [sums.upper, sums.upper_squares, sums.products].map(|sum| sum as f64);
+    Outline::new(
+        scale,
+        spread,
+        mean,
+        upper_squares - upper_sum * upper_sum / n,
+        products - upper_sum * sum / n,
+    )
+}
+
+/// Sums over the values of a code.
+#[derive(Default)]
+struct Sums {
+    values: u64,
+    squares: u64,
+    /// Of the upper 4 bits.
+    upper: u64,
+    upper_squares: u64,
+    /// Of each value with its own upper 4 bits.
+    products: u64,
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, value: u8) {
+        let (value, upper) = (u64::from(value), u64::from(value >> 4));
+        self.values += value;
+        self.squares += value * value;
+        self.upper += upper;
+        self.upper_squares += upper * upper;
+        self.products += value * upper;
     }
 }
 

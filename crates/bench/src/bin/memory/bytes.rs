@@ -83,7 +83,7 @@ impl Memory {
         let (points, dimension) = (self.set.points, self.set.dimension);
         let files = self.a_point(self.filled.files);
         let codes = if Codes::pay(dimension) {
-            dimension.next_multiple_of(16) + 16
+            Codes::bytes(dimension)
         } else {
             0
         };

@@ -51,7 +51,7 @@ fn ranked_by(metric: Metric, base: &Vectors) -> &'static str {
     if !Codes::pay(base.vector(0).len()) || !Codes::suit(metric) {
         "f32"
     } else {
-        "8-bit codes, rescored in f32"
+        "4-bit codes, rescored by 8 bits and in f32"
     }
 }
 

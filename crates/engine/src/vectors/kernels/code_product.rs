@@ -1,5 +1,4 @@
-//! The inner product of codes (vectors quantized to 8 bits a value): the kernel in which walks of a
-//! graph spend most of their time.
+//! The inner product of whole codes (vectors quantized to 8 bits a value).
 //!
 //! All sums are of integers, so all variants give equal results.
 
@@ -11,18 +10,32 @@ use std::sync::{
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::Level;
 
-/// Computes `Σ a · (b - 128)` over the bytes of the code `b` and of each code `a` of `codes`, eight
-/// bytes to a word. It writes one product for each of `codes`, at most as many as `products` holds.
-/// One operand is unsigned and one signed, since that is what processors multiply. The products are
-/// exact up to 65,536 bytes. A code may be longer than `b`: the rest of it is ignored.
+/// A code in two halves of equal length `[bytes]`, a multiple of [`BLOCK`]: the upper and the lower
+/// 4 bits of each value. The lower 4 bits of byte `i` of a half belong to value `i`, its upper 4
+/// bits to value `bytes + i`.
+#[derive(Clone, Copy, Debug)]
+pub struct Halves<'a> {
+    /// The upper 4 bits of each value.
+    pub upper: &'a [AtomicU64],
+    /// The lower 4 bits of each value.
+    pub lower: &'a [AtomicU64],
+}
+
+/// The bytes that a half is a multiple of.
+pub const BLOCK: usize = 32;
+
+/// Computes `Σ a · (b - 128)` over the values of the code `b` and of each code `a` of `codes`. It
+/// writes one product for each of `codes`, at most as many as `products` holds. One operand is
+/// unsigned and one signed, since that is what processors multiply. The products are exact up to
+/// 65,536 values.
 ///
 /// A code is written before any other thread learns of its slot, and is not written again while any
 /// thread may read it. The words are atomic so that writing them needs no unsafe code; the kernels
 /// read them as plain memory.
-pub type CodeProducts = fn(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]);
-
-/// The mask that turns an unsigned byte into a signed one, smaller by 128.
-const FLIP: u64 = 0x8080_8080_8080_8080;
+///
+/// # Panics
+/// Panics if a half is shorter than those of `b`.
+pub type CodeProducts = fn(b: Halves, codes: &[Halves], products: &mut [i32]);
 
 /// The fastest variant that this processor can run, chosen once.
 #[must_use]
@@ -37,7 +50,8 @@ fn variants() -> impl Iterator<Item = CodeProducts> {
     let simd = {
         use std::arch::is_x86_feature_detected as has;
         [
-            (Level::Avx512.is_available() && has!("avx512vnni")).then_some(x86::AVX512_VNNI),
+            (Level::Avx512.is_available() && has!("avx512bw") && has!("avx512vnni"))
+                .then_some(x86::AVX512_VNNI),
             (Level::Avx2.is_available() && has!("avxvnni")).then_some(x86::AVX_VNNI),
             Level::Avx2.is_available().then_some(x86::AVX2),
         ]
@@ -49,84 +63,123 @@ fn variants() -> impl Iterator<Item = CodeProducts> {
     simd.into_iter().flatten().chain([scalar as CodeProducts])
 }
 
-/// The reference that every other variant is tested against.
-fn scalar(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
-    for (a, product) in codes.iter().zip(products) {
-        *product = scalar_product(a, b);
+impl<'a> Halves<'a> {
+    /// The halves of no values.
+    pub const NONE: Halves<'static> = Halves {
+        upper: &[],
+        lower: &[],
+    };
+
+    /// The first `words` words of both halves.
+    ///
+    /// # Panics
+    /// Panics if there are fewer.
+    #[inline]
+    fn first(self, words: usize) -> Halves<'a> {
+        Halves {
+            upper: &self.upper[..words],
+            lower: &self.lower[..words],
+        }
+    }
+
+    /// The values, word by word: the 8 that the lower bits of a word belong to, then the 8 of its
+    /// upper bits.
+    fn values(self) -> impl Iterator<Item = [u8; 16]> {
+        self.upper.iter().zip(self.lower).map(|(upper, lower)| {
+            let upper = upper.load(Relaxed).to_ne_bytes();
+            let lower = lower.load(Relaxed).to_ne_bytes();
+            std::array::from_fn(|index| match index.checked_sub(8) {
+                None => upper[index] << 4 | lower[index] & 0x0F,
+                Some(index) => upper[index] & 0xF0 | lower[index] >> 4,
+            })
+        })
     }
 }
 
-fn scalar_product(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
-    let product = |(a, b): (&AtomicU64, &AtomicU64)| -> i32 {
-        let a = a.load(Relaxed).to_ne_bytes();
-        let b = (b.load(Relaxed) ^ FLIP).to_ne_bytes();
+/// The reference that every other variant is tested against.
+fn scalar(b: Halves, codes: &[Halves], products: &mut [i32]) {
+    for (a, product) in codes.iter().zip(products) {
+        *product = scalar_product(a.first(b.upper.len()), b);
+    }
+}
+
+fn scalar_product(a: Halves, b: Halves) -> i32 {
+    let product = |(a, b): ([u8; 16], [u8; 16])| -> i32 {
         let products = a
             .into_iter()
             .zip(b)
-            .map(|(a, b)| i32::from(a) * i32::from(b.cast_signed()));
+            .map(|(a, b)| i32::from(a) * (i32::from(b) - 128));
         products.sum()
     };
     // Partial sums may leave the range of the total.
-    a.iter().zip(b).map(product).fold(0, i32::wrapping_add)
+    a.values()
+        .zip(b.values())
+        .map(product)
+        .fold(0, i32::wrapping_add)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::{
-        arch::x86_64::{
-            __m128i, __m256i, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32,
-            _mm256_add_epi32, _mm256_castsi256_si128, _mm256_cvtepi8_epi16, _mm256_cvtepu8_epi16,
-            _mm256_dpbusd_avx_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
-            _mm256_madd_epi16, _mm256_setzero_si256, _mm256_xor_si256, _mm512_add_epi32,
-            _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_maskz_loadu_epi64,
-            _mm512_reduce_add_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_xor_si512,
-        },
-        sync::atomic::AtomicU64,
+    use std::arch::x86_64::{
+        __m128i, __m256i, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32,
+        _mm256_add_epi32, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi8_epi16,
+        _mm256_cvtepu8_epi16, _mm256_dpbusd_avx_epi32, _mm256_extracti128_si256,
+        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srli_epi16, _mm256_xor_si256,
+        _mm512_add_epi32, _mm512_and_si512, _mm512_dpbusd_epi32, _mm512_maskz_loadu_epi64,
+        _mm512_or_si512, _mm512_reduce_add_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+        _mm512_slli_epi16, _mm512_srli_epi16, _mm512_xor_si512,
     };
 
-    use super::{CodeProducts, FLIP, scalar_product};
+    use super::{CodeProducts, Halves};
+
+    /// The lower 4 bits of each byte.
+    const LOWER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+
+    /// Turns an unsigned byte into a signed one, smaller by 128.
+    const FLIP: u64 = 0x8080_8080_8080_8080;
 
     // SAFETY: this variant is used only where the processor has AVX-512F and VNNI.
     pub const AVX512_VNNI: CodeProducts =
         |b, codes, products| unsafe { avx512_vnni_all(b, codes, products) };
 
-    #[target_feature(enable = "avx512f,avx512vnni")]
-    fn avx512_vnni_all(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn avx512_vnni_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = avx512_vnni(a, b);
+            *product = avx512_vnni(a.first(b.upper.len()), b.first(b.upper.len()));
         }
     }
 
-    /// 64 bytes at a time.
+    /// 128 values at a time. The slices are equally long.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vnni")]
-    fn avx512_vnni(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn avx512_vnni(a: Halves, b: Halves) -> i32 {
+        let lower = _mm512_set1_epi64(LOWER.cast_signed());
+        let upper = _mm512_set1_epi64((!LOWER).cast_signed());
         let flip = _mm512_set1_epi64(FLIP.cast_signed());
-        let step = |sum: __m512i, a: __m512i, b: __m512i| {
-            _mm512_dpbusd_epi32(sum, a, _mm512_xor_si512(b, flip))
+        let first = |high: __m512i, low: __m512i| {
+            let high = _mm512_and_si512(_mm512_slli_epi16::<4>(high), upper);
+            _mm512_or_si512(high, _mm512_and_si512(low, lower))
         };
-        let length = a.len().min(b.len());
-        let (pairs_a, rest_a) = a[..length].as_chunks::<16>();
-        let (pairs_b, rest_b) = b[..length].as_chunks::<16>();
+        let second = |high: __m512i, low: __m512i| {
+            let low = _mm512_and_si512(_mm512_srli_epi16::<4>(low), lower);
+            _mm512_or_si512(_mm512_and_si512(high, upper), low)
+        };
         let mut sums = [_mm512_setzero_si512(); 2];
-        for (a, b) in pairs_a.iter().zip(pairs_b) {
-            // SAFETY: 16 words are two loads of 8.
-            unsafe {
-                let (a, b) = (a.as_ptr(), b.as_ptr());
-                let load = |from: *const AtomicU64| _mm512_loadu_si512(from.cast());
-                sums[0] = step(sums[0], load(a), load(b));
-                sums[1] = step(sums[1], load(a.add(8)), load(b.add(8)));
-            }
-        }
-        for (a, b) in rest_a.chunks(8).zip(rest_b.chunks(8)) {
-            let mask = ((1_u16 << a.len()) - 1) as u8;
-            // SAFETY: the mask keeps the loads from reading a word past the chunks.
-            unsafe {
-                let a = _mm512_maskz_loadu_epi64(mask, a.as_ptr().cast());
-                let b = _mm512_maskz_loadu_epi64(mask, b.as_ptr().cast());
-                // Bytes past the end are 0 in `a`, so that their values in `b` do not matter.
-                sums[1] = step(sums[1], a, b);
-            }
+        let words = a.upper.len();
+        for at in (0..words).step_by(8) {
+            let mask = u8::MAX >> 8_usize.saturating_sub(words - at);
+            // SAFETY: the mask keeps the loads within the slices.
+            let load = |from: &[std::sync::atomic::AtomicU64]| unsafe {
+                _mm512_maskz_loadu_epi64(mask, from.as_ptr().add(at).cast())
+            };
+            let (a_upper, a_lower) = (load(a.upper), load(a.lower));
+            let (b_upper, b_lower) = (load(b.upper), load(b.lower));
+            // Values past the end are 0 in `a`, so that those of `b` do not matter.
+            let b_first = _mm512_xor_si512(first(b_upper, b_lower), flip);
+            let b_second = _mm512_xor_si512(second(b_upper, b_lower), flip);
+            sums[0] = _mm512_dpbusd_epi32(sums[0], first(a_upper, a_lower), b_first);
+            sums[1] = _mm512_dpbusd_epi32(sums[1], second(a_upper, a_lower), b_second);
         }
         _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
     }
@@ -136,78 +189,80 @@ mod x86 {
         |b, codes, products| unsafe { avx_vnni_all(b, codes, products) };
 
     #[target_feature(enable = "avx2,avxvnni")]
-    fn avx_vnni_all(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
+    fn avx_vnni_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = avx_vnni(a, b);
+            *product = fold(a.first(b.upper.len()), b, |sum, a, b| {
+                _mm256_dpbusd_avx_epi32(sum, a, b)
+            });
         }
-    }
-
-    /// 32 bytes at a time.
-    #[inline]
-    #[target_feature(enable = "avx2,avxvnni")]
-    fn avx_vnni(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
-        // SAFETY: FLIP fills the register with one value.
-        let flip = unsafe { std::mem::transmute::<[u64; 4], __m256i>([FLIP; 4]) };
-        fold(a, b, |sum, a, b| {
-            _mm256_dpbusd_avx_epi32(sum, a, _mm256_xor_si256(b, flip))
-        })
     }
 
     // SAFETY: this variant is used only where the processor has AVX2.
     pub const AVX2: CodeProducts = |b, codes, products| unsafe { avx2_all(b, codes, products) };
 
     #[target_feature(enable = "avx2")]
-    fn avx2_all(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
+    fn avx2_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = avx2(a, b);
+            // Widened to 16 bits: the byte-wise instruction of AVX2 would saturate.
+            *product = fold(a.first(b.upper.len()), b, |sum, a, b| {
+                let low = _mm256_madd_epi16(
+                    _mm256_cvtepu8_epi16(_mm256_castsi256_si128(a)),
+                    _mm256_cvtepi8_epi16(_mm256_castsi256_si128(b)),
+                );
+                let high = _mm256_madd_epi16(
+                    _mm256_cvtepu8_epi16(_mm256_extracti128_si256::<1>(a)),
+                    _mm256_cvtepi8_epi16(_mm256_extracti128_si256::<1>(b)),
+                );
+                _mm256_add_epi32(sum, _mm256_add_epi32(low, high))
+            });
         }
     }
 
-    /// 32 bytes at a time, widened to 16 bits: the byte-wise instruction of AVX2 would saturate.
+    /// 64 values at a time.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn avx2(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
-        // SAFETY: FLIP fills the register with one value.
-        let flip = unsafe { std::mem::transmute::<[u64; 4], __m256i>([FLIP; 4]) };
-        fold(a, b, |sum, a, b| {
-            let b = _mm256_xor_si256(b, flip);
-            let low = _mm256_madd_epi16(
-                _mm256_cvtepu8_epi16(_mm256_castsi256_si128(a)),
-                _mm256_cvtepi8_epi16(_mm256_castsi256_si128(b)),
-            );
-            let high = _mm256_madd_epi16(
-                _mm256_cvtepu8_epi16(_mm256_extracti128_si256::<1>(a)),
-                _mm256_cvtepi8_epi16(_mm256_extracti128_si256::<1>(b)),
-            );
-            _mm256_add_epi32(sum, _mm256_add_epi32(low, high))
-        })
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn fold(
-        a: &[AtomicU64],
-        b: &[AtomicU64],
-        step: impl Fn(__m256i, __m256i, __m256i) -> __m256i,
-    ) -> i32 {
-        let length = a.len().min(b.len());
-        let (blocks_a, rest_a) = a[..length].as_chunks::<4>();
-        let (blocks_b, rest_b) = b[..length].as_chunks::<4>();
+    fn fold(a: Halves, b: Halves, step: impl Fn(__m256i, __m256i, __m256i) -> __m256i) -> i32 {
+        let lower = _mm256_set1_epi8(0x0F);
+        let upper = _mm256_set1_epi8(0xF0_u8.cast_signed());
+        let flip = _mm256_set1_epi8(i8::MIN);
+        let first = |high: __m256i, low: __m256i| {
+            let high = _mm256_and_si256(_mm256_slli_epi16::<4>(high), upper);
+            _mm256_or_si256(high, _mm256_and_si256(low, lower))
+        };
+        let second = |high: __m256i, low: __m256i| {
+            let low = _mm256_and_si256(_mm256_srli_epi16::<4>(low), lower);
+            _mm256_or_si256(_mm256_and_si256(high, upper), low)
+        };
         let mut sums = [_mm256_setzero_si256(); 2];
-        for (index, (a, b)) in blocks_a.iter().zip(blocks_b).enumerate() {
+        let a = a
+            .upper
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .zip(a.lower.as_chunks::<4>().0);
+        let b = b
+            .upper
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .zip(b.lower.as_chunks::<4>().0);
+        for ((a_upper, a_lower), (b_upper, b_lower)) in a.zip(b) {
             // SAFETY: the arrays hold the 32 bytes that are read; the load takes any alignment.
-            unsafe {
-                let a = _mm256_loadu_si256(a.as_ptr().cast());
-                let b = _mm256_loadu_si256(b.as_ptr().cast());
-                sums[index % 2] = step(sums[index % 2], a, b);
-            }
+            let load = |from: &[std::sync::atomic::AtomicU64; 4]| unsafe {
+                _mm256_loadu_si256(from.as_ptr().cast())
+            };
+            let (a_upper, a_lower) = (load(a_upper), load(a_lower));
+            let (b_upper, b_lower) = (load(b_upper), load(b_lower));
+            let b_first = _mm256_xor_si256(first(b_upper, b_lower), flip);
+            let b_second = _mm256_xor_si256(second(b_upper, b_lower), flip);
+            sums[0] = step(sums[0], first(a_upper, a_lower), b_first);
+            sums[1] = step(sums[1], second(a_upper, a_lower), b_second);
         }
         let sum = _mm256_add_epi32(sums[0], sums[1]);
-        let sum = _mm_add_epi32(
+        sum_of_lanes(_mm_add_epi32(
             _mm256_castsi256_si128(sum),
             _mm256_extracti128_si256::<1>(sum),
-        );
-        sum_of_lanes(sum).wrapping_add(scalar_product(rest_a, rest_b))
+        ))
     }
 
     #[inline]
@@ -223,48 +278,71 @@ mod x86 {
 mod arm {
     use std::{
         arch::aarch64::{
-            vaddq_s32, vaddvq_s32, vdupq_n_s32, vdupq_n_u8, veorq_u8, vget_high_s8, vget_high_s16,
-            vget_high_u8, vget_low_s8, vget_low_s16, vget_low_u8, vld1q_u8, vmlal_s16, vmovl_s8,
-            vmovl_u8, vreinterpretq_s8_u8, vreinterpretq_s16_u16,
+            int32x4_t, uint8x16_t, vaddq_s32, vaddvq_s32, vdupq_n_s32, vdupq_n_u8, veorq_u8,
+            vget_high_s8, vget_high_s16, vget_high_u8, vget_low_s8, vget_low_s16, vget_low_u8,
+            vld1q_u8, vmlal_s16, vmovl_s8, vmovl_u8, vreinterpretq_s8_u8, vreinterpretq_s16_u16,
+            vsliq_n_u8, vsriq_n_u8,
         },
         sync::atomic::AtomicU64,
     };
 
-    use super::{CodeProducts, scalar_product};
+    use super::{CodeProducts, Halves};
 
     // SAFETY: this variant is used only where the processor has NEON.
     pub const NEON: CodeProducts = |b, codes, products| unsafe { neon_all(b, codes, products) };
 
     #[target_feature(enable = "neon")]
-    fn neon_all(b: &[AtomicU64], codes: &[&[AtomicU64]], products: &mut [i32]) {
+    fn neon_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = neon(a, b);
+            *product = neon(a.first(b.upper.len()), b);
         }
     }
 
-    /// 16 bytes at a time, widened to 16 bits.
+    /// 32 values at a time, widened to 16 bits.
     #[inline]
     #[target_feature(enable = "neon")]
-    fn neon(a: &[AtomicU64], b: &[AtomicU64]) -> i32 {
-        let length = a.len().min(b.len());
-        let (blocks_a, rest_a) = a[..length].as_chunks::<2>();
-        let (blocks_b, rest_b) = b[..length].as_chunks::<2>();
+    fn neon(a: Halves, b: Halves) -> i32 {
         let mut sums = [vdupq_n_s32(0); 2];
-        for (a, b) in blocks_a.iter().zip(blocks_b) {
+        let a = a
+            .upper
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .zip(a.lower.as_chunks::<2>().0);
+        let b = b
+            .upper
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .zip(b.lower.as_chunks::<2>().0);
+        for ((a_upper, a_lower), (b_upper, b_lower)) in a.zip(b) {
             // SAFETY: the arrays hold the 16 bytes that are read; the load takes any alignment.
-            let (a, b) = unsafe { (vld1q_u8(a.as_ptr().cast()), vld1q_u8(b.as_ptr().cast())) };
-            let b = vreinterpretq_s8_u8(veorq_u8(b, vdupq_n_u8(0x80)));
-            let halves = [
-                (vmovl_u8(vget_low_u8(a)), vmovl_s8(vget_low_s8(b))),
-                (vmovl_u8(vget_high_u8(a)), vmovl_s8(vget_high_s8(b))),
-            ];
-            for (sum, (a, b)) in sums.iter_mut().zip(halves) {
-                let a = vreinterpretq_s16_u16(a);
-                *sum = vmlal_s16(*sum, vget_low_s16(a), vget_low_s16(b));
-                *sum = vmlal_s16(*sum, vget_high_s16(a), vget_high_s16(b));
-            }
+            let load = |from: &[AtomicU64; 2]| unsafe { vld1q_u8(from.as_ptr().cast()) };
+            let (a_upper, a_lower) = (load(a_upper), load(a_lower));
+            let (b_upper, b_lower) = (load(b_upper), load(b_lower));
+            // The second operand is shifted in above, or below, the 4 bits of the first that stay.
+            let first = |high, low: uint8x16_t| vsliq_n_u8::<4>(low, high);
+            let second = |high, low: uint8x16_t| vsriq_n_u8::<4>(high, low);
+            sums[0] = step(sums[0], first(a_upper, a_lower), first(b_upper, b_lower));
+            sums[1] = step(sums[1], second(a_upper, a_lower), second(b_upper, b_lower));
         }
-        vaddvq_s32(vaddq_s32(sums[0], sums[1])).wrapping_add(scalar_product(rest_a, rest_b))
+        vaddvq_s32(vaddq_s32(sums[0], sums[1]))
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn step(mut sum: int32x4_t, a: uint8x16_t, b: uint8x16_t) -> int32x4_t {
+        let b = vreinterpretq_s8_u8(veorq_u8(b, vdupq_n_u8(0x80)));
+        let halves = [
+            (vmovl_u8(vget_low_u8(a)), vmovl_s8(vget_low_s8(b))),
+            (vmovl_u8(vget_high_u8(a)), vmovl_s8(vget_high_s8(b))),
+        ];
+        for (a, b) in halves {
+            let a = vreinterpretq_s16_u16(a);
+            sum = vmlal_s16(sum, vget_low_s16(a), vget_low_s16(b));
+            sum = vmlal_s16(sum, vget_high_s16(a), vget_high_s16(b));
+        }
+        sum
     }
 }
 
@@ -274,21 +352,27 @@ mod tests {
 
     use super::*;
 
+    /// A half of a code, in whole blocks.
+    fn half(blocks: usize) -> impl Strategy<Value = Vec<u64>> {
+        vec(any::<u64>(), blocks * BLOCK / 8)
+    }
+
     fn words(values: &[u64]) -> Vec<AtomicU64> {
         values.iter().copied().map(AtomicU64::new).collect()
     }
 
-    fn agree(a: &[u64], b: &[u64]) {
-        let (a, b) = (words(a), words(b));
-        let expected = scalar_product(&a, &b);
+    fn agree(a: [&[u64]; 2], b: [&[u64]; 2]) {
+        let (a, b) = (a.map(words), b.map(words));
+        let [a, b] = [&a, &b].map(|[upper, lower]| Halves { upper, lower });
+        let expected = scalar_product(a, b);
         for (number, variant) in variants().enumerate() {
             let mut products = [1; 3];
-            variant(&b, &[&a, &b, &a], &mut products);
+            variant(b, &[a, b, a], &mut products);
             assert_eq!(
                 products,
-                [expected, scalar_product(&b, &b), expected],
+                [expected, scalar_product(b, b), expected],
                 "variant {number}, {} words",
-                a.len()
+                a.upper.len()
             );
         }
     }
@@ -296,27 +380,49 @@ mod tests {
     proptest! {
         #[test]
         fn every_variant_gives_the_same_products(
-            pair in (0..70_usize).prop_flat_map(|n| (vec(any::<u64>(), n), vec(any::<u64>(), n))),
+            [a, b, c, d] in (0..9_usize).prop_flat_map(|n| [half(n), half(n), half(n), half(n)]),
         ) {
-            agree(&pair.0, &pair.1);
+            agree([&a, &b], [&c, &d]);
         }
+    }
+
+    /// A code of 64 values, of which the first two and the first two of the second half are given.
+    fn code(values: [u8; 4]) -> [Vec<AtomicU64>; 2] {
+        let [a, b, c, d] = values;
+        let half = |of: fn(u8) -> u8| {
+            let mut bytes = [0; 8];
+            bytes[..2].copy_from_slice(&[of(a) | of(c) << 4, of(b) | of(d) << 4]);
+            words(&[u64::from_ne_bytes(bytes), 0, 0, 0])
+        };
+        [half(|value| value >> 4), half(|value| value & 15)]
     }
 
     #[test]
     fn the_product_is_of_unsigned_and_signed_bytes() {
-        let a = words(&[u64::from_ne_bytes([1, 2, 3, 255, 0, 0, 0, 0])]);
-        let b = words(&[u64::from_ne_bytes([128, 129, 0, 255, 7, 0, 0, 0])]);
+        let ([a, b], [c, d]) = (code([1, 2, 3, 255]), code([128, 129, 0, 255]));
         let mut products = [0];
-        code_products()(&b, &[&a], &mut products);
+        let first = Halves {
+            upper: &a,
+            lower: &b,
+        };
+        let second = Halves {
+            upper: &c,
+            lower: &d,
+        };
+        code_products()(second, &[first], &mut products);
         assert_eq!(products, [2 - 3 * 128 + 255 * 127]);
     }
 
     #[test]
     fn the_greatest_products_do_not_overflow() {
-        let [most, least] = [u64::MAX, 0].map(|word| vec![word; 65_536 / 8]);
-        agree(&most, &most);
-        agree(&most, &least);
-        let product = scalar_product(&words(&most), &words(&least));
-        assert_eq!(product, -65_536 * 255 * 128);
+        let [most, least] = [u64::MAX, 0].map(|word| vec![word; 32_768 / 8]);
+        agree([&most, &most], [&most, &most]);
+        agree([&most, &most], [&least, &least]);
+        let [most, least] = [most, least].map(|half| words(&half));
+        let [most, least] = [&most, &least].map(|half| Halves {
+            upper: half,
+            lower: half,
+        });
+        assert_eq!(scalar_product(most, least), -65_536 * 255 * 128);
     }
 }

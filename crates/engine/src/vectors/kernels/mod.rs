@@ -18,6 +18,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod coarse_product;
 mod code_product;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod common_length;
@@ -34,7 +35,8 @@ mod passing;
 mod prefetch;
 mod scalar;
 
-pub use code_product::{CodeProducts, code_products};
+pub use coarse_product::{CoarseProducts, coarse_products};
+pub use code_product::{BLOCK, CodeProducts, Halves, code_products};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
 pub use level::{Kernel, KernelOfFour};

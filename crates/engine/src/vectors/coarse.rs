@@ -1,0 +1,404 @@
+//! Coarse codes: vectors quantized to 4 bits a value, by which walks of a graph rank first.
+//!
+//! A walk ranks hundreds of points and returns ten. What bounds its speed is how many cache lines it
+//! reads: at 128 dimensions the coarse code of a point is one line. So a walk goes by coarse codes, and
+//! the few closest candidates are ranked again by whole codes, and then by vectors.
+//!
+//! A coarse code is the upper half of a [code](crate::vectors::quantize). With `w` the differences of
+//! the vector from its mean (see there), `h` the upper 4 bits of its values and `h̄` their mean, it is
+//! decoded as `ŵ = step * (h - h̄)`. The step is that with which `ŵ` comes closest to `w`. The query is
+//! not decoded from 4 bits: it has its own differences `q` from its mean, in 8 bits, whose sum is 0, so
+//! that `h̄` takes no part in `ŵ · q`.
+//!
+//! The estimate of `|w - q|²` is `2 w · ŵ - |w|² + |q|² - 2 ŵ · q`. It is exact for `q = w`, and for
+//! other queries it is off by `2 (q - w) · (w - ŵ)`: the error shrinks with the distance, and has the
+//! mean 0 if the direction to the query has nothing to do with the rounding.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::{
+    Metric,
+    vectors::{
+        kernels::{CoarseProducts, coarse_products},
+        neighbor::Neighbor,
+        quantize::{Codes, DEVIATIONS},
+    },
+};
+
+/// The greatest value of a query.
+const TOP: f32 = 127.0;
+
+/// The number of codes that [`ByCoarse::rank_all`] ranks together.
+const TOGETHER: usize = 8;
+
+/// What is known of a coarse code besides its values: four numbers in 64 bits, so that eight of them
+/// share a cache line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outline(u64);
+
+impl Outline {
+    /// The bits of the mean and of the spread: the sign, the exponent and 11 bits of the fraction.
+    const LONG: u32 = 20;
+    /// The bits of the step.
+    const SHORT: u32 = 16;
+    /// The shortfall is stored in units of its greatest value divided by this, from the least on.
+    const SHORTFALLS: f64 = 255.0;
+    const LEAST_SHORTFALL: f64 = -1.0 / 64.0;
+    const SHORTFALL_RANGE: f64 = 0.5;
+
+    /// The outline of the upper half of a code with these `scale`, `spread` (`|w|²`) and `mean`.
+    /// `squares` is `Σ (h - h̄)²`, `products` is `Σ (h - h̄) value`.
+    #[allow(
+        clippy::cast_sign_loss,
+        reason = "a shortfall below the least becomes 0"
+    )]
+    pub fn new(scale: f64, spread: f64, mean: f64, squares: f64, products: f64) -> Self {
+        let step = if squares > 0.0 {
+            scale * products / squares
+        } else {
+            0.0
+        };
+        let step = bits(step, Self::SHORT);
+        let decoded = f64::from(number(step, Self::SHORT));
+        // 1 - w · ŵ / |w|², of the step as it is stored.
+        let shortfall = if spread > 0.0 {
+            1.0 - decoded * scale * products / spread
+        } else {
+            0.0
+        };
+        let shortfall = (shortfall - Self::LEAST_SHORTFALL) / Self::SHORTFALL_RANGE;
+        // The cast stays within 0 to 255, and makes NaN 0.
+        let shortfall = (shortfall * Self::SHORTFALLS).round() as u8;
+        Outline(
+            bits(mean, Self::LONG) << 44
+                | bits(spread, Self::LONG) << 24
+                | step << 8
+                | u64::from(shortfall),
+        )
+    }
+
+    #[inline]
+    pub fn load(word: &AtomicU64) -> Self {
+        Outline(word.load(Relaxed))
+    }
+
+    pub fn store(self, word: &AtomicU64) {
+        word.store(self.0, Relaxed);
+    }
+
+    #[inline]
+    fn mean(self) -> f32 {
+        f32::from_bits((self.0 >> 32) as u32 & 0xFFFF_F000)
+    }
+
+    /// `|w|²`.
+    #[inline]
+    fn spread(self) -> f32 {
+        f32::from_bits((self.0 >> 12) as u32 & 0xFFFF_F000)
+    }
+
+    #[inline]
+    fn step(self) -> f32 {
+        f32::from_bits((self.0 as u32) << 8 & 0xFFFF_0000)
+    }
+
+    /// `1 - w · ŵ / |w|²`.
+    #[inline]
+    fn shortfall(self) -> f32 {
+        const UNIT: f32 = (Outline::SHORTFALL_RANGE / Outline::SHORTFALLS) as f32;
+        f32::from(self.0 as u8) * UNIT + Outline::LEAST_SHORTFALL as f32
+    }
+
+    #[inline]
+    fn inverse_norm(self) -> f32 {
+        let square = self.spread() + self.mean() * self.mean();
+        1.0 / square.max(f32::MIN_POSITIVE).sqrt()
+    }
+}
+
+/// The upper `count` bits of a number in single precision, rounded.
+fn bits(number: f64, count: u32) -> u64 {
+    let cut = u32::BITS - count;
+    let bits = (number as f32).to_bits();
+    u64::from(bits.saturating_add(1 << (cut - 1)) >> cut)
+}
+
+/// The number with these upper bits.
+fn number(bits: u64, count: u32) -> f32 {
+    f32::from_bits((bits as u32) << (u32::BITS - count))
+}
+
+/// A query as coarse codes are ranked against it. Its memory is used again for the next query.
+#[derive(Debug, Default)]
+pub struct CoarseQuery(Vec<i8>);
+
+/// Ranks stored points by their coarse codes, against a query.
+#[derive(Clone, Copy, Debug)]
+pub struct ByCoarse<'a> {
+    codes: &'a Codes,
+    products: CoarseProducts,
+    metric: Metric,
+    /// `q`, in units of `scale`.
+    values: &'a [i8],
+    scale: f32,
+    /// `|q|²`.
+    spread: f32,
+    /// The mean of the query times `√n`.
+    mean: f32,
+    inverse_norm: f32,
+}
+
+impl<'a> ByCoarse<'a> {
+    /// Prepares to rank points against the query `vector`, `[dimension]`.
+    #[must_use]
+    pub fn new(
+        codes: &'a Codes,
+        metric: Metric,
+        vector: &[f32],
+        query: &'a mut CoarseQuery,
+    ) -> Self {
+        let root = (vector.len() as f32).sqrt();
+        let mean = vector.iter().sum::<f32>() / vector.len() as f32;
+        let (mut most, mut spread) = (0.0_f32, 0.0_f32);
+        for value in vector {
+            let difference = value - mean;
+            most = most.max(difference.abs());
+            spread += difference * difference;
+        }
+        let scale = most / TOP;
+        let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+        let values = &mut query.0;
+        values.clear();
+        values.resize(codes.values(), 0);
+        let mut sum = 0;
+        for (place, value) in values.iter_mut().zip(vector) {
+            let steps = (value - mean) * steps;
+            // The cast rounds towards 0.
+            *place = (steps + 0.5_f32.copysign(steps)) as i8;
+            sum += i32::from(*place);
+        }
+        balance(&mut values[..vector.len()], sum);
+        let mean = mean * root;
+        let norm = (spread + mean * mean).max(f32::MIN_POSITIVE).sqrt();
+        ByCoarse {
+            codes,
+            products: coarse_products(),
+            metric,
+            values,
+            scale,
+            spread,
+            mean,
+            inverse_norm: norm.recip(),
+        }
+    }
+
+    /// Prefetches the coarse code in `slot`, which will be ranked soon.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        self.codes.prefetch_upper(slot);
+    }
+
+    /// The rank of the point in `slot`: an estimate of the squared L2 distance or of `1 - cos`. It may
+    /// be less than 0.
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, slot: u32) -> f32 {
+        let mut alone = [Neighbor::unranked(slot)];
+        self.rank_all(&mut alone);
+        alone[0].rank
+    }
+
+    /// Sets the rank of each neighbour.
+    #[inline]
+    pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
+        for some in neighbors.chunks_mut(TOGETHER) {
+            let mut halves = [[].as_slice(); TOGETHER];
+            let mut outlines = [Outline(0); TOGETHER];
+            for (index, neighbor) in some.iter().enumerate() {
+                halves[index] = self.codes.upper_half(neighbor.slot);
+                outlines[index] = self.codes.outline(neighbor.slot);
+            }
+            let mut products = [0; TOGETHER];
+            (self.products)(self.values, &halves[..some.len()], &mut products);
+            // The loops go over whole arrays, so that the compiler computes several ranks in one
+            // instruction.
+            let mut ranks = [0.0; TOGETHER];
+            if self.metric == Metric::Cosine {
+                for index in 0..TOGETHER {
+                    ranks[index] = self.cosine(outlines[index], products[index]);
+                }
+            } else {
+                for index in 0..TOGETHER {
+                    ranks[index] = self.euclidean(outlines[index], products[index]);
+                }
+            }
+            for (neighbor, rank) in some.iter_mut().zip(ranks) {
+                neighbor.rank = rank;
+            }
+        }
+    }
+
+    /// A bound for the error of a rank, for a point whose rank by vector is `rank`: the coarse rank
+    /// hardly ever exceeds that by more. The coarse code of the point is taken to have the step of
+    /// that in `slot`. Rounding moves each value by up to half a step, every amount as likely as
+    /// another; the bound is three standard deviations of what follows.
+    #[must_use]
+    pub fn margin(&self, slot: u32, rank: f32) -> f32 {
+        let outline = self.codes.outline(slot);
+        let mut step = outline.step();
+        if self.metric == Metric::Cosine {
+            // Ranks are half the squared distances between vectors of length 1.
+            step *= outline.inverse_norm() * f32::sqrt(0.5);
+        }
+        DEVIATIONS * 2.0 * (rank.max(0.0) * step * step / 12.0).sqrt()
+    }
+
+    #[inline]
+    fn euclidean(&self, outline: Outline, product: i32) -> f32 {
+        let means = outline.mean() - self.mean;
+        let own = outline.spread() * (1.0 - 2.0 * outline.shortfall());
+        own + self.spread - 2.0 * self.inner(outline, product) + means * means
+    }
+
+    #[inline]
+    fn cosine(&self, outline: Outline, product: i32) -> f32 {
+        let inner = self.inner(outline, product) + outline.mean() * self.mean;
+        let inverse_norm = outline.inverse_norm();
+        // What `ŵ · q` lacks of `w · q`, if the query has the direction of the vector.
+        let lacking = outline.spread() * outline.shortfall() * inverse_norm * inverse_norm;
+        1.0 - inner * inverse_norm * self.inverse_norm - lacking
+    }
+
+    /// `ŵ · q`.
+    #[inline]
+    fn inner(&self, outline: Outline, product: i32) -> f32 {
+        outline.step() * self.scale * product as f32
+    }
+}
+
+/// Makes the sum of the values 0, by moving as few of them as it takes by 1.
+fn balance(values: &mut [i8], mut sum: i32) {
+    let step = sum.signum();
+    for value in values {
+        if sum == 0 {
+            return;
+        }
+        let moved = i32::from(*value) - step;
+        if moved.abs() <= TOP as i32 {
+            *value = moved as i8;
+            sum -= step;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "some ranks are exact")]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::vectors::kernels;
+
+    /// The rank of `b` against `a`, which is the query.
+    fn rank(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
+        let codes = Codes::new(a.len());
+        codes.store(0, b).unwrap();
+        let mut query = CoarseQuery::default();
+        let ranks = ByCoarse::new(&codes, metric, a, &mut query);
+        let mut neighbors = [Neighbor::unranked(0); 2 * TOGETHER + 3];
+        ranks.rank_all(&mut neighbors);
+        let alone = ranks.rank(0);
+        let all = neighbors.iter().map(|one| one.rank.to_bits());
+        assert!(all.clone().all(|rank| rank == alone.to_bits()));
+        alone
+    }
+
+    /// How far the decoded vector may be from the vector: a value of a coarse code stands for 16
+    /// values of a code.
+    fn most_error(vector: &[f32]) -> f64 {
+        let highest = vector.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let lowest = vector.iter().copied().fold(f32::INFINITY, f32::min);
+        f64::from(highest - lowest) * (16.0 / 255.0) * (vector.len() as f64).sqrt()
+    }
+
+    fn norm(vector: &[f32]) -> f64 {
+        vector.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt()
+    }
+
+    /// What the rounding of an outline and of a query adds to the error of a rank.
+    fn rounding(a: &[f32], b: &[f32]) -> f64 {
+        0.01 * (norm(a) + norm(b)).powi(2)
+    }
+
+    fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
+        let value = prop_oneof![-1.0..1.0_f32, 3.0..4.0_f32, Just(0.0)];
+        (2..200_usize).prop_flat_map(move |n| (vec(value.clone(), n), vec(value.clone(), n)))
+    }
+
+    proptest! {
+        #[test]
+        fn a_euclidean_rank_is_off_by_the_distance_times_the_rounding((a, b) in pair()) {
+            let found = f64::from(rank(Metric::Euclidean, &a, &b));
+            let expected = kernels::distance(Metric::Euclidean, &a, &b);
+            let error = 2.0 * expected.sqrt() * most_error(&b) + rounding(&a, &b);
+            prop_assert!((found - expected).abs() <= error, "{found}, not {expected}");
+        }
+
+        #[test]
+        fn a_cosine_rank_is_off_by_the_angle_times_the_rounding((a, b) in pair()) {
+            prop_assume!(norm(&a) > 0.1 && norm(&b) > 0.1);
+            let found = f64::from(rank(Metric::Cosine, &a, &b));
+            let expected = kernels::distance(Metric::Cosine, &a, &b);
+            let turned = 2.0 * (2.0 * expected).sqrt() * most_error(&b) / norm(&b);
+            prop_assert!((found - expected).abs() <= turned + 0.02, "{found}, not {expected}");
+        }
+
+        #[test]
+        fn a_vector_is_next_to_itself(a in vec(-1.0..1.0_f32, 40..200)) {
+            let found = rank(Metric::Euclidean, &a, &a);
+            prop_assert!(f64::from(found.abs()) <= 0.01 * norm(&a).powi(2), "{found}");
+            let found = rank(Metric::Cosine, &a, &a);
+            prop_assert!(found.abs() <= 0.01, "{found}");
+        }
+
+        #[test]
+        fn a_query_is_balanced(values in vec(-127..=127_i8, 1..200)) {
+            let mut balanced = values.clone();
+            let sum = values.iter().map(|&value| i32::from(value)).sum();
+            balance(&mut balanced, sum);
+            let moved = values.iter().zip(&balanced);
+            prop_assert!(moved.clone().all(|(a, b)| (i32::from(*a) - i32::from(*b)).abs() <= 1));
+            // As far as values can be moved at all.
+            let sum_now: i32 = balanced.iter().map(|&value| i32::from(value)).sum();
+            prop_assert!(sum_now == 0 || moved.filter(|(a, b)| a == b).all(|(a, _)| a.abs() == 127));
+        }
+    }
+
+    #[test]
+    fn the_parts_of_an_outline_are_told_apart() {
+        let outline = Outline::new(0.5, 1000.0, -3.0, 80.0, 1300.0);
+        assert_eq!(outline.mean(), -3.0);
+        assert_eq!(outline.spread(), 1000.0);
+        assert_eq!(outline.step(), 8.125);
+        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / 1000.0;
+        assert!(shortfall < -4.0, "it is out of range");
+        assert_eq!(outline.shortfall(), -1.0 / 64.0);
+        let outline = Outline::new(0.5, 6000.0, 2.0, 80.0, 1300.0);
+        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.spread());
+        assert!((f64::from(outline.shortfall()) - shortfall).abs() < 0.002);
+    }
+
+    #[test]
+    fn a_vector_of_one_value_is_coded_exactly() {
+        assert_eq!(rank(Metric::Euclidean, &[1.5; 4], &[2.5; 4]), 4.0);
+        assert_eq!(rank(Metric::Cosine, &[1.5; 4], &[2.5; 4]), 0.0);
+    }
+
+    #[test]
+    fn a_vector_without_a_direction_is_at_cosine_distance_1() {
+        let other: Vec<f32> = (0..40).map(|i| i as f32).collect();
+        assert_eq!(rank(Metric::Cosine, &other, &[0.0; 40]), 1.0);
+        let found = rank(Metric::Cosine, &[0.0; 40], &other);
+        assert!((found - 1.0).abs() < 0.01, "{found}");
+    }
+}
