@@ -120,6 +120,15 @@ enum Source {
 }
 
 impl Source {
+    /// How many times as many ranks a search may compute as in a fresh build. Where codes say nothing,
+    /// a walk by them has no aim, and its length is a matter of chance.
+    fn most_ranks(&self) -> f64 {
+        match self {
+            Source::Uniform | Source::Clustered(_) => 1.1,
+            Source::Behind(_) => 1.3,
+        }
+    }
+
     fn all() -> [Source; 3] {
         let mut random = Random(3);
         let centres = (0..40).map(|_| random.vector()).collect();
@@ -217,7 +226,7 @@ const BREADTHS: [usize; 3] = [20, 50, 100];
 /// The recall that a graph may lack compared with a fresh build.
 const SLACK: f64 = 0.005;
 
-fn assert_as_good_as_fresh(graph: &Graph, points: &Slots, queries: &[Vec<f32>]) {
+fn assert_as_good_as_fresh(source: &Source, graph: &Graph, points: &Slots, queries: &[Vec<f32>]) {
     let fresh = build(graph.metric(), points);
     for ef in BREADTHS {
         let (repaired, ranks) = quality(graph, points, queries, ef);
@@ -227,7 +236,7 @@ fn assert_as_good_as_fresh(graph: &Graph, points: &Slots, queries: &[Vec<f32>]) 
             "ef {ef}: {repaired} against {built}"
         );
         assert!(
-            ranks <= 1.1 * fresh_ranks,
+            ranks <= source.most_ranks() * fresh_ranks,
             "{ranks} ranks against {fresh_ranks}"
         );
     }
@@ -251,7 +260,7 @@ fn after_deleting_half_a_graph_is_as_good_as_a_fresh_build() {
         delete_half(&mut points, &mut random);
         let gone = (0..points.len()).filter(|&slot| points.is_gone(slot));
         assert_eq!(repair(&graph, &points).len(), gone.count());
-        assert_as_good_as_fresh(&graph, &points, &queries);
+        assert_as_good_as_fresh(source, &graph, &points, &queries);
     });
 }
 
@@ -265,7 +274,7 @@ fn after_replacing_half_three_times_a_graph_is_as_good_as_a_fresh_build() {
         for _ in 0..3 {
             replace_half(&graph, &mut points, source, &mut random);
         }
-        assert_as_good_as_fresh(&graph, &points, &queries);
+        assert_as_good_as_fresh(source, &graph, &points, &queries);
     });
 }
 

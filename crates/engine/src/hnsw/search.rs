@@ -84,8 +84,8 @@ impl Graph {
     ///
     /// If there are codes for this metric, the walk ranks by coarse codes, and its closest candidates
     /// are ranked again by whole codes and then by their vectors. If the coarse codes cannot tell the
-    /// candidates apart, a second walk ranks by whole codes, and if these cannot either, a third by
-    /// vectors. The results have ranks by vector in any case.
+    /// candidates apart, a second walk ranks by whole codes, or by vectors if these cannot either. The
+    /// results have ranks by vector in any case.
     pub fn search<P: Points>(
         &self,
         points: &P,
@@ -171,7 +171,7 @@ impl Graph {
             evaluations = filled?;
             let mut is_sure = scratch.refine(by_coarse, by_code, stop_rule.most, limit)
                 && scratch.rescore(by_code, by_vector, usize::MAX, limit);
-            if !is_sure && !scratch.gave_up() {
+            if !is_sure && !scratch.gave_up() && scratch.codes_tell_apart(by_code, by_vector) {
                 evaluations +=
                     self.fill(source, by_code, points, ef, stop_rule, &accept, scratch)?;
                 scratch.refined.clear();
@@ -483,6 +483,20 @@ impl Scratch {
             refined.sort_unstable();
         }
         true
+    }
+
+    /// Whether codes tell the candidates in `refined` apart, all of which are ranked again by them. If
+    /// not, a walk by codes would be in vain.
+    fn codes_tell_apart<R: Ranks>(&mut self, codes: ByCode, ranks: R) -> bool {
+        let Scratch {
+            refined, results, ..
+        } = self;
+        codes.fetch_and_rank_all(refined);
+        refined.sort_unstable();
+        results.clear();
+        results.extend(refined.iter().take(SAMPLE));
+        let error = CodeError::of(results, ranks);
+        error.is_small_for(refined.iter().copied(), OF_CODES)
     }
 
     /// Ranks the candidates in `refined`, closest first by codes, again by their vectors, and puts
