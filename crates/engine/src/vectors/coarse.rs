@@ -14,13 +14,12 @@
 //! other queries it is off by `2 (q - w) · (w - ŵ)`: the error shrinks with the distance, and has the
 //! mean 0 if the direction to the query has nothing to do with the rounding.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::{
     Metric,
     vectors::{
         kernels::{CoarseProducts, coarse_products},
         neighbor::Neighbor,
+        outline::Outline,
         quantize::{Codes, DEVIATIONS},
     },
 };
@@ -30,103 +29,6 @@ const TOP: f32 = 127.0;
 
 /// The number of codes that [`ByCoarse::rank_all`] ranks together.
 const TOGETHER: usize = 8;
-
-/// What is known of a coarse code besides its values: four numbers in 64 bits, so that eight of them
-/// share a cache line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Outline(u64);
-
-impl Outline {
-    /// The bits of the mean and of the spread: the sign, the exponent and 11 bits of the fraction.
-    const LONG: u32 = 20;
-    /// The bits of the step.
-    const SHORT: u32 = 16;
-    /// The shortfall is stored in units of its greatest value divided by this, from the least on.
-    const SHORTFALLS: f64 = 255.0;
-    const LEAST_SHORTFALL: f64 = -1.0 / 64.0;
-    const SHORTFALL_RANGE: f64 = 0.5;
-
-    /// The outline of the upper half of a code with these `scale`, `spread` (`|w|²`) and `mean`.
-    /// `squares` is `Σ (h - h̄)²`, `products` is `Σ (h - h̄) value`.
-    #[allow(
-        clippy::cast_sign_loss,
-        reason = "a shortfall below the least becomes 0"
-    )]
-    pub fn new(scale: f64, spread: f64, mean: f64, squares: f64, products: f64) -> Self {
-        let step = if squares > 0.0 {
-            scale * products / squares
-        } else {
-            0.0
-        };
-        let step = bits(step, Self::SHORT);
-        let decoded = f64::from(number(step, Self::SHORT));
-        // 1 - w · ŵ / |w|², of the step as it is stored.
-        let shortfall = if spread > 0.0 {
-            1.0 - decoded * scale * products / spread
-        } else {
-            0.0
-        };
-        let shortfall = (shortfall - Self::LEAST_SHORTFALL) / Self::SHORTFALL_RANGE;
-        // The cast stays within 0 to 255, and makes NaN 0.
-        let shortfall = (shortfall * Self::SHORTFALLS).round() as u8;
-        Outline(
-            bits(mean, Self::LONG) << 44
-                | bits(spread, Self::LONG) << 24
-                | step << 8
-                | u64::from(shortfall),
-        )
-    }
-
-    #[inline]
-    pub fn load(word: &AtomicU64) -> Self {
-        Outline(word.load(Relaxed))
-    }
-
-    pub fn store(self, word: &AtomicU64) {
-        word.store(self.0, Relaxed);
-    }
-
-    #[inline]
-    fn mean(self) -> f32 {
-        f32::from_bits((self.0 >> 32) as u32 & 0xFFFF_F000)
-    }
-
-    /// `|w|²`.
-    #[inline]
-    fn spread(self) -> f32 {
-        f32::from_bits((self.0 >> 12) as u32 & 0xFFFF_F000)
-    }
-
-    #[inline]
-    fn step(self) -> f32 {
-        f32::from_bits((self.0 as u32) << 8 & 0xFFFF_0000)
-    }
-
-    /// `1 - w · ŵ / |w|²`.
-    #[inline]
-    fn shortfall(self) -> f32 {
-        const UNIT: f32 = (Outline::SHORTFALL_RANGE / Outline::SHORTFALLS) as f32;
-        f32::from(self.0 as u8) * UNIT + Outline::LEAST_SHORTFALL as f32
-    }
-
-    #[inline]
-    fn inverse_norm(self) -> f32 {
-        let square = self.spread() + self.mean() * self.mean();
-        1.0 / square.max(f32::MIN_POSITIVE).sqrt()
-    }
-}
-
-/// The upper `count` bits of a number in single precision, rounded.
-fn bits(number: f64, count: u32) -> u64 {
-    let cut = u32::BITS - count;
-    let bits = (number as f32).to_bits();
-    u64::from(bits.saturating_add(1 << (cut - 1)) >> cut)
-}
-
-/// The number with these upper bits.
-fn number(bits: u64, count: u32) -> f32 {
-    f32::from_bits((bits as u32) << (u32::BITS - count))
-}
 
 /// A query as coarse codes are ranked against it. Its memory is used again for the next query.
 #[derive(Debug, Default)]
@@ -213,7 +115,7 @@ impl<'a> ByCoarse<'a> {
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
         for some in neighbors.chunks_mut(TOGETHER) {
             let mut halves = [[].as_slice(); TOGETHER];
-            let mut outlines = [Outline(0); TOGETHER];
+            let mut outlines = [Outline::default(); TOGETHER];
             for (index, neighbor) in some.iter().enumerate() {
                 halves[index] = self.codes.upper_half(neighbor.slot);
                 outlines[index] = self.codes.outline(neighbor.slot);
@@ -372,20 +274,6 @@ mod tests {
             let sum_now: i32 = balanced.iter().map(|&value| i32::from(value)).sum();
             prop_assert!(sum_now == 0 || moved.filter(|(a, b)| a == b).all(|(a, _)| a.abs() == 127));
         }
-    }
-
-    #[test]
-    fn the_parts_of_an_outline_are_told_apart() {
-        let outline = Outline::new(0.5, 1000.0, -3.0, 80.0, 1300.0);
-        assert_eq!(outline.mean(), -3.0);
-        assert_eq!(outline.spread(), 1000.0);
-        assert_eq!(outline.step(), 8.125);
-        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / 1000.0;
-        assert!(shortfall < -4.0, "it is out of range");
-        assert_eq!(outline.shortfall(), -1.0 / 64.0);
-        let outline = Outline::new(0.5, 6000.0, 2.0, 80.0, 1300.0);
-        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.spread());
-        assert!((f64::from(outline.shortfall()) - shortfall).abs() < 0.002);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod coarse;
 pub mod kernels;
 pub mod measure;
 pub mod neighbor;
+mod outline;
 pub mod points;
 pub mod quantize;
 #[cfg(test)]

@@ -20,9 +20,9 @@ use crate::{
     Metric, Result,
     sync::table::Table,
     vectors::{
-        coarse::Outline,
         kernels::{self, BLOCK, CodeProducts, Halves, code_products},
         neighbor::Neighbor,
+        outline::Outline,
     },
 };
 
