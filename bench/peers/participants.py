@@ -41,6 +41,7 @@ PARTICIPANTS = [
     Participant("usearch-bf16", "usearch", "bf16"),
     Participant("svs-f16", "svs", "float16"),
     Participant("scann", "scann"),
+    Participant("hnsw_rs", "hnsw_rs", metrics=ALL),
     Participant("symphonyqg", "rabitq", "0"),
     Participant("symphonyqg-8", "rabitq", "8"),
     Participant("glass", "glass", "SQ8U+FP32"),
