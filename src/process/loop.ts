@@ -165,7 +165,7 @@ export class Loop implements LoopControl {
   }
 }
 
-/** The memory of all requests, of which every loop takes its part. */
+/** The memory that requests may take. All loops count what they use in the same place. */
 export function budgetOf(config: Config, inflight: SharedArrayBuffer): MemoryBudget {
   const { maxInflightBytes, maxRequestBytes } = config;
   return new MemoryBudget(maxInflightBytes, maxRequestBytes, new SharedCount(inflight));

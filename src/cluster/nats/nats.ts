@@ -137,8 +137,8 @@ export class Nats {
 
   /**
    * Hears what is sent to a subject from now on, over whichever connection. Of those who name the same
-   * `queue` one hears each message. Answers a function that ends
-   * this, which resolves once no more messages come.
+   * `queue` one hears each message. Returns a function that ends this; it resolves once no more
+   * messages come.
    */
   subscribe(subject: string, hear: Hear, queue?: string): () => Promise<void> {
     const subscribed: Subscribed = { subject, hear, queue };

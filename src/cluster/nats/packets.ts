@@ -105,7 +105,7 @@ export class Packets {
     );
   }
 
-  /** Takes no more questions. Resolves once the open ones are answered and their answers fetched, or too late. */
+  /** Takes no more questions. Resolves once the open ones are answered and fetched, or after CLOSE_MS. */
   async close(): Promise<void> {
     const endsAtMs = performance.now() + CLOSE_MS;
     // Without a connection they end with it.

@@ -24,9 +24,9 @@ const PARTS_MS = 60_000;
 /**
  * Keeps the stream of a shard from filling up. Once it is half full, it drops the oldest messages that
  * every replica has applied, but keeps each until all have also applied what was stored within a minute
- * after it; while a replica does not answer, it drops none. Once it is three quarters full, a majority
- * of the replicas is enough: one that needs what is dropped gets the log of another. Any node may do
- * it, and does no harm where another has done it already.
+ * after it; while a replica does not answer, it drops none. Once it is three quarters full, it is
+ * enough that a majority has: a replica that still needs a dropped message copies the log of another.
+ * Any node may trim, and trimming twice does no harm.
  */
 export class Trim {
   readonly #looking: NodeJS.Timeout;

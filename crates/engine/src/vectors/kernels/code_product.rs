@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    /// A code of 64 values, of which the first two and the first two of the second half are given.
+    /// A code of 64 values. Values 0, 1, 32 and 33 are given, all others are 0.
     fn code(values: [u8; 4]) -> [Vec<AtomicU64>; 2] {
         let [a, b, c, d] = values;
         let half = |of: fn(u8) -> u8| {
