@@ -171,7 +171,7 @@ impl Graph {
             evaluations = filled?;
             let mut is_sure = scratch.refine(by_coarse, by_code, stop_rule.most, limit)
                 && scratch.rescore(by_code, by_vector, usize::MAX, limit);
-            if !is_sure && !scratch.gave_up() && scratch.codes_tell_apart(by_code, by_vector) {
+            if !is_sure && !scratch.gave_up() && scratch.codes_tell_apart(by_vector) {
                 evaluations +=
                     self.fill(source, by_code, points, ef, stop_rule, &accept, scratch)?;
                 scratch.refined.clear();
@@ -462,11 +462,11 @@ impl Scratch {
         refined.clear();
         refined.extend(candidates.by_ref().take(surely));
         let error = CodeError::of(refined, codes);
+        refined.sort_unstable();
         let nearest = beam.neighbors().take(surely.saturating_mul(2));
         if !error.is_small_for(nearest, OF_COARSE_CODES) {
             return false;
         }
-        refined.sort_unstable();
         if let Some(&last) = refined.get(limit.saturating_sub(1)) {
             let margin = coarse.margin(last.slot, last.rank);
             let mut beyond = beam.neighbors().skip(limit.saturating_sub(1));
@@ -485,14 +485,12 @@ impl Scratch {
         true
     }
 
-    /// Whether codes tell the candidates in `refined` apart, all of which are ranked again by them. If
+    /// Whether codes tell the candidates in `refined` apart, which are ranked by code, closest first. If
     /// not, a walk by codes would be in vain.
-    fn codes_tell_apart<R: Ranks>(&mut self, codes: ByCode, ranks: R) -> bool {
+    fn codes_tell_apart<R: Ranks>(&mut self, ranks: R) -> bool {
         let Scratch {
             refined, results, ..
         } = self;
-        codes.fetch_and_rank_all(refined);
-        refined.sort_unstable();
         results.clear();
         results.extend(refined.iter().take(SAMPLE));
         let error = CodeError::of(results, ranks);

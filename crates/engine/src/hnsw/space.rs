@@ -142,7 +142,7 @@ impl<P: Points> Space for InCodes<'_, P> {
     }
 
     fn can_tell_apart(&self, slot: u32, candidates: &[Neighbor]) -> bool {
-        let error = CodeError::of(&mut Sample::of(candidates), self.vectors.of(slot));
+        let error = error_of(candidates, self.vectors.of(slot));
         error.is_small_for(nearest(candidates), OF_CODES)
     }
 }
@@ -182,7 +182,7 @@ impl<P: Points> Space for InCoarseCodes<'_, P> {
 
     fn refine(&self, slot: u32, candidates: &mut [Neighbor]) -> bool {
         let ranks = self.of(slot);
-        let error = CodeError::of(&mut Sample::of(candidates), ranks);
+        let error = error_of(candidates, ranks);
         let is_small = error.is_small_for(nearest(candidates), OF_COARSE_CODES);
         if is_small {
             ranks.fetch_and_rank_all(candidates);
@@ -200,33 +200,13 @@ impl<P: Points> Space for InCoarseCodes<'_, P> {
     }
 }
 
-/// Some of the closest candidates.
-struct Sample {
-    places: [Neighbor; SAMPLE],
-    count: usize,
-}
-
-impl Sample {
-    fn of(candidates: &[Neighbor]) -> Self {
-        let count = SAMPLE.min(candidates.len());
-        let mut places = [Neighbor::unranked(0); SAMPLE];
-        places[..count].copy_from_slice(&candidates[..count]);
-        Sample { places, count }
-    }
-}
-
-impl std::ops::Deref for Sample {
-    type Target = [Neighbor];
-
-    fn deref(&self) -> &[Neighbor] {
-        &self.places[..self.count]
-    }
-}
-
-impl std::ops::DerefMut for Sample {
-    fn deref_mut(&mut self) -> &mut [Neighbor] {
-        &mut self.places[..self.count]
-    }
+/// Compares the ranks of a few of the closest candidates with those that `ranks` gives.
+fn error_of<R: Ranks>(candidates: &[Neighbor], ranks: R) -> CodeError {
+    let mut sample = [Neighbor::unranked(0); SAMPLE];
+    let some = &candidates[..SAMPLE.min(candidates.len())];
+    let sample = &mut sample[..some.len()];
+    sample.copy_from_slice(some);
+    CodeError::of(sample, ranks)
 }
 
 /// About as many of the closest candidates as a point has links. Points farther away may be of another

@@ -19,7 +19,7 @@ use crate::{
     vectors::{
         kernels::{CoarseProducts, coarse_products},
         neighbor::Neighbor,
-        outline::Outline,
+        outline::{Outline, inverse_norm},
         quantize::{Codes, DEVIATIONS},
     },
 };
@@ -81,7 +81,6 @@ impl<'a> ByCoarse<'a> {
         }
         balance(&mut values[..vector.len()], sum);
         let mean = mean * root;
-        let norm = (spread + mean * mean).max(f32::MIN_POSITIVE).sqrt();
         ByCoarse {
             codes,
             products: coarse_products(),
@@ -90,7 +89,7 @@ impl<'a> ByCoarse<'a> {
             scale,
             spread,
             mean,
-            inverse_norm: norm.recip(),
+            inverse_norm: inverse_norm(spread, mean),
         }
     }
 

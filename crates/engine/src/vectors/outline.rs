@@ -82,9 +82,16 @@ impl Outline {
 
     #[inline]
     pub fn inverse_norm(self) -> f32 {
-        let square = self.spread() + self.mean() * self.mean();
-        1.0 / square.max(f32::MIN_POSITIVE).sqrt()
+        inverse_norm(self.spread(), self.mean())
     }
+}
+
+/// `1 / |v|` of a vector with this spread (`|w|²`) and mean times `√n`. It is finite for a zero vector
+/// too, whose inner products are all 0.
+#[inline]
+pub(super) fn inverse_norm(spread: f32, mean: f32) -> f32 {
+    let square = spread + mean * mean;
+    1.0 / square.max(f32::MIN_POSITIVE).sqrt()
 }
 
 /// The upper `count` bits of a number in single precision, rounded.

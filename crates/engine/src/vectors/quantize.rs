@@ -22,7 +22,7 @@ use crate::{
     vectors::{
         kernels::{self, BLOCK, CodeProducts, Halves, code_products},
         neighbor::Neighbor,
-        outline::Outline,
+        outline::{Outline, inverse_norm},
     },
 };
 
@@ -333,12 +333,10 @@ impl Shape {
         }
     }
 
-    /// `1 / |v|` of the decoded vector. It is finite for a zero vector too, whose inner products
-    /// are all 0.
+    /// `1 / |v|` of the decoded vector.
     #[inline]
     fn inverse_norm(self) -> f32 {
-        let square = self.spread + self.mean * self.mean;
-        1.0 / square.max(f32::MIN_POSITIVE).sqrt()
+        inverse_norm(self.spread, self.mean)
     }
 }
 
