@@ -148,19 +148,13 @@ fn products_of_coarse_codes_read_the_codes_and_nothing_else() {
             .chunks(2)
             .map(|pair| (pair[0] * 16 + pair[1] - 127).min(127) as i8)
             .collect();
-        for count in 0..6 {
-            let codes: Vec<_> = (0..count)
-                .map(|seed| half(blocks * BLOCK / size_of::<u64>(), seed))
-                .collect();
-            let codes: Vec<&[AtomicU64]> = codes.iter().map(|code| &**code).collect();
-            let mut products = vec![0; codes.len()];
-            coarse_products()(&query, &codes, &mut products);
-            let expected = codes.iter().map(|code| -> i32 {
-                let values = nibbles(code).into_iter().zip(&query);
-                values.map(|(value, &query)| value * i32::from(query)).sum()
-            });
-            assert!(expected.eq(products), "{blocks} blocks, {count} codes");
-        }
+        let codes = [0, 1, 2, 3].map(|seed| half(blocks * BLOCK / size_of::<u64>(), seed));
+        let products = coarse_products()(&query, &codes.each_ref().map(|code| &**code));
+        let expected = codes.map(|code| -> i32 {
+            let values = nibbles(&code).into_iter().zip(&query);
+            values.map(|(value, &query)| value * i32::from(query)).sum()
+        });
+        assert_eq!(products, expected, "{blocks} blocks");
     }
 }
 

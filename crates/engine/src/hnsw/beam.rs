@@ -44,10 +44,6 @@ fn order(rank: f32) -> u64 {
     u64::from(bits ^ mask)
 }
 
-/// An insertion looks for the position of a candidate in steps of this many, before it goes on one
-/// by one.
-const STRIDE: usize = 8;
-
 /// The beam of one walk.
 ///
 /// Accepted points are candidates that the caller of the walk can use. The `ef` closest are kept in
@@ -173,8 +169,15 @@ impl Beam {
     /// then if it is closer than the farthest accepted point.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
+        self.admission()(rank)
+    }
+
+    /// What [`admits`](Self::admits) answers until the beam changes.
+    #[inline]
+    pub fn admission(&self) -> impl Fn(f32) -> bool + use<> {
+        let (bound, has_room) = (self.bound, self.accepted.len() < self.ef);
         // Without a branch: a processor cannot predict which points are close enough.
-        (rank < self.bound) | (self.accepted.len() < self.ef)
+        move |rank| (rank < bound) | has_room
     }
 
     /// Adds a point that the walk should keep and expand, and which the beam
@@ -201,15 +204,8 @@ impl Beam {
         if self.accepted.len() < self.ef {
             self.accepted.push(candidate);
         }
-        // From the far end, where most candidates belong, first in strides.
         let last = self.accepted.len() - 1;
-        let mut at = last;
-        while at >= STRIDE && self.accepted[at - STRIDE] > candidate {
-            at -= STRIDE;
-        }
-        while at > 0 && self.accepted[at - 1] > candidate {
-            at -= 1;
-        }
+        let at = self.accepted[..last].partition_point(|held| *held < candidate);
         self.accepted.copy_within(at..last, at + 1);
         self.accepted[at] = candidate;
         if self.accepted.len() == self.ef {

@@ -23,8 +23,9 @@ use crate::{
     },
 };
 
-/// The breadth of the beam in the layers above 0 during a search. It is 1 in the paper.
-const APPROACH: usize = 2;
+/// The breadth of the beam in the layers above 0 during a search, as in the paper. With 2, a search
+/// computes 1 to 5 % more ranks at equal recall.
+const APPROACH: usize = 1;
 
 /// The breadth of the beam above the layers of a new point during an insertion. It is wider than
 /// [`APPROACH`], since a point that is linked in the wrong place stays hard to find.
@@ -393,7 +394,8 @@ impl Graph {
         }
         let Scratch { fresh, beam, .. } = scratch;
         target.rank_all(fresh);
-        keep(fresh, |neighbor| beam.admits(neighbor.rank));
+        let is_admitted = beam.admission();
+        keep(fresh, |neighbor| is_admitted(neighbor.rank));
         count > 0
     }
 
@@ -404,13 +406,15 @@ impl Graph {
         let Scratch { visited, fresh, .. } = scratch;
         let mut stamps = visited.open();
         let row = self.links.row(slot, layer);
-        let mut count = fresh.len();
-        fresh.resize(count + row.len(), Neighbor::unranked(slot));
+        let listed = fresh.len();
+        fresh.resize(listed + row.len(), Neighbor::unranked(slot));
+        // A slice of its own, so that no store to the stamps could move it.
+        let (places, mut count) = (&mut fresh[listed..], 0);
         for link in row.iter().map_while(Link::load) {
-            fresh[count].slot = link.slot();
+            places[count].slot = link.slot();
             count += usize::from(stamps.insert(link.slot()));
         }
-        fresh.truncate(count);
+        fresh.truncate(listed + count);
     }
 }
 
@@ -439,10 +443,10 @@ impl<R: Ranks> Target<R> {
 /// Drops the neighbours that are not wanted, without a branch, which a processor could not predict.
 #[inline]
 fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
-    let mut count = 0;
-    for index in 0..neighbors.len() {
-        let neighbor = neighbors[index];
-        neighbors[count] = neighbor;
+    let (mut count, all) = (0, neighbors.as_mut_slice());
+    for index in 0..all.len() {
+        let neighbor = all[index];
+        all[count] = neighbor;
         count += usize::from(is_wanted(&neighbor));
     }
     neighbors.truncate(count);

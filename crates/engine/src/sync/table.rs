@@ -77,10 +77,13 @@ impl<T: Sync + Zeroed> Table<T> {
         if rows <= self.ready.load(Ordering::Acquire) {
             return Ok(());
         }
-        let (last_bucket, last_row) = locate(last);
-        if last_bucket >= BUCKETS {
-            return Err(out_of_memory(last_bucket));
-        }
+        let Ok(last) = u32::try_from(last) else {
+            return Err(out_of_memory(BUCKETS));
+        };
+        let Place {
+            bucket: last_bucket,
+            row: last_row,
+        } = Place::of(last);
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for bucket in memory.len()..=last_bucket {
             let values = rows_of(bucket)
@@ -132,11 +135,20 @@ impl<T: Sync + Zeroed> Table<T> {
     #[inline]
     #[must_use]
     pub fn row(&self, index: u32) -> &[T] {
-        let (bucket, row) = locate(index as usize);
+        self.row_at(Place::of(index))
+    }
+
+    /// The row at a place.
+    ///
+    /// # Panics
+    /// Panics if [`Table::ensure`] has not reserved the row.
+    #[inline]
+    #[must_use]
+    pub fn row_at(&self, Place { bucket, row }: Place) -> &[T] {
         let values = self.buckets[bucket].load(Ordering::Acquire);
         assert!(!values.is_null(), "the row was ensured before it is read");
-        // SAFETY: the bucket holds `rows_of(bucket)` rows of `width` values, and `locate` gives a
-        // row below that number. The memory holds valid values from the start, is let go only when
+        // SAFETY: the bucket holds `rows_of(bucket)` rows of `width` values, and the row of a place is
+        // below that number. The memory holds valid values from the start, is let go only when
         // the table is dropped, and no exclusive reference to it is ever made.
         unsafe { slice::from_raw_parts(values.add(row * self.width), self.width) }
     }
@@ -146,7 +158,7 @@ impl<T: Sync + Zeroed> Table<T> {
     #[inline]
     #[must_use]
     pub fn run(&self, index: u32, count: usize) -> &[T] {
-        let (bucket, row) = locate(index as usize);
+        let Place { bucket, row } = Place::of(index);
         let values = self.buckets[bucket].load(Ordering::Acquire);
         if values.is_null() {
             return &[];
@@ -191,12 +203,25 @@ impl<T> fmt::Debug for Table<T> {
     }
 }
 
-/// The bucket that holds a row, and the position of the row in it.
-#[inline]
-fn locate(index: usize) -> (usize, usize) {
-    let shifted = index + FIRST_ROWS;
-    let bucket = (shifted.ilog2() - FIRST_ROWS.ilog2()) as usize;
-    (bucket, shifted - rows_of(bucket))
+/// Where the row at an index lies. It is the same place in every table, so that a reader of several
+/// tables computes it once: to count the leading zeros of a number is slow on some processors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    bucket: usize,
+    /// Below [`rows_of`] the bucket.
+    row: usize,
+}
+
+impl Place {
+    /// The place of the row at `index`.
+    #[inline]
+    #[must_use]
+    pub fn of(index: u32) -> Self {
+        let shifted = index as usize + FIRST_ROWS;
+        let bucket = (shifted.ilog2() - FIRST_ROWS.ilog2()) as usize;
+        let row = shifted - rows_of(bucket);
+        Place { bucket, row }
+    }
 }
 
 /// The number of rows in a bucket.
@@ -253,15 +278,18 @@ mod tests {
 
     #[test]
     fn rows_tile_the_buckets_without_gap_or_overlap() {
-        let mut expected = (0, 0);
+        let mut expected = Place { bucket: 0, row: 0 };
         for index in 0..100_000 {
-            assert_eq!(locate(index), expected, "row {index}");
-            expected.1 += 1;
-            if expected.1 == rows_of(expected.0) {
-                expected = (expected.0 + 1, 0);
+            assert_eq!(Place::of(index), expected, "row {index}");
+            expected.row += 1;
+            if expected.row == rows_of(expected.bucket) {
+                expected = Place {
+                    bucket: expected.bucket + 1,
+                    row: 0,
+                };
             }
         }
-        assert_eq!(locate(u32::MAX as usize).0, BUCKETS - 1);
+        assert_eq!(Place::of(u32::MAX).bucket, BUCKETS - 1);
     }
 
     #[test]

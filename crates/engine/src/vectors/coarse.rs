@@ -17,7 +17,7 @@
 use crate::{
     Metric,
     vectors::{
-        kernels::{CoarseProducts, coarse_products},
+        kernels::{ABREAST, CoarseProducts, coarse_products},
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
         quantize::{Codes, DEVIATIONS},
@@ -27,8 +27,8 @@ use crate::{
 /// The greatest value of a query.
 const TOP: f32 = 127.0;
 
-/// The number of codes that [`ByCoarse::rank_all`] ranks together.
-const TOGETHER: usize = 8;
+/// The running sums over the values of a query.
+const SUMS: usize = 8;
 
 /// A query as coarse codes are ranked against it. Its memory is used again for the next query.
 #[derive(Debug, Default)]
@@ -60,13 +60,9 @@ impl<'a> ByCoarse<'a> {
         query: &'a mut CoarseQuery,
     ) -> Self {
         let root = (vector.len() as f32).sqrt();
-        let mean = vector.iter().sum::<f32>() / vector.len() as f32;
-        let (mut most, mut spread) = (0.0_f32, 0.0_f32);
-        for value in vector {
-            let difference = value - mean;
-            most = most.max(difference.abs());
-            spread += difference * difference;
-        }
+        let mean = sum_of(vector, |value| value) / vector.len() as f32;
+        let spread = sum_of(vector, |value| (value - mean) * (value - mean));
+        let most = (vector.iter()).fold(0.0_f32, |most, value| most.max((value - mean).abs()));
         let scale = most / TOP;
         let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
         let values = &mut query.0;
@@ -112,24 +108,23 @@ impl<'a> ByCoarse<'a> {
     /// Sets the rank of each neighbour.
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
-        for some in neighbors.chunks_mut(TOGETHER) {
-            let mut halves = [[].as_slice(); TOGETHER];
-            let mut outlines = [Outline::default(); TOGETHER];
-            for (index, neighbor) in some.iter().enumerate() {
-                halves[index] = self.codes.upper_half(neighbor.slot);
-                outlines[index] = self.codes.outline(neighbor.slot);
+        for some in neighbors.chunks_mut(ABREAST) {
+            let mut halves = [[].as_slice(); ABREAST];
+            let mut outlines = [Outline::default(); ABREAST];
+            for index in 0..ABREAST {
+                // If fewer are left, the first stands for the missing ones.
+                let neighbor = some.get(index).unwrap_or(&some[0]);
+                (halves[index], outlines[index]) = self.codes.upper_half(neighbor.slot);
             }
-            let mut products = [0; TOGETHER];
-            (self.products)(self.values, &halves[..some.len()], &mut products);
-            // The loops go over whole arrays, so that the compiler computes several ranks in one
-            // instruction.
-            let mut ranks = [0.0; TOGETHER];
+            let products = (self.products)(self.values, &halves);
+            // The loops go over whole arrays, so that the compiler computes all ranks at once.
+            let mut ranks = [0.0; ABREAST];
             if self.metric == Metric::Cosine {
-                for index in 0..TOGETHER {
+                for index in 0..ABREAST {
                     ranks[index] = self.cosine(outlines[index], products[index]);
                 }
             } else {
-                for index in 0..TOGETHER {
+                for index in 0..ABREAST {
                     ranks[index] = self.euclidean(outlines[index], products[index]);
                 }
             }
@@ -145,7 +140,7 @@ impl<'a> ByCoarse<'a> {
     /// another; the bound is three standard deviations of what follows.
     #[must_use]
     pub fn margin(&self, slot: u32, rank: f32) -> f32 {
-        let outline = self.codes.outline(slot);
+        let (_, outline) = self.codes.upper_half(slot);
         let mut step = outline.step();
         if self.metric == Metric::Cosine {
             // Ranks are half the squared distances between vectors of length 1.
@@ -177,6 +172,19 @@ impl<'a> ByCoarse<'a> {
     }
 }
 
+/// The sum of what `term` makes of each value, in several running sums, which the compiler adds to in
+/// one instruction.
+fn sum_of(vector: &[f32], term: impl Fn(f32) -> f32) -> f32 {
+    let mut sums = [0.0; SUMS];
+    let (chunks, rest) = vector.as_chunks::<SUMS>();
+    for chunk in chunks {
+        for (sum, &value) in sums.iter_mut().zip(chunk) {
+            *sum += term(value);
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().map(|&value| term(value)).sum::<f32>()
+}
+
 /// Makes the sum of the values 0, by moving as few of them as it takes by 1.
 fn balance(values: &mut [i8], mut sum: i32) {
     let step = sum.signum();
@@ -206,7 +214,7 @@ mod tests {
         codes.store(0, b).unwrap();
         let mut query = CoarseQuery::default();
         let ranks = ByCoarse::new(&codes, metric, a, &mut query);
-        let mut neighbors = [Neighbor::unranked(0); 2 * TOGETHER + 3];
+        let mut neighbors = [Neighbor::unranked(0); 2 * ABREAST + 3];
         ranks.rank_all(&mut neighbors);
         let alone = ranks.rank(0);
         let all = neighbors.iter().map(|one| one.rank.to_bits());

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
-    sync::table::Table,
+    sync::table::{Place, Table},
     vectors::{
         kernels::{self, BLOCK, CodeProducts, Halves, code_products},
         neighbor::Neighbor,
@@ -190,29 +190,27 @@ impl Codes {
     /// Both halves of the code in `slot`.
     #[inline]
     fn halves(&self, slot: u32) -> Halves<'_> {
+        let place = Place::of(slot);
         Halves {
-            upper: self.upper.row(slot),
-            lower: self.lower.row(slot),
+            upper: self.upper.row_at(place),
+            lower: self.lower.row_at(place),
         }
     }
 
-    /// The upper half of the code in `slot`.
+    /// The upper half of the code in `slot`, and its outline.
     #[inline]
-    pub(super) fn upper_half(&self, slot: u32) -> &[AtomicU64] {
-        self.upper.row(slot)
-    }
-
-    /// The outline of the code in `slot`.
-    #[inline]
-    pub(super) fn outline(&self, slot: u32) -> Outline {
-        Outline::load(self.outlines.get(slot))
+    pub(super) fn upper_half(&self, slot: u32) -> (&[AtomicU64], Outline) {
+        let place = Place::of(slot);
+        let outline = &self.outlines.row_at(place)[0];
+        (self.upper.row_at(place), Outline::load(outline))
     }
 
     /// Prefetches what a rank by the upper half in `slot` reads.
     #[inline]
     pub(super) fn prefetch_upper(&self, slot: u32) {
-        kernels::prefetch(self.upper.row(slot));
-        kernels::prefetch(self.outlines.row(slot));
+        let place = Place::of(slot);
+        kernels::prefetch(self.upper.row_at(place));
+        kernels::prefetch_line(&self.outlines.row_at(place)[0]);
     }
 
     /// The number of values in a half, twice: those of the vector, filled up with zeros.
@@ -225,8 +223,9 @@ impl ByCode<'_> {
     /// Prefetches the code in `slot`, which will be ranked soon.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        kernels::prefetch(self.codes.upper.row(slot));
-        kernels::prefetch(self.codes.lower.row(slot));
+        let Halves { upper, lower } = self.codes.halves(slot);
+        kernels::prefetch(upper);
+        kernels::prefetch(lower);
     }
 
     /// The rank of the point in `slot`: the squared L2 distance or `1 - cos` of the decoded
@@ -352,12 +351,9 @@ fn half_words(dimension: usize) -> usize {
     reason = "steps from the lowest value are not negative"
 )]
 fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
-    let lowest = vector.iter().copied().fold(f32::INFINITY, f32::min);
-    let highest = vector.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let (lowest, highest) = range(vector);
     let scale = (highest - lowest) / TOP;
     let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
-    // The cast rounds down, stays within 0 to 255, and makes NaN 0.
-    let value = |x: &f32| ((x - lowest) * steps + 0.5) as u8;
 
     let (first, second) = vector.split_at(vector.len().min(upper.len() * WORD));
     let (mut first, mut second) = (first.chunks(WORD), second.chunks(WORD));
@@ -365,11 +361,19 @@ fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
     for (upper, lower) in upper.iter().zip(lower) {
         let mut bytes = [[0; WORD]; 2];
         let mut fill = |vector: Option<&[f32]>, shift: u32| {
-            for (index, x) in vector.unwrap_or_default().iter().enumerate() {
-                let value = value(x);
-                sums.add(value);
-                bytes[0][index] |= (value >> 4) << shift;
-                bytes[1][index] |= (value & 15) << shift;
+            // What is missing becomes 0.
+            let mut some = [lowest; WORD];
+            let vector = vector.unwrap_or_default();
+            some[..vector.len()].copy_from_slice(vector);
+            let mut values = [0; WORD];
+            for (value, x) in values.iter_mut().zip(some) {
+                // The cast rounds down, and makes NaN 0.
+                *value = (((x - lowest) * steps + 0.5) as u32).min(u32::from(u8::MAX));
+            }
+            sums.add(values);
+            for (index, value) in values.into_iter().enumerate() {
+                bytes[0][index] |= (value as u8 >> 4) << shift;
+                bytes[1][index] |= (value as u8 & 15) << shift;
             }
         };
         fill(first.next(), 0);
@@ -380,7 +384,7 @@ fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
     }
 
     let n = vector.len() as f64;
-    let [sum, squares] = [sums.values, sums.squares].map(|sum| sum as f64);
+    let [sum, squares] = [sums.values, sums.squares].map(total);
     let scale = f64::from(scale);
     let shape = [
         scale,
@@ -395,7 +399,7 @@ fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
     }
     let [_, _, spread, mean] = shape;
     let [upper_sum, upper_squares, products] =
-        [sums.upper, sums.upper_squares, sums.products].map(|sum| sum as f64);
+        [sums.upper, sums.upper_squares, sums.products].map(total);
     Outline::new(
         scale,
         spread,
@@ -405,28 +409,57 @@ fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
     )
 }
 
-/// Sums over the values of a code.
+/// The least and the greatest value.
+fn range(vector: &[f32]) -> (f32, f32) {
+    let (mut least, mut greatest) = ([f32::INFINITY; WORD], [f32::NEG_INFINITY; WORD]);
+    let mut include = |some: [f32; WORD]| {
+        for (index, x) in some.into_iter().enumerate() {
+            least[index] = least[index].min(x);
+            greatest[index] = greatest[index].max(x);
+        }
+    };
+    let (chunks, rest) = vector.as_chunks();
+    for &chunk in chunks {
+        include(chunk);
+    }
+    for &x in rest {
+        include([x; WORD]);
+    }
+    (
+        least.into_iter().fold(f32::INFINITY, f32::min),
+        greatest.into_iter().fold(f32::NEG_INFINITY, f32::max),
+    )
+}
+
+/// Sums over the values of a code, each spread over several running sums, so that the compiler adds
+/// several values in one instruction. None overflows at 65,536 values.
 #[derive(Default)]
 struct Sums {
-    values: u64,
-    squares: u64,
+    values: [u32; WORD],
+    squares: [u32; WORD],
     /// Of the upper 4 bits.
-    upper: u64,
-    upper_squares: u64,
+    upper: [u32; WORD],
+    upper_squares: [u32; WORD],
     /// Of each value with its own upper 4 bits.
-    products: u64,
+    products: [u32; WORD],
 }
 
 impl Sums {
     #[inline]
-    fn add(&mut self, value: u8) {
-        let (value, upper) = (u64::from(value), u64::from(value >> 4));
-        self.values += value;
-        self.squares += value * value;
-        self.upper += upper;
-        self.upper_squares += upper * upper;
-        self.products += value * upper;
+    fn add(&mut self, values: [u32; WORD]) {
+        for (index, value) in values.into_iter().enumerate() {
+            let upper = value >> 4;
+            self.values[index] += value;
+            self.squares[index] += value * value;
+            self.upper[index] += upper;
+            self.upper_squares[index] += upper * upper;
+            self.products[index] += value * upper;
+        }
     }
+}
+
+fn total(sums: [u32; WORD]) -> f64 {
+    sums.into_iter().map(f64::from).sum()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ mod passing;
 mod prefetch;
 mod scalar;
 
-pub use coarse_product::{CoarseProducts, coarse_products};
+pub use coarse_product::{ABREAST, CoarseProducts, coarse_products};
 pub use code_product::{BLOCK, CodeProducts, Halves, code_products};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
@@ -43,7 +43,7 @@ pub use level::{Kernel, KernelOfFour};
 pub use level::{Kernels, Level, Sum};
 pub use ordinary::is_ordinary;
 pub use passing::{PassingOf, passing_of};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_line};
 
 /// The distance of `b` from `a`, both `[dimension]`, or a number that orders in the same way.
 ///

@@ -1,7 +1,6 @@
 //! Prefetches vectors and other rows of tables into the cache.
 
 /// Bytes in a cache line.
-#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
 /// Prefetches values into the cache on `x86_64`. Does nothing on other processors.
@@ -20,15 +19,31 @@ pub(super) fn prefetch_part<const COUNT: usize>(values: &[f32], at: usize) {
     );
 }
 
+/// Prefetches the line that holds a value into the cache on `x86_64`. Does nothing on other
+/// processors.
+#[inline]
+pub fn prefetch_line<T>(value: &T) {
+    line(std::ptr::from_ref(value).cast());
+}
+
 #[inline]
 fn prefetch_bytes(start: *const i8, bytes: usize) {
+    // The first line alone, since many rows have no other, and a loop takes longer to begin.
+    line(start);
+    for at in (LINE..bytes).step_by(LINE) {
+        line(start.wrapping_add(at));
+    }
+}
+
+#[inline]
+fn line(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
-    for line in (0..bytes).step_by(LINE) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: SSE is part of x86_64, and a prefetch may have any address, since nothing is
         // read.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line)) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (start, bytes);
+    let _ = address;
 }
