@@ -12,7 +12,7 @@ from machine import ROOT, machine
 from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from report import table
-from sets import CASES, Set
+from sets import CASES, REAL, Set
 from turns import in_turn
 from verdicts import OWN, builders, verdicts
 
@@ -83,10 +83,13 @@ def parse():
     parser.add_argument("--data", default=folder, help="the folder of the sets")
     short = f"{SHORT_POINTS:,} points of each set and 3 rounds"
     parser.add_argument("--short", action="store_true", help=short)
-    for option, choices in ("--peers", PARTICIPANTS), ("--sets", CASES):
-        known = [choice.name for choice in choices]
+    for option, choices, chosen in (
+        ("--peers", PARTICIPANTS, PARTICIPANTS),
+        ("--sets", CASES, REAL),
+    ):
+        known, default = ([one.name for one in some] for some in (choices, chosen))
         parser.add_argument(
-            option, type=some_of(known), default=known, help=f"some of {','.join(known)}"
+            option, type=some_of(known), default=default, help=f"some of {','.join(known)}"
         )
     parser.add_argument("--rounds", type=int, help=f"of searches, {LEAST_ROUNDS} unless --short")
     parser.add_argument(
@@ -107,7 +110,7 @@ def parse():
     options.builds = (1 if options.short else least) if options.builds is None else options.builds
     if min(options.rounds, options.builds, options.build_threads) < 1:
         parser.error("--rounds, --builds and --build-threads are at least 1")
-    whole = len(options.peers) == len(PARTICIPANTS) and len(options.sets) == len(CASES)
+    whole = len(options.peers) == len(PARTICIPANTS) and options.sets == [case.name for case in REAL]
     enough = min(options.rounds, options.builds) >= LEAST_ROUNDS
     if options.publish and (options.short or not whole or not enough):
         parser.error(f"--publish is for all peers and sets whole, in {LEAST_ROUNDS} rounds or more")

@@ -1,4 +1,4 @@
-"""The real sets, their exact answers by brute force, and recall against them."""
+"""The sets, their exact answers by brute force, and recall against them."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Optional
 
 import numpy
+
+from grow import grown
+from machine import ROOT
+
+GROWN_SETS = ROOT / "bench" / "results" / "sets"
 
 K = 10
 
@@ -22,15 +27,26 @@ class Case:
     base: str
     queries: str
     most_points: Optional[int] = None
+    # The points that the set is grown to, with `grow`.
+    grown_to: Optional[int] = None
 
 
-SIFT = "sift_base.u8.npy", "sift_query.u8.npy", 100_000
-CASES = [
-    Case("sift-100k", "Euclidean", *SIFT),
-    Case("minilm", "Cosine", "minilm_base.f16.npy", "minilm_query.f16.npy"),
-    Case("sift-100k-manhattan", "Manhattan", *SIFT),
+SIFT = "sift_base.u8.npy", "sift_query.u8.npy"
+MINILM = "minilm_base.f16.npy", "minilm_query.f16.npy"
+REAL = [
+    Case("sift-100k", "Euclidean", *SIFT, 100_000),
+    Case("minilm", "Cosine", *MINILM),
+    Case("sift-100k-manhattan", "Manhattan", *SIFT, 100_000),
     Case("minhash", "Hamming", "minhash_base.u8.npy", "minhash_query.u8.npy"),
 ]
+# Larger ones, which take long and must be asked for.
+GROWN = [
+    Case("sift-300k", "Euclidean", *SIFT, grown_to=300_000),
+    Case("sift-1m", "Euclidean", *SIFT, grown_to=1_000_000),
+    Case("minilm-100k", "Cosine", *MINILM, grown_to=100_000),
+    Case("minilm-1m", "Cosine", *MINILM, grown_to=1_000_000),
+]
+CASES = REAL + GROWN
 
 
 class Set:
@@ -39,6 +55,8 @@ class Set:
     def __init__(self, folder, case, most_points, most_queries=None):
         self.case = case
         self.base_file, self.query_file = Path(folder) / case.base, Path(folder) / case.queries
+        if case.grown_to is not None:
+            self.base_file = grown(self.base_file, case.grown_to, GROWN_SETS)
         limits = [limit for limit in (case.most_points, most_points) if limit]
         self.base = floats(self.base_file, min(limits, default=None))
         self.queries = floats(self.query_file, most_queries)

@@ -49,6 +49,17 @@ class VerdictsTest(TestCase):
             found = judged("minhash", vectord=index(own), hnsw_rs=index(other))
             self.assertEqual(found["hnsw_rs", "QPS at 0.95"]["met"], met)
 
+    def test_the_best_peer_is_the_fastest_of_each_round(self):
+        peers = {"hnswlib": index([10, 30, 10]), "faiss": index([20, 10, 20])}
+        found = judged("sift-1m", vectord=index([36, 48, 28]), **peers)
+        at_99 = found["the best peer", "QPS at 0.99"]
+        self.assertTrue(at_99["met"])
+        for name, expected in ("median", 1.6), ("least", 1.4), ("most", 1.8):
+            self.assertAlmostEqual(at_99["ratio"][name], expected)
+        alone = judged("sift-1m", vectord=index([1]))["the best peer", "QPS at 0.90"]
+        self.assertIsNone(alone["met"])
+        self.assertEqual(alone["note"], "no peer ran")
+
     def test_builds_are_repeated_where_a_target_asks_for_them(self):
         self.assertEqual(builders("minilm"), {"vectord", "hnswlib"})
         self.assertEqual(builders("minhash"), set())
