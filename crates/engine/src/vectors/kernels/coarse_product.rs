@@ -94,7 +94,8 @@ mod x86 {
         let lower = _mm512_set1_epi8(0x0F);
         let (first, second) = query.split_at(query.len() / 2);
         let words = first.len() / size_of::<AtomicU64>();
-        let codes = codes.map(|code| &code[..words]);
+        let [a, b, c, d] = *codes;
+        let codes = [&a[..words], &b[..words], &c[..words], &d[..words]];
         let mut sums = [_mm512_setzero_si512(); ABREAST];
         for at in (0..words).step_by(8) {
             let mask = u8::MAX >> 8_usize.saturating_sub(words - at);
@@ -111,10 +112,16 @@ mod x86 {
                 *sum = _mm512_dpbusd_epi32(*sum, high, second);
             }
         }
-        sums_of_lanes(sums.map(|sum: __m512i| {
-            let high = _mm512_extracti64x4_epi64::<1>(sum);
-            _mm256_add_epi32(_mm512_castsi512_si256(sum), high)
-        }))
+        let [a, b, c, d] = sums;
+        sums_of_lanes([halved(a), halved(b), halved(c), halved(d)])
+    }
+
+    /// The sums of the lanes of both halves.
+    #[inline]
+    #[target_feature(enable = "avx2,avx512f")]
+    fn halved(sums: __m512i) -> __m256i {
+        let high = _mm512_extracti64x4_epi64::<1>(sums);
+        _mm256_add_epi32(_mm512_castsi512_si256(sums), high)
     }
 
     // SAFETY: this variant is used only where the processor has AVX2 and AVX-VNNI.
