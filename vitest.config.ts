@@ -6,7 +6,7 @@ export default defineConfig({
     // Most of their time is spent waiting for the processes that they start.
     maxWorkers: 3,
     // Black-box tests start servers and wait for disks.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 30_000,
     // What is waited for comes at once, but not on a busy machine.
     expect: { poll: { timeout: 20_000 } },
