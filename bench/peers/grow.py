@@ -20,33 +20,31 @@ CHUNK_ROWS = 2_000
 
 
 def grown(path, points, folder):
-    """The file that holds the set in `path`, grown to so many points; made in `folder` if it is not
-    there.
+    """Returns the file of the set in `path` grown to `points` rows. Makes it in `folder` if there is
+    none yet.
     """
     path, folder = Path(path), Path(folder)
     target = folder / f"{path.name.removesuffix('.npy')}-{points}.npy"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = target.with_suffix(".part")
-        write(numpy.load(path), points, part)
+        real = numpy.load(path)
+        shape = points, real.shape[1]
+        grow(real, numpy.lib.format.open_memmap(part, "w+", real.dtype, shape))
         part.rename(target)
     return target
 
 
-def write(real, points, path):
-    """Writes the grown set, a chunk at a time."""
-    rows = numpy.lib.format.open_memmap(path, "w+", real.dtype, (points, real.shape[1]))
-    grow(real, rows)
-
-
 def grow(real, rows):
-    """Fills the rows: first with the real ones, then with others that are grown from these."""
+    """Fills the rows: first with the real ones, then, a chunk at a time, with others that are grown
+    from these.
+    """
     start = min(len(real), len(rows))
     rows[:start] = real[:start]
     if start == len(rows):
         return
     vectors, random = real.astype("f4"), numpy.random.default_rng(SEED)
-    neighbors = nearest(vectors, NEIGHBORS)
+    neighbors = nearest(vectors)
     for at in range(start, len(rows), CHUNK_ROWS):
         chunk = rows[at : at + CHUNK_ROWS]
         chunk[:] = stored(moved(vectors, neighbors, len(chunk), random), real.dtype)
@@ -67,16 +65,16 @@ def stored(vectors, kind):
     return vectors.astype(kind)
 
 
-def nearest(vectors, count):
-    """The nearest others of each vector, but for a few that a search misses."""
+def nearest(vectors):
+    """The NEIGHBORS nearest others of each vector, but for a few that a search misses."""
     # Only who grows a set needs it.
     import hnswlib
 
     index = hnswlib.Index("l2", vectors.shape[1])
     index.init_index(len(vectors), M=16, ef_construction=100, random_seed=SEED)
-    index.set_ef(2 * count)
+    index.set_ef(2 * NEIGHBORS)
     index.add_items(vectors)
-    found, _ = index.knn_query(vectors, count + 1)
+    found, _ = index.knn_query(vectors, NEIGHBORS + 1)
     return found[:, 1:]
 
 

@@ -408,7 +408,7 @@ impl Graph {
         let row = self.links.row(slot, layer);
         let listed = fresh.len();
         fresh.resize(listed + row.len(), Neighbor::unranked(slot));
-        // A slice of its own, so that no store to the stamps could move it.
+        // A local slice: the address of the list would be loaded again after each store to the stamps.
         let (places, mut count) = (&mut fresh[listed..], 0);
         for link in row.iter().map_while(Link::load) {
             places[count].slot = link.slot();

@@ -200,7 +200,8 @@ impl<P: Points> Space for InCoarseCodes<'_, P> {
     }
 }
 
-/// Compares the ranks of a few of the closest candidates with those that `ranks` gives.
+/// The error of the ranks of `candidates`, closest first: the first [`SAMPLE`] of them are ranked again
+/// by `ranks`, in a copy.
 fn error_of<R: Ranks>(candidates: &[Neighbor], ranks: R) -> CodeError {
     let mut sample = [Neighbor::unranked(0); SAMPLE];
     let some = &candidates[..SAMPLE.min(candidates.len())];
