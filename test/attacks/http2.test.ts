@@ -197,6 +197,8 @@ underAttack('calls that are never finished', [
       );
       const codes = new Set(await Promise.all(calls.map((call) => call.status)));
       codes.delete(status.RESOURCE_EXHAUSTED);
+      // A client on a busy machine answers a ping too late, and the server closes its connection.
+      codes.delete(NO_STATUS);
       expect([...codes]).toEqual([status.UNAUTHENTICATED]);
       for (const connection of connections) connection.close();
     },

@@ -16,7 +16,7 @@ describe.skipIf(grpcurl === undefined)('grpcurl', () => {
   let server: TestServer;
 
   beforeAll(async () => {
-    server = await startServer({ dimension: 3 });
+    server = await startServer({ dimension: 3, env: { SLOW_REQUEST_MS: '0' } });
   });
 
   afterAll(async () => {

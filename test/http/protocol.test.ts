@@ -8,7 +8,7 @@ const BODY = '{"vector":[1,2,3,4],"payload":{"content_type":"Text","content":""}
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ env: { MAX_REQUEST_BYTES: '1000' } });
+  server = await startServer({ env: { MAX_REQUEST_BYTES: '1000', SLOW_REQUEST_MS: '0' } });
 });
 
 /** Nothing that a client sends ends the process. */
