@@ -12,6 +12,7 @@ use super::{
     prune::robust_prune,
     search::INSERT_APPROACH,
     space::{InCoarseCodes, InCodes, Space},
+    stop_rule::StopRule,
 };
 use crate::{
     Error, Result,
@@ -148,6 +149,8 @@ impl Graph {
         scratch.beam.begin(breadth, usize::MAX)?;
         let patience = self.patience(breadth);
         scratch.beam.bound_rejected(patience, self.params.m);
+        let rule = StopRule::of_insertion(space.metric(), breadth, self.params.m);
+        scratch.beam.set_stop_rule(rule);
 
         for layer in (0..=top).rev() {
             self.walk_layer(&mut target, filter, layer, scratch)?;

@@ -9,12 +9,18 @@
 //! `limit`-th, and both rules expand about `ef` candidates. Around a query where the intrinsic
 //! dimension is lower than `D`, fewer points lie within that distance, and the walk ends sooner;
 //! where it is higher, later.
+//!
+//! The walk of an insertion ends by the same rule, with the number of links that it looks for as
+//! `limit`, but it never expands more than `ef` candidates: there the rule only saves work.
 
 use crate::Metric;
 
 /// The intrinsic dimension `D` for which a walk is expected to expand `ef` candidates. With this
 /// value both rules compute about as many ranks on real embeddings.
 const DIMENSIONS: f32 = 18.0;
+
+/// Takes the place of [`DIMENSIONS`] in an insertion: the greatest value that costs no recall.
+const INSERTION_DIMENSIONS: f32 = 22.0;
 
 /// Bounds how far a walk departs from `ef`: whatever the distances, it expands the `ef / LEEWAY`
 /// closest candidates, and its beam keeps the `ef * LEEWAY` closest.
@@ -54,8 +60,25 @@ impl StopRule {
     /// at least `limit`.
     pub fn of_search(metric: Metric, ef: usize, limit: usize) -> Self {
         debug_assert!(ef >= limit, "ef is {ef}, below the limit of {limit}");
+        let rule = Self::of_walk(metric, ef, limit, DIMENSIONS);
+        match metric {
+            Metric::Hamming => rule,
+            _ => StopRule {
+                most: ef.saturating_mul(LEEWAY),
+                ..rule
+            },
+        }
+    }
+
+    /// The rule for the walk of breadth `ef` to the neighbours of a new point, which gets `m` links.
+    pub fn of_insertion(metric: Metric, ef: usize, m: usize) -> Self {
+        Self::of_walk(metric, ef, m.min(ef), INSERTION_DIMENSIONS)
+    }
+
+    /// The rule for a walk that keeps at most `ef` candidates.
+    fn of_walk(metric: Metric, ef: usize, limit: usize, dimensions: f32) -> Self {
         let limit = limit.max(1);
-        let farther = (ef as f32 / limit as f32).powf(DIMENSIONS.recip());
+        let farther = (ef as f32 / limit as f32).powf(dimensions.recip());
         let factor = match metric {
             // Ranks are squares of distances, or half of them.
             Metric::Euclidean | Metric::Cosine => farther * farther,
@@ -76,7 +99,7 @@ impl StopRule {
             place: limit - 1,
             factor,
             least: ef / LEEWAY,
-            most: ef.saturating_mul(LEEWAY),
+            most: ef,
         }
     }
 
@@ -106,6 +129,18 @@ mod tests {
         let factor = |metric, ef| StopRule::of_search(metric, ef, 10).factor;
         assert!(factor(Metric::Cosine, 400) > factor(Metric::Cosine, 100));
         assert!(factor(Metric::Cosine, 100) > factor(Metric::Manhattan, 100));
+    }
+
+    #[test]
+    fn an_insertion_keeps_no_more_than_its_breadth_and_expands_at_least_half_of_it() {
+        let rule = StopRule::of_insertion(Metric::Euclidean, 200, 16);
+        assert_eq!((rule.place, rule.least, rule.most), (15, 100, 200));
+        assert!(rule.excludes(1.27, 1.0));
+        assert!(!rule.excludes(1.25, 1.0));
+        let narrow = StopRule::of_insertion(Metric::Euclidean, 4, 16);
+        assert_eq!((narrow.place, narrow.most), (3, 4));
+        let counts = StopRule::of_insertion(Metric::Hamming, 200, 16);
+        assert!(counts.least > 200, "all candidates are expanded");
     }
 
     #[test]
