@@ -429,9 +429,14 @@ impl Arena {
     #[inline]
     #[must_use]
     pub fn is_visible(&self, slot: u32, sequence: u64) -> bool {
+        self.is_settled(slot) || self.lives.is_visible(slot, sequence)
+    }
+
+    /// Whether every present and later view contains the point in `slot`.
+    #[inline]
+    fn is_settled(&self, slot: u32) -> bool {
         let (word, bit) = bit_of(slot);
-        let is_settled = self.settled.get(word).load(Ordering::Relaxed) & bit != 0;
-        is_settled || self.lives.is_visible(slot, sequence)
+        self.settled.get(word).load(Ordering::Relaxed) & bit != 0
     }
 
     /// The slots of a block of 64 whose points are settled: a bit for each.
@@ -521,7 +526,7 @@ impl Points for Arena {
 
     #[inline]
     fn is_gone(&self, slot: u32) -> bool {
-        self.lives.is_gone(slot)
+        !self.is_settled(slot) && self.lives.is_gone(slot)
     }
 
     #[inline]
