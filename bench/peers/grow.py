@@ -4,7 +4,8 @@ The first rows are the real ones. Each further one is a real vector that has mov
 neighbours: a random combination of the differences to the NEIGHBORS nearest is added to it, with
 normal weights, so that it lies about SPREAD times as far from the real one as these do. So it stays
 in the few directions in which the real set spreads there: the local dimension is kept, which noise
-of the same length in all directions would raise. `grow.py BASE QUERIES POINTS` says how well.
+of the same length in all directions would raise. `grow.py check BASE QUERIES POINTS` says how well;
+`grow.py make BASE POINTS FOLDER` makes the file of a set.
 """
 
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy
 
 NEIGHBORS = 32
-# Chosen with `main`: with it, the nearest points of a query are as far away as in the real set.
+# Chosen with `check`: with it, the nearest points of a query are as far away as in the real set.
 SPREAD = 0.8
 SEED = 1
 CHUNK_ROWS = 2_000
@@ -86,9 +87,9 @@ def local_dimension(distances):
     return -1 / numpy.mean(numpy.log(distances / distances[-1])[:-1])
 
 
-def main():
+def check(base, queries, points):
     """Holds a set against one of as many points that is grown from a quarter of it."""
-    real, queries = numpy.load(sys.argv[1])[: int(sys.argv[3])], numpy.load(sys.argv[2])[:200]
+    real, queries = numpy.load(base)[: int(points)], numpy.load(queries)[:200]
     grown_set = numpy.empty_like(real)
     quarter = real[: len(real) // 4]
     grow(quarter, grown_set)
@@ -105,6 +106,17 @@ def main():
             f"nearest, the 10th and the 100th {of_rank}",
             flush=True,
         )
+
+
+def main():
+    command, *arguments = sys.argv[1:] or [""]
+    if command == "make" and len(arguments) == 3:
+        base, points, folder = arguments
+        print(grown(base, int(points), folder))
+    elif command == "check" and len(arguments) == 3:
+        check(*arguments)
+    else:
+        sys.exit("grow.py make BASE POINTS FOLDER | check BASE QUERIES POINTS")
 
 
 if __name__ == "__main__":

@@ -148,6 +148,13 @@ impl Links {
         Ok(level.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok())
     }
 
+    /// Reserves rows in layer 0 for the slots below `slots` at once, which is faster than one by one.
+    pub fn reserve_slots(&self, slots: usize) -> Result<()> {
+        self.levels.ensure(slots)?;
+        self.duplicates.ensure(slots)?;
+        self.ground.ensure(slots)
+    }
+
     /// Reserves rows for a point up to layer `level`. Only the thread that inserts the point calls
     /// this.
     pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {

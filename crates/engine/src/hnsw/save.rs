@@ -11,11 +11,21 @@ use super::{
 use crate::{
     Metric,
     error::invalid_data,
-    sync::atomic::Ordering::{AcqRel, Relaxed},
+    sync::{
+        atomic::Ordering::{AcqRel, Relaxed},
+        parallel,
+        table::bit_of,
+    },
 };
 
 /// The bytes of a link, or of a slot.
 const WORD: usize = size_of::<u32>();
+
+/// The number of slots whose rows are read at a time, to be stored by all cores.
+const BLOCK_SLOTS: usize = 1 << 16;
+
+/// The number of slots whose rows a thread stores at a time.
+const PIECE_SLOTS: usize = 1 << 11;
 
 impl Graph {
     /// Writes the points below slot `slots`, with their links and chains. The caller makes sure
@@ -60,49 +70,86 @@ impl Graph {
             return Err(invalid_data("more slots than there can be"));
         }
         let graph = Graph::new(metric, params);
-        let links = &graph.links;
         let mut states = vec![0; slots as usize];
         source.read_exact(&mut states)?;
-        let state_of = |slot: u32| Links::read_state(states.get(slot as usize).copied()?);
+        let saved = SavedStates::new(&states, params.m)?;
+        graph
+            .links
+            .reserve_slots(states.len())
+            .map_err(io::Error::other)?;
+        graph.read_rows(&saved, source)?;
         let (mut len, mut duplicates) = (0, 0);
-        let mut bytes = vec![0; 2 * params.m * WORD];
         for (slot, &state) in (0..slots).zip(&states) {
-            if state == 0 {
-                continue;
+            if let Some((level, is_duplicate)) = Links::read_state(state) {
+                if !is_duplicate {
+                    graph.entries.offer(EntryPoint { slot, level });
+                }
+                len += 1;
+                duplicates += u32::from(is_duplicate);
             }
-            let (level, is_duplicate) = Links::read_state(state)
-                .filter(|&(level, _)| level == draw_level(slot, params.m))
-                .ok_or_else(|| invalid_data("a point of no known state"))?;
+        }
+        graph.load_duplicates(slots, duplicates, source)?;
+        graph.len.fetch_add(len, AcqRel);
+        Ok(graph)
+    }
+
+    /// Reads the rows of all points, and stores them on all cores.
+    fn read_rows(&self, saved: &SavedStates, source: &mut impl Read) -> io::Result<()> {
+        let (mut first, mut bytes) = (0, Vec::new());
+        for block in saved.states.chunks(BLOCK_SLOTS) {
+            let mut pieces = Vec::new();
+            let mut length = 0;
+            for states in block.chunks(PIECE_SLOTS) {
+                let start = length;
+                length += states
+                    .iter()
+                    .map(|&state| saved.row_bytes(state))
+                    .sum::<usize>();
+                pieces.push((first, states, start..length));
+                first += states.len() as u32;
+            }
+            bytes.resize(length, 0);
+            source.read_exact(&mut bytes)?;
+            let loaded = parallel::map(&pieces, |(first, states, range)| {
+                self.store_rows(saved, *first, states, &bytes[range.clone()])
+            });
+            loaded.into_iter().collect::<io::Result<()>>()?;
+        }
+        Ok(())
+    }
+
+    /// Stores the rows of the points in some slots, one after the other in `bytes`.
+    fn store_rows(
+        &self,
+        saved: &SavedStates,
+        first: u32,
+        states: &[u8],
+        mut bytes: &[u8],
+    ) -> io::Result<()> {
+        let links = &self.links;
+        for (slot, &state) in (first..).zip(states) {
+            let Some((level, is_duplicate)) = Links::read_state(state) else {
+                continue;
+            };
             let begun = links.begin(slot).and_then(|_| links.reserve(slot, level));
             begun.map_err(io::Error::other)?;
             let layers = if is_duplicate { 0 } else { level + 1 };
             for layer in 0..layers {
                 let row = links.row(slot, layer);
-                let bytes = &mut bytes[..row.len() * WORD];
-                source.read_exact(bytes)?;
-                for (link, stored) in row.iter().zip(bytes.as_chunks().0) {
-                    let stored = u32::from_le_bytes(*stored);
+                let (stored, rest) = bytes.split_at(row.len() * WORD);
+                bytes = rest;
+                for (link, &stored) in row.iter().zip(stored.as_chunks().0) {
+                    let stored = u32::from_le_bytes(stored);
                     let linked = Links::slot_of(stored);
-                    let rises = |slot| {
-                        state_of(slot)
-                            .is_some_and(|(top, is_duplicate)| !is_duplicate && top >= layer)
-                    };
-                    if stored != 0 && !linked.is_some_and(rises) {
+                    if stored != 0 && !linked.is_some_and(|slot| saved.has_row(slot, layer)) {
                         return Err(invalid_data("a link to a point that is not there"));
                     }
                     link.store(stored, Relaxed);
                 }
             }
             links.finish(slot, level, is_duplicate);
-            if !is_duplicate {
-                graph.entries.offer(EntryPoint { slot, level });
-            }
-            len += 1;
-            duplicates += u32::from(is_duplicate);
         }
-        graph.load_duplicates(slots, duplicates, source)?;
-        graph.len.fetch_add(len, AcqRel);
-        Ok(graph)
+        Ok(())
     }
 
     /// Reads the chains. `duplicates` is the number of duplicates among the points.
@@ -158,6 +205,53 @@ impl Graph {
             return Err(invalid_data("a duplicate that is in no chain"));
         }
         Ok(())
+    }
+}
+
+/// The states of the points in a snapshot, all of them possible ones.
+struct SavedStates<'a> {
+    states: &'a [u8],
+    m: usize,
+    /// A bit for each slot that has a row in layer 0. It is asked for every link, and bits are mostly
+    /// in the cache.
+    has_rows: Vec<u64>,
+}
+
+impl<'a> SavedStates<'a> {
+    fn new(states: &'a [u8], m: usize) -> io::Result<Self> {
+        let mut has_rows = vec![0; states.len().div_ceil(u64::BITS as usize)];
+        for (slot, &state) in (0..).zip(states).filter(|&(_, &state)| state != 0) {
+            let (_, is_duplicate) = Links::read_state(state)
+                .filter(|&(level, _)| level == draw_level(slot, m))
+                .ok_or_else(|| invalid_data("a point of no known state"))?;
+            if !is_duplicate {
+                let (word, bit) = bit_of(slot);
+                has_rows[word as usize] |= bit;
+            }
+        }
+        Ok(SavedStates {
+            states,
+            m,
+            has_rows,
+        })
+    }
+
+    /// The bytes of all rows of a point.
+    fn row_bytes(&self, state: u8) -> usize {
+        match Links::read_state(state) {
+            Some((level, false)) => (2 + usize::from(level)) * self.m * WORD,
+            _ => 0,
+        }
+    }
+
+    /// Whether the point in `slot` has a row in a layer.
+    fn has_row(&self, slot: u32, layer: u8) -> bool {
+        let (word, bit) = bit_of(slot);
+        let has_rows = self.has_rows.get(word as usize);
+        has_rows.is_some_and(|bits| bits & bit != 0)
+            && (layer == 0
+                || Links::read_state(self.states[slot as usize])
+                    .is_some_and(|(top, _)| top >= layer))
     }
 }
 
