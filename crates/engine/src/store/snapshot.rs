@@ -33,6 +33,10 @@ const FRAME_HEADER_BYTES: usize = 12;
 /// The greatest number of bytes of content in a frame.
 const FRAME_BYTES: usize = 1 << 20;
 
+/// After this number of bytes a snapshot that is being written is synced. A single sync at the end would
+/// make the syncs of the log wait for all of its bytes, and with them the writes.
+const SYNC_BYTES: usize = 16 << 20;
+
 /// The number of snapshots that are kept: if the last is damaged, the one before is used.
 const KEPT: usize = 2;
 
@@ -131,6 +135,7 @@ impl Snapshots {
             at: HEADER_BYTES as u64,
             frames: 0,
             frame: Vec::with_capacity(FRAME_HEADER_BYTES + FRAME_BYTES),
+            unsynced: 0,
         };
         writer.begin_frame();
         write(&mut writer)?;
@@ -262,6 +267,8 @@ pub struct SnapshotWriter {
     frames: u32,
     /// The present frame: space for its header, then its content so far.
     frame: Vec<u8>,
+    /// The bytes written since the last sync.
+    unsynced: usize,
 }
 
 impl SnapshotWriter {
@@ -279,6 +286,11 @@ impl SnapshotWriter {
         write_all(&*self.file, &self.frame, self.at).map_err(|(_, error)| error)?;
         self.at += self.frame.len() as u64;
         self.frames += 1;
+        self.unsynced += self.frame.len();
+        if self.unsynced >= SYNC_BYTES {
+            self.file.sync_data()?;
+            self.unsynced = 0;
+        }
         self.begin_frame();
         Ok(())
     }
