@@ -654,8 +654,8 @@ export const STORE_MUTANTS = [
   mutant(
     'a link may be a mark alone',
     `${GRAPH}/save.rs`,
-    'if stored != 0 && !linked.is_some_and(rises) {',
-    'if !linked.is_none_or(rises) {',
+    'if stored != 0 && !linked.is_some_and(|slot| saved.has_row(slot, layer)) {',
+    'if !linked.is_none_or(|slot| saved.has_row(slot, layer)) {',
     FUZZ_TESTS,
   ),
 

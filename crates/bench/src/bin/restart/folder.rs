@@ -8,11 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vectord_bench::smaps::Resident;
+use vectord_bench::{Result, smaps::Resident};
 use vectord_engine::{Batch, DEFAULT_SEGMENT_BYTES, Engine, Metric, Options, Params, Query};
 
-use crate::{LIMIT, Result, source::Source};
+use crate::source::Source;
 
+/// The points that a search asks for.
+pub const LIMIT: usize = 10;
 /// The points of one insert request.
 const BATCH: usize = 1_000;
 const CONTENT: &[u8] = b"a content of some bytes";

@@ -12,12 +12,13 @@ mod options;
 mod source;
 mod writes;
 
-use std::{error::Error, fs, process::ExitCode, time::Instant};
+use std::{fs, process::ExitCode, time::Instant};
 
-use folder::{Answer, Built, Folder, answer};
+use folder::{Answer, Built, Folder, LIMIT, answer};
 use options::Options;
 use source::Source;
 use vectord_bench::{
+    Result,
     report::{Bound, Cell, Report, Row, Table, Verdict},
     rounds::Samples,
     smaps::Resident,
@@ -25,11 +26,8 @@ use vectord_bench::{
 use vectord_engine::Engine;
 use writes::Writes;
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
 /// A start without anything in the cache reads the whole folder each time.
 const COLD_ROUNDS: usize = 3;
-pub const LIMIT: usize = 10;
 const EF: usize = 100;
 /// The breadths of the searches that are held against exact answers.
 const BREADTHS: [usize; 6] = [15, 25, 40, 60, EF, 200];

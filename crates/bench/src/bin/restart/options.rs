@@ -2,7 +2,9 @@
 
 use std::{env, path::PathBuf};
 
-use crate::{Result, source::Source};
+use vectord_bench::Result;
+
+use crate::source::Source;
 
 const USAGE: &str = "restart [--points N] [--dimension D | --base FILE --queries FILE] \
                      [--folder PATH] [--rounds N] [--json FILE]";

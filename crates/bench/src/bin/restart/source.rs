@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use vectord_bench::{npy::Npy, synthetic::Family};
-
-use crate::Result;
+use vectord_bench::{Result, npy::Npy, synthetic::Family};
 
 pub struct Source {
     pub dimension: usize,

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use vectord_bench::Result;
 use vectord_engine::Engine;
 
 use crate::{
-    Result,
     folder::{Folder, insert},
     source::Source,
 };
