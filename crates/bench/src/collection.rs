@@ -1,22 +1,15 @@
 //! An engine that holds points with metadata, in a temporary folder.
 
-use std::{
-    sync::{
-        Arc,
-        mpsc::{Receiver, channel},
-    },
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use tempfile::TempDir;
 use vectord_engine::{
-    Asked, Batch, DEFAULT_SEGMENT_BYTES, Done, Engine, Existing, Hit, Metric, Options, Params,
-    Query, Result as EngineResult, Want, layers::vectors::points::Points,
+    Asked, Batch, DEFAULT_SEGMENT_BYTES, Engine, Existing, Hit, Metric, Options, Params, Query,
+    Result as EngineResult, Want, layers::vectors::points::Points,
 };
 use vectord_filter::Filter;
 
-use crate::{Result, recall::K, vectors::Vectors};
+use crate::{Result, callback::callback, recall::K, vectors::Vectors};
 
 /// The points of one upsert.
 const BATCH: usize = 1_000;
@@ -85,7 +78,7 @@ impl Collection {
             batch.metadata.extend_from_slice(point.metadata.as_bytes());
             batch.metadata_ends.push(batch.metadata.len());
         }
-        let (done, outcome) = answer();
+        let (done, outcome) = callback();
         self.engine.upsert(batch, Existing::Replace, done);
         outcome.recv()??;
         Ok(())
@@ -104,7 +97,7 @@ impl Collection {
             wants: filter.map(want).into_iter().collect(),
             max_bytes: usize::MAX,
         };
-        let (done, outcome) = answer();
+        let (done, outcome) = callback();
         self.engine.find_batch(asked, done);
         let found = outcome.recv()??.pop().ok_or("no answer to a query")?;
         Ok(found.hits)
@@ -126,7 +119,7 @@ impl Collection {
 
     /// Counts the points that match.
     pub fn count(&self, filter: &Arc<Filter>) -> Result<u64> {
-        let (done, outcome) = answer();
+        let (done, outcome) = callback();
         self.engine.count(Arc::clone(filter), done);
         Ok(outcome.recv()??)
     }
@@ -191,14 +184,4 @@ fn want(filter: &Arc<Filter>) -> Want {
         filter: Some(Arc::clone(filter)),
         ..Want::default()
     }
-}
-
-/// The callback of an operation, and the receiver of its outcome.
-fn answer<T: Send + 'static>() -> (Done<T>, Receiver<EngineResult<T>>) {
-    let (sender, receiver) = channel();
-    let done = move |outcome| {
-        // Nobody listens any more if another step has failed.
-        drop(sender.send(outcome));
-    };
-    (Box::new(done), receiver)
 }

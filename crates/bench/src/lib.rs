@@ -1,6 +1,7 @@
 //! What benchmarks and tests of recall share: sets of vectors, an engine with points, reports, and
 //! the independent HNSW that the engine is compared with.
 
+pub mod callback;
 pub mod collection;
 pub mod cpu;
 pub mod fill;

@@ -60,23 +60,16 @@ impl StopRule {
     /// at least `limit`.
     pub fn of_search(metric: Metric, ef: usize, limit: usize) -> Self {
         debug_assert!(ef >= limit, "ef is {ef}, below the limit of {limit}");
-        let rule = Self::of_walk(metric, ef, limit, DIMENSIONS);
-        match metric {
-            Metric::Hamming => rule,
-            _ => StopRule {
-                most: ef.saturating_mul(LEEWAY),
-                ..rule
-            },
-        }
+        Self::of_walk(metric, (ef, ef.saturating_mul(LEEWAY)), limit, DIMENSIONS)
     }
 
     /// The rule for the walk of breadth `ef` to the neighbours of a new point, which gets `m` links.
     pub fn of_insertion(metric: Metric, ef: usize, m: usize) -> Self {
-        Self::of_walk(metric, ef, m.min(ef), INSERTION_DIMENSIONS)
+        Self::of_walk(metric, (ef, ef), m.min(ef), INSERTION_DIMENSIONS)
     }
 
-    /// The rule for a walk that keeps at most `ef` candidates.
-    fn of_walk(metric: Metric, ef: usize, limit: usize, dimensions: f32) -> Self {
+    /// The rule for a walk of breadth `ef` that keeps at most `most` candidates.
+    fn of_walk(metric: Metric, (ef, most): (usize, usize), limit: usize, dimensions: f32) -> Self {
         let limit = limit.max(1);
         let farther = (ef as f32 / limit as f32).powf(dimensions.recip());
         let factor = match metric {
@@ -99,7 +92,7 @@ impl StopRule {
             place: limit - 1,
             factor,
             least: ef / LEEWAY,
-            most: ef,
+            most,
         }
     }
 

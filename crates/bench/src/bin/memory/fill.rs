@@ -2,21 +2,17 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
 };
 
-use vectord_engine::{
-    Batch, DEFAULT_SEGMENT_BYTES, Done, Engine, Metric, Options, Params, Query,
-    Result as EngineResult,
-};
+use vectord_engine::{Batch, DEFAULT_SEGMENT_BYTES, Engine, Metric, Options, Params, Query};
 
 use crate::{
     bytes::{CONTENT_BYTES, Memory},
     set::Set,
 };
-use vectord_bench::{Result, smaps::Resident, synthetic::Family};
+use vectord_bench::{Result, callback::callback, smaps::Resident, synthetic::Family};
 
 /// The points of one insert request.
 const BATCH: usize = 1_000;
@@ -97,7 +93,7 @@ fn options(path: &Path, set: Set, graph: Params) -> Options {
 
 fn insert(engine: &Engine, family: &Family, set: Set) -> Result<()> {
     for first in (0..set.points).step_by(BATCH) {
-        let (done, outcome) = answer();
+        let (done, outcome) = callback();
         engine.insert(batch(family, set, first), done);
         outcome.recv()??;
     }
@@ -144,20 +140,10 @@ fn search(engine: &Engine, metric: Metric, queries: &[f32], ef: usize) -> Result
         ef,
     };
     let count = queries.len() / engine.dimension() as usize;
-    let (done, outcome) = answer();
+    let (done, outcome) = callback();
     engine.search_batch(queries.to_vec(), vec![query; count], done);
     outcome.recv()??;
     Ok(())
-}
-
-/// The callback of an operation, and the receiver of its outcome.
-fn answer<T: Send + 'static>() -> (Done<T>, Receiver<EngineResult<T>>) {
-    let (sender, receiver) = channel();
-    let done = move |outcome| {
-        // Nobody listens any more if another step has failed.
-        drop(sender.send(outcome));
-    };
-    (Box::new(done), receiver)
 }
 
 fn rounded(mut values: Vec<f32>) -> Vec<f32> {

@@ -3,13 +3,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::mpsc::channel,
     thread,
     time::{Duration, Instant},
 };
 
-use vectord_bench::{Result, smaps::Resident};
-use vectord_engine::{Batch, DEFAULT_SEGMENT_BYTES, Engine, Metric, Options, Params, Query};
+use vectord_bench::{Result, callback::callback, smaps::Resident};
+use vectord_engine::{Batch, DEFAULT_SEGMENT_BYTES, Engine, Hit, Metric, Options, Params, Query};
 
 use crate::source::Source;
 
@@ -87,14 +86,11 @@ impl Folder<'_> {
 
     /// The answer to each query. Without a graph, exact scans give it, for all queries together.
     pub fn answers(&self, engine: &Engine, ef: usize) -> Result<Vec<Answer>> {
-        let (done, outcome) = channel();
-        let asked = vec![query(ef); self.queries.len()];
-        // The receiver lives until the result has come.
-        let answered = Box::new(move |result| drop(done.send(result)));
-        engine.search_batch(self.queries.concat(), asked, answered);
-        let hits: Vec<Vec<_>> = outcome.recv()??;
-        let ids = |hits: Vec<vectord_engine::Hit>| hits.into_iter().map(|hit| hit.id).collect();
-        Ok(hits.into_iter().map(ids).collect())
+        search_batch(
+            engine,
+            self.queries.concat(),
+            vec![query(ef); self.queries.len()],
+        )
     }
 
     /// Does `act` while there are no snapshots, and none of what it leaves of them stays.
@@ -147,7 +143,7 @@ impl Folder<'_> {
 /// Inserts points whose numbers begin at `first`, and waits until they are durable.
 pub fn insert(engine: &Engine, first: usize, vectors: Vec<f32>, count: usize) -> Result<()> {
     let numbers = first as u128..(first + count) as u128;
-    let (done, outcome) = channel();
+    let (done, outcome) = callback();
     let batch = Batch {
         ids: numbers.map(id).collect(),
         vectors,
@@ -156,8 +152,7 @@ pub fn insert(engine: &Engine, first: usize, vectors: Vec<f32>, count: usize) ->
         content_ends: (1..=count).map(|point| point * CONTENT.len()).collect(),
         ..Batch::default()
     };
-    // The receiver lives until the result has come.
-    engine.insert(batch, Box::new(move |result| drop(done.send(result))));
+    engine.insert(batch, done);
     Ok(outcome.recv()??)
 }
 
@@ -177,14 +172,19 @@ fn query(ef: usize) -> Query {
 
 /// The answer of one search, on the calling thread if that can be.
 pub fn answer(engine: &Engine, vector: &[f32], ef: usize) -> Result<Answer> {
-    let (done, outcome) = channel();
-    let asked = query(ef);
-    if let Some(hits) = engine.search(vector, &asked)? {
-        return Ok(hits.into_iter().map(|hit| hit.id).collect());
+    if let Some(hits) = engine.search(vector, &query(ef))? {
+        return Ok(ids(hits));
     }
-    // The receiver lives until the result has come.
-    let answered = Box::new(move |result| drop(done.send(result)));
-    engine.search_batch(vector.to_vec(), vec![asked], answered);
-    let hits: Vec<Vec<_>> = outcome.recv()??;
-    Ok(hits.concat().into_iter().map(|hit| hit.id).collect())
+    Ok(search_batch(engine, vector.to_vec(), vec![query(ef)])?.concat())
+}
+
+/// The answers to several queries, on other threads.
+fn search_batch(engine: &Engine, vectors: Vec<f32>, queries: Vec<Query>) -> Result<Vec<Answer>> {
+    let (done, outcome) = callback();
+    engine.search_batch(vectors, queries, done);
+    Ok(outcome.recv()??.into_iter().map(ids).collect())
+}
+
+fn ids(hits: Vec<Hit>) -> Answer {
+    hits.into_iter().map(|hit| hit.id).collect()
 }

@@ -126,7 +126,10 @@ fn sift(folder: &Path, options: &Options) -> Result<Judged> {
     let sizes: Vec<usize> = sizes.filter(|&size| size <= rows).collect();
     let title = format!("sift: the first of {rows} rows of {} values", array.columns);
     growth::table("sift", title, &sizes, |points| {
-        measure(first_rows(&array, points), &queries)
+        measure(
+            Vectors::new(array.columns, array.rows(0..points)?),
+            &queries,
+        )
     })
 }
 
@@ -146,13 +149,6 @@ fn options() -> Result<Options> {
         }
     }
     Ok(options)
-}
-
-/// The first rows of an array of bytes.
-fn first_rows(array: &Npy, rows: usize) -> Vectors {
-    let bytes = &array.data[..rows * array.columns];
-    let values = bytes.iter().map(|&byte| f32::from(byte)).collect();
-    Vectors::new(array.columns, values)
 }
 
 /// Builds the graph of a set and searches it.
