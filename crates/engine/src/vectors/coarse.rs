@@ -14,10 +14,17 @@
 //! other queries it is off by `2 (q - w) · (w - ŵ)`: the error shrinks with the distance, and has the
 //! mean 0 if the direction to the query has nothing to do with the rounding.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the processor feature"
+)]
+
 use crate::{
     Metric,
     vectors::{
-        kernels::{ABREAST, CoarseProducts, coarse_products},
+        kernels::{
+            self, ABREAST, CoarseProducts, Computation, LANES, coarse_products, nearest, range,
+        },
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
         quantize::{Codes, DEVIATIONS},
@@ -26,9 +33,6 @@ use crate::{
 
 /// The greatest value of a query.
 const TOP: f32 = 127.0;
-
-/// The running sums over the values of a query.
-const SUMS: usize = 8;
 
 /// A query as coarse codes are ranked against it. Its memory is used again for the next query.
 #[derive(Debug, Default)]
@@ -59,24 +63,20 @@ impl<'a> ByCoarse<'a> {
         vector: &[f32],
         query: &'a mut CoarseQuery,
     ) -> Self {
-        let root = (vector.len() as f32).sqrt();
-        let mean = sum_of(vector, |value| value) / vector.len() as f32;
-        let spread = sum_of(vector, |value| (value - mean) * (value - mean));
-        let most = (vector.iter()).fold(0.0_f32, |most, value| most.max((value - mean).abs()));
-        let scale = most / TOP;
-        let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
         let values = &mut query.0;
         values.clear();
         values.resize(codes.values(), 0);
-        let mut sum = 0;
-        for (place, value) in values.iter_mut().zip(vector) {
-            let steps = (value - mean) * steps;
-            // The cast rounds towards 0.
-            *place = (steps + 0.5_f32.copysign(steps)) as i8;
-            sum += i32::from(*place);
-        }
+        let Quantized {
+            mean,
+            spread,
+            scale,
+            sum,
+        } = kernels::compute(Quantization {
+            vector,
+            values: &mut values[..vector.len()],
+        });
         balance(&mut values[..vector.len()], sum);
-        let mean = mean * root;
+        let mean = mean * (vector.len() as f32).sqrt();
         ByCoarse {
             codes,
             products: coarse_products(),
@@ -172,11 +172,55 @@ impl<'a> ByCoarse<'a> {
     }
 }
 
+/// Quantizes the differences of a vector from its mean into `values`, of equal length.
+struct Quantization<'a> {
+    vector: &'a [f32],
+    values: &'a mut [i8],
+}
+
+/// What a [`Quantization`] finds.
+struct Quantized {
+    mean: f32,
+    /// The sum of the squared differences.
+    spread: f32,
+    /// The width of a quantization step; 0 for a vector of one value.
+    scale: f32,
+    /// The sum of the quantized values.
+    sum: i32,
+}
+
+impl Computation for Quantization<'_> {
+    type Output = Quantized;
+
+    #[inline(always)]
+    fn compute(self) -> Quantized {
+        let Quantization { vector, values } = self;
+        let mean = sum_of(vector, |value| value) / vector.len() as f32;
+        let spread = sum_of(vector, |value| (value - mean) * (value - mean));
+        let (lowest, highest) = range(vector);
+        let scale = (highest - mean).max(mean - lowest) / TOP;
+        let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+        let mut sum = 0;
+        for (place, &value) in values.iter_mut().zip(vector) {
+            let rounded = nearest(((value - mean) * steps).max(-TOP).min(TOP));
+            *place = rounded as i8;
+            sum += rounded;
+        }
+        Quantized {
+            mean,
+            spread,
+            scale,
+            sum,
+        }
+    }
+}
+
 /// The sum of what `term` makes of each value, in several running sums, which the compiler adds to in
 /// one instruction.
+#[inline(always)]
 fn sum_of(vector: &[f32], term: impl Fn(f32) -> f32) -> f32 {
-    let mut sums = [0.0; SUMS];
-    let (chunks, rest) = vector.as_chunks::<SUMS>();
+    let mut sums = [0.0; LANES];
+    let (chunks, rest) = vector.as_chunks::<LANES>();
     for chunk in chunks {
         for (sum, &value) in sums.iter_mut().zip(chunk) {
             *sum += term(value);

@@ -14,13 +14,20 @@
 //! is `|w₁ - w₂|² + (b₁ - b₂)²`, which stays precise where the mean is large, and the error of
 //! quantization depends on the distance of two vectors rather than on their lengths.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the processor feature"
+)]
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
     sync::table::{Place, Table},
     vectors::{
-        kernels::{self, BLOCK, CodeProducts, Halves, code_products},
+        kernels::{
+            self, BLOCK, CodeProducts, Computation, Halves, LANES, code_products, nearest, range,
+        },
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
     },
@@ -28,6 +35,9 @@ use crate::{
 
 /// The bytes in a word of a half.
 const WORD: usize = size_of::<u64>();
+
+/// The words that [`Encoding`] fills at a time.
+const WORDS: usize = LANES / WORD;
 
 /// The words of the [`Shape`] behind a lower half: four numbers in single precision.
 const SHAPE_WORDS: usize = 2;
@@ -346,107 +356,127 @@ fn half_words(dimension: usize) -> usize {
 
 /// Writes the code of a vector into both halves, the shape behind the lower one, and returns the
 /// outline of the upper one.
-#[allow(
-    clippy::cast_sign_loss,
-    reason = "steps from the lowest value are not negative"
-)]
 fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
-    let (lowest, highest) = range(vector);
-    let scale = (highest - lowest) / TOP;
-    let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
-
-    let (first, second) = vector.split_at(vector.len().min(upper.len() * WORD));
-    let (mut first, mut second) = (first.chunks(WORD), second.chunks(WORD));
-    let mut sums = Sums::default();
-    for (upper, lower) in upper.iter().zip(lower) {
-        let mut bytes = [[0; WORD]; 2];
-        let mut fill = |vector: Option<&[f32]>, shift: u32| {
-            // What is missing becomes 0.
-            let mut some = [lowest; WORD];
-            let vector = vector.unwrap_or_default();
-            some[..vector.len()].copy_from_slice(vector);
-            let mut values = [0; WORD];
-            for (value, x) in values.iter_mut().zip(some) {
-                // The cast rounds down, and makes NaN 0.
-                *value = (((x - lowest) * steps + 0.5) as u32).min(u32::from(u8::MAX));
-            }
-            sums.add(values);
-            for (index, value) in values.into_iter().enumerate() {
-                bytes[0][index] |= (value as u8 >> 4) << shift;
-                bytes[1][index] |= (value as u8 & 15) << shift;
-            }
-        };
-        fill(first.next(), 0);
-        fill(second.next(), 4);
-        let [upper_bytes, lower_bytes] = bytes.map(u64::from_ne_bytes);
-        upper.store(upper_bytes, Relaxed);
-        lower.store(lower_bytes, Relaxed);
-    }
-
-    let n = vector.len() as f64;
-    let [sum, squares] = [sums.values, sums.squares].map(total);
-    let scale = f64::from(scale);
-    let shape = [
-        scale,
-        scale * sum / n.sqrt(),
-        scale * scale * (squares - sum * sum / n),
-        (f64::from(lowest) + scale * sum / n) * n.sqrt(),
-    ];
-    let words = &lower[lower.len() - SHAPE_WORDS..];
-    for (word, pair) in words.iter().zip(shape.as_chunks::<2>().0) {
-        let [low, high] = pair.map(|part| u64::from((part as f32).to_bits()));
-        word.store(low | high << 32, Relaxed);
-    }
-    let [_, _, spread, mean] = shape;
-    let [upper_sum, upper_squares, products] =
-        [sums.upper, sums.upper_squares, sums.products].map(total);
-    Outline::new(
-        scale,
-        spread,
-        mean,
-        upper_squares - upper_sum * upper_sum / n,
-        products - upper_sum * sum / n,
-    )
+    kernels::compute(Encoding {
+        vector,
+        upper,
+        lower,
+    })
 }
 
-/// The least and the greatest value.
-fn range(vector: &[f32]) -> (f32, f32) {
-    let (mut least, mut greatest) = ([f32::INFINITY; WORD], [f32::NEG_INFINITY; WORD]);
-    let mut include = |some: [f32; WORD]| {
-        for (index, x) in some.into_iter().enumerate() {
-            least[index] = least[index].min(x);
-            greatest[index] = greatest[index].max(x);
+struct Encoding<'a> {
+    vector: &'a [f32],
+    upper: &'a [AtomicU64],
+    lower: &'a [AtomicU64],
+}
+
+impl Computation for Encoding<'_> {
+    type Output = Outline;
+
+    #[inline(always)]
+    fn compute(self) -> Outline {
+        let Encoding {
+            vector,
+            upper,
+            lower,
+        } = self;
+        let (lowest, highest) = range(vector);
+        let scale = (highest - lowest) / TOP;
+        let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+
+        let (first, second) = vector.split_at(vector.len().min(upper.len() * WORD));
+        let rows = (upper.as_chunks::<WORDS>().0.iter()).zip(lower.as_chunks::<WORDS>().0);
+        let mut sums = Sums::default();
+        for (index, (upper, lower)) in rows.enumerate() {
+            let first = quantize(some_of(first, index, lowest), lowest, steps);
+            let second = quantize(some_of(second, index, lowest), lowest, steps);
+            sums.add(first);
+            sums.add(second);
+            let mut bytes = [[0; LANES]; 2];
+            for lane in 0..LANES {
+                let (first, second) = (first[lane], second[lane]);
+                bytes[0][lane] = (first >> 4 | second & !15) as u8;
+                bytes[1][lane] = (first & 15 | second << 4) as u8;
+            }
+            store(upper, bytes[0]);
+            store(lower, bytes[1]);
         }
-    };
-    let (chunks, rest) = vector.as_chunks();
-    for &chunk in chunks {
-        include(chunk);
+
+        let n = vector.len() as f64;
+        let [sum, squares] = [total(sums.values), total(sums.squares)];
+        let scale = f64::from(scale);
+        let shape = [
+            scale,
+            scale * sum / n.sqrt(),
+            scale * scale * (squares - sum * sum / n),
+            (f64::from(lowest) + scale * sum / n) * n.sqrt(),
+        ];
+        let words = &lower[lower.len() - SHAPE_WORDS..];
+        for (word, pair) in words.iter().zip(shape.as_chunks::<2>().0) {
+            let [low, high] = pair.map(|part| u64::from((part as f32).to_bits()));
+            word.store(low | high << 32, Relaxed);
+        }
+        let [_, _, spread, mean] = shape;
+        let upper_sum = total(sums.upper);
+        Outline::new(
+            scale,
+            spread,
+            mean,
+            total(sums.upper_squares) - upper_sum * upper_sum / n,
+            total(sums.products) - upper_sum * sum / n,
+        )
     }
-    for &x in rest {
-        include([x; WORD]);
+}
+
+/// The values from `index * LANES` on. What is missing becomes `lowest`, whose code is 0.
+#[inline(always)]
+fn some_of(vector: &[f32], index: usize, lowest: f32) -> [f32; LANES] {
+    let rest = vector.get(index * LANES..).unwrap_or_default();
+    if let Some(some) = rest.first_chunk() {
+        return *some;
     }
-    (
-        least.into_iter().fold(f32::INFINITY, f32::min),
-        greatest.into_iter().fold(f32::NEG_INFINITY, f32::max),
-    )
+    let mut some = [lowest; LANES];
+    some[..rest.len()].copy_from_slice(rest);
+    some
+}
+
+/// The codes of some values, from 0 to 255.
+#[inline(always)]
+#[allow(clippy::cast_sign_loss, reason = "no code is negative")]
+fn quantize(some: [f32; LANES], lowest: f32, steps: f32) -> [u32; LANES] {
+    let mut values = [0; LANES];
+    for lane in 0..LANES {
+        let step = (some[lane] - lowest) * steps;
+        // This order makes NaN 0.
+        values[lane] = nearest(step.max(0.0).min(TOP)) as u32;
+    }
+    values
+}
+
+/// Stores bytes in words.
+#[inline(always)]
+fn store(words: &[AtomicU64; WORDS], bytes: [u8; LANES]) {
+    for (word, &bytes) in words.iter().zip(bytes.as_chunks().0) {
+        word.store(u64::from_ne_bytes(bytes), Relaxed);
+    }
 }
 
 /// Sums over the values of a code, each spread over several running sums, so that the compiler adds
 /// several values in one instruction. None overflows at 65,536 values.
 #[derive(Default)]
 struct Sums {
-    values: [u32; WORD],
-    squares: [u32; WORD],
+    values: [u32; LANES],
+    squares: [u32; LANES],
     /// Of the upper 4 bits.
-    upper: [u32; WORD],
-    upper_squares: [u32; WORD],
+    upper: [u32; LANES],
+    upper_squares: [u32; LANES],
     /// Of each value with its own upper 4 bits.
-    products: [u32; WORD],
+    products: [u32; LANES],
 }
 
 impl Sums {
-    #[inline]
-    fn add(&mut self, values: [u32; WORD]) {
+    #[inline(always)]
+    fn add(&mut self, values: [u32; LANES]) {
         for (index, value) in values.into_iter().enumerate() {
             let upper = value >> 4;
             self.values[index] += value;
@@ -458,8 +488,9 @@ impl Sums {
     }
 }
 
-fn total(sums: [u32; WORD]) -> f64 {
-    sums.into_iter().map(f64::from).sum()
+#[inline(always)]
+fn total(sums: [u32; LANES]) -> f64 {
+    sums.into_iter().map(u64::from).sum::<u64>() as f64
 }
 
 #[cfg(test)]

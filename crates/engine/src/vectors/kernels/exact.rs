@@ -10,6 +10,7 @@
     reason = "what is not inlined is not compiled for the processor feature"
 )]
 
+use super::{Computation, compute};
 use crate::Metric;
 
 /// A kernel of [`super::distance`]. The results of all levels are equal bit for bit.
@@ -49,7 +50,19 @@ pub(super) fn avx512(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
 
 /// The L2 norm of a vector.
 pub(super) fn norm(vector: &[f32]) -> f64 {
-    dot(vector, vector).sqrt()
+    compute(Square(vector)).sqrt()
+}
+
+/// The inner product of a vector with itself.
+struct Square<'a>(&'a [f32]);
+
+impl Computation for Square<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn compute(self) -> f64 {
+        sum(self.0, self.0, |x, y| x * y)
+    }
 }
 
 /// `1 - cos`; 1 if either vector is zero.
@@ -70,10 +83,6 @@ fn one_minus_cosine(a: &[f32], b: &[f32]) -> f64 {
     // angles, and is 0 for parallel vectors.
     let squares = sum(a, b, |x, y| (x * bb - y * ab) * (x * bb - y * ab));
     squares / (aa * bb * bb) / (1.0 + cosine)
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    sum(a, b, |x, y| x * y)
 }
 
 #[inline(always)]

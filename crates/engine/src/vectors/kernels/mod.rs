@@ -22,6 +22,7 @@ mod coarse_product;
 mod code_product;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod common_length;
+mod compiled;
 mod cosine;
 mod euclidean;
 mod exact;
@@ -37,6 +38,7 @@ mod scalar;
 
 pub use coarse_product::{ABREAST, CoarseProducts, coarse_products};
 pub use code_product::{BLOCK, CodeProducts, Halves, code_products};
+pub use compiled::{Computation, LANES, compute, nearest, range};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
 pub use level::{Kernel, KernelOfFour};
