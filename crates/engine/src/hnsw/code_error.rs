@@ -8,6 +8,9 @@ use super::{Neighbor, ranks::Ranks};
 /// errors.
 pub(super) const SAMPLE: usize = 8;
 
+/// The number of candidates that are ranked together.
+const TOGETHER: usize = 16;
+
 /// What a sample of candidates, ranked both by code and by vector, says about the errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeError {
@@ -47,11 +50,16 @@ impl CodeError {
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
         by_vector.prefetch_all(candidates);
         let (mut differences, mut ranks) = (Bounds::NONE, Bounds::NONE);
-        for candidate in candidates {
-            let by_code = candidate.rank;
-            candidate.rank = by_vector.rank(candidate.slot);
-            differences.include(by_code - candidate.rank);
-            ranks.include(candidate.rank);
+        for some in candidates.chunks_mut(TOGETHER) {
+            let mut by_code = [0.0; TOGETHER];
+            for (by_code, candidate) in by_code.iter_mut().zip(&*some) {
+                *by_code = candidate.rank;
+            }
+            by_vector.rank_all(some);
+            for (by_code, candidate) in by_code.into_iter().zip(some) {
+                differences.include(by_code - candidate.rank);
+                ranks.include(candidate.rank);
+            }
         }
         CodeError { differences, ranks }
     }
