@@ -4,10 +4,7 @@
 use std::collections::BinaryHeap;
 
 use super::{Graph, eligible::Filter};
-use crate::{Error, Result, sync::parallel, vectors::points::Points};
-
-/// The number of slots that a thread adds at a time when a graph is loaded.
-const CHUNK_SLOTS: usize = 4096;
+use crate::{Error, Result, vectors::points::Points};
 
 impl Graph {
     /// Appends to `slots`, in no order, the `limit` oldest points whose vectors equal `vector` and
@@ -76,13 +73,7 @@ impl Graph {
     pub fn load_equal_vectors(&self, points: &impl Points) -> Result<()> {
         let stands = |&slot: &u32| self.links.staying_level(slot).is_some();
         let slots: Vec<u32> = (0..self.slots()).filter(stands).collect();
-        self.equal_vectors.reserve(points, slots.len())?;
-        let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).collect();
-        let entered = parallel::map(&chunks, |slots| {
-            let mut slots = slots.iter();
-            slots.try_for_each(|&slot| self.equal_vectors.insert(points, slot))
-        });
-        entered.into_iter().collect()
+        self.equal_vectors.fill(points, &slots)
     }
 
     /// How many points are found by their vectors.

@@ -6,15 +6,12 @@
 use std::{
     array,
     hash::{BuildHasher, RandomState},
-    sync::PoisonError,
 };
 
-use hashbrown::{HashTable, TryReserveError};
+use crate::{Result, sync::slot_table::SlotTable, vectors::points::Points};
 
-use crate::{Error, Result, sync::RwLock, vectors::points::Points};
-
-/// The number of tables, among which points are divided by some bits of their hash. A table that
-/// grows reads the vectors of all its points, and blocks its readers meanwhile, so each is small.
+/// The number of parts of the table. One that grows reads the vectors of all its points, so each is
+/// small.
 const PARTS: usize = if cfg!(feature = "shuttle") { 2 } else { 1024 };
 
 /// The number of running products of a hash. A processor computes them at the same time, as none
@@ -24,7 +21,7 @@ const LANES: usize = 4;
 /// The slots of points by vector. Vectors are equal if their values are: 0 equals -0.
 #[derive(Debug)]
 pub(super) struct EqualVectors {
-    parts: Box<[RwLock<HashTable<u32>>]>,
+    slots: SlotTable,
     /// Drawn at random, so that no client can choose vectors with equal hashes.
     key: u64,
     seeds: [u64; LANES],
@@ -39,54 +36,36 @@ impl EqualVectors {
             number => random.hash_one(number),
         };
         EqualVectors {
-            parts: (0..PARTS).map(|_| RwLock::default()).collect(),
+            slots: SlotTable::new(PARTS),
             key: draw(0) | 1,
             seeds: array::from_fn(|lane| draw(lane as u64 + 1)),
         }
     }
 
-    /// Reserves memory for `count` points, so that inserting them does not read the vectors of
-    /// others again.
-    pub fn reserve(&self, points: &impl Points, count: usize) -> Result<()> {
-        let expected = count / PARTS;
-        for part in &self.parts {
-            let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
-            let hash_of = |&slot: &u32| self.hash(points.vector(slot));
-            part.try_reserve(expected, hash_of).map_err(no_memory)?;
-        }
-        Ok(())
-    }
-
     /// Adds the point in `slot`.
     pub fn insert(&self, points: &impl Points, slot: u32) -> Result<()> {
         let hash_of = |&slot: &u32| self.hash(points.vector(slot));
-        let hash = hash_of(&slot);
-        let mut part = self
-            .part(hash)
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        part.try_reserve(1, hash_of).map_err(no_memory)?;
-        part.insert_unique(hash, slot, hash_of);
-        Ok(())
+        self.slots.insert(slot, hash_of)
+    }
+
+    /// Adds the points in these slots, on all cores.
+    pub fn fill(&self, points: &impl Points, slots: &[u32]) -> Result<()> {
+        let hash_of = |&slot: &u32| self.hash(points.vector(slot));
+        self.slots.fill(slots, hash_of)
     }
 
     /// Removes the point in `slot`.
     pub fn remove(&self, points: &impl Points, slot: u32) {
         let hash = self.hash(points.vector(slot));
-        let mut part = self
-            .part(hash)
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut part = self.slots.write(hash);
         if let Ok(entry) = part.find_entry(hash, |&entered| entered == slot) {
             entry.remove();
             return;
         }
         drop(part);
         // The vector has changed: it is damaged on disk.
-        for part in &self.parts {
-            let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
-            part.retain(|&mut entered| entered != slot);
-        }
+        self.slots
+            .write_all(|part| part.retain(|&mut entered| entered != slot));
     }
 
     /// Calls `look` with the points whose vectors equal `vector` until it returns something, which
@@ -99,21 +78,13 @@ impl EqualVectors {
         look: impl FnMut(u32) -> Option<T>,
     ) -> Option<T> {
         let hash = self.hash(vector);
-        let part = self
-            .part(hash)
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let part = self.slots.read(hash);
         let slots = part.iter_hash(hash).copied();
         let equal: Vec<u32> = slots
             .filter(|&slot| points.vector(slot) == vector)
             .collect();
         drop(part);
         equal.into_iter().find_map(look)
-    }
-
-    fn part(&self, hash: u64) -> &RwLock<HashTable<u32>> {
-        // Middle bits of the hash choose the part: the table itself uses those at both ends.
-        &self.parts[(hash >> 40) as usize % PARTS]
     }
 
     /// A multiply-and-fold hash like wyhash. Each of the [`LANES`] takes two values at a time. The
@@ -136,10 +107,6 @@ impl EqualVectors {
     }
 }
 
-fn no_memory(_: TryReserveError) -> Error {
-    Error::Internal("no memory for the hash of a vector".into())
-}
-
 /// The exclusive or of both halves of a product.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -151,8 +118,9 @@ fn fold(a: u64, b: u64) -> u64 {
 impl EqualVectors {
     /// The number of points in the table.
     pub fn len(&self) -> usize {
-        let parts = self.parts.iter();
-        parts.map(|part| part.read().unwrap().len()).sum()
+        let mut len = 0;
+        self.slots.read_all(|part| len += part.len());
+        len
     }
 }
 

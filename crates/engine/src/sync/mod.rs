@@ -6,6 +6,7 @@ pub mod epoch;
 pub mod histogram;
 pub mod memory;
 pub mod parallel;
+pub mod slot_table;
 pub mod table;
 
 #[cfg(not(feature = "shuttle"))]

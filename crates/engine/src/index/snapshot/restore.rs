@@ -91,8 +91,9 @@ impl Index {
         }
         drop(f64_only);
         self.arena.finish_restore(len, live);
-        let is_live = |slot: u32| matches!(slots[slot as usize], Slot::Live(_));
-        self.ids.restore(len, &self.arena, is_live)?;
+        let is_live = |&slot: &u32| matches!(slots[slot as usize], Slot::Live(_));
+        let live: Vec<u32> = (0..len).filter(is_live).collect();
+        self.ids.restore(&live, &self.arena)?;
         self.publish(sequence);
         Ok(())
     }

@@ -1,0 +1,141 @@
+//! A hash table of slots, divided into parts by the middle bits of the hash. A table that grows moves
+//! all of its entries, and blocks its readers meanwhile: a single table of two million slots could not
+//! be read for almost a second.
+
+use std::sync::PoisonError;
+
+use hashbrown::{HashTable, TryReserveError};
+
+use super::{RwLock, RwLockReadGuard, RwLockWriteGuard, parallel};
+use crate::{Error, Result};
+
+/// The number of slots that [`SlotTable::fill`] takes at a time, which bounds its memory.
+const BLOCK_SLOTS: usize = 1 << 20;
+
+/// The number of slots that a thread hashes at a time.
+const PIECE_SLOTS: usize = 1 << 14;
+
+/// Slots by hash. What is hashed lies elsewhere, by slot.
+#[derive(Debug)]
+pub struct SlotTable {
+    parts: Box<[RwLock<HashTable<u32>>]>,
+}
+
+impl SlotTable {
+    /// An empty table of so many parts, a power of two.
+    pub fn new(parts: usize) -> Self {
+        SlotTable {
+            parts: (0..parts).map(|_| RwLock::default()).collect(),
+        }
+    }
+
+    /// The part for a hash, to read.
+    pub fn read(&self, hash: u64) -> RwLockReadGuard<'_, HashTable<u32>> {
+        let part = self.parts[self.part_of(hash)].read();
+        part.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The part for a hash, to change.
+    pub fn write(&self, hash: u64) -> RwLockWriteGuard<'_, HashTable<u32>> {
+        let part = self.parts[self.part_of(hash)].write();
+        part.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a slot. `hash_of` gives the hash of any slot in the table.
+    pub fn insert(&self, slot: u32, hash_of: impl Fn(&u32) -> u64) -> Result<()> {
+        let hash = hash_of(&slot);
+        enter(&mut self.write(hash), hash, slot, hash_of)
+    }
+
+    /// Adds all of these slots, none of which is in the table, on all cores: part by part, as the
+    /// places of a part lie in the cache, and those of all parts do not.
+    pub fn fill(&self, slots: &[u32], hash_of: impl Fn(&u32) -> u64 + Sync) -> Result<()> {
+        let expected = slots.len() / self.parts.len();
+        let capacity = expected + 4 * expected.isqrt();
+        let numbers: Vec<usize> = (0..self.parts.len()).collect();
+        for block in slots.chunks(BLOCK_SLOTS) {
+            let pieces: Vec<_> = block.chunks(PIECE_SLOTS).collect();
+            let hashed = parallel::map(&pieces, |slots| {
+                let mut hashed: Vec<_> = slots.iter().map(|slot| (hash_of(slot), *slot)).collect();
+                hashed.sort_unstable_by_key(|&(hash, _)| self.part_of(hash));
+                hashed
+            });
+            let entered = parallel::map(&numbers, |&number| {
+                let mut part = self.parts[number]
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner);
+                let missing = capacity.saturating_sub(part.len());
+                part.try_reserve(missing, &hash_of).map_err(no_memory)?;
+                for hashed in &hashed {
+                    let first = hashed.partition_point(|&(hash, _)| self.part_of(hash) < number);
+                    let of_part = hashed[first..]
+                        .iter()
+                        .take_while(|&&(hash, _)| self.part_of(hash) == number);
+                    for &(hash, slot) in of_part {
+                        enter(&mut part, hash, slot, &hash_of)?;
+                    }
+                }
+                Ok(())
+            });
+            entered.into_iter().collect::<Result<()>>()?;
+        }
+        Ok(())
+    }
+
+    /// Calls `look` with each part in turn, to read.
+    pub fn read_all(&self, mut look: impl FnMut(&HashTable<u32>)) {
+        for part in &self.parts {
+            look(&part.read().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Calls `change` with each part in turn.
+    pub fn write_all(&self, mut change: impl FnMut(&mut HashTable<u32>)) {
+        for part in &self.parts {
+            change(&mut part.write().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Which part a hash belongs to. The parts themselves use the bits at both ends.
+    fn part_of(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.parts.len() - 1)
+    }
+}
+
+fn enter(
+    part: &mut HashTable<u32>,
+    hash: u64,
+    slot: u32,
+    hash_of: impl Fn(&u32) -> u64,
+) -> Result<()> {
+    part.try_reserve(1, &hash_of).map_err(no_memory)?;
+    part.insert_unique(hash, slot, hash_of);
+    Ok(())
+}
+
+fn no_memory(_: TryReserveError) -> Error {
+    Error::Internal("no memory for a hash table".into())
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slot_is_found_by_its_hash_after_a_fill_of_several_blocks() {
+        let table = SlotTable::new(8);
+        let hash_of = |slot: &u32| u64::from(*slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        table.insert(7, hash_of).unwrap();
+        let slots: Vec<u32> = (8..BLOCK_SLOTS as u32 + 100).collect();
+        table.fill(&slots, hash_of).unwrap();
+        let mut count = 0;
+        table.read_all(|part| count += part.len());
+        assert_eq!(count, slots.len() + 1);
+        for slot in [7, 8, 9, BLOCK_SLOTS as u32, BLOCK_SLOTS as u32 + 99] {
+            let hash = hash_of(&slot);
+            let part = table.read(hash);
+            assert_eq!(part.find(hash, |&found| found == slot), Some(&slot));
+        }
+    }
+}
