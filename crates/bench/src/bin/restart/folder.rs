@@ -162,7 +162,8 @@ fn id(number: u128) -> [u8; 16] {
     (mixed ^ (mixed >> 67)).to_be_bytes()
 }
 
-fn query(ef: usize) -> Query {
+/// A search of breadth `ef`.
+pub fn query(ef: usize) -> Query {
     Query {
         metric: Metric::Euclidean,
         limit: LIMIT,
@@ -179,7 +180,11 @@ pub fn answer(engine: &Engine, vector: &[f32], ef: usize) -> Result<Answer> {
 }
 
 /// The answers to several queries, on other threads.
-fn search_batch(engine: &Engine, vectors: Vec<f32>, queries: Vec<Query>) -> Result<Vec<Answer>> {
+pub fn search_batch(
+    engine: &Engine,
+    vectors: Vec<f32>,
+    queries: Vec<Query>,
+) -> Result<Vec<Answer>> {
     let (done, outcome) = callback();
     engine.search_batch(vectors, queries, done);
     Ok(outcome.recv()??.into_iter().map(ids).collect())

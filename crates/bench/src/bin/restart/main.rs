@@ -14,7 +14,7 @@ mod writes;
 
 use std::{fs, process::ExitCode, time::Instant};
 
-use folder::{Answer, Built, Folder, LIMIT, answer};
+use folder::{Answer, Built, Folder, LIMIT, answer, query, search_batch};
 use options::Options;
 use source::Source;
 use vectord_bench::{
@@ -33,6 +33,10 @@ const EF: usize = 100;
 const BREADTHS: [usize; 6] = [15, 25, 40, 60, EF, 200];
 /// Searches right after a start, and as many later.
 const FIRST: usize = 200;
+/// The searches of a batch, which the engine spreads over its threads.
+const TOGETHER: usize = 64;
+/// Passes over the queries at each breadth, alone and in batches by turns.
+const PASSES: usize = 5;
 /// Seconds for each million points of 384 dimensions.
 const MOST_SECONDS: f64 = 1.0;
 /// Milliseconds that a write may take while a snapshot is written.
@@ -148,8 +152,18 @@ struct Measured {
     read: Samples,
     /// Memory after a warm start and searches.
     resident: Resident,
-    /// The recall and the microseconds at each of [`BREADTHS`].
-    breadths: Vec<(f64, f32)>,
+    /// At each of [`BREADTHS`].
+    breadths: Vec<AtBreadth>,
+}
+
+/// Searches of one breadth.
+struct AtBreadth {
+    recall: f64,
+    /// Microseconds for each search, alone and in batches.
+    alone: Samples,
+    together: Samples,
+    /// How many times as fast batches are.
+    speed: Samples,
 }
 
 fn rounds(folder: &Folder, options: &Options) -> Result<Measured> {
@@ -237,14 +251,31 @@ fn timed(folder: &Folder, engine: &Engine, expected: &[Answer]) -> Result<f32> {
     Ok(time)
 }
 
-/// The recall against exact answers, and the microseconds of a search.
-fn at_breadth(folder: &Folder, engine: &Engine, ef: usize, exact: &[Answer]) -> Result<(f64, f32)> {
-    search(folder, engine, ef)?;
-    let (found, time) = search(folder, engine, ef)?;
+/// Holds the searches of a breadth against exact answers, and times them alone and in batches.
+fn at_breadth(folder: &Folder, engine: &Engine, ef: usize, exact: &[Answer]) -> Result<AtBreadth> {
+    let (found, _) = search(folder, engine, ef)?;
     let right = found.iter().zip(exact);
     let right = right.map(|(found, exact)| found.iter().filter(|id| exact.contains(id)).count());
     let right: usize = right.sum();
-    Ok((right as f64 / (exact.len() * LIMIT) as f64, time))
+    let [alone, together, speed] = [const { Samples::new() }; 3];
+    let mut measured = AtBreadth {
+        recall: right as f64 / (exact.len() * LIMIT) as f64,
+        alone,
+        together,
+        speed,
+    };
+    for _ in 0..PASSES {
+        let (_, alone) = search(folder, engine, ef)?;
+        let start = Instant::now();
+        for queries in folder.queries.chunks(TOGETHER) {
+            search_batch(engine, queries.concat(), vec![query(ef); queries.len()])?;
+        }
+        let together = start.elapsed().as_secs_f32() * 1e6 / folder.queries.len() as f32;
+        measured.alone.add(alone);
+        measured.together.add(together);
+        measured.speed.add(alone / together);
+    }
+    Ok(measured)
 }
 
 /// The answers, and the microseconds for each.
@@ -332,11 +363,13 @@ fn searches(found: &Measured) -> Table {
 }
 
 fn breadths(found: &Measured) -> Table {
-    let row = |(ef, &(recall, time)): (usize, &(f64, f32))| -> Row {
+    let row = |(ef, measured): (usize, &AtBreadth)| -> Row {
         vec![
             ("ef", ef.into()),
-            ("recall@10", Cell::Number(recall, 3)),
-            ("microseconds each", Cell::Number(time.into(), 0)),
+            ("recall@10", Cell::Number(measured.recall, 3)),
+            ("microseconds each, alone", measured.alone.cell(0)),
+            ("in batches of 64", measured.together.cell(0)),
+            ("batches / alone", measured.speed.cell(2)),
         ]
     };
     Table {
