@@ -26,22 +26,25 @@ const ID: usize = 2;
 const NEEDS_F64: f32 = f32::NAN;
 
 /// What to put into a slot when the arena is restored at a start.
-#[derive(Clone, Copy, Debug)]
-pub enum Slot {
+#[derive(Debug)]
+pub enum Slot<'p> {
     /// No point: the slot is free.
     Free,
     /// A live point.
-    Live(LivePoint),
-    /// A point that was deleted at this sequence and is still in a graph.
-    Dead(LivePoint, u64),
+    Live(&'p LivePoint),
+    /// A deleted point that is still in a graph.
+    Dead(&'p LivePoint),
+    /// The same, but compaction has dropped its record. Its location is that of another point.
+    Lost(Box<LivePoint>),
 }
 
-impl Slot {
-    /// The place of the point's record, if there is a point.
-    pub fn location(&self) -> Option<Location> {
+impl Slot<'_> {
+    /// The point, if there is one.
+    pub fn point(&self) -> Option<&LivePoint> {
         match self {
             Slot::Free => None,
-            Slot::Live(point) | Slot::Dead(point, _) => Some(point.location),
+            Slot::Live(point) | Slot::Dead(point) => Some(point),
+            Slot::Lost(point) => Some(point),
         }
     }
 }
@@ -182,20 +185,17 @@ impl Arena {
     }
 
     /// Puts `slots` into the arena from the slot `first` on. They must be
-    /// [reserved](Self::reserve), and no reader may know them yet. Several threads may do this at
-    /// once, each with slots of its own.
-    pub fn restore(&self, first: u32, slots: &[Slot]) -> Result<Restored> {
+    /// [reserved](Self::reserve), and no reader may know them yet. Those of deleted points count as
+    /// deleted at the sequence `deleted`. Several threads may do this at once, each with slots of its
+    /// own.
+    pub fn restore(&self, first: u32, slots: &[Slot], deleted: u64) -> Result<Restored> {
         let mut restored = Restored::default();
         let mut passed = None;
         for (slot, content) in (first..).zip(slots) {
-            let (point, is_live) = match content {
-                Slot::Live(point) => (point, true),
-                Slot::Dead(point, _) => (point, false),
-                Slot::Free => {
-                    self.lives.begin_free(slot);
-                    restored.free.push(slot);
-                    continue;
-                }
+            let Some(point) = content.point() else {
+                self.lives.begin_free(slot);
+                restored.free.push(slot);
+                continue;
             };
             let vector = self.vector_at(point.location);
             self.code(slot, vector)?;
@@ -205,16 +205,15 @@ impl Arena {
                 self.pass(passed, point.location);
             }
             self.lives.begin(slot, point.sequence);
-            if let Slot::Dead(_, deleted) = content {
-                self.lives.end(slot, *deleted);
-            }
             if self.needs_f64(slot) {
                 restored.f64_only.push(slot);
             }
-            if is_live {
+            if let Slot::Live(_) = content {
                 restored.live += 1;
                 let (word, bit) = bit_of(slot);
                 self.settled.get(word).fetch_or(bit, Ordering::Relaxed);
+            } else {
+                self.lives.end(slot, deleted);
             }
         }
         Ok(restored)

@@ -169,7 +169,7 @@ impl Saved {
     }
 
     /// Assigns slots to the points of the log: the slots that they had in the snapshot, or free
-    /// ones. Both lists are by ascending sequence, and `last` is the last sequence of the log.
+    /// ones. Both lists are by ascending sequence. The slots of the snapshot are forgotten.
     ///
     /// A point of a graph may have no record: it was deleted after the snapshot was taken, and
     /// compaction dropped its record. Until its slot is reclaimed, walks use the vector of a point
@@ -177,18 +177,18 @@ impl Saved {
     ///
     /// # Errors
     /// An error says what in the snapshot does not belong to this log.
-    pub fn place(
-        &self,
-        live: &[LivePoint],
-        dead: &[LivePoint],
-        last: u64,
-    ) -> io::Result<Vec<Slot>> {
+    pub fn place<'p>(
+        &mut self,
+        live: &'p [LivePoint],
+        dead: &'p [LivePoint],
+    ) -> io::Result<Vec<Slot<'p>>> {
         let mut live_points = Lookup::new(live);
         let mut dead_points = Lookup::new(dead);
         let mut is_placed = vec![false; live.len()];
         let mut without_record = Vec::new();
         let mut slots = Vec::with_capacity(self.slots.len().max(live.len()));
-        for &(sequence, id) in &self.slots {
+        let saved = std::mem::take(&mut self.slots);
+        for &(sequence, id) in &saved {
             if sequence == 0 {
                 slots.push(Slot::Free);
                 continue;
@@ -197,9 +197,9 @@ impl Saved {
                 if std::mem::replace(&mut is_placed[index], true) {
                     return Err(invalid_data(&format!("two slots for sequence {sequence}")));
                 }
-                (live[index], Slot::Live(live[index]))
+                (&live[index], Slot::Live(&live[index]))
             } else if let Some(index) = dead_points.find(sequence) {
-                (dead[index], Slot::Dead(dead[index], last))
+                (&dead[index], Slot::Dead(&dead[index]))
             } else {
                 without_record.push(slots.len());
                 slots.push(Slot::Free);
@@ -213,11 +213,12 @@ impl Saved {
             slots.push(slot);
         }
         for slot in without_record {
-            let (sequence, id) = self.slots[slot];
+            let (sequence, id) = saved[slot];
             let mut near = self.near(slot as u32).into_iter();
             let location = near
-                .find_map(|near| slots.get(near as usize)?.location())
-                .or_else(|| slots.iter().find_map(Slot::location))
+                .find_map(|near| slots.get(near as usize)?.point())
+                .or_else(|| slots.iter().find_map(Slot::point))
+                .map(|point| point.location)
                 .ok_or_else(|| invalid_data("none of its points is there any more"))?;
             let point = LivePoint {
                 id,
@@ -225,13 +226,13 @@ impl Saved {
                 location,
                 payload_bytes: 0,
             };
-            slots[slot] = Slot::Dead(point, last);
+            slots[slot] = Slot::Lost(Box::new(point));
         }
         let unplaced = live
             .iter()
             .zip(is_placed)
             .filter(|(_, is_placed)| !is_placed);
-        let mut unplaced = unplaced.map(|(&point, _)| Slot::Live(point));
+        let mut unplaced = unplaced.map(|(point, _)| Slot::Live(point));
         let free = slots.iter_mut().filter(|slot| matches!(slot, Slot::Free));
         for slot in free {
             let Some(point) = unplaced.next() else { break };

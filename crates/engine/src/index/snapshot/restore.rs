@@ -27,9 +27,10 @@ impl Index {
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         for path in snapshots.list()? {
-            match self.load(snapshots, &path, live, dead, last) {
+            match self.load(snapshots, &path, live, dead) {
                 Ok((slots, saved)) => {
                     self.fill(&slots, last)?;
+                    drop(slots);
                     self.adopt(saved)?;
                     return Ok(notes);
                 }
@@ -42,24 +43,23 @@ impl Index {
                 }
             }
         }
-        let slots: Vec<Slot> = live.iter().copied().map(Slot::Live).collect();
+        let slots: Vec<Slot> = live.iter().map(Slot::Live).collect();
         self.fill(&slots, last)?;
         Ok(notes)
     }
 
-    fn load(
+    fn load<'p>(
         &self,
         snapshots: &Snapshots,
         path: &Path,
-        live: &[LivePoint],
-        dead: &[LivePoint],
-        last: u64,
-    ) -> Result<(Vec<Slot>, Saved)> {
+        live: &'p [LivePoint],
+        dead: &'p [LivePoint],
+    ) -> Result<(Vec<Slot<'p>>, Saved)> {
         let mut source = snapshots.read(path)?;
         let rest = source.rest();
-        let loaded = Saved::load(&mut source, rest, self.params).and_then(|saved| {
+        let loaded = Saved::load(&mut source, rest, self.params).and_then(|mut saved| {
             source.end()?;
-            Ok((saved.place(live, dead, last)?, saved))
+            Ok((saved.place(live, dead)?, saved))
         });
         loaded.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => {
@@ -69,14 +69,15 @@ impl Index {
         })
     }
 
-    /// Puts points into slots, and makes everything up to `sequence` visible.
+    /// Puts points into slots, and makes everything up to `sequence`, the last of the log, visible.
     fn fill(&self, slots: &[Slot], sequence: u64) -> Result<()> {
         let len = u32::try_from(slots.len());
         let len = len.map_err(|_| Error::Internal("more points than slots".into()))?;
         self.arena.reserve(len)?;
         let chunks: Vec<_> = slots.chunks(CHUNK_SLOTS).enumerate().collect();
         let restored = parallel::map(&chunks, |(number, slots)| {
-            self.arena.restore((number * CHUNK_SLOTS) as u32, slots)
+            let first = (number * CHUNK_SLOTS) as u32;
+            self.arena.restore(first, slots, sequence)
         });
         let mut live = 0;
         let mut f64_only = self
