@@ -170,13 +170,14 @@ impl Engine {
             (false, None) => DimensionSource::Default,
         };
         let segments = opened.store.segments();
-        let index = Index::new(segments, opened.dimension, options.graph);
+        let index = Index::new(Arc::clone(&segments), opened.dimension, options.graph);
         let index = Arc::new(index.with_column_bytes(options.max_column_bytes));
         let snapshots = opened.store.snapshots();
         let last = opened.last_sequence;
         let mut notes = opened.notes;
         notes.extend(index.restore(&opened.points, &opened.dead, last, &snapshots)?);
         drop((opened.points, opened.dead));
+        segments.read_at_random();
         for &metric in &options.warm_metrics {
             index.want_graph(metric);
         }

@@ -25,6 +25,9 @@ const ID: usize = 2;
 /// Stored instead of an inverse norm if single precision cannot rank the vector.
 const NEEDS_F64: f32 = f32::NAN;
 
+/// How far a scan asks the system to read ahead, in units of 64 bytes: 4 MiB.
+const AHEAD: u32 = (4 << 20) / BLOCK as u32;
+
 /// What to put into a slot when the arena is restored at a start.
 #[derive(Debug)]
 pub enum Slot<'p> {
@@ -47,6 +50,14 @@ impl Slot<'_> {
             Slot::Lost(point) => Some(point),
         }
     }
+}
+
+/// How far a scan has asked the system to read vectors ahead of it: a segment, and an offset there in
+/// units of 64 bytes.
+#[derive(Debug, Default)]
+pub struct AskedAhead {
+    segment: u32,
+    end: u32,
 }
 
 /// What [`Arena::restore`] has found in some slots.
@@ -153,6 +164,22 @@ impl Arena {
 
     fn vector_at(&self, location: Location) -> &[f32] {
         self.segments.vector(location.segment, location.vector)
+    }
+
+    /// Asks the system to read the vectors behind the one in `slot`, as far as a scan has not asked
+    /// before. A scan that goes from segment to segment asks for nothing.
+    pub fn ask_ahead(&self, slot: u32, asked: &mut AskedAhead) {
+        let (segment, vector) = unpack(self.vectors.get(slot).load(Ordering::Relaxed));
+        if segment != asked.segment {
+            *asked = AskedAhead {
+                segment,
+                end: vector,
+            };
+        } else if vector.saturating_add(AHEAD / 2) >= asked.end {
+            let from = asked.end.max(vector);
+            asked.end = from.saturating_add(AHEAD);
+            self.segments.ask_ahead(segment, from, asked.end);
+        }
     }
 
     /// Evicts the pages of the log between `passed`, the end of the vector that was read before,

@@ -36,6 +36,50 @@ impl Mapping {
         })
     }
 
+    /// From now on, to read a page reads no others around it. So a folder that is larger than the memory
+    /// can be searched: of a few vectors here and there, nothing but their pages is read. Who reads
+    /// much in order [asks ahead](Self::ask_ahead). Where the system cannot do this, nothing changes.
+    pub fn read_at_random(&self) {
+        #[cfg(target_os = "linux")]
+        drop(self.memory.advise(memmap2::Advice::Random));
+    }
+
+    /// Asks the system to read a range, without waiting for it, unless the beginning is in its cache.
+    pub fn ask_ahead(&self, from: u64, to: u64) {
+        #[cfg(target_os = "linux")]
+        if let Some((offset, length)) = self.pages(from, to)
+            && !self.is_cached(offset)
+        {
+            let need = memmap2::Advice::WillNeed;
+            drop(self.memory.advise_range(need, offset, length));
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (from, to);
+    }
+
+    /// Whether the page at this offset is in the cache of the system.
+    #[cfg(target_os = "linux")]
+    fn is_cached(&self, offset: usize) -> bool {
+        let mut state = 0_u8;
+        // SAFETY: the page lies in the mapping, and its state is one byte.
+        let asked = unsafe {
+            libc::mincore(
+                self.memory.as_mut_ptr().add(offset).cast(),
+                PAGE as usize,
+                &raw mut state,
+            )
+        };
+        asked == 0 && state & 1 == 1
+    }
+
+    /// The offset and the length of the pages that hold a range, or None outside of the mapping.
+    #[cfg(target_os = "linux")]
+    fn pages(&self, from: u64, to: u64) -> Option<(usize, usize)> {
+        let from = from / PAGE * PAGE;
+        let length = to.min(self.memory.len() as u64).checked_sub(from)?;
+        (length > 0).then_some((from as usize, length as usize))
+    }
+
     /// Makes the bytes before `end` visible. The caller promises never to write to them again:
     /// the store publishes a group after its fsync, and appends only behind it.
     pub fn publish(&self, end: u64) {
@@ -93,6 +137,7 @@ impl Mapping {
     /// Makes the system read the pages of a range, or say that it cannot.
     #[cfg(target_os = "linux")]
     fn populate(&self, from: u64, to: u64) -> io::Result<()> {
+        self.ask_ahead(from, to);
         let from = from / PAGE * PAGE;
         let length = to.min(self.memory.len() as u64).saturating_sub(from);
         self.memory.advise_range(
@@ -153,6 +198,38 @@ mod tests {
         file.set_len(2 * 4096).unwrap();
         assert!(mapping.can_read(4096, 4096));
         assert!(!mapping.can_read(4096, 4097));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_page_read_at_random_comes_alone_and_what_is_asked_for_comes_ahead() {
+        const PAGES: usize = 256;
+        let file = tempfile::tempfile().unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[1; PAGES * 4096], 0).unwrap();
+        file.sync_all().unwrap();
+        let mapping = Mapping::new(&file).unwrap();
+        mapping.publish((PAGES * 4096) as u64);
+        mapping.read_at_random();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let cached = || {
+            (0..PAGES)
+                .filter(|page| mapping.is_cached(page * 4096))
+                .count()
+        };
+        if cached() > 0 {
+            // This file system lies in memory.
+            return;
+        }
+        assert_eq!(mapping.published()[9 * 4096], 1);
+        assert_eq!(cached(), 1);
+        mapping.ask_ahead(100 * 4096 + 7, (PAGES * 4096) as u64);
+        for _ in 0..1_000 {
+            if cached() > PAGES - 100 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("{} pages were read ahead", cached());
     }
 
     #[test]

@@ -10,7 +10,11 @@
 use std::mem;
 
 use super::best::{Best, Candidate, reserve};
-use crate::{Result, index::arena::Arena, vectors::measure::Measure};
+use crate::{
+    Result,
+    index::arena::{Arena, AskedAhead},
+    vectors::measure::Measure,
+};
 
 /// The greatest number of vectors in a block.
 const MAX_BLOCK: usize = 64;
@@ -110,9 +114,11 @@ fn read(
     let [block, next] = &mut blocks;
     let (mut block, mut next) = (block, next);
     let capacity = Block::capacity(scope.dimension);
+    let mut asked = AskedAhead::default();
     while block.len < capacity && block.add(scope, &mut slots) {}
     while block.len > 0 {
         next.len = 0;
+        scope.arena.ask_ahead(block.slots[0], &mut asked);
         for at in 0..block.len {
             let vector = block.vectors[at];
             // At the end there is no next block to prefetch.

@@ -10,8 +10,8 @@ use std::{
     sync::{
         OnceLock,
         atomic::{
-            AtomicPtr,
-            Ordering::{AcqRel, Acquire},
+            AtomicBool, AtomicPtr,
+            Ordering::{AcqRel, Acquire, Relaxed},
         },
     },
 };
@@ -36,6 +36,8 @@ pub struct Segments {
     /// Bucket b holds the segments 2^b..2^(b+1): a list that grows without moving an entry. Each
     /// entry owns its segment; it is null if the segment does not exist.
     buckets: [OnceLock<Box<[AtomicPtr<Mapped>]>>; 32],
+    /// See [`Segments::read_at_random`].
+    is_read_at_random: AtomicBool,
 }
 
 /// A point as it is stored.
@@ -97,6 +99,7 @@ impl Segments {
         Segments {
             dimension,
             buckets: [const { OnceLock::new() }; 32],
+            is_read_at_random: AtomicBool::new(false),
         }
     }
 
@@ -108,6 +111,9 @@ impl Segments {
                 .map(|_| AtomicPtr::default())
                 .collect()
         });
+        if self.is_read_at_random.load(Relaxed) {
+            mapping.read_at_random();
+        }
         let mapped = Box::into_raw(Box::new(Mapped {
             mapping,
             path: segment.path.clone(),
@@ -115,6 +121,25 @@ impl Segments {
         }));
         let before = entries[index].swap(mapped, AcqRel);
         assert!(before.is_null(), "a segment is added once");
+    }
+
+    /// Ends a start, which reads everything in order: see [`Mapping::read_at_random`]. No segment is
+    /// added or removed meanwhile.
+    pub fn read_at_random(&self) {
+        self.is_read_at_random.store(true, Relaxed);
+        let mut next = 0;
+        while let Some((number, mapped)) = self.first_from(next) {
+            mapped.mapping.read_at_random();
+            next = number + 1;
+        }
+    }
+
+    /// Asks the system to read the blocks `from..to` of a segment, see [`Mapping::ask_ahead`].
+    pub fn ask_ahead(&self, segment: u32, from: u32, to: u32) {
+        let [from, to] = [from, to].map(|block| u64::from(block) * BLOCK as u64);
+        if let Some(segment) = self.get(segment) {
+            segment.mapping.ask_ahead(from, to);
+        }
     }
 
     /// Unmaps a segment.

@@ -20,7 +20,7 @@ use std::{
 use crate::{
     Error, Result,
     store::{
-        Location, Segments, Store, Stored, Write,
+        Location, ReadAhead, Segments, Store, Stored, Write,
         io::{Io, fatal, is_full, remove_if_there},
         log::{
             format::{
@@ -433,7 +433,8 @@ impl Stretch {
         group: &[Needed],
         buffer: &mut Vec<u8>,
     ) -> Result<Vec<Location>> {
-        let records = group.iter().map(|needed| self.record(needed));
+        let mut ahead = ReadAhead::default();
+        let records = group.iter().map(|needed| self.record(needed, &mut ahead));
         let records = records.collect::<Result<Vec<_>>>()?;
         let place = Place {
             segment: &segment.header,
@@ -447,7 +448,7 @@ impl Stretch {
     }
 
     /// Reads and verifies a record that is to be copied.
-    fn record(&self, needed: &Needed) -> Result<Record<'_>> {
+    fn record(&self, needed: &Needed, ahead: &mut ReadAhead) -> Result<Record<'_>> {
         let Needed { location, header } = needed;
         let undone = Stored {
             inserted: header.undone,
@@ -455,7 +456,7 @@ impl Stretch {
         };
         let write = match header.op {
             Op::Insert => {
-                let stored = self.segments.read(*location)?;
+                let stored = self.segments.read_by(*location, ahead)?;
                 Write::Insert {
                     id: stored.id,
                     vector: stored.vector,
