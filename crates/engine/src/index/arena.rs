@@ -25,8 +25,8 @@ const ID: usize = 2;
 /// Stored instead of an inverse norm if single precision cannot rank the vector.
 const NEEDS_F64: f32 = f32::NAN;
 
-/// How far a scan asks the system to read ahead, in units of 64 bytes: 4 MiB.
-const AHEAD: u32 = (4 << 20) / BLOCK as u32;
+/// How far a scan asks the system to read ahead, in units of 64 bytes: 8 MiB.
+const AHEAD: u32 = (8 << 20) / BLOCK as u32;
 
 /// What to put into a slot when the arena is restored at a start.
 #[derive(Debug)]

@@ -193,6 +193,7 @@ impl Computation for Quantization<'_> {
     type Output = Quantized;
 
     #[inline(always)]
+    #[allow(clippy::manual_clamp, reason = "a clamp would keep NaN")]
     fn compute(self) -> Quantized {
         let Quantization { vector, values } = self;
         let mean = sum_of(vector, |value| value) / vector.len() as f32;

@@ -443,6 +443,7 @@ fn some_of(vector: &[f32], index: usize, lowest: f32) -> [f32; LANES] {
 /// The codes of some values, from 0 to 255.
 #[inline(always)]
 #[allow(clippy::cast_sign_loss, reason = "no code is negative")]
+#[allow(clippy::manual_clamp, reason = "a clamp would keep NaN")]
 fn quantize(some: [f32; LANES], lowest: f32, steps: f32) -> [u32; LANES] {
     let mut values = [0; LANES];
     for lane in 0..LANES {

@@ -52,12 +52,14 @@ fn avx512<C: Computation>(computation: C) -> C::Output {
 /// The nearest whole number to one between -2²² and 2²². A cast would round towards 0, and would be
 /// compiled for one value at a time, as it must look for numbers that are out of range.
 #[inline(always)]
+#[must_use]
 pub fn nearest(value: f32) -> i32 {
-    (value + COUNTING).to_bits() as i32 - COUNTING.to_bits() as i32
+    (value + COUNTING).to_bits().cast_signed() - COUNTING.to_bits().cast_signed()
 }
 
 /// The least and the greatest of some numbers.
 #[inline(always)]
+#[must_use]
 pub fn range(values: &[f32]) -> (f32, f32) {
     // Unlike `f32::min`, which looks for NaN, one comparison compiles to one instruction.
     let least = extreme(values, f32::INFINITY, |a, b| if b < a { b } else { a });

@@ -10,7 +10,6 @@
     reason = "what is not inlined is not compiled for the processor feature"
 )]
 
-use super::{Computation, compute};
 use crate::Metric;
 
 /// A kernel of [`super::distance`]. The results of all levels are equal bit for bit.
@@ -50,19 +49,7 @@ pub(super) fn avx512(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
 
 /// The L2 norm of a vector.
 pub(super) fn norm(vector: &[f32]) -> f64 {
-    compute(Square(vector)).sqrt()
-}
-
-/// The inner product of a vector with itself.
-struct Square<'a>(&'a [f32]);
-
-impl Computation for Square<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn compute(self) -> f64 {
-        sum(self.0, self.0, |x, y| x * y)
-    }
+    sum(vector, vector, |x, y| x * y).sqrt()
 }
 
 /// `1 - cos`; 1 if either vector is zero.
