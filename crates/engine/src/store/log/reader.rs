@@ -127,10 +127,8 @@ impl Segments {
     /// added or removed meanwhile.
     pub fn read_at_random(&self) {
         self.is_read_at_random.store(true, Relaxed);
-        let mut next = 0;
-        while let Some((number, mapped)) = self.first_from(next) {
-            mapped.mapping.read_at_random();
-            next = number + 1;
+        for segment in self.numbers(0).filter_map(|number| self.get(number)) {
+            segment.mapping.read_at_random();
         }
     }
 
@@ -301,13 +299,17 @@ impl Segments {
     /// The segment with this number, or the first one after it, with its number.
     pub(crate) fn first_from(&self, number: u32) -> Option<(u32, &Mapped)> {
         let (first, _) = place(number.max(1))?;
-        let buckets = self.buckets.iter().enumerate().skip(first);
-        let numbers = buckets
-            .filter(|(_, entries)| entries.get().is_some())
-            .flat_map(|(bucket, _)| 1_u32 << bucket..=u32::MAX >> (31 - bucket));
-        numbers
+        self.numbers(first)
             .filter(|&found| found >= number)
             .find_map(|found| Some((found, self.get(found)?)))
+    }
+
+    /// The numbers of all segments that there may be, from those in the bucket `first` on.
+    fn numbers(&self, first: usize) -> impl Iterator<Item = u32> {
+        let buckets = self.buckets.iter().enumerate().skip(first);
+        buckets
+            .filter(|(_, entries)| entries.get().is_some())
+            .flat_map(|(bucket, _)| 1_u32 << bucket..=u32::MAX >> (31 - bucket))
     }
 
     /// The segment with this number, or an error.
