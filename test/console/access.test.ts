@@ -72,6 +72,9 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console for everyone', { timeout: TIMEOUT_
       }
       throw new Error(`Tab does not lead to ${name}`);
     };
+    const waitForFocus = async (): Promise<void> => {
+      await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
+    };
     await page.getByLabel('API key').waitFor();
     // The field has the focus already.
     await page.keyboard.type(here.server.keys.readonly);
@@ -80,11 +83,12 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console for everyone', { timeout: TIMEOUT_
 
     await tabTo('Skip to the content');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await waitForFocus();
 
     await tabTo('Search');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Search' }).waitFor();
+    await waitForFocus();
     await page.keyboard.press('Tab');
     await page.keyboard.type(POINTS[3]?.id ?? '');
     await tabTo('Search');
@@ -94,7 +98,7 @@ describe.skipIf(HAS_NO_CHROMIUM)('the console for everyone', { timeout: TIMEOUT_
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Point', exact: true }).waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await waitForFocus();
     expectNoFault(opened);
   });
 

@@ -25,7 +25,10 @@ const STAYS: usize = 4;
 fn log_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let logs = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "log"));
-    logs.map(|entry| entry.metadata().unwrap().len()).sum()
+    // One may be removed meanwhile.
+    logs.filter_map(|entry| entry.metadata().ok())
+        .map(|file| file.len())
+        .sum()
 }
 
 /// The bytes that the points take on disk, without the headers of their groups.
