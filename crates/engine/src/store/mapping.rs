@@ -51,9 +51,15 @@ impl Mapping {
     /// Asks the system to read a range, without waiting for it, unless it seems to be in its cache.
     pub fn ask_ahead(&self, from: u64, to: u64) {
         #[cfg(target_os = "linux")]
-        if let Some((offset, length)) = self.pages(from, to) {
+        {
+            let (offset, length) = self.pages(from, to);
+            // A single page is read in one piece anyway.
+            if length <= PAGE as usize {
+                return;
+            }
             // To ask of every page would take a sixth of the time of a scan.
-            let mut some = (offset..offset + length).step_by(length.div_ceil(SAMPLED_PAGES));
+            let step = length.div_ceil(SAMPLED_PAGES).max(PAGE as usize);
+            let mut some = (offset..offset + length).step_by(step);
             if !some.all(|offset| self.is_cached(offset)) {
                 let need = memmap2::Advice::WillNeed;
                 drop(self.memory.advise_range(need, offset, length));
@@ -76,12 +82,13 @@ impl Mapping {
         asked == 0 && state & 1 == 1
     }
 
-    /// The offset and the length of the pages that hold a range, or None outside of the mapping.
+    /// The offset of the page in which a range begins, and the length from there to the end of the
+    /// range, within the mapping.
     #[cfg(target_os = "linux")]
-    fn pages(&self, from: u64, to: u64) -> Option<(usize, usize)> {
+    fn pages(&self, from: u64, to: u64) -> (usize, usize) {
         let from = from / PAGE * PAGE;
-        let length = to.min(self.memory.len() as u64).checked_sub(from)?;
-        (length > 0).then_some((from as usize, length as usize))
+        let length = to.min(self.memory.len() as u64).saturating_sub(from);
+        (from as usize, length as usize)
     }
 
     /// Makes the bytes before `end` visible. The caller promises never to write to them again:
@@ -142,13 +149,9 @@ impl Mapping {
     #[cfg(target_os = "linux")]
     fn populate(&self, from: u64, to: u64) -> io::Result<()> {
         self.ask_ahead(from, to);
-        let from = from / PAGE * PAGE;
-        let length = to.min(self.memory.len() as u64).saturating_sub(from);
-        self.memory.advise_range(
-            memmap2::Advice::PopulateRead,
-            from as usize,
-            length as usize,
-        )
+        let (offset, length) = self.pages(from, to);
+        let populate = memmap2::Advice::PopulateRead;
+        self.memory.advise_range(populate, offset, length)
     }
 
     /// Releases the whole pages between two offsets from the memory of this process, since reading
