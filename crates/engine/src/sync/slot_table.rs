@@ -22,7 +22,7 @@ pub struct SlotTable {
 }
 
 impl SlotTable {
-    /// An empty table of so many parts, a power of two.
+    /// An empty table. `parts`, the number of its parts, is a power of two.
     pub fn new(parts: usize) -> Self {
         SlotTable {
             parts: (0..parts).map(|_| RwLock::default()).collect(),
@@ -47,8 +47,8 @@ impl SlotTable {
         enter(&mut self.write(hash), hash, slot, hash_of)
     }
 
-    /// Adds all of these slots, none of which is in the table, on all cores: part by part, as the
-    /// places of a part lie in the cache, and those of all parts do not.
+    /// Adds slots that the table does not hold yet, on all cores. It fills one part after the other,
+    /// since a part fits the cache and the whole table does not. `hash_of` gives the hash of any slot.
     pub fn fill(&self, slots: &[u32], hash_of: impl Fn(&u32) -> u64 + Sync) -> Result<()> {
         let expected = slots.len() / self.parts.len();
         let capacity = expected + 4 * expected.isqrt();
