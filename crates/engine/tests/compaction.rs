@@ -9,6 +9,7 @@ mod driver;
 
 use std::{
     fs,
+    io::ErrorKind,
     path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
@@ -25,10 +26,12 @@ const STAYS: usize = 4;
 fn log_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let logs = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "log"));
-    // One may be removed meanwhile.
-    logs.filter_map(|entry| entry.metadata().ok())
-        .map(|file| file.len())
-        .sum()
+    logs.map(|entry| match entry.metadata() {
+        // Compaction has removed it meanwhile.
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        file => file.unwrap().len(),
+    })
+    .sum()
 }
 
 /// The bytes that the points take on disk, without the headers of their groups.
