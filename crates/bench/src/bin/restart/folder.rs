@@ -86,11 +86,7 @@ impl Folder<'_> {
 
     /// The answer to each query. Without a graph, exact scans give it, for all queries together.
     pub fn answers(&self, engine: &Engine, ef: usize) -> Result<Vec<Answer>> {
-        search_batch(
-            engine,
-            self.queries.concat(),
-            vec![query(ef); self.queries.len()],
-        )
+        answers(engine, self.queries, ef)
     }
 
     /// Does `act` while there are no snapshots, and none of what it leaves of them stays.
@@ -162,8 +158,7 @@ fn id(number: u128) -> [u8; 16] {
     (mixed ^ (mixed >> 67)).to_be_bytes()
 }
 
-/// A search of breadth `ef`.
-pub fn query(ef: usize) -> Query {
+fn query(ef: usize) -> Query {
     Query {
         metric: Metric::Euclidean,
         limit: LIMIT,
@@ -176,15 +171,12 @@ pub fn answer(engine: &Engine, vector: &[f32], ef: usize) -> Result<Answer> {
     if let Some(hits) = engine.search(vector, &query(ef))? {
         return Ok(ids(hits));
     }
-    Ok(search_batch(engine, vector.to_vec(), vec![query(ef)])?.concat())
+    Ok(answers(engine, &[vector], ef)?.concat())
 }
 
 /// The answers to several queries, on other threads.
-pub fn search_batch(
-    engine: &Engine,
-    vectors: Vec<f32>,
-    queries: Vec<Query>,
-) -> Result<Vec<Answer>> {
+pub fn answers(engine: &Engine, queries: &[&[f32]], ef: usize) -> Result<Vec<Answer>> {
+    let (vectors, queries) = (queries.concat(), vec![query(ef); queries.len()]);
     let (done, outcome) = callback();
     engine.search_batch(vectors, queries, done);
     Ok(outcome.recv()??.into_iter().map(ids).collect())

@@ -14,7 +14,7 @@ mod writes;
 
 use std::{fs, process::ExitCode, time::Instant};
 
-use folder::{Answer, Built, Folder, LIMIT, answer, query, search_batch};
+use folder::{Answer, Built, Folder, LIMIT, answer, answers};
 use options::Options;
 use source::Source;
 use vectord_bench::{
@@ -268,7 +268,7 @@ fn at_breadth(folder: &Folder, engine: &Engine, ef: usize, exact: &[Answer]) -> 
         let (_, alone) = search(folder, engine, ef)?;
         let start = Instant::now();
         for queries in folder.queries.chunks(TOGETHER) {
-            search_batch(engine, queries.concat(), vec![query(ef); queries.len()])?;
+            answers(engine, queries, ef)?;
         }
         let together = start.elapsed().as_secs_f32() * 1e6 / folder.queries.len() as f32;
         measured.alone.add(alone);
