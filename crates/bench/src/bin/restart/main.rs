@@ -31,10 +31,10 @@ const COLD_ROUNDS: usize = 3;
 const EF: usize = 100;
 /// The breadths of the searches that are held against exact answers.
 const BREADTHS: [usize; 6] = [15, 25, 40, 60, EF, 200];
-/// Searches right after a start, and as many later.
-const FIRST: usize = 200;
 /// The searches of a batch, which the engine spreads over its threads.
 const TOGETHER: usize = 64;
+/// Searches right after a start, and as many later: whole batches.
+const FIRST: usize = 3 * TOGETHER;
 /// Passes over the queries at each breadth, alone and in batches by turns.
 const PASSES: usize = 5;
 /// Seconds for each million points of 384 dimensions.

@@ -16,9 +16,11 @@ use std::{
 use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
 
 pub(super) mod job;
+mod own_core;
 pub(super) mod queue;
 
 pub use job::{Job, Turn};
+use own_core::wait_on_core;
 pub use queue::Ticket;
 use queue::{MAX_JOBS, Queue, RunningJob};
 
@@ -154,9 +156,10 @@ impl Shared {
         let mut threads = self.threads();
         threads.retain(|thread| !thread.is_finished());
         let shared = Arc::clone(self);
+        let number = threads.len();
         let thread = thread::Builder::new()
-            .name(format!("search-{}", threads.len()))
-            .spawn(move || shared.run())?;
+            .name(format!("search-{number}"))
+            .spawn(move || shared.run(number))?;
         threads.push(thread);
         Ok(())
     }
@@ -172,10 +175,10 @@ impl Shared {
         }
     }
 
-    /// The loop of a search thread.
-    fn run(self: &Arc<Self>) {
+    /// The loop of the search thread with this number.
+    fn run(self: &Arc<Self>, number: usize) {
         let mut scratch = Scratch::new();
-        while let Some((running, part)) = self.next_part() {
+        while let Some((running, part)) = self.next_part(number) {
             let has_other = || self.lock().has_other(running.ticket);
             let give_way = || self.give_way(&running);
             let turn = Turn {
@@ -205,8 +208,9 @@ impl Shared {
     }
 
     /// Waits for a part that needs a turn, and takes it. None once the threads should end and no
-    /// part waits, or if there are enough of them without this one.
-    fn next_part(&self) -> Option<(Arc<RunningJob>, usize)> {
+    /// part waits, or if there are enough of them without this one. A thread waits on the core of its
+    /// number.
+    fn next_part(&self, number: usize) -> Option<(Arc<RunningJob>, usize)> {
         let mut queue = self.lock();
         loop {
             if queue.may_begin() {
@@ -218,9 +222,7 @@ impl Shared {
                 return None;
             }
             queue.idle += 1;
-            queue = self
-                .part_came
-                .wait(queue)
+            queue = wait_on_core(number, || self.part_came.wait(queue))
                 .unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
