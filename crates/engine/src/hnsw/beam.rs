@@ -6,7 +6,11 @@ use std::{
     collections::{BinaryHeap, TryReserveError},
 };
 
-use crate::{Error, Result, hnsw::stop_rule::StopRule, vectors::neighbor::Neighbor};
+use crate::{
+    Error, Result,
+    hnsw::stop_rule::StopRule,
+    vectors::{margin::Margin, neighbor::Neighbor},
+};
 
 /// A neighbour packed into one number that orders like it: the rank, the slot and, in the lowest
 /// bit, whether the candidate is expanded already.
@@ -61,6 +65,11 @@ pub(super) struct Beam {
     /// The rank of the farthest accepted point once the beam holds `ef`, negative infinity before.
     bound: f32,
     stop_rule: StopRule,
+    /// How far the ranks of the walk may be off.
+    margin: Margin,
+    /// The greatest rank that is still admitted: points beyond would neither be expanded nor, even
+    /// if their ranks are off, be among those that the walk looks for.
+    reach: f32,
     rejected: BinaryHeap<Reverse<PackedNeighbor>>,
     /// The number of rejected points that may still be expanded.
     patience: usize,
@@ -79,6 +88,8 @@ impl Default for Beam {
             cursor: 0,
             bound: f32::NEG_INFINITY,
             stop_rule: StopRule::NONE,
+            margin: Margin::NONE,
+            reach: f32::INFINITY,
             rejected: BinaryHeap::new(),
             patience: usize::MAX,
             least: 0,
@@ -99,6 +110,7 @@ impl Beam {
         self.cursor = 0;
         self.bound = f32::NEG_INFINITY;
         self.stop_rule = StopRule::NONE;
+        self.reach = f32::INFINITY;
         self.patience = usize::MAX;
         self.gave_up = false;
         self.passed = 0;
@@ -107,9 +119,11 @@ impl Beam {
             .map_err(|error| out_of_memory(&error))
     }
 
-    /// Sets the rule by which the walk ends.
-    pub fn set_stop_rule(&mut self, rule: StopRule) {
+    /// Sets the rule by which the walk ends, and how far its ranks may be off. The beam must be empty.
+    pub fn set_stop_rule(&mut self, rule: StopRule, margin: Margin) {
+        debug_assert!(self.accepted.is_empty(), "the rule comes first");
         self.stop_rule = rule;
+        self.margin = margin;
     }
 
     /// Sets the number of rejected points after which the walk gives up, and the number of accepted
@@ -165,8 +179,8 @@ impl Beam {
         self.ef
     }
 
-    /// Whether a point of this rank would get a place in the beam: always while it is not full,
-    /// then if it is closer than the farthest accepted point.
+    /// Whether a point of this rank would get a place in the beam: if it is within reach, and the
+    /// beam is not full or it is closer than the farthest accepted point.
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
         self.admission()(rank)
@@ -175,9 +189,12 @@ impl Beam {
     /// What [`admits`](Self::admits) answers until the beam changes.
     #[inline]
     pub fn admission(&self) -> impl Fn(f32) -> bool + use<> {
-        let (bound, has_room) = (self.bound, self.accepted.len() < self.ef);
+        let (bound, reach, has_room) = (self.bound, self.reach, self.accepted.len() < self.ef);
         // Without a branch: a processor cannot predict which points are close enough.
-        move |rank| (rank < bound) | has_room
+        move |rank| {
+            let is_within_reach = rank <= reach;
+            ((rank < bound) | has_room) & is_within_reach
+        }
     }
 
     /// Adds a point that the walk should keep and expand, and which the beam
@@ -208,10 +225,26 @@ impl Beam {
         let at = self.accepted[..last].partition_point(|held| *held < candidate);
         self.accepted.copy_within(at..last, at + 1);
         self.accepted[at] = candidate;
+        self.set_reach(at);
         if self.accepted.len() == self.ef {
             self.bound = self.accepted[self.ef - 1].neighbor().rank;
         }
         at
+    }
+
+    /// Sets the reach after an insertion at this position. Whatever their distance, the stop rule has
+    /// the closest candidates expanded, so their ranks are within reach as well.
+    #[inline]
+    fn set_reach(&mut self, at: usize) {
+        let StopRule { place, least, .. } = self.stop_rule;
+        if at > place.max(least) {
+            return;
+        }
+        if let (Some(found), Some(least)) = (self.accepted.get(place), self.accepted.get(least)) {
+            let found = found.neighbor().rank;
+            let reach = self.stop_rule.reach(found) + self.margin.at(found);
+            self.reach = reach.max(least.neighbor().rank);
+        }
     }
 
     /// Adds a point that the walk may expand and must not keep.
@@ -393,7 +426,7 @@ mod tests {
     fn candidates_out_of_reach_are_not_expanded_once_enough_are() {
         let mut beam = Beam::default();
         beam.begin(8, 10).unwrap();
-        beam.set_stop_rule(StopRule::of_search(Metric::Euclidean, 4, 2));
+        beam.set_stop_rule(StopRule::of_search(Metric::Euclidean, 4, 2), Margin::NONE);
         beam.accept(at(3.0, 1));
         beam.accept(at(9.0, 2));
         assert_eq!(beam.next(), Some(1));
@@ -406,5 +439,53 @@ mod tests {
         let walked: Vec<_> = (0..9).map_while(|_| beam.next()).collect();
         assert_eq!(walked, [3, 4, 6], "5 and 7 are more than twice as far");
         assert_eq!(beam.neighbors().len(), 5);
+    }
+
+    #[test]
+    fn points_that_would_never_be_expanded_are_not_admitted() {
+        let mut beam = Beam::default();
+        let rule = StopRule::of_search(Metric::Euclidean, 8, 2);
+        let reach = rule.reach(2.0);
+        let admitted = |beam: &Beam| [reach, reach + 0.5, 100.0].map(|rank| beam.admits(rank));
+
+        beam.begin(16, 100).unwrap();
+        beam.set_stop_rule(rule, Margin::NONE);
+        for (rank, slot) in [(1.0, 1), (2.0, 2), (2.1, 3), (2.2, 4)] {
+            assert_eq!(admitted(&beam), [true; 3], "four are expanded in any case");
+            beam.accept(at(rank, slot));
+        }
+        beam.accept(at(100.0, 5));
+        assert_eq!(
+            admitted(&beam),
+            [true; 3],
+            "the fourth may still be that far"
+        );
+        beam.accept(at(2.3, 6));
+        assert_eq!(admitted(&beam), [true, false, false]);
+        beam.accept(at(1.5, 7));
+        assert_eq!(admitted(&beam), [false; 3], "the second is closer now");
+        beam.accept(at(rule.reach(1.5), 8));
+
+        let margin = Margin::of_steps(&[1.0], 0);
+        beam.begin(16, 100).unwrap();
+        beam.set_stop_rule(rule, margin);
+        for slot in 1..=5 {
+            beam.accept(at(2.0, slot));
+        }
+        let farthest = reach + margin.at(2.0);
+        assert!(beam.admits(farthest), "its rank may be off by as much");
+        assert!(!beam.admits(farthest + 0.01));
+    }
+
+    #[test]
+    fn infinite_ranks_are_admitted_as_long_as_there_is_nothing_closer() {
+        let mut beam = Beam::default();
+        beam.begin(4, 100).unwrap();
+        beam.set_stop_rule(StopRule::of_search(Metric::Euclidean, 2, 2), Margin::NONE);
+        for slot in 0..4 {
+            assert!(beam.admits(f32::INFINITY));
+            beam.accept(at(f32::INFINITY, slot));
+        }
+        assert_eq!(beam.neighbors().len(), 4);
     }
 }

@@ -150,7 +150,8 @@ impl Graph {
         let patience = self.patience(breadth);
         scratch.beam.bound_rejected(patience, self.params.m);
         let rule = StopRule::of_insertion(space.metric(), breadth, self.params.m);
-        scratch.beam.set_stop_rule(rule);
+        let margin = target.margin(&scratch.starts);
+        scratch.beam.set_stop_rule(rule, margin);
 
         for layer in (0..=top).rev() {
             self.walk_layer(&mut target, filter, layer, scratch)?;

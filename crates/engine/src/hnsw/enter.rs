@@ -1,7 +1,7 @@
 //! Where a walk begins: what it ranks points by, and the ranks of the entry points.
 
 use super::{EntryPoint, Graph, Neighbor, Scratch, ranks::Ranks};
-use crate::Result;
+use crate::{Result, vectors::margin::Margin};
 
 /// The ranks against the target of a walk (a query or a new point), and the number of them that was
 /// computed so far.
@@ -23,6 +23,13 @@ impl<R: Ranks> Target<R> {
     pub fn rank_all(&mut self, neighbors: &mut [Neighbor]) {
         self.ranks.rank_all(neighbors);
         self.evaluations += neighbors.len() as u64;
+    }
+
+    /// How far the ranks of a walk from these points may be off. Points that are near to each other
+    /// are about as long, so that their codes have about the same steps.
+    pub fn margin(&self, starts: &[Neighbor]) -> Margin {
+        let start = starts.first();
+        start.map_or(Margin::NONE, |start| self.ranks.margin(start.slot))
     }
 
     /// Prefetches the vectors or codes of neighbours, then sets their ranks.

@@ -2,7 +2,9 @@
 //! vectors).
 
 use super::Neighbor;
-use crate::vectors::{coarse::ByCoarse, measure::Measure, points::Points, quantize::ByCode};
+use crate::vectors::{
+    coarse::ByCoarse, margin::Margin, measure::Measure, points::Points, quantize::ByCode,
+};
 
 /// Ranks stored points against one target: a query or a stored point.
 pub(super) trait Ranks: Copy {
@@ -14,6 +16,9 @@ pub(super) trait Ranks: Copy {
     /// The rank of the point in `slot`. A NaN, which a vector damaged on disk can give, counts as
     /// infinitely far.
     fn rank(&self, slot: u32) -> f32;
+
+    /// How far ranks may be off, if the codes of points are quantized like that in `slot`.
+    fn margin(&self, slot: u32) -> Margin;
 
     /// Prefetches the vector or the code that [`Ranks::rank`] reads.
     fn prefetch(&self, slot: u32);
@@ -65,6 +70,10 @@ impl<P: Points> Ranks for ByVector<'_, P> {
         self.measure.rank(self.points, slot).min(f32::INFINITY)
     }
 
+    fn margin(&self, _: u32) -> Margin {
+        Margin::NONE
+    }
+
     #[inline]
     fn prefetch(&self, slot: u32) {
         self.points.prefetch(slot);
@@ -77,6 +86,10 @@ impl Ranks for ByCode<'_> {
     #[inline]
     fn rank(&self, slot: u32) -> f32 {
         ByCode::rank(self, slot)
+    }
+
+    fn margin(&self, slot: u32) -> Margin {
+        ByCode::margin(self, slot)
     }
 
     #[inline]
@@ -96,6 +109,10 @@ impl Ranks for ByCoarse<'_> {
     #[inline]
     fn rank(&self, slot: u32) -> f32 {
         ByCoarse::rank(self, slot)
+    }
+
+    fn margin(&self, slot: u32) -> Margin {
+        ByCoarse::margin(self, slot)
     }
 
     #[inline]

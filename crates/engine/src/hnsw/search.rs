@@ -252,7 +252,8 @@ impl Graph {
         }
         scratch.visited.begin(self.links.capacity())?;
         scratch.beam.begin(stop_rule.most, self.links.capacity())?;
-        scratch.beam.set_stop_rule(stop_rule);
+        let margin = target.margin(&scratch.starts);
+        scratch.beam.set_stop_rule(stop_rule, margin);
         let mut patience = self.patience(ef).min(scratch.patience());
         if let Way::Near = way {
             scratch.share_near = self.share_near(&scratch.starts, accept);
@@ -472,7 +473,7 @@ impl Scratch {
             return false;
         }
         if let Some(&last) = refined.get(limit.saturating_sub(1)) {
-            let margin = coarse.margin(last.slot, last.rank);
+            let margin = coarse.margin(last.slot).at(last.rank);
             let mut beyond = beam.neighbors().skip(limit.saturating_sub(1));
             let spread = beyond.next().zip(beyond.next_back());
             let is_narrow =
@@ -531,7 +532,7 @@ impl Scratch {
         let Some(&last) = results.last() else {
             return true;
         };
-        let bound = error.bound(last, codes.margin(last.slot, last.rank));
+        let bound = error.bound(last, codes.margin(last.slot).at(last.rank));
         if refined.len() >= size && refined.last().is_some_and(|last| last.rank < bound) {
             return false;
         }

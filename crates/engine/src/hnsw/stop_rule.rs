@@ -101,7 +101,13 @@ impl StopRule {
     /// rounding. So the factor is applied to the magnitude, which never puts the bound below
     /// `found`.
     pub fn excludes(self, rank: f32, found: f32) -> bool {
-        rank > found + (self.factor - 1.0) * found.abs()
+        rank > self.reach(found)
+    }
+
+    /// The greatest rank that is not too far to expand, see [`excludes`](Self::excludes).
+    #[inline]
+    pub fn reach(self, found: f32) -> f32 {
+        found + (self.factor - 1.0) * found.abs().min(f32::MAX)
     }
 }
 

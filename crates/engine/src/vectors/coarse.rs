@@ -25,9 +25,10 @@ use crate::{
         kernels::{
             self, ABREAST, CoarseProducts, Computation, LANES, coarse_products, nearest, range,
         },
+        margin::Margin,
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
-        quantize::{Codes, DEVIATIONS},
+        quantize::Codes,
     },
 };
 
@@ -134,19 +135,17 @@ impl<'a> ByCoarse<'a> {
         }
     }
 
-    /// A bound for the error of a rank, for a point whose rank by vector is `rank`: the coarse rank
-    /// hardly ever exceeds that by more. The coarse code of the point is taken to have the step of
-    /// that in `slot`. Rounding moves each value by up to half a step, every amount as likely as
-    /// another; the bound is three standard deviations of what follows.
+    /// How far ranks may be off, if coarse codes have the step of that in `slot`. The mean of the
+    /// error is 0.
     #[must_use]
-    pub fn margin(&self, slot: u32, rank: f32) -> f32 {
+    pub fn margin(&self, slot: u32) -> Margin {
         let (_, outline) = self.codes.upper_half(slot);
         let mut step = outline.step();
         if self.metric == Metric::Cosine {
             // Ranks are half the squared distances between vectors of length 1.
             step *= outline.inverse_norm() * f32::sqrt(0.5);
         }
-        DEVIATIONS * 2.0 * (rank.max(0.0) * step * step / 12.0).sqrt()
+        Margin::of_steps(&[step], 0)
     }
 
     #[inline]

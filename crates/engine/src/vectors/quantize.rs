@@ -28,6 +28,7 @@ use crate::{
         kernels::{
             self, BLOCK, CodeProducts, Computation, Halves, LANES, code_products, nearest, range,
         },
+        margin::Margin,
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
     },
@@ -50,9 +51,6 @@ const TOP: f32 = 255.0;
 
 /// What [`CodeProducts`] subtracts from each value of one operand.
 const MIDDLE: f32 = 128.0;
-
-/// The number of standard deviations that the error of a rank by code hardly ever exceeds.
-pub(super) const DEVIATIONS: f32 = 3.0;
 
 /// The number of codes that [`ByCode::rank_all`] ranks together.
 const TOGETHER: usize = 16;
@@ -253,13 +251,9 @@ impl ByCode<'_> {
         }
     }
 
-    /// A bound for the error of a rank by code, for a point whose rank by vector is `rank`: the
-    /// rank by code hardly ever exceeds that by more. The code of the point is taken to have the
-    /// quantization steps of the code in `slot`. Quantization moves each value by up to half a
-    /// step, every amount as likely as another. From this follow the mean and the standard
-    /// deviation of the error; the bound is the mean and three standard deviations.
+    /// How far ranks may be off, if codes have the quantization steps of the code in `slot`.
     #[must_use]
-    pub fn margin(&self, slot: u32, rank: f32) -> f32 {
+    pub fn margin(&self, slot: u32) -> Margin {
         let shape = Shape::of(self.codes.lower.row(slot));
         let mut steps = [self.shape.scale, shape.scale];
         if self.metric == Metric::Cosine {
@@ -267,9 +261,7 @@ impl ByCode<'_> {
             steps[0] *= self.inverse_norm * f32::sqrt(0.5);
             steps[1] *= shape.inverse_norm() * f32::sqrt(0.5);
         }
-        let variance = (steps[0] * steps[0] + steps[1] * steps[1]) / 12.0;
-        let deviation = 2.0 * (rank.max(0.0) * variance).sqrt();
-        self.codes.dimension as f32 * variance + DEVIATIONS * deviation
+        Margin::of_steps(&steps, self.codes.dimension)
     }
 
     /// Sets the rank of each neighbour, bit for bit as [`ByCode::rank`] gives it.
