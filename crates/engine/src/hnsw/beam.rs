@@ -62,13 +62,12 @@ pub(super) struct Beam {
     accepted: Vec<PackedNeighbor>,
     /// The position in `accepted` of the closest candidate that is not expanded.
     cursor: usize,
-    /// The rank of the farthest accepted point once the beam holds `ef`, negative infinity before.
-    bound: f32,
     stop_rule: StopRule,
     /// How far the ranks of the walk may be off.
     margin: Margin,
-    /// The greatest rank that is still admitted: points beyond would neither be expanded nor, even
-    /// if their ranks are off, be among those that the walk looks for.
+    /// The greatest rank that is admitted. It only shrinks: a full beam admits what is closer than
+    /// its farthest point, and points that the walk would neither expand nor, even if their ranks
+    /// are off, count among those that it looks for are not admitted at all.
     reach: f32,
     rejected: BinaryHeap<Reverse<PackedNeighbor>>,
     /// The number of rejected points that may still be expanded.
@@ -86,7 +85,6 @@ impl Default for Beam {
             ef: 0,
             accepted: Vec::new(),
             cursor: 0,
-            bound: f32::NEG_INFINITY,
             stop_rule: StopRule::NONE,
             margin: Margin::NONE,
             reach: f32::INFINITY,
@@ -108,7 +106,6 @@ impl Beam {
         self.accepted.clear();
         self.rejected.clear();
         self.cursor = 0;
-        self.bound = f32::NEG_INFINITY;
         self.stop_rule = StopRule::NONE;
         self.reach = f32::INFINITY;
         self.patience = usize::MAX;
@@ -189,12 +186,9 @@ impl Beam {
     /// What [`admits`](Self::admits) answers until the beam changes.
     #[inline]
     pub fn admission(&self) -> impl Fn(f32) -> bool + use<> {
-        let (bound, reach, has_room) = (self.bound, self.reach, self.accepted.len() < self.ef);
         // Without a branch: a processor cannot predict which points are close enough.
-        move |rank| {
-            let is_within_reach = rank <= reach;
-            ((rank < bound) | has_room) & is_within_reach
-        }
+        let reach = self.reach;
+        move |rank| rank <= reach
     }
 
     /// Adds a point that the walk should keep and expand, and which the beam
@@ -225,17 +219,17 @@ impl Beam {
         let at = self.accepted[..last].partition_point(|held| *held < candidate);
         self.accepted.copy_within(at..last, at + 1);
         self.accepted[at] = candidate;
-        self.set_reach(at);
-        if self.accepted.len() == self.ef {
-            self.bound = self.accepted[self.ef - 1].neighbor().rank;
-        }
+        self.shrink_reach(at);
         at
     }
 
-    /// Sets the reach after an insertion at this position. Whatever their distance, the stop rule has
-    /// the closest candidates expanded, so their ranks are within reach as well.
+    /// Takes an insertion at this position into account.
     #[inline]
-    fn set_reach(&mut self, at: usize) {
+    fn shrink_reach(&mut self, at: usize) {
+        if self.accepted.len() == self.ef {
+            let farthest = self.accepted[self.ef - 1].neighbor().rank;
+            self.reach = self.reach.min(farthest.next_down());
+        }
         let StopRule { place, least, .. } = self.stop_rule;
         if at > place.max(least) {
             return;
@@ -243,7 +237,8 @@ impl Beam {
         if let (Some(found), Some(least)) = (self.accepted.get(place), self.accepted.get(least)) {
             let found = found.neighbor().rank;
             let reach = self.stop_rule.reach(found) + self.margin.at(found);
-            self.reach = reach.max(least.neighbor().rank);
+            // The closest candidates are expanded whatever the rule says.
+            self.reach = self.reach.min(reach.max(least.neighbor().rank));
         }
     }
 
@@ -315,8 +310,8 @@ impl Beam {
         }
         let rank = closest.neighbor().rank;
         if !self.admits(rank) || self.is_excluded(rank) {
-            // The bound and the reference of the stop rule only come closer, so no rejected point
-            // will be expanded any more.
+            // The reach and the distance at which the walk ends only shrink, so no rejected point will
+            // be expanded any more.
             self.rejected.clear();
             return None;
         }
@@ -404,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn rejected_candidates_take_no_place_and_are_dropped_beyond_the_bound() {
+    fn rejected_candidates_take_no_place_and_are_dropped_beyond_the_reach() {
         let mut beam = Beam::default();
         beam.begin(1, 10).unwrap();
         for slot in 1..5 {
