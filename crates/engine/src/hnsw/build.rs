@@ -154,6 +154,7 @@ impl Graph {
         scratch.beam.set_stop_rule(rule, margin);
 
         for layer in (0..=top).rev() {
+            self.begin_layer(scratch)?;
             self.walk_layer(&mut target, filter, layer, scratch)?;
             let Scratch {
                 beam,

@@ -328,11 +328,15 @@ impl Graph {
     ) -> Result<()> {
         let level = self.enter(target, highest, layer, scratch);
         scratch.beam.begin(breadth, usize::MAX)?;
+        // One set for all layers: a point that was met in a layer and is not in the beam would not be
+        // admitted to it further down either.
+        scratch.visited.begin(self.links.capacity())?;
         let filter = Filter {
             points,
             eligible: Eligible::All,
         };
         for layer in (layer + 1..=level).rev() {
+            scratch.beam.restart();
             self.walk_layer(target, &filter, layer, scratch)?;
             scratch.starts.clear();
             scratch.starts.extend(scratch.beam.neighbors());
@@ -343,7 +347,7 @@ impl Graph {
     /// Fills the beam with the points closest to the target in one layer: the walk of an insertion,
     /// and of [`Graph::approach`]. It begins at the points that are in the beam, from the layer
     /// above, and at `scratch.starts`; the latter are not in the beam if nothing may be linked to
-    /// them. It meets no duplicates, as no link leads to one.
+    /// them. It ranks no point of the visited set, and meets no duplicates, as no link leads to one.
     pub(super) fn walk_layer<R: Ranks, P: Points>(
         &self,
         target: &mut Target<R>,
@@ -351,7 +355,6 @@ impl Graph {
         layer: u8,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.begin_layer(scratch)?;
         for &start in &scratch.starts {
             if scratch.visited.insert(start.slot) && scratch.beam.admits(start.rank) {
                 self.meet(filter, start, &mut scratch.beam)?;
