@@ -4,46 +4,39 @@ use memmap2::MmapMut;
 
 use crate::{Error, Result};
 
-/// The number of stamps in a page of memory. A page in which no stamp was ever set takes no memory,
-/// so such pages are not cleared.
-const PAGE: usize = 4096;
-
 /// A set of slots. For each slot there is a stamp, and the slot is in the set if its stamp equals
-/// the epoch. To begin the next epoch empties the set, without touching the stamps. A stamp is one
-/// byte, so the stamps take little of the cache, and are cleared only once in 255 walks. They are
-/// mapped memory: pages of slots that do not exist yet take none, and dropping the set returns all
-/// of it to the system at once.
+/// the epoch. To begin the next epoch empties the set, without touching the stamps, and only once in
+/// 65,535 walks the stamps begin anew. They are mapped memory: pages of slots that do not exist yet
+/// take none, and dropping the set returns all of it to the system at once.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
-    /// From 1 to 255 during a walk. Cleared stamps are 0.
-    epoch: u8,
+    /// At least 1 during a walk. New stamps are 0.
+    epoch: u16,
     stamps: Option<MmapMut>,
 }
 
 /// The set, borrowed to add several slots.
 pub(super) struct Stamps<'a> {
-    epoch: u8,
-    stamps: &'a mut [u8],
+    epoch: u16,
+    stamps: &'a mut [u16],
 }
 
 impl Visited {
     /// Empties the set and reserves memory for the slots `0..slots`.
     pub fn begin(&mut self, slots: usize) -> Result<()> {
-        if slots > self.stamps.as_deref().map_or(0, <[u8]>::len) {
+        let bytes = slots * size_of::<u16>();
+        let has_room = self
+            .stamps
+            .as_ref()
+            .is_some_and(|stamps| stamps.len() >= bytes);
+        if !has_room || self.epoch == u16::MAX {
             // The old stamps need not be kept.
-            let stamps = MmapMut::map_anon(slots)
+            self.stamps = None;
+            let stamps = MmapMut::map_anon(bytes)
                 .map_err(|error| Error::Internal(format!("visited list: {error}")))?;
             (self.epoch, self.stamps) = (0, Some(stamps));
         }
-        self.epoch = self.epoch.wrapping_add(1);
-        if self.epoch == 0 {
-            let stamps = self.stamps.as_deref_mut().unwrap_or_default();
-            let pages = stamps.chunks_mut(PAGE);
-            pages
-                .filter(|page| page.iter().any(|&stamp| stamp != 0))
-                .for_each(|page| page.fill(0));
-            self.epoch = 1;
-        }
+        self.epoch += 1;
         Ok(())
     }
 
@@ -58,7 +51,7 @@ impl Visited {
     pub fn open(&mut self) -> Stamps<'_> {
         Stamps {
             epoch: self.epoch,
-            stamps: self.stamps.as_deref_mut().unwrap_or_default(),
+            stamps: bytemuck::cast_slice_mut(self.stamps.as_deref_mut().unwrap_or_default()),
         }
     }
 }
@@ -85,7 +78,7 @@ mod tests {
     #[test]
     fn a_slot_is_new_once_in_every_walk_whatever_the_epoch() {
         let mut visited = Visited::default();
-        for walk in 0..1_000 {
+        for walk in 0..200_000 {
             visited.begin(8).unwrap();
             assert!(visited.insert(walk % 8));
             assert!(!visited.insert(walk % 8));
