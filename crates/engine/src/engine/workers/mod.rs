@@ -156,10 +156,9 @@ impl Shared {
         let mut threads = self.threads();
         threads.retain(|thread| !thread.is_finished());
         let shared = Arc::clone(self);
-        let number = threads.len();
         let thread = thread::Builder::new()
-            .name(format!("search-{number}"))
-            .spawn(move || shared.run(number))?;
+            .name(format!("search-{}", threads.len()))
+            .spawn(move || shared.run())?;
         threads.push(thread);
         Ok(())
     }
@@ -175,10 +174,11 @@ impl Shared {
         }
     }
 
-    /// The loop of the search thread with this number.
-    fn run(self: &Arc<Self>, number: usize) {
+    /// The loop of a search thread.
+    fn run(self: &Arc<Self>) {
         let mut scratch = Scratch::new();
-        while let Some((running, part)) = self.next_part(number) {
+        let mut core = 0;
+        while let Some((running, part)) = self.next_part(&mut core) {
             let has_other = || self.lock().has_other(running.ticket);
             let give_way = || self.give_way(&running);
             let turn = Turn {
@@ -208,9 +208,9 @@ impl Shared {
     }
 
     /// Waits for a part that needs a turn, and takes it. None once the threads should end and no
-    /// part waits, or if there are enough of them without this one. A thread waits on the core of its
-    /// number.
-    fn next_part(&self, number: usize) -> Option<(Arc<RunningJob>, usize)> {
+    /// part waits, or if there are enough of them without this one. `core` is where the thread waited
+    /// last.
+    fn next_part(&self, core: &mut usize) -> Option<(Arc<RunningJob>, usize)> {
         let mut queue = self.lock();
         loop {
             if queue.may_begin() {
@@ -221,10 +221,10 @@ impl Shared {
             if queue.is_stopped() || queue.has_too_many_threads() {
                 return None;
             }
-            queue.idle += 1;
-            queue = wait_on_core(number, || self.part_came.wait(queue))
+            *core = queue.begin_wait(*core);
+            queue = wait_on_core(*core, || self.part_came.wait(queue))
                 .unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
+            queue.end_wait(*core);
         }
     }
 
@@ -234,7 +234,7 @@ impl Shared {
     fn give_way(self: &Arc<Self>, running: &RunningJob) {
         let mut queue = self.lock();
         let is_cut = || running.is_cut.load(Ordering::Relaxed);
-        let needs_thread = queue.idle == 0 && queue.has_part();
+        let needs_thread = !queue.has_idle_thread() && queue.has_part();
         if is_cut() || needs_thread && self.spawn().is_err() {
             return;
         }

@@ -2,15 +2,16 @@
 //!
 //! Linux wakes a thread on the core where it last ran, and often leaves it there although another
 //! core is idle: it does not move a thread that ran less than half a millisecond ago. Threads that
-//! share out short batches would then run one after the other on one core. Therefore each thread
-//! waits on a core of its own. Once awake it may run on all cores again, so that it never stays
-//! behind the threads of others.
+//! share out short batches would then run one after the other on one core. Therefore no two of the
+//! threads that wait do so on the same core. Once a thread runs, the system may move it to any other
+//! core again.
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Calls `wait`, after which the calling thread begins on the core of this number (modulo their
-/// count) of those that it may run on. Without the consent of the system it only calls `wait`.
+/// Calls `wait` and returns what it returns. Meanwhile the calling thread is restricted to one of the
+/// cores that it may run on: the one of this number, modulo their count. Where the system refuses
+/// that, or has no such call, the thread waits without a restriction.
 pub fn wait_on_core<T>(number: usize, wait: impl FnOnce() -> T) -> T {
     #[cfg(target_os = "linux")]
     let narrowed = narrow(number);

@@ -1,8 +1,8 @@
 //! The queue of the jobs that wait or run, and the order in which their parts get turns.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    mem,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    iter, mem,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -60,8 +60,8 @@ pub struct Queue {
     /// The threads that have given way and wait for a further turn, in the order in which they did.
     /// Each is named by the turn in which it last went on.
     gave_way: VecDeque<u64>,
-    /// The number of threads that wait for a part.
-    pub idle: usize,
+    /// The cores of the threads that wait for a part, each a different one, from 0 on.
+    idle: BTreeSet<usize>,
     stopped: bool,
 }
 
@@ -208,9 +208,30 @@ impl Queue {
         self.under_way < self.at_once && self.has_part() && !is_for_thread
     }
 
+    /// Whether a thread waits for a part.
+    pub fn has_idle_thread(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
+    /// Notes that a thread begins to wait for a part. Returns the core to wait on: `last`, where it
+    /// waited before, unless another thread waits there now.
+    pub fn begin_wait(&mut self, last: usize) -> usize {
+        let mut cores = iter::once(last).chain(0..);
+        let core = cores
+            .find(|core| !self.idle.contains(core))
+            .expect("there are more numbers than threads");
+        self.idle.insert(core);
+        core
+    }
+
+    /// Notes that the thread on this core waits no more.
+    pub fn end_wait(&mut self, core: usize) {
+        self.idle.remove(&core);
+    }
+
     /// Whether more threads wait for a part than there can be turns.
     pub fn has_too_many_threads(&self) -> bool {
-        self.idle >= self.at_once
+        self.idle.len() >= self.at_once
     }
 
     /// Ends the turn of a thread whose work goes on in a further turn. Returns its name until then.
@@ -225,7 +246,7 @@ impl Queue {
     /// Whether the next turn is for this thread, which has given way.
     pub fn may_go_on(&self, thread: u64) -> bool {
         let is_next = self.under_way < self.at_once && self.gave_way.front() == Some(&thread);
-        is_next && (self.is_turn_of_threads() || self.idle == 0 || !self.has_part())
+        is_next && (self.is_turn_of_threads() || self.idle.is_empty() || !self.has_part())
     }
 
     /// Begins the turn of a thread that has given way.
@@ -289,5 +310,22 @@ impl RunningJob {
         } else {
             Err(Error::Abandoned)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_threads_wait_on_the_same_core_and_each_goes_back_to_its_own_if_that_is_free() {
+        let mut queue = Queue::new(3);
+        assert_eq!([0, 0, 0].map(|last| queue.begin_wait(last)), [0, 1, 2]);
+        assert!(queue.has_too_many_threads());
+        queue.end_wait(1);
+        queue.end_wait(2);
+        assert_eq!(queue.begin_wait(2), 2);
+        assert_eq!(queue.begin_wait(2), 1, "another thread waits on 2");
+        assert!(queue.has_too_many_threads());
     }
 }
