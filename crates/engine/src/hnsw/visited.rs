@@ -49,9 +49,10 @@ impl Visited {
     /// Borrows the set to add several slots.
     #[inline]
     pub fn open(&mut self) -> Stamps<'_> {
+        let stamps = self.stamps.as_deref_mut();
         Stamps {
             epoch: self.epoch,
-            stamps: bytemuck::cast_slice_mut(self.stamps.as_deref_mut().unwrap_or_default()),
+            stamps: stamps.map(bytemuck::cast_slice_mut).unwrap_or_default(),
         }
     }
 }
