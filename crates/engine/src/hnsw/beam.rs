@@ -65,9 +65,9 @@ pub(super) struct Beam {
     stop_rule: StopRule,
     /// How far the ranks of the walk may be off.
     margin: Margin,
-    /// The greatest rank that is admitted. It only shrinks: a full beam admits what is closer than
-    /// its farthest point, and points that the walk would neither expand nor, even if their ranks
-    /// are off, count among those that it looks for are not admitted at all.
+    /// The greatest rank that is admitted. It only shrinks. A full beam admits points that are closer
+    /// than its farthest one. No beam admits points so far away that the walk would never expand
+    /// them, with the margin added for ranks that are off.
     reach: f32,
     rejected: BinaryHeap<Reverse<PackedNeighbor>>,
     /// The number of rejected points that may still be expanded.
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(
             admitted(&beam),
             [true; 3],
-            "the fourth may still be that far"
+            "the fifth may still be that far"
         );
         beam.accept(at(2.3, 6));
         assert_eq!(admitted(&beam), [true, false, false]);

@@ -25,8 +25,9 @@ impl<R: Ranks> Target<R> {
         self.evaluations += neighbors.len() as u64;
     }
 
-    /// How far the ranks of a walk from these points may be off. Points that are near to each other
-    /// are about as long, so that their codes have about the same steps.
+    /// How far the ranks of a walk from these points may be off. The code of the first stands for
+    /// those of all points that the walk meets: near points have similar norms, and so their codes
+    /// have similar steps.
     pub fn margin(&self, starts: &[Neighbor]) -> Margin {
         let start = starts.first();
         start.map_or(Margin::NONE, |start| self.ranks.margin(start.slot))

@@ -10,7 +10,7 @@ const DEVIATIONS: f32 = 3.0;
 pub struct Margin {
     /// The mean of the error.
     mean: f32,
-    /// The variance of a value that is quantized.
+    /// The variance of the error of one value.
     variance: f32,
 }
 
@@ -21,8 +21,8 @@ impl Margin {
         variance: 0.0,
     };
 
-    /// The margin for values that are off by `steps` at most from end to end, whose errors sum up to
-    /// `values` times their variance.
+    /// The margin if each value is rounded once for each of these `steps`, its width. The errors of
+    /// `values` values add to the mean.
     pub(crate) fn of_steps(steps: &[f32], values: usize) -> Self {
         let variance = steps.iter().map(|step| step * step / 12.0).sum();
         Margin {
@@ -31,8 +31,8 @@ impl Margin {
         }
     }
 
-    /// What ranks by code hardly ever exceed ranks by vector by, for points whose rank by vector is
-    /// `rank`: finite and at least 0.
+    /// The error that a rank by code hardly ever exceeds, for a point whose rank by vector is `rank`.
+    /// It is finite and at least 0.
     #[inline]
     #[must_use]
     pub fn at(self, rank: f32) -> f32 {
