@@ -24,7 +24,7 @@ export const FAULTS = {
   /** In every second round the leader. */
   async 'one stopped and resumed'(servers, leader, round) {
     const index = round % 2 === 0 ? leader : other(leader, round);
-    servers.suspend(index);
+    await servers.suspend(index);
     await sleep(between(5_000, 20_000));
     servers.resume(index);
     return { wasLeader: index === leader };

@@ -36,7 +36,7 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     const addresses = servers.flatMap(({ addresses: [address = ''] }) => address);
     const nats = await connectTo(...addresses);
     const silent = addresses.indexOf(nats.connection.getServer());
-    servers[silent]?.suspend(0);
+    await servers[silent]?.suspend(0);
     for (const bytes of LARGE) nats.send('nobody', bytes);
     await expect.poll(() => nats.connection.getServer(), PATIENCE).toBe(addresses[1 - silent]);
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(true);
@@ -62,7 +62,7 @@ describe.skipIf(HAS_NO_NATS)('the connection of a node (needs nats-server)', () 
     const server = await startServer();
     const [address = ''] = server.addresses;
     const nats = await connectTo(address);
-    server.suspend(0);
+    await server.suspend(0);
     await expect.poll(() => nats.isConnected, PATIENCE).toBe(false);
     await server.kill(0);
     const begunAtMs = performance.now();

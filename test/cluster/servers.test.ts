@@ -94,7 +94,7 @@ describe.skipIf(program === '')('servers of NATS JetStream (needs nats-server)',
   test('three go on without one that is stopped, and again with it', async () => {
     await start(3);
     const stopped = await follower();
-    servers.suspend(stopped);
+    await servers.suspend(stopped);
     await expect(servers.ready(0)).rejects.toThrow(RegExp(`${servers.names[stopped]}: (?!ready)`));
     await publish(0);
     servers.resume(stopped);

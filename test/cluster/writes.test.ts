@@ -137,7 +137,7 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     const shard = await open();
     const { writes, replicas } = shard;
     // The server takes both meanwhile, and does not answer for so long that they are sent again.
-    servers().suspend(0);
+    await servers().suspend(0);
     const write = writes.write(CHANGE, true);
     const late = writes.write(CHANGE, true);
     // Soon after, the client would leave the server, which may then never read the first copy.

@@ -24,7 +24,7 @@ export class Servers {
   ready(patienceMs?: number): Promise<void>;
   faults(): Promise<readonly (string | undefined)[]>;
   kill(index: number, signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  suspend(index: number): void;
+  suspend(index: number): Promise<void>;
   resume(index: number): void;
   folder(index: number): string;
   wipe(index: number): void;

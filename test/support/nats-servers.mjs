@@ -21,6 +21,8 @@ export { freePorts } from '../../scripts/nats/servers.mjs';
 /** How long a busy machine may take for what is waited for. */
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 50;
+/** A server that does not answer for so long is stopped. */
+const SILENCE_MS = 100;
 
 /** More than the streams of all tests of a file reserve, whatever the disk has left. */
 const STORE_BYTES = 2 ** 40;
@@ -120,8 +122,12 @@ export class Servers {
     await gone;
   }
 
-  suspend(index) {
+  /** Stops a server; returns when it answers no more: its threads go on until they see the signal. */
+  async suspend(index) {
     this.#processes[index].kill('SIGSTOP');
+    const options = () => ({ signal: AbortSignal.timeout(SILENCE_MS) });
+    const ask = async () => await (await fetch(this.monitors[index], options())).text();
+    while (await ask().catch(() => false)) await sleep(1);
   }
 
   resume(index) {

@@ -58,7 +58,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a server is paused': async (scene) => {
     const { servers } = scene.cluster;
     const index = anyServer(scene);
-    servers.suspend(index);
+    await servers.suspend(index);
     await sleep(scene.pauseMs);
     servers.resume(index);
   },
