@@ -182,6 +182,17 @@ impl Graph {
         Ok(Linked::AsPoint)
     }
 
+    /// Begins the walk of another layer: the points of the beam are to be expanded again, and the
+    /// walk has met no other.
+    fn begin_layer(&self, scratch: &mut Scratch) -> Result<()> {
+        scratch.visited.begin(self.links.capacity())?;
+        scratch.beam.restart();
+        for neighbor in scratch.beam.neighbors() {
+            scratch.visited.insert(neighbor.slot);
+        }
+        Ok(())
+    }
+
     /// Links the point's neighbours in an upper layer back to it.
     fn link_back<S: Space>(&self, space: S, slot: u32, layer: u8, scratch: &mut Scratch) {
         self.list_links(slot, layer, scratch);

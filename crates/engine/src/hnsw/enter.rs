@@ -1,7 +1,7 @@
 //! Where a walk begins: what it ranks points by, and the ranks of the entry points.
 
 use super::{EntryPoint, Graph, Neighbor, Scratch, ranks::Ranks};
-use crate::{Result, vectors::margin::Margin};
+use crate::vectors::margin::Margin;
 
 /// The ranks against the target of a walk (a query or a new point), and the number of them that was
 /// computed so far.
@@ -41,17 +41,6 @@ impl<R: Ranks> Target<R> {
 }
 
 impl Graph {
-    /// Begins the walk of another layer: the points of the beam are to be expanded again, and the
-    /// walk has met no other.
-    pub(super) fn begin_layer(&self, scratch: &mut Scratch) -> Result<()> {
-        scratch.visited.begin(self.links.capacity())?;
-        scratch.beam.restart();
-        for neighbor in scratch.beam.neighbors() {
-            scratch.visited.insert(neighbor.slot);
-        }
-        Ok(())
-    }
-
     /// Ranks the entry points that are in `layer` and leaves them in `scratch.starts`. Returns the
     /// highest layer that all of them are in.
     pub(super) fn enter<R: Ranks>(
