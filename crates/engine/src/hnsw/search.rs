@@ -33,7 +33,7 @@ pub(super) const INSERT_APPROACH: usize = 16;
 
 /// A walk expands `n` candidates together only if its beam holds `n` times this number: in a small
 /// beam, closer points would often have pushed out the later of them meanwhile.
-const LEAST_BREADTH: usize = 12;
+const LEAST_BREADTH: usize = 10;
 
 /// If fewer candidates than this come before a new one, its links are prefetched at once, since it
 /// will be expanded soon.
