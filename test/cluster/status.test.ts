@@ -109,7 +109,7 @@ describe.skipIf(HAS_NO_NATS)(
         expect(stderr).toContain(reason);
       };
       const all = [0, 1, 2];
-      for (const server of all) await cluster.servers.suspend(server);
+      await Promise.all(all.map(async (server) => await cluster.servers.suspend(server)));
       await expectRefusal('no NATS server of CLUSTER_URL takes a connection');
       for (const server of all) cluster.servers.resume(server);
       await Promise.all([0, 1].map(async (server) => await cluster.servers.kill(server)));

@@ -141,7 +141,7 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     const write = writes.write(CHANGE, true);
     const late = writes.write(CHANGE, true);
     // Soon after, the client would leave the server, which may then never read the first copy.
-    await sleep(2_500);
+    await sleep(2_400);
     servers().resume(0);
     const copiesOf = (request: number) =>
       replicas.messages.filter((message) => message.request === request);

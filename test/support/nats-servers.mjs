@@ -122,12 +122,16 @@ export class Servers {
     await gone;
   }
 
-  /** Stops a server; returns when it answers no more: its threads go on until they see the signal. */
+  /** Stops a server; returns when it answers no more, as its threads run on until the signal reaches them. */
   async suspend(index) {
     this.#processes[index].kill('SIGSTOP');
+    const giveUpAtMs = performance.now() + PATIENCE_MS;
     const options = () => ({ signal: AbortSignal.timeout(SILENCE_MS) });
     const ask = async () => await (await fetch(this.monitors[index], options())).text();
-    while (await ask().catch(() => false)) await sleep(1);
+    while (await ask().catch(() => false)) {
+      if (performance.now() > giveUpAtMs) throw new Error(`${this.names[index]} does not stop`);
+      await sleep(1);
+    }
   }
 
   resume(index) {
