@@ -31,8 +31,9 @@ const APPROACH: usize = 1;
 /// [`APPROACH`], since a point that is linked in the wrong place stays hard to find.
 pub(super) const INSERT_APPROACH: usize = 16;
 
-/// A walk expands `n` candidates together only if its beam holds `n` times this number: in a small
-/// beam, closer points would often have pushed out the later of them meanwhile.
+/// A walk expands `n` candidates together only if its beam has `n` times this number of places (twice
+/// `ef` in a search): in a small beam, closer points would often have pushed out the later of them
+/// meanwhile.
 const LEAST_BREADTH: usize = 10;
 
 /// If fewer candidates than this come before a new one, its links are prefetched at once, since it
