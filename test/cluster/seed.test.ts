@@ -47,7 +47,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       const opened = await openThreeNodes();
       const { cluster, folders } = opened;
       await cluster.nodes[0]?.kill();
-      damageHeader(folders[0] ?? '');
+      damageHeaders(folders[0] ?? '');
       await cluster.run(0);
       expect(cluster.nodes[0]?.log()).toMatch(/is damaged at byte.*gives up its points/s);
       await expectWhole(opened, POINTS);
@@ -227,17 +227,21 @@ async function restart(servers: Servers, act: (index: number) => void): Promise<
 
 /** Flips a bit where a text is in the log in a folder. */
 function damage(folder: string, text: string): void {
-  for (const name of readdirSync(folder).filter((file) => file.endsWith('.log'))) {
-    const at = readFileSync(join(folder, name)).indexOf(text);
-    if (at >= 0) return flip(join(folder, name), at);
+  for (const path of segmentsOf(folder)) {
+    const at = readFileSync(path).indexOf(text);
+    if (at >= 0) return flip(path, at);
   }
   throw new Error(`no log has the text ${text}`);
 }
 
-/** Flips a bit in the header of the first segment. */
-function damageHeader(folder: string): void {
-  const name = readdirSync(folder).find((file) => file.endsWith('.log')) ?? '';
-  flip(join(folder, name), 9);
+/** Flips a bit in the header of each segment: a kill may leave one that the log has no longer. */
+function damageHeaders(folder: string): void {
+  for (const path of segmentsOf(folder)) flip(path, 9);
+}
+
+function segmentsOf(folder: string): string[] {
+  const logs = readdirSync(folder).filter((file) => file.endsWith('.log'));
+  return logs.map((name) => join(folder, name));
 }
 
 function flip(path: string, at: number): void {
