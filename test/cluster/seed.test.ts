@@ -1,6 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,6 +8,7 @@ import { subjects } from '../../src/cluster/nats/subjects.js';
 import { clientsOf, contentOf, HAS_NO_NATS, readinessOf } from '../support/cluster.js';
 import type { Servers } from '../support/nats-servers.mjs';
 import { makeTemporaryFolder } from '../support/folders.js';
+import { segmentsOf } from '../support/segments.js';
 import { startServer } from '../support/server.js';
 import {
   CLUSTER,
@@ -234,14 +235,9 @@ function damage(folder: string, text: string): void {
   throw new Error(`no log has the text ${text}`);
 }
 
-/** Flips a bit in the header of each segment: a kill may leave one that the log has no longer. */
+/** Flips a bit in the header of every segment: a kill may leave a file that the log no longer uses. */
 function damageHeaders(folder: string): void {
   for (const path of segmentsOf(folder)) flip(path, 9);
-}
-
-function segmentsOf(folder: string): string[] {
-  const logs = readdirSync(folder).filter((file) => file.endsWith('.log'));
-  return logs.map((name) => join(folder, name));
 }
 
 function flip(path: string, at: number): void {

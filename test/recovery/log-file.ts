@@ -1,5 +1,5 @@
-import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { segmentsOf } from '../support/segments.js';
 
 const BLOCK_BYTES = 64;
 const OP_AT = 4;
@@ -11,15 +11,14 @@ export class LogFile {
 
   /** The segment of a data folder that has only one. */
   static only(dataPath: string): LogFile {
-    const names = readdirSync(dataPath).filter((name) => name.endsWith('.log'));
-    if (names.length !== 1) throw new Error(`${names.length} segments, expected one`);
-    return new LogFile(join(dataPath, names[0] ?? ''));
+    const paths = segmentsOf(dataPath);
+    if (paths.length !== 1) throw new Error(`${paths.length} segments, expected one`);
+    return new LogFile(paths[0] ?? '');
   }
 
   /** The one segment that holds these bytes. */
   static holding(dataPath: string, bytes: Uint8Array): LogFile {
-    const names = readdirSync(dataPath).filter((name) => name.endsWith('.log'));
-    const logs = names.map((name) => new LogFile(join(dataPath, name)));
+    const logs = segmentsOf(dataPath).map((path) => new LogFile(path));
     const [log, ...others] = logs.filter(({ path }) => readFileSync(path).indexOf(bytes) !== -1);
     if (log === undefined || others.length > 0) {
       throw new Error(`the bytes are in ${others.length + Number(log !== undefined)} segments`);

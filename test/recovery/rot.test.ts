@@ -8,6 +8,7 @@ import {
 } from '../../src/gen/grpc/health/v1/health.js';
 import { openClients, type TestPoint, type VectorClient } from '../support/clients.js';
 import { Random } from '../support/random.js';
+import { segmentsOf } from '../support/segments.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { ownFolder } from '../support/vectord.js';
 import { expectLedger } from './check.js';
@@ -140,8 +141,7 @@ async function fill(): Promise<void> {
     const points = Array.from({ length: BATCH_POINTS }, () => randomPoint(random));
     await ledger.insert(points, (sent) => clients[batch % 2 === 0 ? 0 : 1].insertBatch(sent));
   }
-  const segments = readdirSync(dataPath).filter((name) => name.endsWith('.log'));
-  expect(segments.length).toBeGreaterThan(2);
+  expect(segmentsOf(dataPath).length).toBeGreaterThan(2);
 }
 
 /** Flips a bit in the vector of the first point, and one in the content of another early one. */
@@ -157,11 +157,7 @@ function victimAt(index: number): Victim {
   if (point === undefined) throw new Error(`there are not ${index} points`);
   const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
   const log = LogFile.holding(dataPath, bytes);
-  const last = readdirSync(dataPath)
-    .filter((name) => name.endsWith('.log'))
-    .toSorted()
-    .at(-1);
-  expect(basename(log.path), 'the segment being written').not.toBe(last);
+  expect(log.path, 'the segment being written').not.toBe(segmentsOf(dataPath).at(-1));
   const offset = log.find(bytes) - ID_AT;
   const sequence = Number(readFileSync(log.path).readBigUInt64LE(offset + SEQUENCE_AT));
   return { id, point, path: log.path, offset, sequence };

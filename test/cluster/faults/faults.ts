@@ -1,10 +1,11 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Client } from '../../../src/client/node.js';
 import { readinessOf } from '../../support/cluster.js';
 import type { Direction } from '../../support/link.js';
+import { segmentsOf } from '../../support/segments.js';
 import type { TestServer } from '../../support/server.js';
 import { flipBit } from './flip-bit.js';
 import {
@@ -89,9 +90,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'a bit flips on the disk of a node': async (scene) => {
     const index = anyNode(scene);
     // Of several shards one may have got no point yet.
-    await expect.poll(() => logsOf(scene, index), { timeout: 30_000 }).not.toEqual([]);
+    const segments = () => segmentsOf(folderOf(scene, index));
+    await expect.poll(segments, { timeout: 30_000 }).not.toEqual([]);
     await nodeOf(scene, index).kill();
-    flipBit(scene.random, logsOf(scene, index));
+    flipBit(scene.random, segments());
     await scene.cluster.run(index);
   },
   ...SERVER_FLIPS,
@@ -120,12 +122,6 @@ function folderOf(scene: Scene, index: number): string {
 async function loseFolder(scene: Scene, index: number): Promise<void> {
   await nodeOf(scene, index).kill();
   rmSync(folderOf(scene, index), { recursive: true });
-}
-
-function logsOf(scene: Scene, index: number): string[] {
-  const folder = folderOf(scene, index);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
-  return names.map((name) => join(folder, name));
 }
 
 async function cut(scene: Scene, directions: readonly Direction[]): Promise<void> {
