@@ -16,7 +16,15 @@ export interface Block {
   readonly mark: string | undefined;
 }
 
-const FOLDERS = ['.', 'bench', 'clients/python', 'docs', 'docs/decisions', 'docs/performance'];
+const FOLDERS = [
+  '.',
+  'bench',
+  'clients/python',
+  'docs',
+  'docs/decisions',
+  'docs/performance',
+  'examples/vortexdb',
+];
 
 /** All pages. */
 export const PAGES: readonly Page[] = [

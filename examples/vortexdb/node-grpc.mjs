@@ -8,7 +8,7 @@ import { loadSync } from '@grpc/proto-loader';
 
 const { VECTORD_GRPC = '127.0.0.1:50051', VECTORD_KEY = '' } = process.env;
 
-const proto = fileURLToPath(new URL('../proto/vectordb/vectordb.proto', import.meta.url));
+const proto = fileURLToPath(new URL('../../proto/vectordb/vectordb.proto', import.meta.url));
 const { vectordb } = loadPackageDefinition(loadSync(proto, { keepCase: true, enums: String }));
 const client = new vectordb.VectorDB(VECTORD_GRPC, credentials.createInsecure());
 const metadata = new Metadata();

@@ -39,7 +39,7 @@ for (const { file, program, isThere } of EXAMPLES) {
 
 function runExample(program: string, file: string, key: string) {
   const env = { VECTORD_HTTP: server.http, VECTORD_GRPC: server.grpc, VECTORD_KEY: key };
-  return run(program, [`examples/${file}`], { env });
+  return run(program, [`examples/vortexdb/${file}`], { env });
 }
 
 async function statusOf(id = ''): Promise<number> {
