@@ -111,37 +111,31 @@ function installGrpcPython() {
   createPythonEnvironment(GRPC_PYTHON_FOLDER, ...requirements);
 }
 
-/** Built anew when its sources have changed. */
 function installPorcupine() {
-  const builtFrom = join(PORCUPINE_FOLDER, 'built-from');
-  const hash = hashOf(filesIn(PORCUPINE_MODULE));
-  if (existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hash) return;
-  const build = ['build', '-o', join(PORCUPINE_FOLDER, 'porcupine'), '.'];
-  run(findGo(), build, { cwd: PORCUPINE_MODULE });
-  writeFileSync(builtFrom, hash);
+  makeFrom(filesIn(PORCUPINE_MODULE), PORCUPINE_FOLDER, () => {
+    const build = ['build', '-o', join(PORCUPINE_FOLDER, 'porcupine'), '.'];
+    run(findGo(), build, { cwd: PORCUPINE_MODULE });
+  });
 }
 
-/** Built anew when its sources have changed, with code generated from the published contract. */
+/** With code generated from the published contract. */
 function installGrpcGo() {
-  const builtFrom = join(GRPC_GO_FOLDER, 'built-from');
-  const sources = filesIn(GO_CLIENT_SOURCES);
-  const hash = hashOf([...sources, join(ROOT, 'proto', PROTO_FILE)]);
-  if (existsSync(builtFrom) && readFileSync(builtFrom, 'utf8') === hash) return;
-  const go = findGo();
-  rmSync(GRPC_GO_FOLDER, { recursive: true, force: true });
-  cpSync(GO_CLIENT_SOURCES, GRPC_GO_FOLDER, { recursive: true });
-  const plugins = ['protoc-gen-go', 'protoc-gen-go-grpc'].map((name) => ({
-    local: [go, 'tool', name],
-    out: '.',
-    opt: ['paths=source_relative', `M${PROTO_FILE}=vectord/client/vectordb`],
-  }));
-  const template = JSON.stringify({ version: 'v2', plugins });
-  const buf = join(ROOT, 'node_modules/.bin/buf');
-  const path = ['--path', join(ROOT, 'proto', PROTO_FILE)];
-  const cwd = GRPC_GO_FOLDER;
-  run(buf, ['generate', ROOT, '--template', template, ...path], { cwd });
-  run(go, ['build', '-o', GRPC_GO_CLIENT, '.'], { cwd });
-  writeFileSync(builtFrom, hash);
+  const sources = [...filesIn(GO_CLIENT_SOURCES), join(ROOT, 'proto', PROTO_FILE)];
+  makeFrom(sources, GRPC_GO_FOLDER, () => {
+    const go = findGo();
+    cpSync(GO_CLIENT_SOURCES, GRPC_GO_FOLDER, { recursive: true });
+    const plugins = ['protoc-gen-go', 'protoc-gen-go-grpc'].map((name) => ({
+      local: [go, 'tool', name],
+      out: '.',
+      opt: ['paths=source_relative', `M${PROTO_FILE}=vectord/client/vectordb`],
+    }));
+    const template = JSON.stringify({ version: 'v2', plugins });
+    const buf = join(ROOT, 'node_modules/.bin/buf');
+    const path = ['--path', join(ROOT, 'proto', PROTO_FILE)];
+    const cwd = GRPC_GO_FOLDER;
+    run(buf, ['generate', ROOT, '--template', template, ...path], { cwd });
+    run(go, ['build', '-o', GRPC_GO_CLIENT, '.'], { cwd });
+  });
 }
 
 /** In an environment of its own: its many libraries are none that the client has to live with. */
@@ -180,14 +174,21 @@ function installChromium() {
   }
 }
 
-/** Anew when the file of its requirements has changed. */
 function installRequirements(folder, path) {
   const requirements = join(ROOT, path);
-  const installedFrom = join(folder, 'installed-from');
-  const hash = hashOf([requirements]);
-  if (existsSync(installedFrom) && readFileSync(installedFrom, 'utf8') === hash) return;
-  createPythonEnvironment(folder, '--requirement', requirements);
-  writeFileSync(installedFrom, hash);
+  makeFrom([requirements], folder, () => {
+    createPythonEnvironment(folder, '--requirement', requirements);
+  });
+}
+
+/** Makes a folder anew when the files that it is made from have changed. */
+function makeFrom(sources, folder, make) {
+  const madeFrom = join(folder, 'made-from');
+  const hash = hashOf(sources);
+  if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === hash) return;
+  rmSync(folder, { recursive: true, force: true });
+  make();
+  writeFileSync(madeFrom, hash);
 }
 
 /** The Go that is there, or the one that the Python package index carries. */
