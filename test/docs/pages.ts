@@ -23,6 +23,7 @@ const FOLDERS = [
   'docs',
   'docs/decisions',
   'docs/performance',
+  'examples',
   'examples/vortexdb',
 ];
 

@@ -1,8 +1,8 @@
 // Installs, once, the programs of others that some tests run against the service or beside it: grpcurl,
 // h2spec, nats-server, the published Python client, the gRPC of Python and of Go, schemathesis,
-// hadolint, Chromium, and what our own Python client is made of and tested with; builds our checker of
-// histories. Needs a network the first time; what cannot be installed is named, and its tests are
-// skipped.
+// hadolint, Chromium, what our own Python client is made of and tested with, and what the examples
+// need; builds our checker of histories. Needs a network the first time; what cannot be installed is
+// named, and its tests are skipped.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -19,8 +19,11 @@ import { fileURLToPath } from 'node:url';
 import { findNatsServer, NATS_SERVER, NATS_SERVER_FOLDER } from '../../scripts/nats/program.mjs';
 import {
   CHROMIUM_FOLDER,
+  EMBEDDINGS_FOLDER,
   findChromium,
   findGrpcurl,
+  GO_EXAMPLE,
+  GO_EXAMPLE_FOLDER,
   GO_FOLDER,
   GRPC_GO_CLIENT,
   GRPC_GO_FOLDER,
@@ -50,9 +53,11 @@ const TIMEOUT_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const GO_CLIENT_SOURCES = join(ROOT, 'test/grpc/clients/go');
+const GO_EXAMPLE_SOURCES = join(ROOT, 'examples/go');
 const H2SPEC_MODULE = join(ROOT, 'test/grpc/h2spec');
 const PORCUPINE_MODULE = join(ROOT, 'test/cluster/porcupine');
 const PROTO_FILE = 'vectordb/vectordb.proto';
+const POINTS_PROTO = join(ROOT, 'proto/vectord/v1/points.proto');
 
 attempt('grpcurl', installGrpcurl);
 attempt('h2spec', installH2spec);
@@ -61,6 +66,7 @@ attempt('the checker of histories', installPorcupine);
 attempt(VORTEXDB, installVortexdb);
 attempt('grpc-python', installGrpcPython);
 attempt('grpc-go', installGrpcGo);
+attempt('the example in Go', installGoExample);
 attempt('schemathesis', installSchemathesis);
 attempt('hadolint', installHadolint);
 attempt('chromium', installChromium);
@@ -69,6 +75,9 @@ attempt('what the Python client is tested with', () =>
 );
 attempt('what the Python client is generated with', () =>
   installRequirements(PYTHON_PROTOC_FOLDER, 'clients/python/requirements-generate.txt'),
+);
+attempt('the model of an example', () =>
+  installRequirements(EMBEDDINGS_FOLDER, 'examples/embeddings/requirements.txt'),
 );
 
 function attempt(name, install) {
@@ -138,6 +147,17 @@ function installGrpcGo() {
   });
 }
 
+/** As its page says, in a folder from which the paths in its commands lead to the same places. */
+function installGoExample() {
+  makeFrom([...filesIn(GO_EXAMPLE_SOURCES), POINTS_PROTO], GO_EXAMPLE_FOLDER, () => {
+    const go = findGo();
+    cpSync(GO_EXAMPLE_SOURCES, GO_EXAMPLE_FOLDER, { recursive: true });
+    const cwd = GO_EXAMPLE_FOLDER;
+    run(go, ['generate'], { cwd });
+    run(go, ['build', '-o', GO_EXAMPLE, '.'], { cwd });
+  });
+}
+
 /** In an environment of its own: its many libraries are none that the client has to live with. */
 function installSchemathesis() {
   if (canRun(SCHEMATHESIS, ['--version'], `version ${SCHEMATHESIS_VERSION}`)) return;
@@ -199,8 +219,10 @@ function findGo() {
   return go;
 }
 
+/** Without the folders: what was generated into one is no source. */
 function filesIn(folder) {
-  return readdirSync(folder).map((name) => join(folder, name));
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name));
 }
 
 function hashOf(files) {

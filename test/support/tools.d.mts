@@ -1,5 +1,7 @@
 export const GRPCURL_FOLDER: string;
 export const GO_FOLDER: string;
+export const GO_EXAMPLE_FOLDER: string;
+export const GO_EXAMPLE: string;
 export const GRPC_GO_FOLDER: string;
 export const GRPC_GO_CLIENT: string;
 export const GRPC_PYTHON_FOLDER: string;
@@ -12,6 +14,8 @@ export const PYTHON_CLIENT_FOLDER: string;
 export const PYTHON_CLIENT_PYTHON: string;
 export const PYTHON_PROTOC_FOLDER: string;
 export const PYTHON_PROTOC: string;
+export const EMBEDDINGS_FOLDER: string;
+export const EMBEDDINGS_PYTHON: string;
 export const VORTEXDB_FOLDER: string;
 export const VORTEXDB_PYTHON: string;
 export const SCHEMATHESIS_FOLDER: string;

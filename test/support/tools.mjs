@@ -10,6 +10,7 @@ const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 export const GRPCURL_FOLDER = join(CACHE, 'grpcurl');
 export const GO_FOLDER = join(CACHE, 'go');
+export const GO_EXAMPLE_FOLDER = join(CACHE, 'go-example');
 export const GRPC_GO_FOLDER = join(CACHE, 'grpc-go');
 export const GRPC_PYTHON_FOLDER = join(CACHE, 'grpc-python');
 export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
@@ -17,9 +18,13 @@ export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
 export const HADOLINT_FOLDER = join(CACHE, 'hadolint');
 export const PYTHON_CLIENT_FOLDER = join(CACHE, 'python-client');
 export const PYTHON_PROTOC_FOLDER = join(CACHE, 'python-protoc');
+export const EMBEDDINGS_FOLDER = join(CACHE, 'embeddings');
 
 /** The program of test/grpc/clients/go. */
 export const GRPC_GO_CLIENT = join(GRPC_GO_FOLDER, 'client');
+
+/** The program of examples/go. */
+export const GO_EXAMPLE = join(GO_EXAMPLE_FOLDER, 'example');
 
 /** The Python of the environment in which grpcio is installed. */
 export const GRPC_PYTHON = join(GRPC_PYTHON_FOLDER, 'bin', 'python');
@@ -29,6 +34,9 @@ export const PYTHON_CLIENT_PYTHON = join(PYTHON_CLIENT_FOLDER, 'bin', 'python');
 
 /** The Python of the environment that generates the messages of our own client. */
 export const PYTHON_PROTOC = join(PYTHON_PROTOC_FOLDER, 'bin', 'python');
+
+/** The Python of the environment that has the model of examples/embeddings. */
+export const EMBEDDINGS_PYTHON = join(EMBEDDINGS_FOLDER, 'bin', 'python');
 
 /** The command of h2spec, which sends what HTTP/2 allows, and what it does not. */
 export const H2SPEC = join(CACHE, 'h2spec', 'h2spec');
