@@ -39,6 +39,11 @@ def at_recall(curve, recall, value="qps"):
     return None
 
 
+def fastest(rounds):
+    """The curve of the fastest pass at each breadth."""
+    return [max(points, key=lambda point: point["qps"]) for points in zip(*rounds)]
+
+
 def summary(values):
     """The median with its spread; None unless every round has a value."""
     if None in values:

@@ -12,7 +12,8 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PACKAGES = ("numpy", "hnswlib", "faiss-cpu", "usearch", "scalable-vs", "scann")
+PACKAGES = ("numpy", "hnswlib", "faiss-cpu", "usearch", "scalable-vs", "scann", "rabitqlib")
+PACKAGES += ("pyglass-portable", "pyvsag", "ngt")
 
 FEATURES = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "asimd", "asimddp")
 

@@ -100,10 +100,10 @@ class Process:
     def recall(self, ef):
         return self.data.recall(self.ask(f"search {ef}")["found"])
 
-    def search(self, ef):
+    def search(self, ef, least_passes=LEAST_PASSES, least_seconds=LEAST_SECONDS):
         """A point of the recall/QPS curve, from the median of a few passes over all queries."""
         passes = []
-        while len(passes) < LEAST_PASSES or total(passes, "cpu_seconds") < LEAST_SECONDS:
+        while len(passes) < least_passes or total(passes, "cpu_seconds") < least_seconds:
             passes.append(self.ask(f"search {ef}"))
         queries, evaluations = len(self.data.queries), passes[0]["evaluations"]
         return {
@@ -113,6 +113,9 @@ class Process:
             "work": total(passes, "cpu_seconds") / total(passes, "seconds"),
             "evaluations": None if evaluations is None else evaluations / queries,
         }
+
+    def one_pass(self, ef):
+        return self.search(ef, least_passes=1, least_seconds=0)
 
     def ask(self, command):
         with suppress(BrokenPipeError):

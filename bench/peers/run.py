@@ -7,21 +7,20 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 
-from curve import TARGETS, at_recall, breadths, quotient, summary
-from machine import ROOT, machine
+from curve import TARGETS, at_recall, breadths, fastest
+from machine import ROOT, features, machine
 from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
-from report import table
+from ratios import OWN, figures, ratio, told
+from report import kind_of, overview, replaced, section
 from sets import CASES, REAL, Set
-from turns import in_turn
-from verdicts import OWN, builders, verdicts
+from turns import in_turn, passes_in_turn
+from verdicts import builders, verdicts
 
 RESULTS = ROOT / "bench" / "results"
 PUBLISHED = ROOT / "docs" / "performance"
 SHORT_POINTS = 10_000
-LEAST_ROUNDS = 7
-# What differs from round to round at a point of a curve.
-MEASURED = "qps", "work"
+LEAST_ROUNDS, LEAST_BUILDS = 15, 3
 
 
 def main():
@@ -33,12 +32,15 @@ def main():
         "settings": {
             "parameters": f"M={M}, ef_construction={EF_CONSTRUCTION}",
             "interleaved rounds": f"{options.builds} of builds that are held against a target, "
-            f"1 of other builds, {options.rounds} of searches",
+            f"1 of other builds, {options.rounds} of searches, of one pass over the queries at "
+            "each breadth",
             "threads": f"{options.build_threads} to build, 1 to search",
-            "queries per second": "by the processor time of the process",
+            "queries per second": "by the processor time of the process, of the fastest pass at "
+            "each breadth, with the median of the rounds in parentheses; ratios too",
             "MiB": "what the process grows by while it builds; for vectord that is its codes and "
             "links, and the f32 vectors are added",
         },
+        "kind": kind_of(features()),
         "short": options.short,
         "cases": [],
     }
@@ -47,27 +49,29 @@ def main():
             data = Set(options.data, case, SHORT_POINTS if options.short else None)
             results["cases"].append(measure(data, options))
     stem = RESULTS / ("peers-short" if options.short else "peers")
-    write(results, stem)
+    stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
+    stem.with_suffix(".md").write_text(section(results))
     draw(results, stem, ("svg", "png"))
-    print(table(results))
+    print(section(results))
     print(f"written to {stem}.md, .json, .svg and .png")
     if options.publish:
         publish(results)
     return 1 if not options.short and missed(results) else 0
 
 
-def write(results, stem):
-    stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
-    stem.with_suffix(".md").write_text(table(results))
-
-
 def publish(results):
-    """Writes what the README shows: all but the single rounds, which the spreads stand for."""
+    """Writes what the documentation shows in place of the last run on this kind of processor: all
+    but the single rounds.
+    """
     for case in results["cases"]:
         for index in case["indexes"].values():
             del index["rounds"]
-    PUBLISHED.mkdir(parents=True, exist_ok=True)
-    write(results, PUBLISHED / "peers")
+    kind, data = results["kind"], PUBLISHED / "peers.json"
+    runs = {**json.loads(data.read_text()), kind: results}
+    data.write_text(json.dumps(runs, indent=1) + "\n")
+    for name, block in ("peers.md", section(results)), ("README.md", overview(results)):
+        page = PUBLISHED / name
+        page.write_text(replaced(page.read_text(), kind, block))
     draw(results, PUBLISHED / "peers", ("svg",))
     print(f"published in {PUBLISHED}")
 
@@ -95,7 +99,7 @@ def parse():
     parser.add_argument(
         "--builds",
         type=int,
-        help=f"rounds of builds that are held against a target, {LEAST_ROUNDS} unless --short",
+        help=f"rounds of builds that are held against a target, {LEAST_BUILDS} unless --short",
     )
     parser.add_argument("--build-threads", type=int, default=1)
     parser.add_argument(
@@ -105,15 +109,18 @@ def parse():
     options = parser.parse_args()
     if not options.data:
         parser.error("name the folder of the sets with --data, or set VECTORD_DATA")
-    least = 3 if options.short else LEAST_ROUNDS
-    options.rounds = least if options.rounds is None else options.rounds
-    options.builds = (1 if options.short else least) if options.builds is None else options.builds
+    rounds, builds = (3, 1) if options.short else (LEAST_ROUNDS, LEAST_BUILDS)
+    options.rounds = rounds if options.rounds is None else options.rounds
+    options.builds = builds if options.builds is None else options.builds
     if min(options.rounds, options.builds, options.build_threads) < 1:
         parser.error("--rounds, --builds and --build-threads are at least 1")
     whole = len(options.peers) == len(PARTICIPANTS) and options.sets == [case.name for case in REAL]
-    enough = min(options.rounds, options.builds) >= LEAST_ROUNDS
+    enough = options.rounds >= LEAST_ROUNDS and options.builds >= LEAST_BUILDS
     if options.publish and (options.short or not whole or not enough):
-        parser.error(f"--publish is for all peers and sets whole, in {LEAST_ROUNDS} rounds or more")
+        least = f"{LEAST_ROUNDS} rounds of searches and {LEAST_BUILDS} of builds"
+        parser.error(f"--publish is for all peers and sets whole, in at least {least}")
+    if options.publish and kind_of(features()) is None:
+        parser.error("--publish is for a processor with AVX2 or AVX-512")
     return options
 
 
@@ -140,17 +147,16 @@ def measure(data, options):
     rounds = search_all(running, options.rounds)
     for process in running.values():
         process.end()
-    baseline = next(name for name in ("hnswlib", "hnsw_rs", *running) if name in running)
+    indexes = {name: {"builds": builds[name], "rounds": rounds[name]} for name in running}
     case = {
         "name": data.case.name,
         "metric": data.case.metric,
         "points": data.points,
         "dimension": data.dimension,
         "queries": len(data.queries),
-        "baseline": baseline,
         "indexes": {
-            name: evaluate(builds[name], rounds[name], builds[baseline], rounds[baseline])
-            for name in running
+            name: {**index, **evaluate(index, None if name == OWN else indexes.get(OWN))}
+            for name, index in indexes.items()
         },
         "left_out": left_out,
     }
@@ -215,42 +221,36 @@ def time_two_threads(peer, data, options):
 
 
 def search_all(running, rounds):
-    """A curve of every index in every round."""
+    """A curve of every index in every round, of one pass at each breadth."""
     curves = {name: [] for name in running}
+    breadths = {name: process.breadths for name, process in running.items()}
     for turn in range(rounds):
-        for name in in_turn(list(running), turn):
-            process = running[name]
-            curves[name].append([process.search(ef) for ef in process.breadths])
+        for own in curves.values():
+            own.append([])
+        for name, ef in passes_in_turn(breadths, turn):
+            curves[name][-1].append(running[name].one_pass(ef))
         print(f"  round {turn + 1} of {rounds}", flush=True)
     return curves
 
 
-def evaluate(builds, rounds, baseline_builds, baseline_rounds):
-    """What the rounds of one index say, alone and against the baseline in the same round."""
-    qps, ratios = {}, {}
-    for target in TARGETS:
-        own = [at_recall(curve, target) for curve in rounds]
-        other = [at_recall(curve, target) for curve in baseline_rounds]
-        qps[str(target)] = summary(own)
-        ratios[str(target)] = summary([quotient(a, b) for a, b in zip(own, other)])
-    # The last round is common to both, if one was built more often.
-    cpu = [
-        a["build_cpu_seconds"] / b["build_cpu_seconds"]
-        for a, b in zip(reversed(builds), reversed(baseline_builds))
-    ]
+def evaluate(index, own):
+    """What the rounds of an index say, alone and, unless that is None, of vectord over it."""
+    rounds = index["rounds"]
+
+    def over(recall=None):
+        return own and ratio(figures(own, recall), figures(index, recall))
+
     counted = rounds[0][0]["evaluations"] is not None
     return {
-        "builds": builds,
-        "qps": qps,
-        "ratios": ratios,
-        "build_cpu_ratio": summary(cpu),
+        "qps": {str(target): told(figures(index, target)) for target in TARGETS},
+        "ratios": {str(target): over(target) for target in TARGETS},
+        "build_cpu_ratio": over(),
         "work": median(point["work"] for curve in rounds for point in curve),
         "evaluations": at_recall(rounds[0], 0.95, "evaluations") if counted else None,
         "curve": [
-            {**points[0], **{key: median(point[key] for point in points) for key in MEASURED}}
-            for points in zip(*rounds)
+            {**best, "median": median(point["qps"] for point in points)}
+            for best, *points in zip(fastest(rounds), *rounds)
         ],
-        "rounds": rounds,
     }
 
 

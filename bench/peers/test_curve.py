@@ -3,7 +3,7 @@
 from math import sqrt
 from unittest import TestCase
 
-from curve import LADDER, at_recall, breadths, summary
+from curve import LADDER, at_recall, breadths, fastest, summary
 
 
 def curve(*points):
@@ -31,3 +31,7 @@ class CurveTest(TestCase):
     def test_one_round_without_a_value_leaves_none(self):
         self.assertIsNone(summary([1.0, None, 3.0]))
         self.assertEqual(summary([3.0, 1.0, 2.0]), {"median": 2.0, "least": 1.0, "most": 3.0})
+
+    def test_the_fastest_pass_is_taken_at_each_breadth(self):
+        rounds = [curve((0.9, 100), (0.99, 30)), curve((0.9, 200), (0.99, 20))]
+        self.assertEqual(fastest(rounds), curve((0.9, 200), (0.99, 30)))

@@ -3,7 +3,7 @@
 from collections import Counter
 from unittest import TestCase
 
-from turns import in_turn
+from turns import in_turn, passes_in_turn
 
 
 class TurnsTest(TestCase):
@@ -23,3 +23,16 @@ class TurnsTest(TestCase):
     def test_none_and_one_have_one_order(self):
         self.assertEqual(in_turn([], 3), [])
         self.assertEqual(in_turn(["one"], 3), ["one"])
+
+    def test_all_make_a_pass_at_their_first_breadth_before_one_does_at_its_second(self):
+        breadths = {"a": [10, 12, 14], "b": [40], "c": [20, 24]}
+        passes = list(passes_in_turn(breadths, 0))
+        expected = [("a", 10), ("a", 12), ("a", 14), ("b", 40), ("c", 20), ("c", 24)]
+        self.assertEqual(sorted(passes), expected)
+        steps = [breadths[name].index(ef) for name, ef in passes]
+        self.assertEqual(steps, sorted(steps))
+
+    def test_who_is_first_changes_from_round_to_round(self):
+        breadths = dict.fromkeys("abcd", [10])
+        firsts = {next(passes_in_turn(breadths, turn)) for turn in range(4)}
+        self.assertEqual(firsts, {(name, 10) for name in breadths})

@@ -12,3 +12,14 @@ def in_turn(items, turn):
     order = [items[(turn + place) % count] for place in places]
     # Of an odd number, half of the steps come twice and the reverse has the others.
     return order[::-1] if count % 2 and turn // count % 2 else order
+
+
+def passes_in_turn(breadths, turn):
+    """Which index makes a pass at which of its breadths, in the order of this round: all at their
+    first, then all at their second and so on. Such breadths find about equally much, so that what
+    is compared is measured within a second, when the machine does the same.
+    """
+    for step in range(max(map(len, breadths.values()))):
+        names = [name for name, own in breadths.items() if step < len(own)]
+        for name in in_turn(names, turn):
+            yield name, breadths[name][step]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Optional
 
-from curve import at_recall, summary
+from curve import summary
+from ratios import OWN, figures, ratio
 
-OWN = "vectord"
 # Stands for whichever is the fastest of the others, in each round.
 BEST = "the best peer"
 BUILD_CPU = "build CPU"
@@ -94,8 +94,8 @@ def two_threads_verdict(indexes):
     rounds = [one for one in builds if "two_threads_seconds" in one]
     if not rounds:
         return {**found, "note": "it was not built by one thread and by two"}
-    ratio = summary([one["build_seconds"] / one["two_threads_seconds"] for one in rounds])
-    return {**found, "ratio": ratio, "met": ratio["median"] >= TWO_THREADS}
+    speed = summary([one["build_seconds"] / one["two_threads_seconds"] for one in rounds])
+    return {**found, "ratio": speed, "met": speed["median"] >= TWO_THREADS}
 
 
 def verdict(target, indexes):
@@ -112,24 +112,16 @@ def verdict(target, indexes):
         return {**found, "note": f"{' and '.join(absent)} did not run"}
     if not peers:
         return {**found, "note": "no peer ran"}
-    own = figures(target, indexes[OWN])
-    other = best([figures(target, indexes[name]) for name in peers])
+    own = figures(indexes[OWN], target.recall)
+    other = best([figures(indexes[name], target.recall) for name in peers])
     if None in own:
         return {**found, "met": False, "note": f"{OWN} does not reach the recall"}
     if None in other:
         return {**found, "met": True, "note": f"{target.peer} does not reach the recall"}
-    # The last rounds are common to both, if one has more.
-    ratio = summary([a / b for a, b in zip(reversed(own), reversed(other))])
-    return {**found, "ratio": ratio, "met": target.met(ratio["median"])}
+    over = ratio(own, other)
+    return {**found, "ratio": over, "met": target.met(over["median"])}
 
 
 def best(peers):
     """The greatest figure of each round; None where no peer has one."""
     return [max((one for one in found if one is not None), default=None) for found in zip(*peers)]
-
-
-def figures(target, index):
-    """The figure of each round."""
-    if target.recall is None:
-        return [facts["build_cpu_seconds"] for facts in index["builds"]]
-    return [at_recall(curve, target.recall) for curve in index["rounds"]]
