@@ -11,6 +11,8 @@ matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans", "Arial"]
 
 from matplotlib import pyplot  # noqa: E402
 
+from ratios import OWN  # noqa: E402
+
 
 LEAST_RECALL = 0.88
 MOST_MARKS = 12
@@ -23,14 +25,16 @@ def draw(results, stem, formats):
     figure, panels = pyplot.subplots(
         rows, columns, figsize=(6 * columns, 4.5 * rows), squeeze=False, layout="constrained"
     )
-    colours, lines = {}, {}
+    looks, lines = {}, {}
     for panel, case in zip(panels.flat, cases):
         for name, peer in case["indexes"].items():
-            colour = colours.setdefault(name, f"C{len(colours)}")
+            # There are ten colours.
+            look = {"color": f"C{len(looks)}", "linestyle": "-" if len(looks) < 10 else "--"}
+            look = looks.setdefault(name, look)
             curve = [point for point in peer["curve"] if point["recall"] >= LEAST_RECALL]
             recalls = [point["recall"] for point in curve]
             qps = [point["qps"] for point in curve]
-            style = {"color": colour, "linewidth": 2.5 if name == "vectord" else 1.2}
+            style = {**look, "linewidth": 2.5 if name == OWN else 1.2}
             # A mark takes more room in the file than a piece of the line.
             every = -(-len(curve) // MOST_MARKS) or 1
             lines[name], *_ = panel.plot(recalls, qps, marker=".", markevery=every, **style)
@@ -42,6 +46,7 @@ def draw(results, stem, formats):
         panel.grid(alpha=0.25)
     for panel in panels.flat[len(cases) :]:
         panel.remove()
+    figure.suptitle(f"{results['machine']['processor']}, {results['date']}")
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=4)
     for form in formats:
         metadata = {"Date": None, "Creator": None} if form == "svg" else None
