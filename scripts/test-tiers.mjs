@@ -2,10 +2,16 @@
 // repetition (every bit of a file, every call of a disk) or waiting for a time limit. Of each part
 // something stays in the quick tier.
 
-/** Test programs of the engine. */
-export const LONG_RUST_TARGETS = ['compaction', 'graph_recall', 'itself', 'quality', 'reclaim'];
+/**
+ * Crates whose tests `npm test` runs. The binding has none; the others hold the engine against the
+ * reference and check the model of a cluster, and what they depend on takes long to compile.
+ */
+export const QUICK_CRATES = ['acceptor', 'engine', 'filter', 'json'];
 
-/** Tests of the engine's library, by a part of their names. */
+/** Their test programs, besides that of each library. */
+export const QUICK_PROGRAMS = ['acceptor', 'fuzz', 'matches', 'quick'];
+
+/** Tests of the engine's library that `npm test` leaves out, by a part of their names. */
 export const LONG_RUST_TESTS = [
   'store::tests::backup::what_was_acknowledged_before_a_backup_is_in_it',
   'store::tests::check::no_flipped_bit',
@@ -37,6 +43,9 @@ export const LONG_FILES = [
   'test/recovery/{btrfs,full-disk,permissions,kill,rot}.test.ts',
   'test/search/graph.test.ts',
 ];
+
+/** Files of vitest that `npm run test:all` runs a second time, in all their rounds. */
+export const REPEATED_FILES = ['test/recovery/power.test.ts'];
 
 /**
  * Files of vitest that say what the gRPC interface promises, whichever server keeps it:

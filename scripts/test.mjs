@@ -1,7 +1,8 @@
 // Runs tests of the project and ends with one line that sums them up.
 //
 // Usage: node scripts/test.mjs           the quick tier: every part, without its long tests
-//        node scripts/test.mjs --all     all tests but the repetitions of `npm run test:long`
+//        node scripts/test.mjs --beyond  all other tests but the repetitions of `npm run test:long`
+//        node scripts/test.mjs --all     both, one after the other
 //        node scripts/test.mjs PLACE ... one folder or file, such as test/http, src/grpc,
 //                                        crates/engine/src/store or crates/engine/tests/rot.rs
 //
@@ -18,9 +19,11 @@ import {
   CLUSTER_FILES,
   CONTRACT_FILES,
   LONG_FILES,
-  LONG_RUST_TARGETS,
   LONG_RUST_TESTS,
+  QUICK_CRATES,
   QUICK_ENVIRONMENT,
+  QUICK_PROGRAMS,
+  REPEATED_FILES,
 } from './test-tiers.mjs';
 
 /** A server with one event loop starts in little more than half the time of one with two. */
@@ -31,14 +34,17 @@ const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failedNames = [];
 const asked = process.argv.slice(2);
-const places = asked.filter((arg) => arg !== '--all');
+const places = asked.filter((arg) => !arg.startsWith('--'));
 
 if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
 // It waits for the network, mostly, while the Rust code is compiled and tested.
 const installing = run('node', ['test/support/install.mjs']);
-if (places.length > 0) await testPlaces();
-else if (asked.includes('--all')) await testAll();
-else await testQuickly();
+if (places.length > 0) {
+  await testPlaces();
+} else {
+  if (!asked.includes('--beyond')) await testQuickly();
+  if (asked.length > 0) await testBeyond();
+}
 
 if (totals.passed + totals.failed + totals.skipped === 0) {
   totals.failed = 1;
@@ -48,28 +54,28 @@ for (const name of failedNames) console.log(`failed: ${name}`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
 
-async function testAll() {
-  process.env.PROPTEST_CASES ??= '128';
-  await cargoTests('cargo', ['test', '--workspace', '--tests', '--locked', '--no-fail-fast']);
-  // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
-  process.env.VECTORD_MODEL_SCHEDULES ??= '100';
-  await cargoTests('node', ['scripts/test-model.mjs']);
-  await vitestTests(ALL_BUT_LONG_FILES);
-  await vitestTests(LONG_FILES.flatMap(filtersOf), ONE_LOOP);
-  await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
-  await clusterTests();
+async function testQuickly() {
+  const environment = unlessSet(QUICK_ENVIRONMENT);
+  const packages = QUICK_CRATES.flatMap((crate) => ['--package', `vectord-${crate}`]);
+  const programs = ['--lib', ...QUICK_PROGRAMS.flatMap((name) => ['--test', name])];
+  const skipped = LONG_RUST_TESTS.flatMap((name) => ['--skip', name]);
+  const command = ['test', '--locked', '--no-fail-fast', ...packages, ...programs];
+  await cargoTests('cargo', [...command, '--', ...skipped], environment);
+  await vitestTests(ALL_BUT_LONG_FILES, environment);
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 
-async function testQuickly() {
-  Object.assign(process.env, { ...QUICK_ENVIRONMENT, ...process.env });
-  const targets = rustTargets().filter((name) => !LONG_RUST_TARGETS.includes(name));
-  const selected = ['--lib', ...targets.flatMap((name) => ['--test', name])];
-  const skipped = LONG_RUST_TESTS.flatMap((name) => ['--skip', name]);
-  const command = ['test', '--workspace', '--locked', '--no-fail-fast', ...selected];
-  await cargoTests('cargo', [...command, '--', ...skipped]);
-  await vitestTests(ALL_BUT_LONG_FILES);
-  for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
+/** What is left to test, and the quick Rust tests and power cuts once more, in more cases. */
+async function testBeyond() {
+  const cases = unlessSet({ PROPTEST_CASES: '128' });
+  const all = ['test', '--workspace', '--tests', '--locked', '--no-fail-fast'];
+  await cargoTests('cargo', all, cases);
+  // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
+  const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
+  await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
+  await vitestTests([...LONG_FILES, ...REPEATED_FILES].flatMap(filtersOf), ONE_LOOP);
+  await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
+  await clusterTests();
 }
 
 /** Rust files and folders by cargo, each for itself; everything else by one run of vitest. */
@@ -89,23 +95,25 @@ function isRust(place) {
 function rustSelection(place) {
   const [, crate, part, ...rest] = place.replace(/(?:\/mod)?\.rs$|\/$/, '').split('/');
   const selection = ['--package', `vectord-${crate}`];
-  if (part === 'tests' && rest.length > 0) selection.push('--test', rest[0]);
+  if (part === 'tests' && rest.length > 0) selection.push(...testSelection(crate, rest[0]));
   if (part === 'src') selection.push('--lib');
   if (part === 'src' && rest.length > 0) selection.push(`${rest.join('::')}::`);
   return selection;
 }
 
-/** The test programs, from the folders that cargo finds them in. */
-function rustTargets() {
-  return ['crates/bench/tests', 'crates/engine/tests'].flatMap((folder) => {
-    const isProgram = (name) => name.endsWith('.rs') || existsSync(join(folder, name, 'main.rs'));
-    const names = readdirSync(folder).filter(isProgram);
-    return names.map((name) => name.replace(/\.rs$/, ''));
-  });
+/** A test program by its name; a file that is a module of one by that. */
+function testSelection(crate, name) {
+  const folder = join('crates', crate, 'tests');
+  const isModuleOf = (program) =>
+    new RegExp(`^mod ${name};`, 'm').test(readFileSync(join(folder, program), 'utf8'));
+  const program = readdirSync(folder).find((file) => file.endsWith('.rs') && isModuleOf(file));
+  return program === undefined
+    ? ['--test', name]
+    : ['--test', program.replace(/\.rs$/, ''), `${name}::`];
 }
 
-async function cargoTests(command, args) {
-  const { code, output } = await run(command, args);
+async function cargoTests(command, args, environment) {
+  const { code, output } = await run(command, args, environment);
   const results = output.matchAll(/^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored/gm);
   let failed = 0;
   for (const [, passes, failures, ignores] of results) {
@@ -190,6 +198,11 @@ function countFailures(failed, names, code, program) {
   totals.failed += uncounted ? 1 : failed;
   failedNames.push(...names);
   if (uncounted && names.length === 0) failedNames.push(`${program}, which ended with ${code}`);
+}
+
+/** Those of the settings that the environment does not have. */
+function unlessSet(settings) {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in process.env)));
 }
 
 function settingsText(environment) {

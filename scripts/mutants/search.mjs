@@ -15,14 +15,14 @@ const GRAPH_TESTS = ['--lib', 'hnsw::'];
 const BREADTH_TESTS = ['--test', 'quality', 'ef::'];
 const HISTORY_TESTS = ['--test', 'quality', 'history::'];
 const EXTREMES_TESTS = ['--test', 'quality', 'extremes::'];
-const ENGINE_TESTS = ['--test', 'engine'];
-const CHURN_TESTS = ['--test', 'churn'];
-const ROT_TESTS = ['--test', 'rot'];
-const ITSELF_TESTS = ['--test', 'itself'];
-const RECORDS_TESTS = ['--test', 'records'];
+const ENGINE_TESTS = ['--test', 'quick', 'engine::'];
+const CHURN_TESTS = ['--test', 'quick', 'churn::'];
+const ROT_TESTS = ['--test', 'quick', 'rot::'];
+const ITSELF_TESTS = ['--test', 'long', 'itself::'];
+const RECORDS_TESTS = ['--test', 'quick', 'records::'];
 const METADATA_TESTS = ['--lib', 'metadata::'];
-const SEARCHES_TESTS = ['--test', 'searches'];
-const UPSERTS_TESTS = ['--test', 'upserts'];
+const SEARCHES_TESTS = ['--test', 'quick', 'searches::'];
+const UPSERTS_TESTS = ['--test', 'quick', 'upserts::'];
 
 export const SEARCH_MUTANTS = [
   mutant(

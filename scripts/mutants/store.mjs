@@ -7,14 +7,14 @@ const GRAPH = 'crates/engine/src/hnsw';
 
 const CRATE = 'crates/engine/src';
 
-const DAMAGE_TESTS = ['--test', 'damage'];
+const DAMAGE_TESTS = ['--test', 'quick', 'damage::'];
 const STORE_TESTS = ['--lib', 'store::'];
 const REPAIR_TESTS = ['--lib', 'tests::repair'];
 const WRITER_TESTS = ['--lib', 'synced'];
 const WRITER_UNIT_TESTS = ['--lib', 'engine::tests::writer'];
-const UPSERT_TESTS = ['--test', 'upsert'];
-const SNAPSHOT_TESTS = ['--test', 'snapshots'];
-const COMPACTION_TESTS = ['--test', 'rot', 'swapped'];
+const UPSERT_TESTS = ['--test', 'quick', 'upsert::'];
+const SNAPSHOT_TESTS = ['--test', 'quick', 'snapshots::'];
+const COMPACTION_TESTS = ['--test', 'quick', 'swapped'];
 const MEMORY_TESTS = ['--test', 'fuzz', 'free_slots'];
 const CHECK_TESTS = ['--lib', 'store::tests::check'];
 const COMPACTION_UNIT_TESTS = ['--lib', 'store::tests::compaction'];

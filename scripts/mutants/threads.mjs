@@ -4,7 +4,7 @@
 const CRATE = 'crates/engine/src';
 const INDEX = 'crates/engine/src/index';
 
-const SNAPSHOT_TESTS = ['--test', 'snapshots'];
+const SNAPSHOT_TESTS = ['--test', 'quick', 'snapshots::'];
 const LINKER_TESTS = ['--lib', 'index::linking'];
 const GRAPH_TESTS = ['--lib', 'index::graphs::metric_graph'];
 const RECLAIM_TESTS = ['--lib', 'index::linking::reclaim'];

@@ -4,9 +4,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     fs,
     io::ErrorKind,
@@ -15,7 +12,7 @@ use std::{
     thread,
 };
 
-use driver::*;
+use crate::driver::*;
 use vectord_engine::{Engine, Metric};
 
 const DIMENSION: u32 = 16;

@@ -4,9 +4,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     fs,
     os::unix::fs::FileExt,
@@ -17,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use driver::*;
+use crate::driver::*;
 use vectord_engine::{
     Engine, Error, Metric, PointId,
     tools::{self, Event},

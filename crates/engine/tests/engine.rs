@@ -4,9 +4,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     sync::{
         Arc,
@@ -19,7 +16,7 @@ use std::{
 use proptest::prelude::*;
 use vectord_engine::{DimensionSource, Engine, Error, Metric, Options, Query};
 
-use driver::*;
+use crate::driver::*;
 
 #[derive(Clone, Debug)]
 enum Step {

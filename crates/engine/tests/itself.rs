@@ -4,12 +4,9 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{path::Path, sync::mpsc::channel};
 
-use driver::*;
+use crate::driver::*;
 use vectord_engine::{Engine, Metric, Query, layers::vectors::kernels};
 
 const POINTS: usize = 4_000;

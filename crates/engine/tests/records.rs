@@ -5,9 +5,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::path::Path;
 
 use vectord_engine::{
@@ -15,7 +12,7 @@ use vectord_engine::{
     PageRequest, PointId, Query, Records, Want,
 };
 
-use driver::{answer, ends, wait_until};
+use crate::driver::{self, answer, ends, wait_until};
 
 const POINTS: u8 = 20;
 

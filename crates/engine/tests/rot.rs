@@ -5,19 +5,14 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/aged.rs"]
-mod aged;
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use aged::{Aged, End, compacted, copy_of, is, open_aged};
-use driver::try_search;
+use crate::aged::{Aged, End, compacted, copy_of, is, open_aged};
+use crate::driver::{self, try_search};
 use vectord_engine::{Engine, Error, Metric, PointId};
 
 const FLIPS: u64 = 500;

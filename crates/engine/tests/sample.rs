@@ -5,9 +5,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     fs,
     ops::Range,
@@ -15,7 +12,7 @@ use std::{
     sync::mpsc::channel,
 };
 
-use driver::{copy_of, delete, ends, search, wait_for_graphs, wait_until};
+use crate::driver::{copy_of, delete, ends, search, wait_for_graphs, wait_until};
 use vectord_engine::{Batch, Engine, Existing, Metric, Options, Params, PointId};
 
 const DIMENSION: usize = 8;

@@ -4,15 +4,12 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use driver::*;
+use crate::driver::*;
 use vectord_engine::{Engine, Error, Metric, Options, Params};
 
 const DIMENSION: u32 = 16;

@@ -5,9 +5,6 @@
     reason = "the lint spares test functions, not their helpers"
 )]
 
-#[path = "support/driver.rs"]
-mod driver;
-
 use std::{
     collections::HashSet,
     ops::RangeInclusive,
@@ -27,7 +24,7 @@ use vectord_engine::{
 };
 use vectord_filter::{Bound, Condition, Expression, Filter, Side, Test, Value, Values};
 
-use driver::{answer, brute_force, copy_of, ends, find, insert, options, search, wait_until};
+use crate::driver::{answer, brute_force, copy_of, ends, find, insert, options, search, wait_until};
 
 /// Few ids, so that most points replace others.
 const IDS: RangeInclusive<u8> = 1..=12;
