@@ -142,6 +142,7 @@ test('a file of Parquet is read by a library that only its readers install', asy
   expect(await vectord.exit).toEqual({ code: 1, signal: null });
   expect(vectord.stderr).toContain('reading Parquet needs a library that is not installed');
   expect(vectord.stderr).toContain('"npm install hyparquet"');
+  expect(vectord.stderr).toContain('in a clone `npm ci` does it');
 });
 
 describe('an import of the package', () => {

@@ -23,7 +23,8 @@ export async function withClusterPackages<Code>(
     );
     throw new StartError(
       'CLUSTER_URL is set, but the packages that a cluster takes cannot be loaded: ' +
-        `${messageOf(error)}\nInstall them where vectord is installed:\n\n` +
+        `${messageOf(error)}\n` +
+        'Install them where vectord is installed (in a clone `npm ci` does it):\n\n' +
         `  npm install ${packages.join(' ')}${instead === undefined ? '' : `\n\n${instead}`}`,
       undefined,
       { cause: error },

@@ -4,8 +4,8 @@ import { StartError } from '../core/start-error.js';
 const NOT_FOUND = /^Cannot find module '([^']+)'/;
 const PLATFORMS = 'Linux (x64 and arm64, glibc and musl) and macOS (x64 and arm64)';
 const REMEDY =
-  'Run `npm install --include=optional`, without node_modules and package-lock.json of another ' +
-  'platform, or build vectord in a clone of its repository (`npm ci`, which needs Rust).';
+  'In a clone of vectord run `npm ci`, which builds it with Rust. For the package run ' +
+  '`npm install --include=optional`, without node_modules and package-lock.json of another platform.';
 
 /** Loads the addon, or says what to do where there is none for this platform. */
 export function requireAddon(): void {

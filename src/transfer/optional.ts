@@ -15,7 +15,8 @@ export async function optional<Library>(
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new TransferError(
       `${use} needs a library that is not installed: run "npm install ${packages}" where vectord ` +
-        'is installed (with -g if that is global), and then the same command again',
+        'is installed (with -g if that is global; in a clone `npm ci` does it), and then the same ' +
+        'command again',
     );
   }
 }

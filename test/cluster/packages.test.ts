@@ -19,7 +19,7 @@ beforeAll(() => {
 test('a cluster without the packages refuses the start, and says how to install them', async () => {
   const { environment } = ownFolder();
   const vectord = new Vectord({ ...environment, ...CLUSTER }, [], service.launch);
-  const output = await expectRefusal(vectord, 1, 'CLUSTER_URL is set', '@nats-io');
+  const output = await expectRefusal(vectord, 1, 'CLUSTER_URL is set', '`npm ci` does it');
   expect(packagesToInstall(output)).toEqual(
     Object.entries(CLUSTER_PACKAGES).map(([name, version]) => `${name}@${version}`),
   );

@@ -28,6 +28,7 @@ test('a collector without the packages refuses the start, and says how to instal
     Object.entries(TRACE_PACKAGES).map(([name, version]) => `${name}@${version}`),
   );
   expect(vectord.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT is set');
+  expect(vectord.stderr).toContain('in a clone `npm ci` does it');
 });
 
 test('the page about traces has the same line', () => {

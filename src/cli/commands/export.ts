@@ -11,8 +11,8 @@ const HELP = `
 Formats, by the extension or --format; .fvecs, .jsonl and .csv also as .gz:
   .jsonl .ndjson    all of a point, bit for bit
   .csv              all of a point; a vector and the metadata are JSON in a cell
-  .parquet          all of a point, metadata as text; needs "npm install hyparquet-writer"
-  .arrow .feather   all of a point, metadata as text; needs "npm install apache-arrow"
+  .parquet          all of a point, metadata as text; needs the package hyparquet-writer
+  .arrow .feather   all of a point, metadata as text; needs the package apache-arrow
   .npy .fvecs       the vectors; ids, contents and metadata go to FILE.texts.jsonl, a line for each
 
 "vectord import" reads each of them back to the same points. Of .npy and .fvecs it is given both

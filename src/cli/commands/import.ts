@@ -13,8 +13,8 @@ Formats, by the extension or --format; each of the first five also as .gz:
   .fvecs .bvecs     vectors of 32-bit floats or of bytes, each behind its length
   .jsonl .ndjson    an object of JSON a line; vectors as arrays or base64 of 32-bit floats
   .csv              RFC 4180 with a header; a vector as an array of JSON or base64 in a cell
-  .parquet          needs "npm install hyparquet" (and hyparquet-compressors for gzip, zstd, ...)
-  .arrow .feather   not compressed; needs "npm install apache-arrow"
+  .parquet          needs the package hyparquet (and hyparquet-compressors for gzip, zstd, ...)
+  .arrow .feather   not compressed; needs the package apache-arrow
 
 Ids:
   A UUID is kept. Another id becomes a UUID of its own, always the same (idFor of the client). A row

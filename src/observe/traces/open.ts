@@ -43,7 +43,8 @@ async function load(setting: string): Promise<typeof import('./opentelemetry.js'
     const packages = Object.entries(TRACE_PACKAGES).map(([name, version]) => `${name}@${version}`);
     throw new StartError(
       `${setting} is set, but the packages that traces take cannot be loaded: ` +
-        `${messageOf(error)}\nInstall them where vectord is installed:\n\n` +
+        `${messageOf(error)}\n` +
+        'Install them where vectord is installed (in a clone `npm ci` does it):\n\n' +
         `  npm install ${packages.join(' ')}\n\nor unset ${setting} to run without traces.`,
       undefined,
       { cause: error },
