@@ -34,7 +34,7 @@ export const LONG_FILES = [
   'test/clients/{load,python}.test.ts',
   'test/cluster/{connection,damaged-server,faults,full-disks,lost-streams,lost-tail,metrics,one-machine,questions,seed,sharded,shards,status,trim,trouble}.test.ts',
   'test/console/*.test.ts',
-  'test/docs/npx.test.ts',
+  'test/docs/{clone,npx}.test.ts',
   'test/observe/traces.test.ts',
   'test/transfer/resume.test.ts',
   'test/wire/worst-requests.test.ts',

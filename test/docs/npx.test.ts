@@ -1,12 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { run } from '../examples/run.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { packagesFolder } from '../support/packages.js';
 import { Registry } from '../support/registry.js';
-import { Vectord } from '../support/vectord.js';
-import { blocksOf, PAGES, type Block } from './pages.js';
+import {
+  ANSWERS,
+  CURL,
+  here,
+  interrupt,
+  paste,
+  readme,
+  RUN_TYPESCRIPT,
+  startBy,
+  TAKE_KEY,
+  TYPESCRIPT,
+} from './first-points.js';
 
 let registry: Registry;
 
@@ -18,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => registry.close());
 
 test(
-  'the first minute of the README works with the published packages, in an empty folder',
+  'what the README says of published packages holds for ours, in an empty folder',
   { timeout: 180_000 },
   async () => {
     const home = makeTemporaryFolder();
@@ -27,53 +36,21 @@ test(
     const env = {
       HOME: home,
       PATH: process.env['PATH'] ?? '',
+      LOOPS: '1',
       npm_config_registry: registry.url,
       npm_config_cache: join(home, 'cache'),
       npm_config_update_notifier: 'false',
     };
-    const [start, commands] = blocks('sh');
-    const [program] = blocks('js');
+    const published = /^.*Once it is published, `(.*npx vectord)`.* `(npm install vectord)`/m;
+    const [, start = '', install = ''] = published.exec(readme().text) ?? [];
 
-    const vectord = await startBy(start?.code ?? '', { ...env, LOOPS: '1' }, folder);
-    const here = (code = ''): string =>
-      code
-        .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))
-        .replaceAll('127.0.0.1:50051', vectord.value('gRPC'));
-
-    const options = { cwd: folder, env };
-    const printKey = `\nprintf '\\n%s' "$VECTORD_KEY"`;
-    const pasted = await run('sh', ['-ec', here(commands?.code) + printKey], options);
+    const service = await startBy(start, { cwd: folder, env }, 120_000);
+    onTestFinished(() => interrupt(service));
+    writeFileSync(join(folder, 'first.mjs'), here(service, TYPESCRIPT));
+    const code = [TAKE_KEY, CURL, `${install} --no-audit --no-fund\n`, RUN_TYPESCRIPT];
+    const pasted = await paste({ cwd: folder, env, service }, ...code);
     expect(pasted.code, pasted.stderr).toBe(0);
-    const [answers = '', key = ''] = pasted.stdout.split(/\n(?=[^\n]*$)/);
-    expect(answers).toMatch(/"stored":2,.*"distance":0\.00\d+,"content":"a cat"/s);
-
-    const installed = await run('npm', ['install', '--no-audit', '--no-fund', 'vectord'], options);
-    expect(installed.code, installed.stderr).toBe(0);
-    writeFileSync(join(folder, 'first.mjs'), here(program?.code));
-    const withKey = { cwd: folder, env: { ...env, VECTORD_KEY: key } };
-    const ended = await run(process.execPath, ['first.mjs'], withKey);
-    expect(ended).toEqual({ code: 0, stdout: "[ 'a bird', 'a fish' ]\n", stderr: '' });
+    expect(pasted.stdout).toMatch(ANSWERS.curl);
+    expect(pasted.stdout).toContain(ANSWERS.typescript);
   },
 );
-
-/** Starts a service by the command of the page, and stops it, with what has started it, at the end. */
-async function startBy(
-  command: string,
-  env: Record<string, string>,
-  cwd: string,
-): Promise<Vectord> {
-  const vectord = new Vectord(env, [], { command: ['sh', '-c', command], cwd, detached: true });
-  onTestFinished(async () => {
-    process.kill(-(vectord.process.pid ?? 0), 'SIGTERM');
-    await vectord.exit;
-  });
-  await vectord.until(() => /^ready$/m.test(vectord.stdout), 120_000);
-  return vectord;
-}
-
-function blocks(language: string): Block[] {
-  const readme = PAGES.find(({ path }) => path === 'README.md');
-  return readme === undefined
-    ? []
-    : blocksOf(readme).filter((block) => block.language === language);
-}

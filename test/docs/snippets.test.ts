@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -6,19 +6,30 @@ import { connect } from '../../src/client/node.js';
 import { ROOT, run } from '../examples/run.js';
 import { findGrpcurl } from '../support/tools.mjs';
 import { ownFolder, Vectord } from '../support/vectord.js';
+import { linkClone } from './as-built.js';
 import { blocksOf, USER_PAGES, type Block, type Page } from './pages.js';
 
 /** Languages that are run, unless the block is marked. */
 const RUN = new Set(['sh', 'js']);
 
-const runnable = USER_PAGES.filter((page) => codeOf(page, 'sh', 'js').length > 0);
+/** npm takes its time to start a command, on a busy machine. */
+const PATIENCE = { timeout: 120_000 };
+
+/** Commands that speak to a service, in a clone and where vectord is installed. */
+const CLIENT_COMMAND = /\b(?:npm start --|vectord) (?:import|export|bench)\b/g;
+
+/** The README has a test of its own. */
+const pages = USER_PAGES.filter(({ path }) => path !== 'README.md');
+const runnable = pages.filter((page) => codeOf(page, 'sh', 'js').length > 0);
 
 test('the pages with commands are found', () => {
   const paths = runnable.map(({ path }) => path);
-  expect(paths).toEqual(expect.arrayContaining(['README.md', 'docs/QUICKSTART.md', 'docs/V1.md']));
+  expect(paths).toEqual(
+    expect.arrayContaining(['docs/IMPORT.md', 'docs/QUICKSTART.md', 'docs/V1.md']),
+  );
 });
 
-describe.each(USER_PAGES)('$path', (page) => {
+describe.each(pages)('$path', (page) => {
   test('has no code that is neither run, nor parsed, nor marked', () => {
     const others = blocksOf(page).filter(
       ({ mark, language }) => mark === undefined && !RUN.has(language),
@@ -27,16 +38,19 @@ describe.each(USER_PAGES)('$path', (page) => {
   });
 });
 
-describe.each(runnable)('$path', (page) => {
+describe.each(runnable)('$path', PATIENCE, (page) => {
   const needsGrpcurl = codeOf(page, 'sh').some(({ code }) => code.includes('grpcurl'));
 
   test.skipIf(needsGrpcurl && findGrpcurl() === undefined)('has code that works', async () => {
     const { folder, dataPath } = ownFolder();
-    // As on the pages: without a keys file of its own, in ./data of the folder in which it is started.
+    // As on the pages: without a keys file of its own, in ./data of the clone.
     const vectord = await Vectord.start({ DATA_PATH: dataPath, DIMENSION: '4' });
-    const bin = installIn(folder, vectord);
+    linkClone(folder);
+    const bin = installIn(folder);
+    // The service has not the usual ports.
     const here = (code: string): string =>
       code
+        .replaceAll(CLIENT_COMMAND, `$& --url grpc://${vectord.value('gRPC')}`)
         .replaceAll('http://127.0.0.1:3000', vectord.value('HTTP'))
         .replaceAll('127.0.0.1:50051', vectord.value('gRPC'));
     const { keys } = JSON.parse(readFileSync(join(dataPath, 'keys.json'), 'utf8'));
@@ -86,23 +100,11 @@ function refusalsIn(output: string): string[] {
   return output.split('\n').filter((line) => /"code": ?"[A-Z_]+"|^(?:Error|ERROR)/.test(line));
 }
 
-/**
- * Makes the package and its command of this repository look installed in a folder. Commands that speak
- * to a service speak to this one, which has not the usual ports.
- */
-function installIn(folder: string, service: Vectord): string {
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(ROOT, join(folder, 'node_modules/vectord'));
+/** Makes the command of this repository look installed, for pages that say how to install it. */
+function installIn(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const main = join(ROOT, 'dist/main.js');
-  const script = `#!/bin/sh
-case "$1" in
-  import | export | bench) set -- "$@" --url grpc://${service.value('gRPC')} ;;
-  top) set -- "$@" --url ${service.value('HTTP')} ;;
-esac
-exec node ${main} "$@"
-`;
+  const script = `#!/bin/sh\nexec node ${join(ROOT, 'dist/main.js')} "$@"\n`;
   writeFileSync(join(bin, 'vectord'), script, { mode: 0o755 });
   return bin;
 }
