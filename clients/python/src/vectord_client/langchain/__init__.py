@@ -1,4 +1,4 @@
-"""A vector store for LangChain. It needs `pip install "vectord-client[langchain]"`."""
+"""A vector store for LangChain. It needs the extra `langchain` of the package."""
 
 from .store import VectordVectorStore
 
