@@ -30,18 +30,38 @@ export const LONG_RUST_TESTS = [
 /** Files of vitest. */
 export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
-  'test/grpc/{clients/idle,h2spec}.test.ts',
+  'test/client/retries.test.ts',
   'test/clients/{load,python}.test.ts',
-  'test/cluster/{connection,damaged-server,faults,full-disks,lost-streams,lost-tail,metrics,one-machine,questions,seed,sharded,shards,status,trim,trouble}.test.ts',
+  'test/cluster/{connection,damaged-server,faults,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,questions,seed,servers,sharded,shards,start,status,trim,trouble}.test.ts',
   'test/console/*.test.ts',
   'test/docs/{clone,npx}.test.ts',
-  'test/observe/traces.test.ts',
-  'test/transfer/resume.test.ts',
-  'test/wire/worst-requests.test.ts',
+  'test/examples/examples.test.ts',
+  'test/grpc/{abuse,h2spec}.test.ts',
+  'test/grpc/clients/{clients,idle}.test.ts',
   'test/http/schemathesis.test.ts',
-  'test/process/{grace,time-limits}.test.ts',
-  'test/recovery/{btrfs,full-disk,permissions,kill,rot}.test.ts',
-  'test/search/graph.test.ts',
+  'test/observe/traces.test.ts',
+  'test/package.test.ts',
+  'test/process/{grace,npm-start,time-limits,tls,top}.test.ts',
+  'test/recovery/{backup-under-load,btrfs,full-disk,permissions,kill,repair,rot}.test.ts',
+  'test/search/{graph,real-data}.test.ts',
+  'test/transfer/{bench,connection,import,resume,stop}.test.ts',
+  'test/wire/{large-requests,worst-requests}.test.ts',
+];
+
+/**
+ * Folders whose tests `npm test` runs against services of one event loop, which start in little more
+ * than half the time: `npm run test:all` runs all of them against services of two.
+ */
+export const TWO_LOOP_FOLDERS = [
+  'test/client/',
+  'test/grpc/',
+  'test/http/',
+  'test/observe/',
+  'test/process/',
+  'test/search/',
+  'test/transfer/',
+  'test/v1/',
+  'test/wire/',
 ];
 
 /** Files of vitest that `npm run test:all` runs a second time, in all their rounds. */
@@ -87,8 +107,9 @@ export const CLUSTER_FILES = [
   'test/v1/promises.test.ts',
 ];
 
-/** Fewer rounds of what is repeated. */
+/** Fewer rounds of what is repeated, and one event loop for each service. */
 export const QUICK_ENVIRONMENT = {
   PROPTEST_CASES: '32',
   VECTORD_POWER_ROUNDS: '3',
+  LOOPS: '1',
 };

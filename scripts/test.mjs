@@ -24,10 +24,11 @@ import {
   QUICK_ENVIRONMENT,
   QUICK_PROGRAMS,
   REPEATED_FILES,
+  TWO_LOOP_FOLDERS,
 } from './test-tiers.mjs';
 
-/** A server with one event loop starts in little more than half the time of one with two. */
 const ONE_LOOP = { LOOPS: '1' };
+const TWO_LOOPS = { LOOPS: '2' };
 
 const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
 
@@ -73,9 +74,15 @@ async function testBeyond() {
   // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
   const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
   await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
-  await vitestTests([...LONG_FILES, ...REPEATED_FILES].flatMap(filtersOf), ONE_LOOP);
+  await vitestTests(TWO_LOOP_FOLDERS, TWO_LOOPS);
+  const others = [...LONG_FILES, ...REPEATED_FILES].flatMap(filtersOf).filter(isElsewhere);
+  await vitestTests(others, ONE_LOOP);
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
   await clusterTests();
+}
+
+function isElsewhere(path) {
+  return !TWO_LOOP_FOLDERS.some((folder) => path.startsWith(folder));
 }
 
 /** Rust files and folders by cargo, each for itself; everything else by one run of vitest. */
