@@ -17,6 +17,7 @@ export const LONG_RUST_TESTS = [
   'store::tests::check::no_flipped_bit',
   'store::tests::copy_on_write',
   'store::tests::crash::a_power_cut_at_any_call',
+  'store::tests::crash::a_power_cut_inside_the_recovery',
   'store::tests::damage::no_flipped_bit',
   'store::tests::failing',
   'store::tests::repair::records::whatever_bit_is_flipped',
