@@ -2,6 +2,7 @@
 // that must notice it, as arguments of `vitest run`.
 
 const EF_TESTS = ['test/search/ef.test.ts'];
+const DEFAULT_EF_TESTS = ['test/v1/default-breadth.test.ts'];
 const HTTP_LIMITS = ['test/http/limits.test.ts', '-t', 'MAX_'];
 const GRPC_LIMITS = ['test/grpc/limits.test.ts', '-t', 'MAX_'];
 const TIME_LIMITS = ['test/process/time-limits.test.ts'];
@@ -72,6 +73,41 @@ export const SERVER_MUTANTS = [
     'return ef === 0 ? defaultEf : clampToUint32(ef);',
     'return clampToUint32(ef);',
     ['test/search/settings.test.ts'],
+  ),
+  mutant(
+    'the default breadth of /v1 does not grow with the limit',
+    'src/core/searches.ts',
+    'Math.max(defaultEf, clampToUint32(2 * limit))',
+    'Math.max(defaultEf, limit)',
+    DEFAULT_EF_TESTS,
+  ),
+  mutant(
+    'HNSW_EF is ignored by /v1',
+    'src/core/searches.ts',
+    'Math.max(defaultEf, clampToUint32(2 * limit))',
+    'clampToUint32(2 * limit)',
+    DEFAULT_EF_TESTS,
+  ),
+  mutant(
+    'the ef of a query of /v1 is ignored',
+    'src/core/searches.ts',
+    'return ef === 0 ? Math.max(',
+    'return ef >= 0 ? Math.max(',
+    DEFAULT_EF_TESTS,
+  ),
+  mutant(
+    'the default breadth of the contract grows with the limit',
+    'src/core/query-batch.ts',
+    'efs: Uint32Array.from(efs, (ef) => breadth(ef, defaultEf)),',
+    'efs: Uint32Array.from(efs, (ef, at) => breadth(ef, Math.max(defaultEf, 2 * (limits[at] ?? 1)))),',
+    DEFAULT_EF_TESTS,
+  ),
+  mutant(
+    'the default breadth of /v1 counts as work',
+    'src/core/points-service.ts',
+    'Math.min(breadth(ef, this.rules.defaultEf), count)',
+    'Math.min(searchBreadth(ef, limits[at] ?? 1, this.rules.defaultEf), count)',
+    ['test/core/points-service.test.ts'],
   ),
   mutant(
     'a limit beyond 32 bits wraps around',

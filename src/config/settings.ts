@@ -71,7 +71,12 @@ export const SETTINGS = {
     integer('DIMENSION', 384, [1, 65_536], 'Numbers in each vector, stored or queried'),
     'what DATA_PATH remembers, else 384',
   ),
-  hnswEf: integer('HNSW_EF', 100, [1, 1_000_000], 'Search breadth of a query that names no ef'),
+  hnswEf: integer(
+    'HNSW_EF',
+    100,
+    [1, 1_000_000],
+    'Search breadth of a query that names no ef; in /v1 twice its limit, if that is more',
+  ),
   hnswM: integer(
     'HNSW_M',
     16,

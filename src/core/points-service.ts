@@ -4,7 +4,7 @@ import { find } from './find.js';
 import { formatPageToken, parsePageToken } from './page-token.js';
 import { filterPointIds, POINT_ID_BYTES, type PointIds } from './point-id.js';
 import type { Points } from './points.js';
-import { clampToUint32 } from './query-batch.js';
+import { breadth, clampToUint32 } from './query-batch.js';
 import type {
   Filters,
   Found,
@@ -18,6 +18,7 @@ import type {
 import type { OnRequestEnd } from './request-end.js';
 import { describeQuery, describeSingle, type Rules } from './rules.js';
 import { checkSearchWork } from './search-work.js';
+import { searchBreadth } from './searches.js';
 import { describeUpsert } from './upserts.js';
 
 /** Points that were asked for by their ids. */
@@ -133,16 +134,25 @@ export class PointsService {
     include: Include,
     onRequestEnd: OnRequestEnd,
   ): Promise<Found> {
-    const { maxRequestBytes } = this.rules.limits;
-    const { limits, efs, filters } = queries;
-    if (limits.length > 1) {
-      const { points: count } = this.points.status();
-      // A query that is exact, as broad, or filtered looks at each point once.
-      const breadths = efs.map((ef, at) => (hasFilter(filters, at) ? count : Math.min(ef, count)));
-      checkSearchWork(this.points, this.rules, { limits, efs: breadths }, 'TOO_LARGE');
-    }
+    const { defaultEf, limits: bounds } = this.rules;
+    const { limits, efs } = queries;
+    if (limits.length > 1) this.#checkWork(queries);
+    const breadths = efs.map((ef, at) => searchBreadth(ef, limits[at] ?? 1, defaultEf));
+    const asked = { ...queries, efs: breadths };
     const describe = isList ? describeQuery : describeSingle;
-    return await find(this.points, queries, include, maxRequestBytes, describe, onRequestEnd);
+    return await find(this.points, asked, include, bounds.maxRequestBytes, describe, onRequestEnd);
+  }
+
+  /** Refuses queries that are too much work together. */
+  #checkWork({ limits, efs, filters }: NeighbourQueries): void {
+    const { points: count } = this.points.status();
+    // A query that is exact, as broad, or filtered looks at each point once. One that names no ef
+    // counts with HNSW_EF, though it may be broader: it did so before the default grew with the
+    // limit, and a batch that was taken then has to be taken now.
+    const counted = efs.map((ef, at) =>
+      hasFilter(filters, at) ? count : Math.min(breadth(ef, this.rules.defaultEf), count),
+    );
+    checkSearchWork(this.points, this.rules, { limits, efs: counted }, 'TOO_LARGE');
   }
 
   /** A part of all points, in the order in which they were written. */

@@ -6,7 +6,7 @@ export interface Rules {
   /** Values of each vector, stored or queried. */
   readonly dimension: number;
   readonly limits: Limits;
-  /** The search breadth of a query that names none. */
+  /** The search breadth of a query that names none; in `/v1` the least, see `searchBreadth`. */
   readonly defaultEf: number;
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from './errors.js';
 import { isNilAt, POINT_ID_BYTES, type PointIds } from './point-id.js';
-import { breadth, clampToUint32, type QueryBatch, type QueryList } from './query-batch.js';
+import { clampToUint32, type QueryBatch, type QueryList } from './query-batch.js';
 import type { Filters, NeighbourQueries } from './records.js';
 import { checkDimension, type DescribeItem, type Rules } from './rules.js';
 
@@ -22,10 +22,13 @@ export interface SearchList extends QueryList {
   readonly likes: PointIds;
 }
 
-/** Throws a VectordError where a query breaks a rule: of two faults the first in the list is told. */
+/**
+ * Throws a VectordError where a query breaks a rule: of two faults the first in the list is told.
+ * The ef of a query that names none stays 0.
+ */
 export function toNeighbourQueries(
   { vectors, vectorEnds, similarities, limits, efs, maxDistances, likes, filters }: SearchList,
-  { dimension, defaultEf }: Rules,
+  { dimension }: Rules,
   describe: DescribeItem,
 ): NeighbourQueries {
   for (const [index, limit] of limits.entries()) {
@@ -37,11 +40,19 @@ export function toNeighbourQueries(
     vectors,
     similarities,
     limits: Uint32Array.from(limits, clampToUint32),
-    efs: Uint32Array.from(efs, (ef) => breadth(ef, defaultEf)),
+    efs: Uint32Array.from(efs, clampToUint32),
     maxDistances,
     likes,
     filters,
   };
+}
+
+/**
+ * The breadth of a search of `/v1` that names this ef, or none. A walk that keeps no more candidates
+ * than it returns misses some of the farthest neighbours, so the default grows with the limit.
+ */
+export function searchBreadth(ef: number, limit: number, defaultEf: number): number {
+  return ef === 0 ? Math.max(defaultEf, clampToUint32(2 * limit)) : ef;
 }
 
 /** Plain queries in the form of those for neighbours: without filters and greatest distances. */

@@ -27,7 +27,7 @@ export interface OpenOptions extends Omit<CallOptions, 'signal'> {
   readonly path?: string | undefined;
   /** Numbers in each vector: what the folder remembers, or 384, unless told otherwise. */
   readonly dimension?: number | undefined;
-  /** The search breadth of a query that names none (HNSW_EF). */
+  /** The search breadth of a query that names none, unless twice its limit is more (HNSW_EF). */
   readonly hnswEf?: number | undefined;
   /** Links of a point in a graph (HNSW_M). */
   readonly hnswM?: number | undefined;

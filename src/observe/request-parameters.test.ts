@@ -19,7 +19,9 @@ test('queries tell how many there are, and the greatest of each', () => {
     efs: Uint32Array.of(400, 1, 100),
   };
   const similarity = ['Euclidean', 'Hamming'];
-  expect(parametersOf(batch)).toEqual({ queries: 3, similarity, limit: 30, ef: 400 });
+  const parameters = { queries: 3, similarity, limit: 30 };
+  expect(parametersOf(batch)).toEqual({ ...parameters, ef: 400 });
+  expect(parametersOf({ ...batch, efs: new Uint32Array(3) })).toEqual(parameters);
 });
 
 test('what nobody has read yet tells nothing, however long it is', () => {

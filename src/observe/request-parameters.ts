@@ -11,11 +11,12 @@ export function parametersOf(asked: unknown): RequestParameters {
   const { similarities, similarity, contentEnds, ids, ...query } = asked as Asked;
   if (similarities !== undefined) {
     const { limits = [], efs = [] } = query;
+    const ef = greatest(efs);
     return {
       queries: similarities.length,
       similarity: Array.from(new Set(similarities), similarityName),
       limit: greatest(limits),
-      ef: greatest(efs),
+      ...(ef > 0 ? { ef } : {}),
     };
   }
   if (similarity !== undefined) {

@@ -164,6 +164,28 @@ describe('search', () => {
     await expect(refused).rejects.toMatchObject({ code: 'TOO_LARGE' });
   });
 
+  it('counts a query without ef as one of HNSW_EF, though its default is broader', async () => {
+    const all = Array.from({ length: 250 }, (_, at) => at + 1);
+    const taken = async (limit: number, maxSearchWork: number): Promise<number[]> => {
+      service = await open({ MAX_SEARCH_WORK: String(maxSearchWork) });
+      await store(...all);
+      const asked = queries(0, 0);
+      const found = await service.search(
+        { ...asked, limits: asked.limits.fill(limit) },
+        true,
+        NOTHING,
+        goesOn,
+      );
+      return [...found.counts];
+    };
+    expect(await taken(10, 200)).toEqual([10, 10]);
+    await expect(taken(10, 199)).rejects.toThrow('queries ask for 200 candidates');
+    expect(await taken(120, 240)).toEqual([120, 120]);
+    await expect(taken(120, 239)).rejects.toThrow('queries ask for 240 candidates');
+    // A limit of 32 bits, to which greater ones are cut.
+    expect(await taken(2 ** 32 - 1, 500)).toEqual([250, 250]);
+  });
+
   it('is TOO_LARGE where no service of this memory can ever answer it', async () => {
     service = await open({}, { maxInflightBytes: 63 });
     await store(1, 2, 3);

@@ -35,6 +35,7 @@ export function inABatch(client: VectorClient): Answer {
 
 export class HardPoints {
   private constructor(
+    readonly server: TestServer,
     readonly clients: readonly [VectorClient, VectorClient],
     private readonly truths: readonly ReadonlySet<string | undefined>[],
   ) {}
@@ -51,7 +52,7 @@ export class HardPoints {
       const nearest = rankAll('Euclidean', query, vectors).slice(0, LIMIT);
       return new Set(nearest.map(({ index }) => ids[index]));
     });
-    return new HardPoints(clients, truths);
+    return new HardPoints(server, clients, truths);
   }
 
   /** What is found for each query; without an `ef`, with the breadth that the service has. */

@@ -7,6 +7,7 @@ import {
   PointsServiceDefinition,
   Similarity,
   type NewPoint,
+  type SearchResponse,
 } from '../../src/gen/vectord/v1/points.js';
 import { RawClient } from '../grpc/client.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -143,6 +144,17 @@ describe('messages', () => {
     expect(code).toBe(Status.INVALID_ARGUMENT);
   });
 
+  // Twice as many of the first two are a power of two, which 32 and 64 bits cut to 0.
+  it.each([2n ** 31n, 2n ** 63n, 2n ** 64n - 1n])(
+    'may ask for %d neighbours without an ef',
+    async (limit) => {
+      await upsert(point(A, 1));
+      const { count } = await client.count({ collection });
+      const { results } = await search(Similarity.SIMILARITY_EUCLIDEAN, limit);
+      expect(results.map(({ points }) => BigInt(points.length))).toEqual([count]);
+    },
+  );
+
   async function upsert(one: NewPoint): Promise<unknown> {
     return await client.upsert({
       points: [point(UNKNOWN, 1), one].slice(1),
@@ -151,12 +163,12 @@ describe('messages', () => {
     });
   }
 
-  async function search(similarity: number): Promise<unknown> {
+  async function search(similarity: number, limit = 1n): Promise<SearchResponse> {
     const query = {
       vector: [1, 2],
       like: '',
       similarity,
-      limit: 1n,
+      limit,
       ef: 0n,
       exact: false,
       include: undefined,

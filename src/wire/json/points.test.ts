@@ -45,7 +45,7 @@ describe('bodies of /v1', () => {
     });
   });
 
-  it('searches are read, the default breadth and the exact one filled in', () => {
+  it('searches are read, without a breadth where none is named, and with that of an exact one', () => {
     const query = { similarity: 'Cosine', limit: 3 };
     const queries = [
       { ...query, vector: [1, 2], filter: { a: 'é' } },
@@ -55,7 +55,7 @@ describe('bodies of /v1', () => {
       vectors: Float32Array.of(1, 2),
       similarities: Uint8Array.of(3, 3),
       limits: Uint32Array.of(3, 3),
-      efs: Uint32Array.of(77, 2 ** 32 - 1),
+      efs: Uint32Array.of(0, 2 ** 32 - 1),
       maxDistances: Float64Array.of(Infinity, 0.5),
       likes: Uint8Array.of(...new Uint8Array(16), ...ID_BYTES),
       filters: { texts: new Uint8Array(Buffer.from('{"a":"é"}')), ends: Uint32Array.of(10, 10) },
