@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -7,6 +7,7 @@ import { SETTINGS } from '../../src/config/settings.js';
 import { ROOT } from '../examples/run.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { findProgram, HADOLINT } from '../support/tools.mjs';
+import { ownFolder, Vectord } from '../support/vectord.js';
 
 const systemdAnalyze = findProgram('systemd-analyze');
 const docker = findProgram('docker');
@@ -30,6 +31,31 @@ test.skipIf(!existsSync(HADOLINT))('hadolint finds nothing in the Dockerfile', (
   const output = execFileSync(HADOLINT, ['--no-fail', '--format', 'json', deployed('Dockerfile')]);
   expect(JSON.parse(output.toString())).toEqual([]);
 });
+
+test(
+  'the builder of the image is sent all that the service needs',
+  { timeout: 180_000 },
+  async () => {
+    const folder = makeTemporaryFolder();
+    for (const path of sentPaths())
+      cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+    // In place of `npm ci` and of its last step, which compiles the engine for minutes. npm 10 takes that
+    // step in `npm pack`, too.
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    cpSync(join(ROOT, 'native'), join(folder, 'native'), { recursive: true });
+    const [, pack = ''] = /^RUN npm ci && (.*)$/m.exec(read('Dockerfile')) ?? [];
+    const commands = `npm run build:ts && npm pkg delete scripts.prepare && ${pack}`;
+    execFileSync('sh', ['-ec', commands], { cwd: folder, stdio: 'pipe' });
+    const metadata = ['metadata', '--locked', '--offline', '--format-version=1', '--no-deps'];
+    execFileSync('cargo', metadata, { cwd: folder, stdio: 'pipe' });
+
+    const installed = join(folder, 'package');
+    symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+    const command = [process.execPath, join(installed, 'dist/main.js')];
+    const vectord = await Vectord.start(ownFolder().environment, { command });
+    expect((await fetch(`${vectord.value('HTTP')}/docs/openapi.yaml`)).status).toBe(200);
+  },
+);
 
 test.skipIf(!hasCompose)('docker compose takes its file', () => {
   const args = ['compose', '--file', deployed('compose.yaml'), 'config', '--quiet'];
@@ -84,6 +110,15 @@ function podSettings(): Given[] {
 function stateful() {
   const documents = parseAllDocuments(read('kubernetes.yaml')).map((one) => one.toJS());
   return documents.find(({ kind }) => kind === 'StatefulSet');
+}
+
+/** What .dockerignore does not keep from the builder; it names that alone. */
+function sentPaths(): string[] {
+  const lines = readFileSync(join(ROOT, '.dockerignore'), 'utf8').trim().split('\n');
+  const [all, ...sent] = lines.filter((line) => !line.startsWith('#'));
+  expect(all).toBe('*');
+  expect(sent.filter((line) => !/^![\w./-]+$/.test(line))).toEqual([]);
+  return sent.map((line) => line.slice(1));
 }
 
 function read(name: string): string {
