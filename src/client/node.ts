@@ -1,7 +1,7 @@
 import { parseAddress } from './address.js';
 import { InvalidArgumentError } from './errors.js';
+import { certificatesOf, type Tls } from './grpc/credentials.js';
 import { grpcTransport } from './grpc/transport.js';
-import type { Tls } from './grpc/credentials.js';
 import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 import { PointsClient } from './points-client.js';
@@ -35,7 +35,7 @@ export function connect(address: string, options: ConnectOptions = {}): Client {
   }
   if (protocol === 'http') return connectHttp(parsed, rest);
   const { key, ...calls } = rest;
-  const secured = isSecure ? (tls ?? {}) : undefined;
+  const secured = isSecure ? certificatesOf(tls ?? {}) : undefined;
   return new PointsClient(grpcTransport({ target, key, tls: secured }), calls);
 }
 

@@ -1,24 +1,24 @@
-import type { CallOptions, Client, Metadata } from 'nice-grpc';
+import type { Metadata } from 'nice-grpc';
 import type { Attempt } from '../transport.js';
-import type { pointsServiceDefinition } from './definition.js';
-import { failureOf } from './failure.js';
+import type { Connection } from './connection.js';
 
-export type PointsServiceClient = Client<typeof pointsServiceDefinition>;
-
-type Send = (request: Uint8Array, options: CallOptions) => Promise<Uint8Array>;
+/** A method of one request and one answer. */
+export type Unary = Exclude<keyof Connection['client'], 'scrollStream'>;
 
 /** A call of one request and one answer, which `read` reads. */
 export function unary<Answer>(
-  send: Send,
+  connection: Promise<Connection>,
+  method: Unary,
   request: Uint8Array,
   read: (bytes: Uint8Array) => Answer,
 ): Attempt<Answer> {
   return async (signal) => {
+    const { client, failureOf } = await connection;
     let trailer: Metadata | undefined;
     const onTrailer = (metadata: Metadata): void => void (trailer = metadata);
     let answer: Uint8Array;
     try {
-      answer = await send(request, { signal, onTrailer });
+      answer = await client[method](request, { signal, onTrailer });
     } catch (error) {
       signal.throwIfAborted();
       throw failureOf(error, trailer);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { ChannelCredentials, createChannel, type Channel } from 'nice-grpc';
-import { credentialsOf, type Tls } from './credentials.js';
+import type { Certificates } from './credentials.js';
 
 const OPTIONS = {
   // The service bounds its answers itself, by MAX_REQUEST_BYTES.
@@ -26,10 +27,16 @@ const OPTIONS = {
 const NO_NAME = 'address.invalid';
 
 /** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
-export function openChannel(target: string, tls: Tls | undefined): Channel {
+export function openChannel(target: string, tls: Certificates | undefined): Channel {
   if (tls === undefined) return createChannel(target, ChannelCredentials.createInsecure(), OPTIONS);
+  const { ca, cert, key } = tls;
   const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-  if (isIP(host) === 0) return createChannel(target, credentialsOf(tls), OPTIONS);
+  if (isIP(host) === 0) {
+    return createChannel(target, ChannelCredentials.createSsl(ca, key, cert), OPTIONS);
+  }
+  const credentials = ChannelCredentials.createSsl(ca, key, cert, {
+    checkServerIdentity: (_: string, found: PeerCertificate) => checkServerIdentity(host, found),
+  });
   const options = { ...OPTIONS, 'grpc.ssl_target_name_override': NO_NAME };
-  return createChannel(target, credentialsOf(tls, host), options);
+  return createChannel(target, credentials, options);
 }

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { ChannelCredentials } from 'nice-grpc';
+import { createSecureContext } from 'node:tls';
 import { record, wrong } from '../checks.js';
 import { InvalidArgumentError } from '../errors.js';
 
@@ -13,22 +12,25 @@ export interface Tls {
   readonly key?: string | Uint8Array | undefined;
 }
 
-/**
- * Those of a connection by TLS; with `address`, the certificate of the service must be for it, whatever
- * name the channel has. Throws an InvalidArgumentError for what cannot be used.
- */
-export function credentialsOf(tls: Tls, address?: string): ChannelCredentials {
-  const { ca, cert, key } = record('tls', tls);
-  const [trusted, own, secret] = [pem('tls.ca', ca), pem('tls.cert', cert), pem('tls.key', key)];
+/** The same as bytes; null for what is not given. */
+export interface Certificates {
+  readonly ca: Buffer | null;
+  readonly cert: Buffer | null;
+  readonly key: Buffer | null;
+}
+
+/** Throws an InvalidArgumentError for what cannot be used. */
+export function certificatesOf(tls: Tls): Certificates {
+  const given = record('tls', tls);
+  const ca = pem('tls.ca', given.ca);
+  const cert = pem('tls.cert', given.cert);
+  const key = pem('tls.key', given.key);
   try {
     // A connection leaves out, without a word, what it cannot read of these.
-    if (trusted !== null) void new X509Certificate(trusted);
-    return ChannelCredentials.createSsl(trusted, secret, own, {
-      ...(address !== undefined && {
-        checkServerIdentity: (_: string, found: PeerCertificate) =>
-          checkServerIdentity(address, found),
-      }),
-    });
+    if (ca !== null) void new X509Certificate(ca);
+    if ((cert === null) !== (key === null)) throw new Error('one of cert and key is missing');
+    createSecureContext({ ca: ca ?? undefined, cert: cert ?? undefined, key: key ?? undefined });
+    return { ca, cert, key };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const expected = 'certificates in PEM, and one of the client only with its key';

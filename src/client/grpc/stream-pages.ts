@@ -3,8 +3,7 @@ import { ConnectionLostError } from '../errors.js';
 import type { Page } from '../model.js';
 import { onAbort } from '../on-abort.js';
 import type { Attempt, FullScroll, Pages } from '../transport.js';
-import type { PointsServiceClient } from './calls.js';
-import { failureOf } from './failure.js';
+import type { Connection } from './connection.js';
 import { readPage } from './read-points.js';
 import { scrollStreamRequest } from './requests.js';
 
@@ -20,13 +19,15 @@ export class StreamPages implements Pages {
   #stream: Stream | undefined;
 
   constructor(
-    private readonly client: PointsServiceClient,
+    private readonly connection: Promise<Connection>,
     private readonly scroll: FullScroll,
   ) {}
 
   next(after: string | undefined): Attempt<Page> {
     return async (signal) => {
-      const stream = (this.#stream ??= this.#open(after));
+      const { client, failureOf } = await this.connection;
+      signal.throwIfAborted();
+      const stream = (this.#stream ??= this.#open(client, after));
       const stopListening = onAbort(signal, () => stream.ending.abort(signal.reason));
       try {
         const { done, value } = await stream.messages.next();
@@ -55,11 +56,11 @@ export class StreamPages implements Pages {
     void stream.messages.return?.().catch(() => {});
   }
 
-  #open(after: string | undefined): Stream {
+  #open(client: Connection['client'], after: string | undefined): Stream {
     const ending = new AbortController();
     const request = scrollStreamRequest({ ...this.scroll, after });
     const onTrailer = (metadata: Metadata): void => void (stream.trailer = metadata);
-    const messages = this.client.scrollStream(request, { signal: ending.signal, onTrailer });
+    const messages = client.scrollStream(request, { signal: ending.signal, onTrailer });
     const stream: Stream = {
       messages: messages[Symbol.asyncIterator](),
       ending,

@@ -1,10 +1,8 @@
-import { createClient, Metadata } from 'nice-grpc';
-import type { Transport } from '../transport.js';
+import type { Attempt, Transport } from '../transport.js';
 import { readCount, readDeleted, readInfo, readUpdated, readUpserted } from './answers.js';
-import { unary } from './calls.js';
-import { openChannel } from './channel.js';
-import type { Tls } from './credentials.js';
-import { pointsServiceDefinition } from './definition.js';
+import { unary, type Unary } from './calls.js';
+import type { GrpcOptions } from './connection.js';
+import { loadConnection } from './load-connection.js';
 import { readFound, readGot, readPage } from './read-points.js';
 import {
   countRequest,
@@ -22,48 +20,47 @@ import { StreamPages } from './stream-pages.js';
 
 const NOTHING = new Uint8Array();
 
-export interface GrpcOptions {
-  /** `host:port`. */
-  readonly target: string;
-  readonly key: string | undefined;
-  /** undefined: without TLS. */
-  readonly tls: Tls | undefined;
-}
-
 /** The operations over gRPC. */
-export function grpcTransport({ target, key, tls }: GrpcOptions): Transport {
-  const channel = openChannel(target, tls);
-  const metadata = new Metadata(key === undefined ? {} : { authorization: key });
-  const client = createClient(pointsServiceDefinition, channel, { '*': { metadata } });
+export function grpcTransport(options: GrpcOptions): Transport {
+  const connection = loadConnection(options);
+  // Each call tells of a failure.
+  connection.catch(() => {});
+  const call = <Answer>(
+    method: Unary,
+    request: Uint8Array,
+    read: (bytes: Uint8Array) => Answer,
+  ): Attempt<Answer> => unary(connection, method, request, read);
   return {
     encode: encodePoint,
-    upsert: (points, ifAbsent) =>
-      unary(client.upsert, upsertRequest(points, ifAbsent), readUpserted),
+    upsert: (points, ifAbsent) => call('upsert', upsertRequest(points, ifAbsent), readUpserted),
     get: (ids, include) =>
-      unary(client.get, getRequest(ids, include), (bytes) => readGot(bytes, include)),
+      call('get', getRequest(ids, include), (bytes) => readGot(bytes, include)),
     search: (query) =>
-      unary(client.search, searchRequest([query]), (bytes) => {
+      call('search', searchRequest([query]), (bytes) => {
         const [found = []] = readFound(bytes, [query.include]);
         return found;
       }),
     searchAll: (queries) =>
-      unary(client.search, searchRequest(queries), (bytes) =>
+      call('search', searchRequest(queries), (bytes) =>
         readFound(
           bytes,
           queries.map(({ include }) => include),
         ),
       ),
     scroll: (scroll, limit) =>
-      unary(client.scroll, scrollRequest(scroll, limit), (bytes) =>
-        readPage(bytes, scroll.include),
-      ),
-    pages: (scroll) => new StreamPages(client, scroll),
-    count: (filter) => unary(client.count, countRequest(filter), readCount),
-    delete: (ids) => unary(client.delete, deleteRequest(ids), readDeleted),
-    deleteMatching: (filter) => unary(client.delete, deleteMatchingRequest(filter), readDeleted),
-    deleteAll: (confirm) => unary(client.delete, deleteAllRequest(confirm), readDeleted),
-    update: (updates) => unary(client.update, updateRequest(updates), readUpdated),
-    info: () => unary(client.info, NOTHING, readInfo),
-    close: () => channel.close(),
+      call('scroll', scrollRequest(scroll, limit), (bytes) => readPage(bytes, scroll.include)),
+    pages: (scroll) => new StreamPages(connection, scroll),
+    count: (filter) => call('count', countRequest(filter), readCount),
+    delete: (ids) => call('delete', deleteRequest(ids), readDeleted),
+    deleteMatching: (filter) => call('delete', deleteMatchingRequest(filter), readDeleted),
+    deleteAll: (confirm) => call('delete', deleteAllRequest(confirm), readDeleted),
+    update: (updates) => call('update', updateRequest(updates), readUpdated),
+    info: () => call('info', NOTHING, readInfo),
+    close: () => {
+      connection.then(
+        ({ close }) => close(),
+        () => {},
+      );
+    },
   };
 }
