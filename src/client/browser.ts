@@ -3,6 +3,7 @@ import { InvalidArgumentError } from './errors.js';
 import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 
+/** How a client speaks to a service; the deadline and the retries are those of calls without. */
 export type ConnectOptions = HttpConnectOptions;
 
 /**
@@ -35,6 +36,7 @@ export {
   UnexpectedAnswerError,
   VectordError,
   type ErrorCode,
+  type ErrorDetails,
 } from './errors.js';
 export type { Fetch, FetchInit, FetchResponse } from './http/caller.js';
 export { ID_NAMESPACE, idFor } from './id-for.js';

@@ -20,6 +20,7 @@ export type ErrorCode =
 
 /** What is known of a failure besides its code and its message. */
 export interface ErrorDetails {
+  /** The failure that this one stands for. */
   readonly cause?: unknown;
   /** When the service asks to try again, in milliseconds from now. */
   readonly retryAfterMs?: number | undefined;
@@ -29,6 +30,9 @@ export interface ErrorDetails {
 
 /** A call that failed. The message says what was found and what was expected. */
 export abstract class VectordError extends Error {
+  /** The name of the class. */
+  abstract override readonly name: string;
+  /** What went wrong, for programs; each class has one. */
   abstract readonly code: ErrorCode;
   /** Whether the same call may succeed later. */
   abstract readonly retryable: boolean;

@@ -28,25 +28,29 @@ export interface Retries {
   readonly maxMs: number;
 }
 
+/** What each call takes; what is not given is as in the options of the client. */
 export interface CallOptions {
   /** The most time that the call takes, repeats included, in ms; Infinity for any. */
   readonly deadlineMs?: number | undefined;
   /** Gives the call up, which then fails with a CancelledError. */
   readonly signal?: AbortSignal | undefined;
+  /** When and how often a call that failed is repeated; `{ attempts: 1 }` for never. */
   readonly retries?: Partial<Retries> | undefined;
 }
 
+/** How points are stored. */
 export interface UpsertOptions extends CallOptions {
   /** Stores only points whose ids are not there. */
   readonly ifAbsent?: boolean | undefined;
 }
 
+/** What is read of points. */
 export interface GetOptions extends CallOptions {
   /** Content, content type and metadata unless told otherwise; `[]` for ids alone. */
   readonly include?: readonly Part[] | undefined;
 }
 
-/** The deadline is that of each page. */
+/** Which points are listed, and in which order. The deadline is that of each page. */
 export interface ScrollOptions extends GetOptions {
   /** The `next` of an earlier page. */
   readonly after?: string | undefined;
@@ -56,16 +60,19 @@ export interface ScrollOptions extends GetOptions {
   readonly filter?: Filter | undefined;
 }
 
+/** Which points are counted. */
 export interface CountOptions extends CallOptions {
   /** Counts only points that pass. */
   readonly filter?: Filter | undefined;
 }
 
+/** Which page of all points is read. */
 export interface ScrollPageOptions extends ScrollOptions {
   /** The greatest number of points, at least 1. */
   readonly limit: number;
 }
 
+/** How a bulk load is done. */
 export interface BulkOptions {
   /** About how much one request holds: 1 MiB unless told otherwise; never more than 4,096 points. */
   readonly batchBytes?: number | undefined;
@@ -92,16 +99,20 @@ export interface BulkOptions {
  * those of its last try: what an earlier one had stored without an answer counts as replaced, or as kept.
  */
 export interface Client {
-  /** Stores points, all or none; one whose id exists is replaced whole. Needs a readwrite key. */
+  /**
+   * Stores points, all or none; one whose id exists is replaced whole. Needs a readwrite key. Fails with
+   * INVALID_ARGUMENT for a vector of another dimension and an id that comes twice, with TOO_LARGE beyond
+   * a limit of the service, and with STORAGE_FULL.
+   */
   upsert(points: readonly NewPoint[], options?: UpsertOptions): Promise<Upserted>;
 
-  /** Reads points by their ids. */
+  /** Reads points by their ids; that one is not there is no failure. */
   get(ids: readonly string[], options?: GetOptions): Promise<Got>;
 
   /** The nearest points, closest first. Fails with NOT_FOUND if `like` names a missing point. */
   search(query: Query, options?: CallOptions): Promise<readonly Point[]>;
 
-  /** The nearest points of each query, in the order of the queries. */
+  /** The nearest points of each query, in the order of the queries: one request, on all cores. */
   searchAll(
     queries: readonly Query[],
     options?: CallOptions,
@@ -119,16 +130,24 @@ export interface Client {
   /** The number of points, or of those that pass a filter. */
   count(options?: CountOptions): Promise<number>;
 
-  /** Deletes points, all or none. Needs a readwrite key. */
+  /** Deletes points, all or none; that one is not there is no failure. Needs a readwrite key. */
   delete(ids: readonly string[], options?: CallOptions): Promise<Deleted>;
 
-  /** Deletes the points that pass a filter, which has a condition, all or none. */
+  /**
+   * Deletes the points that pass a filter, all or none. Needs a readwrite key. Fails with
+   * INVALID_ARGUMENT for a filter without a condition.
+   */
   deleteMatching(filter: Filter, options?: CallOptions): Promise<Deleted>;
 
-  /** Deletes all points if there are `confirm` of them, else fails with CONFLICT. */
+  /**
+   * Deletes all points if there are `confirm` of them, else fails with CONFLICT. Needs a readwrite key.
+   */
   deleteAll(confirm: number, options?: CallOptions): Promise<Deleted>;
 
-  /** Changes payloads, all or none. Needs a readwrite key. */
+  /**
+   * Changes contents and metadata, all or none; that a point is not there is no failure. Needs a
+   * readwrite key.
+   */
   update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated>;
 
   /** What the service is, holds and bounds. */

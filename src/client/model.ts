@@ -1,8 +1,10 @@
 /** How closeness is measured: L2, the sum of absolute differences, differing positions, 1 - cos. */
 export type Similarity = 'Euclidean' | 'Manhattan' | 'Hamming' | 'Cosine';
 
+/** What the content of a point is: a text, or an image as a reference or as data. */
 export type ContentType = 'Text' | 'Image';
 
+/** What a key of metadata may have. An array has items of one type. */
 export type MetadataValue =
   string | number | boolean | null | readonly string[] | readonly number[] | readonly boolean[];
 
@@ -28,6 +30,7 @@ export interface NewPoint {
   readonly content?: string | undefined;
   /** Text unless told otherwise. */
   readonly contentType?: ContentType | undefined;
+  /** What filters choose points by; none unless told otherwise. */
   readonly metadata?: Metadata | null | undefined;
 }
 
@@ -39,7 +42,9 @@ export interface Point {
   readonly distance?: number;
   /** Bit for bit as it was stored. */
   readonly vector?: Float32Array;
+  /** As it was stored; empty for a point that has none. */
   readonly content?: string;
+  /** What the content is. */
   readonly contentType?: ContentType;
   /** null for a point that has none. */
   readonly metadata?: Metadata | null;
@@ -47,8 +52,11 @@ export interface Point {
 
 /** A new payload: a part that is given replaces the old one whole, one that is absent stays. */
 export interface PointUpdate {
+  /** A UUID. */
   readonly id: string;
+  /** The new content; an empty text clears it. */
   readonly content?: string | undefined;
+  /** What the content is from now on. */
   readonly contentType?: ContentType | undefined;
   /** null clears it. */
   readonly metadata?: Metadata | null | undefined;
@@ -56,10 +64,11 @@ export interface PointUpdate {
 
 /** A question for the nearest points of a vector, or of a point that is stored. */
 export interface Query {
-  /** Either it or `like`. */
+  /** As many finite values of single precision as the service has dimensions; either it or `like`. */
   readonly vector?: Float32Array | readonly number[] | undefined;
   /** The id of a point whose vector is taken; the point itself is left out. */
   readonly like?: string | undefined;
+  /** How closeness is measured. */
   readonly similarity: Similarity;
   /** The greatest number of points, at least 1. */
   readonly limit: number;
@@ -80,16 +89,23 @@ export type FilterValue = string | number | boolean;
 
 /** What a field has to be: all of these have to hold. An array does where one of its items does. */
 export interface FilterOperators {
+  /** The same value, of the same type. */
   readonly $eq?: FilterValue | undefined;
   /** Passes whatever `$eq` does not, what has no such field included. */
   readonly $ne?: FilterValue | undefined;
+  /** Greater; strings by their code points. */
   readonly $gt?: string | number | undefined;
+  /** Greater or equal. */
   readonly $gte?: string | number | undefined;
+  /** Less; strings by their code points. */
   readonly $lt?: string | number | undefined;
+  /** Less or equal. */
   readonly $lte?: string | number | undefined;
+  /** One of these values; of none, never. */
   readonly $in?: readonly FilterValue[] | undefined;
   /** Passes whatever `$in` does not. */
   readonly $nin?: readonly FilterValue[] | undefined;
+  /** Whether there is a value other than null; an empty array is one. */
   readonly $exists?: boolean | undefined;
 }
 
@@ -98,8 +114,11 @@ export interface FilterOperators {
  * have a value or operators; `{}` passes every point. docs/FILTERS.md has every case.
  */
 export type Filter = {
+  /** All of these pass. */
   readonly $and?: readonly Filter[] | undefined;
+  /** One of these passes. */
   readonly $or?: readonly Filter[] | undefined;
+  /** This one does not pass. */
   readonly $not?: Filter | undefined;
 } & {
   readonly [field: string]: FilterValue | FilterOperators | Filter | readonly Filter[] | undefined;
@@ -108,15 +127,19 @@ export type Filter = {
 /** The order in which points were written; a replaced or updated one counts as written then. */
 export type Order = 'oldest' | 'newest';
 
+/** What became of an upsert: its three numbers add up to all points. */
 export interface Upserted {
   /** The ids of all points, in their order. */
   readonly ids: readonly string[];
+  /** Points that are new. */
   readonly stored: number;
+  /** Points whose ids were there. */
   readonly replaced: number;
   /** Points that were not stored, since their ids were there. */
   readonly kept: number;
 }
 
+/** What was found of the ids that were asked for. */
 export interface Got {
   /** Those that are there, in the order of their ids in the question, each once. */
   readonly points: readonly Point[];
@@ -124,19 +147,25 @@ export interface Got {
   readonly missing: readonly string[];
 }
 
+/** What became of a delete. */
 export interface Deleted {
+  /** The number of points that were there. */
   readonly deleted: number;
   /** The ids of points that are not there. */
   readonly missing: readonly string[];
 }
 
+/** What became of an update. */
 export interface Updated {
+  /** The number of points that were there. */
   readonly updated: number;
   /** The ids of points that are not there. */
   readonly missing: readonly string[];
 }
 
+/** A page of all points. */
 export interface Page {
+  /** In the order that was asked for. */
   readonly points: readonly Point[];
   /** What the next page comes after; null at the end. It stays valid when the service restarts. */
   readonly next: string | null;
@@ -144,6 +173,7 @@ export interface Page {
 
 /** How far the graph of a similarity is; searches scan what it does not hold. */
 export interface Graph {
+  /** That of the searches that walk it. */
   readonly similarity: Similarity;
   /** One that failed is begun anew by itself. */
   readonly state: 'building' | 'ready' | 'failed';
@@ -165,34 +195,45 @@ export interface FilterIndex {
 
 /** The settings that bound requests and memory. */
 export interface Limits {
+  /** Bytes of one request (MAX_REQUEST_BYTES). */
   readonly maxRequestBytes: number;
-  /** Items of one batch. */
+  /** Items of one batch (MAX_BATCH). */
   readonly maxBatch: number;
-  /** UTF-8 bytes of one content. */
+  /** UTF-8 bytes of one content (MAX_CONTENT_BYTES). */
   readonly maxContentBytes: number;
+  /** Candidates of one `searchAll`: the sum of max(ef, min(limit, points)) (MAX_SEARCH_WORK). */
   readonly maxSearchWork: number;
+  /** Bytes of all requests that are being answered, and of their answers (MAX_INFLIGHT_BYTES). */
   readonly maxInflightBytes: number;
+  /** Bytes of memory that the filter index takes (MAX_FILTER_INDEX_BYTES). */
   readonly maxFilterIndexBytes: number;
 }
 
 /** What the service is, holds and bounds. */
 export interface Info {
+  /** That of vectord, such as 1.2.3. */
   readonly version: string;
   /** Values of each vector. */
   readonly dimension: number;
+  /** How many there are. */
   readonly points: number;
   /** Space that the data folder takes on its disk; null where the system does not tell. */
   readonly bytes: number | null;
+  /** One for each similarity that was searched under, or is kept warm. */
   readonly graphs: readonly Graph[];
   /** A part for each field that was filtered by, in the order of the fields. */
   readonly filterIndex: readonly FilterIndex[];
+  /** What requests may take. */
   readonly limits: Limits;
 }
 
 /** How far a bulk load is. */
 export interface BulkProgress {
+  /** Points that are new. */
   readonly stored: number;
+  /** Points whose ids were there. */
   readonly replaced: number;
+  /** Points that were not stored, since their ids were there. */
   readonly kept: number;
   /** All that are acknowledged: stored, replaced and kept. */
   readonly points: number;

@@ -1,3 +1,8 @@
+/**
+ * The client of a vectord service: `connect` opens one over gRPC or HTTP, with one interface.
+ *
+ * @module vectord
+ */
 import { parseAddress } from './address.js';
 import { InvalidArgumentError } from './errors.js';
 import { certificatesOf, type Tls } from './grpc/credentials.js';
@@ -6,6 +11,7 @@ import { checkOptions, connectHttp, type HttpConnectOptions } from './http/conne
 import type { Client } from './interface.js';
 import { PointsClient } from './points-client.js';
 
+/** How a client speaks to a service; the deadline and the retries are those of calls without. */
 export interface ConnectOptions extends HttpConnectOptions {
   /**
    * What `grpcs://` trusts and shows. Over `https://` it is refused: `fetch` of Node.js takes no
@@ -56,6 +62,7 @@ export {
   UnexpectedAnswerError,
   VectordError,
   type ErrorCode,
+  type ErrorDetails,
 } from './errors.js';
 export type { Tls } from './grpc/credentials.js';
 export type { Fetch, FetchInit, FetchResponse } from './http/caller.js';

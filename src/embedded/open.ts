@@ -1,3 +1,9 @@
+/**
+ * The engine of vectord in the process of a program: `open` opens a data folder with the interface of
+ * the client, without a service.
+ *
+ * @module vectord/embedded
+ */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,8 @@
+/**
+ * A vector store for LangChain.js, over a client or an engine in process. It needs `@langchain/core`.
+ *
+ * @module vectord/langchain
+ */
 import type { DocumentInterface } from '@langchain/core/documents';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 // oxlint-disable-next-line eslint/no-restricted-imports -- the package exports it by this path
@@ -13,18 +18,21 @@ import { filterOnPoints } from './filters.js';
 /** How all searches of a store are done; what is left out is as in a search of the client. */
 type SearchOptions = Partial<Pick<Query, 'similarity' | 'ef' | 'exact' | 'maxDistance'>>;
 
-/** The similarity is Cosine unless told otherwise. */
+/** Where the documents of a store are, and how it searches: by Cosine unless told otherwise. */
 export interface StoreOptions extends SearchOptions {
   /** Where the documents are. The store does not close it. */
   readonly client: Client;
 }
 
+/** What the documents are stored under. */
 export interface AddOptions {
   /** One for each document, each once, instead of the documents' own. */
   readonly ids?: readonly string[];
 }
 
+/** What is deleted: either some documents or all points. */
 export interface DeleteOptions {
+  /** The ids of documents; one that is not there is no error. */
   readonly ids?: readonly string[];
   /** Deletes all points of the service. */
   readonly deleteAll?: boolean;
@@ -45,6 +53,7 @@ const DOCUMENT: readonly SearchPart[] = ['distance', 'content', 'metadata'];
  * InvalidArgumentError.
  */
 export class VectordVectorStore extends VectorStore {
+  /** Filters of this store are those of the client. */
   declare FilterType: Filter;
 
   readonly #client: Client;

@@ -9,6 +9,7 @@ export interface Tls {
   readonly ca?: string | Uint8Array | undefined;
   /** The certificate of the client, for a service with TLS_CLIENT_CA; needs its key. */
   readonly cert?: string | Uint8Array | undefined;
+  /** The key of that certificate, without a passphrase. */
   readonly key?: string | Uint8Array | undefined;
 }
 

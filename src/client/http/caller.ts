@@ -5,19 +5,34 @@ import { connectionLost, failureOf, quote } from './failure.js';
 /** What sends requests: `fetch`, or what does as it does. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
+/** What the client reads of an answer. */
 export interface FetchResponse {
+  /** The status of HTTP. */
   readonly status: number;
-  readonly headers: { get(name: string): string | null };
+  /** Those of the answer, by their names in lower case. */
+  readonly headers: {
+    /** null for one that is not there. */
+    get(name: string): string | null;
+  };
+  /** Reads the whole body. */
   text(): Promise<string>;
 }
 
+/** What the client sends, as `fetch` takes it. */
 export interface FetchInit {
+  /** GET or POST. */
   readonly method: string;
+  /** The key, and what the body is. */
   readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
   readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Gives the request up. */
   readonly signal: AbortSignal;
+  /** A redirect is an answer: the key goes nowhere else. */
   readonly redirect: 'manual';
+  /** No cookies. */
   readonly credentials: 'omit';
+  /** No answer comes from a cache. */
   readonly cache: 'no-store';
 }
 
