@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Union
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +16,7 @@ from ._core.arrays import floats_of
 Vector: TypeAlias = npt.NDArray[np.float32]
 """A vector as it is answered: shape (dimension,), float32, read-only."""
 
-VectorLike: TypeAlias = "npt.NDArray[np.float32] | npt.ArrayLike"
+VectorLike: TypeAlias = npt.NDArray[np.float32] | npt.ArrayLike
 """A vector as it is given: shape (dimension,). Real numbers and booleans that are not float32 are
 converted; what else there is (complex numbers, text, objects) is refused."""
 
@@ -26,6 +26,7 @@ PointId: TypeAlias = str | UUID
 Scalar: TypeAlias = str | bool | int | float
 
 MetadataValue: TypeAlias = Scalar | Sequence[str] | Sequence[bool] | Sequence[int | float] | None
+"""What a key of metadata may have. A list has items of one kind."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 """A flat object: strings, booleans, numbers, None, and lists of one kind of the first three. Whole
@@ -35,7 +36,7 @@ numbers lie within 2^53, others are finite, no key begins with `$`, and as JSON 
 FilterOperators: TypeAlias = Mapping[str, Scalar | Sequence[Scalar]]
 """What a key has to be: `{"$gte": 2020, "$lt": 2024}`. All operators have to hold."""
 
-Filter: TypeAlias = "Mapping[str, Scalar | FilterOperators | Filter | Sequence[Filter]]"
+Filter: TypeAlias = Mapping[str, Union[Scalar, FilterOperators, "Filter", Sequence["Filter"]]]
 """Which points pass: those for which every member holds. A key of metadata, `$id` and
 `$content_type` have a value or operators (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`,
 `$nin`, `$exists`); `$and` and `$or` have a list of filters, and `$not` has one. `{}` passes every
@@ -62,7 +63,9 @@ class ContentType(IntEnum):
     """What the content of a point is. Its number may be given for a member, too."""
 
     TEXT = 1
+    """A text."""
     IMAGE = 2
+    """An image, as a reference or as data."""
 
 
 class Order(IntEnum):
@@ -80,7 +83,9 @@ class GraphState(IntEnum):
     """How far the graph of a similarity is. Searches scan what it does not hold."""
 
     BUILDING = 1
+    """It does not hold all points yet."""
     READY = 2
+    """It holds all points."""
     FAILED = 3
     """Given up; the service begins it anew by itself."""
 
@@ -89,7 +94,9 @@ class FilterIndexState(IntEnum):
     """Whether the filter index of a field has all points. Filters read the points that it lacks."""
 
     BUILDING = 1
+    """It does not have all points yet."""
     READY = 2
+    """It has all points."""
     SCANNED = 3
     """There is no room for it (`max_filter_index_bytes`): filters by the field read the points."""
 
@@ -101,6 +108,7 @@ class Keep(Enum):
 
 
 KEEP = Keep.KEEP
+"""What stands in a `PointUpdate` for a part that stays as it is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,8 +120,11 @@ class NewPoint:
     id: PointId | None = None
     """A point with this id is replaced whole. Without one the client makes a UUID of version 4."""
     content: str = ""
+    """Any Unicode text."""
     content_type: ContentType = ContentType.TEXT
+    """What the content is."""
     metadata: Metadata | None = None
+    """What filters choose points by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +132,11 @@ class PointUpdate:
     """A new payload of a point: what is not given stays as it is, and so does the vector."""
 
     id: PointId
+    """That of the point, which stays."""
     content: str | Keep = KEEP
     """Text; the empty one clears it. None is refused."""
     content_type: ContentType | Keep = KEEP
+    """What the content is from now on."""
     metadata: Metadata | Keep | None = KEEP
     """Replaces all metadata of the point; None clears them."""
 
@@ -133,6 +146,7 @@ class Query:
     """A query for the nearest points of a vector, or of a point that is stored."""
 
     similarity: Similarity
+    """How the distance is measured."""
     vector: VectorLike | None = None
     """Shape (dimension,). Either this or `like` is given."""
     like: PointId | None = None
@@ -161,7 +175,9 @@ class Point:
     vector: Vector | None = None
     """Shape (dimension,), float32, read-only."""
     content: str | None = None
+    """As it was stored; empty for a point that has none."""
     content_type: ContentType | None = None
+    """What the content is."""
     metadata: dict[str, MetadataValue] | None = None
     """None where the point has none, too."""
     distance: float | None = None
@@ -179,7 +195,9 @@ class Upserted:
     ids: list[str]
     """The ids of all points, in the order of the request."""
     stored: int
+    """Points that are new."""
     replaced: int
+    """Points whose ids were there."""
     kept: int
     """Points that were not stored, since their ids were there."""
 
@@ -199,6 +217,7 @@ class Page:
     """A page of all points."""
 
     points: list[Point]
+    """In the order that was asked for."""
     next: str | None
     """What the next page comes after; None if this is the last one."""
 
@@ -208,6 +227,7 @@ class Deleted:
     """What became of a delete."""
 
     deleted: int
+    """The number of points that were there."""
     missing: list[str]
     """The ids of points that are not there."""
 
@@ -217,6 +237,7 @@ class Updated:
     """What became of an update."""
 
     updated: int
+    """The number of points that were there."""
     missing: list[str]
     """The ids of points that are not there."""
 
@@ -226,7 +247,9 @@ class Graph:
     """The graph of a similarity."""
 
     similarity: Similarity
+    """That of the searches that walk it."""
     state: GraphState
+    """How far it is."""
     slots: int
     """Points that it is to hold, deleted ones included until their slots are free."""
     linked: int
@@ -240,6 +263,7 @@ class FilterIndex:
     field: str
     """A key of metadata, or `$content_type`."""
     state: FilterIndexState
+    """Whether it has all points."""
     bytes: int
     """Memory that it takes; of a field that is scanned, that it would take."""
 
@@ -249,11 +273,17 @@ class Limits:
     """The settings of the service that bound requests and memory."""
 
     max_request_bytes: int
+    """Bytes of one request (MAX_REQUEST_BYTES)."""
     max_batch: int
+    """Items of one batch (MAX_BATCH)."""
     max_content_bytes: int
+    """UTF-8 bytes of one content (MAX_CONTENT_BYTES)."""
     max_search_work: int
+    """Candidates of one `search_all`: the sum of max(ef, min(limit, points)) (MAX_SEARCH_WORK)."""
     max_inflight_bytes: int
+    """Bytes of all requests that are being answered, and of their answers (MAX_INFLIGHT_BYTES)."""
     max_filter_index_bytes: int
+    """Bytes of memory that the filter index takes (MAX_FILTER_INDEX_BYTES)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,15 +291,19 @@ class Info:
     """What the service is, holds and bounds."""
 
     version: str
+    """That of vectord, such as 1.2.3."""
     dimension: int
     """Values of each vector."""
     points: int
+    """How many there are."""
     bytes: int | None
     """Space that the data folder takes on its disk; None where the system does not tell."""
     graphs: list[Graph]
+    """One for each similarity that was searched under, or is kept warm."""
     filter_index: list[FilterIndex]
     """A part for each field that was filtered by, in the order of the fields."""
     limits: Limits
+    """What requests may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +315,11 @@ class BulkProgress:
     bytes: int
     """Bytes of their requests."""
     batches: int
+    """Requests that the service has acknowledged."""
     repeats: int
     """How often a batch was sent again."""
     stored: int
+    """Points that are new."""
     replaced: int
     """Points whose ids were there; those of a repeated batch may be of this load itself."""
     kept: int
