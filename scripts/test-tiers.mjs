@@ -35,7 +35,7 @@ export const LONG_FILES = [
   'test/clients/{load,python}.test.ts',
   'test/cluster/{connection,damaged-server,faults,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,questions,seed,servers,sharded,shards,start,status,trim,trouble}.test.ts',
   'test/console/*.test.ts',
-  'test/docs/{clone,npx}.test.ts',
+  'test/docs/{clone,npx,reference}.test.ts',
   'test/examples/examples.test.ts',
   'test/grpc/{abuse,h2spec}.test.ts',
   'test/grpc/clients/{clients,idle}.test.ts',

@@ -1,6 +1,6 @@
 // Installs, once, the programs of others that some tests run against the service or beside it: grpcurl,
 // h2spec, nats-server, the published Python client, the gRPC of Python and of Go, schemathesis,
-// hadolint, Chromium, what our own Python client is made of and tested with, and what the examples
+// hadolint, Chromium, TypeDoc, what our own Python client is made of and tested with, and what the examples
 // need; builds our checker of histories. Needs a network the first time; what cannot be installed is
 // named, and its tests are skipped.
 import {
@@ -22,6 +22,7 @@ import {
   run,
 } from '../../scripts/installing.mjs';
 import { findNatsServer, NATS_SERVER, NATS_SERVER_FOLDER } from '../../scripts/nats/program.mjs';
+import { installTypedoc } from '../../scripts/sdk-reference/typedoc.mjs';
 import {
   CHROMIUM_FOLDER,
   EMBEDDINGS_FOLDER,
@@ -77,6 +78,7 @@ attempt('chromium', installChromium);
 attempt('what the Python client is tested with', () =>
   installRequirements(PYTHON_CLIENT_FOLDER, 'clients/python/requirements-test.txt'),
 );
+attempt('TypeDoc', installTypedoc);
 attempt('what the Python client is generated with', () =>
   installRequirements(PYTHON_PROTOC_FOLDER, 'clients/python/requirements-generate.txt'),
 );

@@ -12,6 +12,8 @@ export function findPorcupine(): string | undefined;
 export const HADOLINT: string;
 export const PYTHON_CLIENT_FOLDER: string;
 export const PYTHON_CLIENT_PYTHON: string;
+export const TYPEDOC_FOLDER: string;
+export const TYPEDOC: string;
 export const PYTHON_PROTOC_FOLDER: string;
 export const PYTHON_PROTOC: string;
 export const EMBEDDINGS_FOLDER: string;

@@ -17,6 +17,7 @@ export const VORTEXDB_FOLDER = join(CACHE, 'vortexdb');
 export const SCHEMATHESIS_FOLDER = join(CACHE, 'schemathesis');
 export const HADOLINT_FOLDER = join(CACHE, 'hadolint');
 export const PYTHON_CLIENT_FOLDER = join(CACHE, 'python-client');
+export const TYPEDOC_FOLDER = join(CACHE, 'typedoc');
 export const PYTHON_PROTOC_FOLDER = join(CACHE, 'python-protoc');
 export const EMBEDDINGS_FOLDER = join(CACHE, 'embeddings');
 
@@ -31,6 +32,9 @@ export const GRPC_PYTHON = join(GRPC_PYTHON_FOLDER, 'bin', 'python');
 
 /** The Python of the environment that has what our own client needs, but not the client. */
 export const PYTHON_CLIENT_PYTHON = join(PYTHON_CLIENT_FOLDER, 'bin', 'python');
+
+/** The program that makes the reference of the TypeScript client. */
+export const TYPEDOC = join(TYPEDOC_FOLDER, 'node_modules/typedoc/bin/typedoc');
 
 /** The Python of the environment that generates the messages of our own client. */
 export const PYTHON_PROTOC = join(PYTHON_PROTOC_FOLDER, 'bin', 'python');
