@@ -3,15 +3,7 @@
 // hadolint, Chromium, TypeDoc, what our own Python client is made of and tested with, and what the examples
 // need; builds our checker of histories. Needs a network the first time; what cannot be installed is
 // named, and its tests are skipped.
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
