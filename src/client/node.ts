@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /**
  * The client of a vectord service: `connect` opens one over gRPC or HTTP, with one interface.
  *

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { linkClone } from '../docs/as-built.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 import { ROOT, run } from './run.js';
 
@@ -9,9 +10,11 @@ test('what the page about imports has its readers paste does what it says', asyn
   const blocks = Array.from(page.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
   const { folder, environment } = ownFolder();
   const vectord = await Vectord.start(environment);
-  const command = `"${process.execPath}" "${join(ROOT, 'dist/main.js')}"`;
+  linkClone(folder);
   const url = `--url grpc://${vectord.value('gRPC')}`;
-  const script = `set -eu\nvectord() { ${command} "$@" ${url}; }\n${blocks.join('\n')}`;
+  // Without the lines that npm writes about what it starts.
+  const command = blocks.join('\n').replaceAll(/\bnpm start -- \w+/g, `$& ${url}`);
+  const script = `set -eu\nexport npm_config_loglevel=silent\n${command}`;
   const options = { cwd: folder, env: { VECTORD_KEY: 'the-key' } };
   const { code, stdout, stderr } = await run('sh', ['-c', script], options);
   expect(code, stdout + stderr).toBe(0);
