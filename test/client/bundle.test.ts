@@ -102,6 +102,16 @@ describe('a bundle with all of gRPC in it', () => {
   });
 });
 
+test('a bundle for browsers has the half that speaks HTTP, and runs without Node.js in it', async () => {
+  const stdin = { contents: CONNECTED, resolveDir: folderWithVectord() };
+  const outfile = join(makeTemporaryFolder(), 'page.mjs');
+  // It refuses what browsers do not have.
+  await build({ stdin, bundle: true, platform: 'browser', format: 'esm', outfile });
+  const env = { VECTORD_KEY: server.keys.readwrite };
+  const ended = await run(process.execPath, [outfile, server.http], { env });
+  expect(ended).toEqual({ code: 0, stdout: 'points 0\n', stderr: '' });
+});
+
 test('a program of CommonJS requires the package', async () => {
   const folder = folderWithVectord();
   const program = `
