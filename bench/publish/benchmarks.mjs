@@ -14,4 +14,5 @@ export const BENCHMARKS = {
   durable: { title: 'Durable inserts and restarts beside SQLite', flags: [] },
   servers: { title: 'vectord beside other servers', flags: [] },
   writes: { title: 'Searches while a batch is inserted', flags: [] },
+  vectordbbench: { title: 'vectord under VectorDBBench', flags: [] },
 };
