@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', '{bench,scripts}/**/*.test.mjs'],
     // Most of their time is spent waiting for the processes that they start.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Black-box tests start servers and wait for disks.
     testTimeout: 60_000,
     hookTimeout: 30_000,

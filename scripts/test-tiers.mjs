@@ -35,15 +35,15 @@ export const LONG_FILES = [
   'test/clients/{load,python}.test.ts',
   'test/cluster/{connection,damaged-server,faults,follower,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,questions,seed,servers,sharded,shards,start,status,trim,trouble}.test.ts',
   'test/console/*.test.ts',
-  'test/docs/{clone,deploy,npx,reference}.test.ts',
+  'test/docs/{clone,deploy,npx,reference,snippets}.test.ts',
   'test/examples/{demo,examples,import-page}.test.ts',
   'test/grpc/{abuse,h2spec}.test.ts',
   'test/grpc/clients/{clients,idle}.test.ts',
   'test/http/schemathesis.test.ts',
   'test/observe/traces.test.ts',
   'test/package.test.ts',
-  'test/process/{grace,npm-start,time-limits,tls,top}.test.ts',
-  'test/recovery/{backup-under-load,btrfs,full-disk,permissions,kill,released-folders,repair,rot}.test.ts',
+  'test/process/{grace,loops,npm-start,time-limits,tls,top}.test.ts',
+  'test/recovery/{backup-under-load,btrfs,full-disk,permissions,power,kill,released-folders,repair,rot}.test.ts',
   'test/search/{graph,real-data}.test.ts',
   'test/transfer/{bench,connection,import,resume,stop}.test.ts',
   'test/wire/{large-requests,worst-requests}.test.ts',
@@ -64,9 +64,6 @@ export const TWO_LOOP_FOLDERS = [
   'test/v1/',
   'test/wire/',
 ];
-
-/** Files of vitest that `npm run test:all` runs a second time, in all their rounds. */
-export const REPEATED_FILES = ['test/recovery/power.test.ts'];
 
 /**
  * Files of vitest that say what the gRPC interface promises, whichever server keeps it:
@@ -108,9 +105,8 @@ export const CLUSTER_FILES = [
   'test/v1/promises.test.ts',
 ];
 
-/** Fewer rounds of what is repeated, and one event loop for each service. */
+/** Fewer cases of each property, and one event loop for each service. */
 export const QUICK_ENVIRONMENT = {
   PROPTEST_CASES: '32',
-  VECTORD_POWER_ROUNDS: '3',
   LOOPS: '1',
 };

@@ -23,7 +23,6 @@ import {
   QUICK_CRATES,
   QUICK_ENVIRONMENT,
   QUICK_PROGRAMS,
-  REPEATED_FILES,
   TWO_LOOP_FOLDERS,
 } from './test-tiers.mjs';
 
@@ -66,7 +65,7 @@ async function testQuickly() {
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 
-/** What is left to test, and the quick Rust tests and power cuts once more, in more cases. */
+/** What is left to test, and the quick Rust tests once more, in more cases. */
 async function testBeyond() {
   const cases = unlessSet({ PROPTEST_CASES: '128' });
   const all = ['test', '--workspace', '--tests', '--locked', '--no-fail-fast'];
@@ -75,7 +74,7 @@ async function testBeyond() {
   const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
   await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
   await vitestTests(TWO_LOOP_FOLDERS, TWO_LOOPS);
-  const others = [...LONG_FILES, ...REPEATED_FILES].flatMap(filtersOf).filter(isElsewhere);
+  const others = LONG_FILES.flatMap(filtersOf).filter(isElsewhere);
   await vitestTests(others, ONE_LOOP);
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
   await clusterTests();
