@@ -24,7 +24,9 @@ use vectord_engine::{
 };
 use vectord_filter::{Bound, Condition, Expression, Filter, Side, Test, Value, Values};
 
-use crate::driver::{answer, brute_force, copy_of, ends, find, insert, options, search, wait_until};
+use crate::driver::{
+    answer, brute_force, copy_of, ends, find, insert, options, search, wait_until,
+};
 
 /// Few ids, so that most points replace others.
 const IDS: RangeInclusive<u8> = 1..=12;
