@@ -7,7 +7,7 @@ from curve import TARGETS
 from ratios import OWN
 
 BUILD_TIMES = "build_seconds", "build_cpu_seconds"
-# Those of which the overview tells; under the others one library alone runs beside vectord.
+# Metrics that the overview shows: under the others one library alone runs beside vectord.
 WITH_MANY_PEERS = "Euclidean", "Cosine"
 
 # Kinds of processors by the feature that tells them, the widest first.
