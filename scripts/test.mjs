@@ -206,7 +206,7 @@ function countFailures(failed, names, code, program) {
   if (uncounted && names.length === 0) failedNames.push(`${program}, which ended with ${code}`);
 }
 
-/** Those of the settings that the environment does not have. */
+/** The settings, without any that the environment sets. */
 function unlessSet(settings) {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !(name in process.env)));
 }

@@ -1,4 +1,4 @@
-"""Programs that read annotations while they run, as those that make forms and documentation do."""
+"""Annotations can be resolved at run time, as generators of forms and documentation do."""
 
 import inspect
 import typing
