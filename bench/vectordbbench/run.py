@@ -51,7 +51,8 @@ def main():
     started, used_before = time.monotonic(), foreign_seconds()
     measured = {name: measure(SETS[name], options) for name in options.sets}
     gone = (time.monotonic() - started) * os.cpu_count()
-    others = (foreign_seconds() - used_before) / gone
+    # Both counts are samples: nobody else is a little less than nothing at times.
+    others = max(0.0, (foreign_seconds() - used_before) / gone)
     report = {
         "settings": {
             **settings(options),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { Status, type ServerError } from 'nice-grpc';
+import { Status, type ServerError } from 'nice-grpc-common';
 import { Reservation } from '../admission/memory-budget.js';
 import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';

@@ -1,5 +1,5 @@
 import type { BinaryWriter } from '@bufbuild/protobuf/wire';
-import { Status as Code, ServerError } from 'nice-grpc';
+import { Status as Code, ServerError } from 'nice-grpc-common';
 import { VectordError } from '../core/errors.js';
 import type { Any } from '../gen/google/protobuf/any.js';
 import { ErrorInfo, RetryInfo } from '../gen/google/rpc/error_details.js';

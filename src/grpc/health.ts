@@ -1,4 +1,5 @@
-import { ServerError, Status, type CallContext, type ServiceImplementation } from 'nice-grpc';
+import type { ServiceImplementation } from 'nice-grpc';
+import { ServerError, Status, type CallContext } from 'nice-grpc-common';
 import type { Clock } from '../core/clock.js';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,

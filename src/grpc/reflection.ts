@@ -1,34 +1,53 @@
-import type { ServiceImplementation } from 'nice-grpc';
-import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
 import { descriptorSet } from '../gen/descriptor-set.js';
 import { HealthDefinition } from '../gen/grpc/health/v1/health.js';
 import { PointsServiceDefinition } from '../gen/vectord/v1/points.js';
 import { VectorDBDefinition } from '../gen/vectordb/vectordb.js';
+import type { CallContext } from 'nice-grpc-common';
 import { rewriteReflectionRequest } from '../wire/protobuf/rewrite-reflection.js';
 
-const { serverReflectionInfo } = ServerReflectionService;
+/** A message in bytes: the library, which reads and writes them, is loaded by the first call. */
+type Bytes = Uint8Array;
 
-/** The library's own method, whose requests have been read once before its codec reads them. */
+/** A request is read once before the library reads it, which finds nothing to refuse any more. */
 const method = {
-  ...serverReflectionInfo,
-  requestDeserialize: (bytes: Buffer) =>
-    serverReflectionInfo.requestDeserialize(Buffer.from(rewriteReflectionRequest(bytes))),
-};
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: Buffer.from,
+  requestDeserialize: rewriteReflectionRequest,
+  responseSerialize: (bytes: Bytes) => Buffer.from(bytes),
+  responseDeserialize: (bytes: Buffer): Bytes => bytes,
+} as const;
 
-const ServerReflectionV1 = { serverReflectionInfo: method };
-
-/** The messages of both versions are the same; older tools know only this one. */
-const ServerReflectionV1Alpha = {
+/** The messages of both versions are the same; older tools know only the second. */
+export const reflectionDefinitions = ['v1', 'v1alpha'].map((version) => ({
   serverReflectionInfo: {
     ...method,
-    path: '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
+    path: `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+  },
+}));
+
+/** Tells tools such as grpcurl which services and messages there are. */
+export const reflection = {
+  async *serverReflectionInfo(requests: AsyncIterable<Bytes>, context: CallContext) {
+    const { codec, service } = await (library ??= load());
+    const messages = async function* messages() {
+      for await (const bytes of requests) yield codec.requestDeserialize(Buffer.from(bytes));
+    };
+    for await (const answer of service.serverReflectionInfo(messages(), context)) {
+      yield codec.responseSerialize(answer);
+    }
   },
 };
 
-export const reflectionDefinitions = [ServerReflectionV1, ServerReflectionV1Alpha] as const;
+let library: ReturnType<typeof load> | undefined;
 
-/** Tells tools such as grpcurl which services and messages there are. */
-export const reflection: ServiceImplementation<typeof ServerReflectionV1> = ServerReflection(
-  descriptorSet,
-  [VectorDBDefinition.fullName, PointsServiceDefinition.fullName, HealthDefinition.fullName],
-);
+/** A start would take a third longer with it (it loads all of grpc-js), and few services are asked. */
+async function load() {
+  const { ServerReflection, ServerReflectionService } = await import('nice-grpc-server-reflection');
+  const service = ServerReflection(descriptorSet, [
+    VectorDBDefinition.fullName,
+    PointsServiceDefinition.fullName,
+    HealthDefinition.fullName,
+  ]);
+  return { codec: ServerReflectionService.serverReflectionInfo, service };
+}

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ServerError } from 'nice-grpc';
+import { ServerError } from 'nice-grpc-common';
 import { VectordError } from '../core/errors.js';
 
 /** The metadata that names a call, in its answer and in the log. */

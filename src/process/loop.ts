@@ -1,4 +1,4 @@
-import { Status } from 'nice-grpc';
+import { Status } from 'nice-grpc-common';
 import type { Admission } from '../admission/connection-limit.js';
 import { Handshakes } from '../admission/handshakes.js';
 import { MemoryBudget } from '../admission/memory-budget.js';

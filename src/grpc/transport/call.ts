@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ServerError, Status } from 'nice-grpc';
+import { ServerError, Status } from 'nice-grpc-common';
 import { messageOf } from '../../core/start-error.js';
 import type { ChunkPool } from './chunk-pool.js';
 import { ACCEPTED_ENCODINGS, compress, decompress, isEncoding } from './compression.js';

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, createInflate, deflate, gzip } from 'node:zlib';
-import { ServerError, Status } from 'nice-grpc';
+import { ServerError, Status } from 'nice-grpc-common';
 import { frame, type MessageLimit } from './messages.js';
 
 /** Shorter answers are not compressed: they would hardly get smaller. */

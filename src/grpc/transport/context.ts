@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { isIPv6 } from 'node:net';
-import { Metadata, type CallContext } from 'nice-grpc';
+import { Metadata, type CallContext } from 'nice-grpc-common';
 import { readMetadata, writeMetadata } from './metadata.js';
 
 /** What a handler learns of its call. Each part is made when it is asked for: most are never. */

@@ -1,4 +1,4 @@
-import { ServerError, Status } from 'nice-grpc';
+import { ServerError, Status } from 'nice-grpc-common';
 
 /** Bytes before each message: whether it is compressed, and its length. */
 export const PREFIX_BYTES = 5;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import { Metadata } from 'nice-grpc';
+import { Metadata } from 'nice-grpc-common';
 
 /** Keys of the protocol itself, which handlers neither see nor set, but for the two below. */
 const RESERVED = /^(?::|grpc-|content-type$|te$|connection$|host$)/;

@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { parse } from 'content-type';
-import { ServerError, Status } from 'nice-grpc';
+import { ServerError, Status } from 'nice-grpc-common';
 import { Call, closeSoon } from './call.js';
 import { ChunkPool } from './chunk-pool.js';
 import type { MessageLimit } from './messages.js';

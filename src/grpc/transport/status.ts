@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { ServerError, Status } from 'nice-grpc';
+import { ServerError, Status } from 'nice-grpc-common';
 
 /** Bytes of a message that are percent-encoded: all but printable ASCII, and the percent sign. */
 const ENCODED = /[^\x20-\x24\x26-\x7e]+/g;
