@@ -4,6 +4,7 @@
 pub mod callback;
 pub mod collection;
 pub mod cpu;
+pub mod criterion;
 pub mod fill;
 pub mod npy;
 pub mod recall;

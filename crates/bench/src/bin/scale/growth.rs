@@ -1,11 +1,9 @@
 //! The tables, and the verdict on growth.
 
-use crate::{
-    criterion::{self, Growth, MOST_OFF, MOST_POWER},
-    curve::{RECALL, Reading},
-};
+use crate::curve::{RECALL, Reading};
 use vectord_bench::{
     Result,
+    criterion::{self, Growth, MOST_OFF, MOST_POWER},
     report::{self, Bound, Cell, Table, Verdict},
 };
 

@@ -5,7 +5,6 @@
 //! none is named; without a folder it measures only the synthetic sets. `--short` is for a trial,
 //! `--long` adds a million points. Exits with 1 when a target is missed.
 
-mod criterion;
 mod curve;
 mod growth;
 
