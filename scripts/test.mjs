@@ -65,19 +65,26 @@ async function testQuickly() {
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
 }
 
-/** What is left to test, and the quick Rust tests once more, in more cases. */
+/** What `npm test` leaves out. */
 async function testBeyond() {
-  const cases = unlessSet({ PROPTEST_CASES: '128' });
-  const all = ['test', '--workspace', '--tests', '--locked', '--no-fail-fast'];
-  await cargoTests('cargo', all, cases);
-  // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
-  const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
-  await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
+  await testBeyondInRust(unlessSet({ PROPTEST_CASES: '128' }));
   await vitestTests(TWO_LOOP_FOLDERS, TWO_LOOPS);
   const others = LONG_FILES.flatMap(filtersOf).filter(isElsewhere);
   await vitestTests(others, ONE_LOOP);
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
   await clusterTests();
+}
+
+async function testBeyondInRust(cases) {
+  const test = ['test', '--locked', '--no-fail-fast'];
+  const quick = QUICK_CRATES.flatMap((crate) => ['--exclude', `vectord-${crate}`]);
+  await cargoTests('cargo', [...test, '--workspace', ...quick, '--lib', '--test', '*'], cases);
+  const engine = [...test, '--package', 'vectord-engine'];
+  await cargoTests('cargo', [...engine, '--test', 'long'], cases);
+  await cargoTests('cargo', [...engine, '--lib', '--', ...LONG_RUST_TESTS], cases);
+  // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
+  const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
+  await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
 }
 
 function isElsewhere(path) {
