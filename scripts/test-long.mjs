@@ -20,7 +20,8 @@ const QUICK = ['node_modules/vitest/vitest.mjs', 'run'].concat(
 const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
 
 /** Scripts of package.json, without their `test:`. */
-const REPEATED = 'model miri tsan asan kill cluster power load properties fuzz schema mutants'.split(' ');
+const REPEATED =
+  'model miri tsan asan kill cluster power load properties fuzz schema mutants'.split(' ');
 
 const PROOFS = [
   ...REPEATED.map((name) => ({ name, command: ['npm', 'run', `test:${name}`] })),
