@@ -30,6 +30,9 @@ import {
 const ONE_LOOP = { LOOPS: '1' };
 const TWO_LOOPS = { LOOPS: '2' };
 
+// Always all of them: for another selection cargo compiles some of them anew, with other features.
+const QUICK_PACKAGES = QUICK_CRATES.flatMap((crate) => ['--package', `vectord-${crate}`]);
+
 const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
@@ -60,10 +63,9 @@ process.exitCode = totals.failed === 0 ? 0 : 1;
 
 async function testQuickly() {
   const environment = unlessSet(QUICK_ENVIRONMENT);
-  const packages = QUICK_CRATES.flatMap((crate) => ['--package', `vectord-${crate}`]);
   const programs = ['--lib', ...QUICK_PROGRAMS.flatMap((name) => ['--test', name])];
   const skipped = LONG_RUST_TESTS.flatMap((name) => ['--skip', name]);
-  const command = ['test', '--locked', '--no-fail-fast', ...packages, ...programs];
+  const command = ['test', '--locked', '--no-fail-fast', ...QUICK_PACKAGES, ...programs];
   await cargoTests('cargo', [...command, '--', ...skipped], environment);
   await vitestTests(ALL_BUT_LONG_FILES, environment);
   for (const folder of ['bench/peers', 'bench/servers']) await benchmarkTests(folder);
@@ -83,9 +85,9 @@ async function testBeyondInRust(cases) {
   const test = ['test', '--locked', '--no-fail-fast'];
   const quick = QUICK_CRATES.flatMap((crate) => ['--exclude', `vectord-${crate}`]);
   await cargoTests('cargo', [...test, '--workspace', ...quick, '--lib', '--test', '*'], cases);
-  const engine = [...test, '--package', 'vectord-engine'];
-  await cargoTests('cargo', [...engine, '--test', 'long'], cases);
-  await cargoTests('cargo', [...engine, '--lib', '--', ...LONG_RUST_TESTS], cases);
+  const rest = [...test, ...QUICK_PACKAGES];
+  await cargoTests('cargo', [...rest, '--test', 'long'], cases);
+  await cargoTests('cargo', [...rest, '--lib', '--', ...LONG_RUST_TESTS], cases);
   // Few schedules, to see in each run that the model still stands; `npm run test:model` tries more.
   const schedules = unlessSet({ VECTORD_MODEL_SCHEDULES: '100' });
   await cargoTests('node', ['scripts/test-model.mjs'], { ...cases, ...schedules });
