@@ -112,7 +112,9 @@ test('the packages hold what is needed at run time, and nothing to build', () =>
 test('a package of the clone itself has the addon of this machine', () => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const output = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8' });
-  const [packed] = JSON.parse(output) as [{ readonly files: readonly { readonly path: string }[] }];
+  // npm 10 runs `prepare` nevertheless, and prints what that says before the list.
+  const list = output.slice(output.search(/^\[$/m));
+  const [packed] = JSON.parse(list) as [{ readonly files: readonly { readonly path: string }[] }];
   const paths = packed.files.map(({ path }) => path);
   expect(paths).toContain(addonPath());
   expect(paths).toContain('dist/main.js');
