@@ -1,13 +1,12 @@
-import { createChannel, createClient, Metadata } from 'nice-grpc';
-import { ContentType, Similarity, VectorDBDefinition } from '../../dist/gen/vectordb/vectordb.js';
+import { connect } from 'vectord';
 
 /**
- * What both interfaces offer, each in its own way.
+ * What the demo asks of a service, over either interface.
  * @typedef {object} Client
  * @property {string} name
- * @property {(points: readonly Point[]) => Promise<string[]>} insertBatch
+ * @property {(points: readonly Point[]) => Promise<readonly string[]>} insertBatch
  * @property {(vector: number[], similarity: SimilarityName, limit: number) => Promise<string[]>} search
- * @property {(id: string) => Promise<string>} getText
+ * @property {(id: string) => Promise<string | undefined>} getText
  * @property {() => void} close
  *
  * @typedef {{ vector: number[], text: string }} Point
@@ -20,35 +19,7 @@ import { ContentType, Similarity, VectorDBDefinition } from '../../dist/gen/vect
  * @returns {Client}
  */
 export function grpcClient(address, key) {
-  const channel = createChannel(address);
-  const metadata = Metadata({ authorization: key });
-  const client = createClient(VectorDBDefinition, channel, { '*': { metadata } });
-  return {
-    name: 'gRPC',
-    async insertBatch(points) {
-      const vectors = points.map(({ vector, text }) => ({
-        vector: { values: vector },
-        payload: { contentType: ContentType.Text, content: text },
-      }));
-      const { ids } = await client.insertVectorsBatch({ vectors });
-      return ids.map(({ id }) => id.value);
-    },
-    async search(vector, similarity, limit) {
-      const { resultPointIds } = await client.searchPoints({
-        queryVector: { values: vector },
-        similarity: Similarity[similarity],
-        limit: BigInt(limit),
-        // Leaves the search breadth to the service.
-        ef: 0n,
-      });
-      return resultPointIds.map(({ id }) => id.value);
-    },
-    async getText(id) {
-      const { payload } = await client.getPoint({ id: { value: id } });
-      return payload.content;
-    },
-    close: () => channel.close(),
-  };
+  return client('gRPC', `grpc://${address}`, key);
 }
 
 /**
@@ -57,37 +28,33 @@ export function grpcClient(address, key) {
  * @returns {Client}
  */
 export function httpClient(baseUrl, key) {
-  /**
-   * @param {string} path
-   * @param {object} [body] what to POST; without it the request is a GET
-   */
-  async function request(path, body) {
-    const response = await fetch(`${baseUrl}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { 'api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return await response.json();
-  }
+  return client('HTTP', baseUrl, key);
+}
+
+/**
+ * @param {string} name
+ * @param {string} address
+ * @param {string} key
+ * @returns {Client}
+ */
+function client(name, address, key) {
+  const service = connect(address, { key });
   return {
-    name: 'HTTP',
+    name,
     async insertBatch(points) {
-      const vectors = points.map(({ vector, text }) => ({
-        vector,
-        payload: { content_type: 'Text', content: text },
-      }));
-      const { point_ids: ids } = await request('/points/batch', { vectors });
+      const { ids } = await service.upsert(
+        points.map(({ vector, text }) => ({ vector, content: text })),
+      );
       return ids;
     },
     async search(vector, similarity, limit) {
-      const { results } = await request('/points/search', { vector, similarity, limit });
-      return results;
+      const found = await service.search({ vector, similarity, limit, include: [] });
+      return found.map(({ id }) => id);
     },
     async getText(id) {
-      const { payload } = await request(`/points/${id}`);
-      return payload.content;
+      const { points } = await service.get([id], { include: ['content'] });
+      return points[0]?.content;
     },
-    close() {},
+    close: () => service.close(),
   };
 }
