@@ -38,7 +38,7 @@ export function milliseconds(field: string, value: number, most = Infinity): num
 }
 
 /** Not what JavaScript takes for one: the text "no" is true to it. */
-export function boolean(field: string, value: boolean): boolean {
+export function boolean(field: string, value: boolean | undefined): boolean {
   if (typeof value === 'boolean') return value;
   throw wrong(field, value, 'true or false');
 }
@@ -67,7 +67,10 @@ export function members<Value extends object>(
   );
 }
 
-export function array<Item>(field: string, value: readonly Item[]): readonly Item[] {
+export function array<Item>(
+  field: string,
+  value: readonly Item[] | undefined,
+): readonly Item[] {
   if (Array.isArray(value)) return value;
   throw wrong(field, value, 'an array');
 }
@@ -88,7 +91,7 @@ export function oneOf<Name extends string>(
 }
 
 /** Unicode that can be written in UTF-8: without a half of a surrogate pair. */
-export function text(field: string, value: string): string {
+export function text(field: string, value: string | undefined): string {
   if (typeof value !== 'string') throw wrong(field, value, 'a string');
   if (value.isWellFormed()) return value;
   throw new InvalidArgumentError(

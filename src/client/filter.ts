@@ -36,7 +36,9 @@ function read(path: string, filter: unknown, depth: number): FullFilter {
   if (depth > MAX_DEPTH) {
     throw wrong(path, filter, `at most ${MAX_DEPTH} of $and, $or and $not within each other`);
   }
-  const parts = members(filter).flatMap(([name, value]) => member(path, name, value, depth + 1));
+  // One that is undefined is refused like any other that is no value: left out, it would let pass
+  // points that the caller meant to leave out.
+  const parts = Object.entries(filter).flatMap(([name, value]) => member(path, name, value, depth + 1));
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : { all: parts };
 }
@@ -65,7 +67,7 @@ function conditions(path: string, name: string, value: unknown): FullFilter[] {
   if (name.startsWith('$')) oneOf(path, name, ['$id', '$content_type']);
   const field = text(path, name);
   if (!isPlain(value)) return [{ condition: condition(path, field, '$eq', value) }];
-  const operators = members(value);
+  const operators: [string, unknown][] = Object.entries(value);
   if (operators.length === 0) throw empty(path, 'a value or operators');
   return operators.map(([operator, operand]) => ({
     condition: condition(
@@ -112,8 +114,4 @@ function valueOf(path: string, value: unknown): FilterValue {
 
 function empty(path: string, expected: string): InvalidArgumentError {
   return new InvalidArgumentError(`${path} is empty, expected ${expected}`);
-}
-
-function members(object: object): [string, unknown][] {
-  return Object.entries(object).filter(([, value]) => value !== undefined);
 }

@@ -90,38 +90,39 @@ export type FilterValue = string | number | boolean;
 /** What a field has to be: all of these have to hold. An array does where one of its items does. */
 export interface FilterOperators {
   /** The same value, of the same type. */
-  readonly $eq?: FilterValue | undefined;
+  readonly $eq?: FilterValue;
   /** Passes whatever `$eq` does not, what has no such field included. */
-  readonly $ne?: FilterValue | undefined;
+  readonly $ne?: FilterValue;
   /** Greater; strings by their code points. */
-  readonly $gt?: string | number | undefined;
+  readonly $gt?: string | number;
   /** Greater or equal. */
-  readonly $gte?: string | number | undefined;
+  readonly $gte?: string | number;
   /** Less; strings by their code points. */
-  readonly $lt?: string | number | undefined;
+  readonly $lt?: string | number;
   /** Less or equal. */
-  readonly $lte?: string | number | undefined;
+  readonly $lte?: string | number;
   /** One of these values; of none, never. */
-  readonly $in?: readonly FilterValue[] | undefined;
+  readonly $in?: readonly FilterValue[];
   /** Passes whatever `$in` does not. */
-  readonly $nin?: readonly FilterValue[] | undefined;
+  readonly $nin?: readonly FilterValue[];
   /** Whether there is a value other than null; an empty array is one. */
-  readonly $exists?: boolean | undefined;
+  readonly $exists?: boolean;
 }
 
 /**
  * Which points pass: those for which all members hold. A key of metadata, `$id` and `$content_type`
- * have a value or operators; `{}` passes every point. docs/FILTERS.md has every case.
+ * have a value or operators; `{}` passes every point. A member that is undefined is refused, as without
+ * it the filter would pass more. docs/FILTERS.md has every case.
  */
 export type Filter = {
   /** All of these pass. */
-  readonly $and?: readonly Filter[] | undefined;
+  readonly $and?: readonly Filter[];
   /** One of these passes. */
-  readonly $or?: readonly Filter[] | undefined;
+  readonly $or?: readonly Filter[];
   /** This one does not pass. */
-  readonly $not?: Filter | undefined;
+  readonly $not?: Filter;
 } & {
-  readonly [field: string]: FilterValue | FilterOperators | Filter | readonly Filter[] | undefined;
+  readonly [field: string]: FilterValue | FilterOperators | Filter | readonly Filter[];
 };
 
 /** The order in which points were written; a replaced or updated one counts as written then. */

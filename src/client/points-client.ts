@@ -74,7 +74,8 @@ export class PointsClient implements Client {
   async upsert(points: readonly NewPoint[], given: UpsertOptions = {}): Promise<Upserted> {
     const { ifAbsent = false, ...options } = members('options', given, UPSERT_OPTIONS);
     boolean('ifAbsent', ifAbsent);
-    const encoded = array('points', points).map((point, at) =>
+    // Array.from, unlike map, does not pass over what was never assigned.
+    const encoded = Array.from(array('points', points), (point, at) =>
       this.#transport.encode(fullPoint(point, `points[${at}]`)),
     );
     return await this.#calls.make(this.#transport.upsert(encoded, ifAbsent), options);
@@ -94,7 +95,9 @@ export class PointsClient implements Client {
     queries: readonly Query[],
     options?: CallOptions,
   ): Promise<readonly (readonly Point[])[]> {
-    const full = array('queries', queries).map((query, at) => fullQuery(query, `queries[${at}].`));
+    const full = Array.from(array('queries', queries), (query, at) =>
+      fullQuery(query, `queries[${at}].`),
+    );
     return await this.#calls.make(this.#transport.searchAll(full), options);
   }
 
@@ -144,7 +147,9 @@ export class PointsClient implements Client {
   }
 
   async update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated> {
-    const full = array('points', updates).map((update, at) => fullUpdate(update, `points[${at}]`));
+    const full = Array.from(array('points', updates), (update, at) =>
+      fullUpdate(update, `points[${at}]`),
+    );
     return await this.#calls.make(this.#transport.update(full), options);
   }
 

@@ -18,8 +18,10 @@ export function filterOnPoints(filter: Filter): Filter {
 }
 
 function onPoints(path: string, filter: Filter): Filter {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
-  const members = given.map(([key, value]) => [key, member(`${path}.${key}`, key, value)]);
+  const members = Object.entries(filter).map(([key, value]) => [
+    key,
+    member(`${path}.${key}`, key, value),
+  ]);
   return Object.fromEntries(members) as Filter;
 }
 

@@ -9,6 +9,7 @@ import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { maximalMarginalRelevance } from '@langchain/core/utils/math';
 import { VectorStore, type MaxMarginalRelevanceSearchOptions } from '@langchain/core/vectorstores';
 import { v4 } from 'uuid';
+import { array, boolean, members, text } from '../client/checks.js';
 import { InvalidArgumentError } from '../client/errors.js';
 import type { Client } from '../client/interface.js';
 import type { Filter, Point, Query, SearchPart } from '../client/model.js';
@@ -30,13 +31,18 @@ export interface AddOptions {
   readonly ids?: readonly string[];
 }
 
-/** What is deleted: either some documents or all points. */
+/** What is deleted: either some documents or all points. One that is there but undefined is refused. */
 export interface DeleteOptions {
   /** The ids of documents; one that is not there is no error. */
   readonly ids?: readonly string[];
   /** Deletes all points of the service. */
   readonly deleteAll?: boolean;
 }
+
+const DELETE_OPTIONS: readonly string[] = [
+  'ids',
+  'deleteAll',
+] satisfies readonly (keyof DeleteOptions)[];
 
 const DOCUMENT: readonly SearchPart[] = ['distance', 'content', 'metadata'];
 
@@ -120,24 +126,28 @@ export class VectordVectorStore extends VectorStore {
     if (ids !== undefined) checkLength('ids', ids, documents);
     const identified = documents.map((document, at) => ({
       ...document,
-      id: ids?.[at] ?? document.id ?? v4(),
+      id: ids === undefined ? (document.id ?? v4()) : text(`ids[${at}]`, ids[at]),
     }));
-    await this.#client.bulk(identified.map((document, at) => toPoint(document, vectors[at] ?? [])));
+    await this.#client.bulk(
+      identified.map((document, at) => toPoint(document, array(`vectors[${at}]`, vectors[at]))),
+    );
     return identified.map(({ id }) => id);
   }
 
   /** Deletes the documents with these ids, or all documents. An unknown id is no error. */
-  override async delete({ ids, deleteAll = false }: DeleteOptions = {}): Promise<void> {
-    if (deleteAll === (ids !== undefined)) {
+  override async delete(given: DeleteOptions = {}): Promise<void> {
+    const options = members('options', given, DELETE_OPTIONS);
+    const all = 'deleteAll' in options && boolean('deleteAll', options.deleteAll);
+    if (all === 'ids' in options) {
       throw new InvalidArgumentError('delete takes either ids or deleteAll: true');
     }
-    if (ids === undefined) await this.#client.deleteAll(await this.#client.count());
-    else await this.#client.delete(ids.map(pointIdOf));
+    if (all) await this.#client.deleteAll(await this.#client.count());
+    else await this.#client.delete(pointIdsOf(options.ids));
   }
 
   /** The documents with these ids that are there, in the order of the ids. */
   async getByIds(ids: readonly string[]): Promise<DocumentInterface[]> {
-    const { points } = await this.#client.get(ids.map(pointIdOf));
+    const { points } = await this.#client.get(pointIdsOf(ids));
     return points.map(toDocument);
   }
 
@@ -175,6 +185,10 @@ export class VectordVectorStore extends VectorStore {
     const filter = given === undefined ? undefined : filterOnPoints(given);
     return this.#client.search({ ...this.#options, vector, limit, filter, include });
   }
+}
+
+function pointIdsOf(ids: readonly string[] | undefined): string[] {
+  return Array.from(array('ids', ids), (id, at) => pointIdOf(text(`ids[${at}]`, id)));
 }
 
 function checkLength(name: string, list: readonly unknown[], { length }: readonly unknown[]): void {

@@ -221,7 +221,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const search = async (of: Filter): Promise<unknown> =>
       idsOf(await store.similaritySearch('1', 4, of));
     const or = [{ tags: 'pet' }, { year: { $exists: false } }];
-    expect(await search({ $or: or, gone: undefined })).toEqual(['b', UPPER]);
+    expect(await search({ $or: or })).toEqual(['b', UPPER]);
     expect(await search({ at: { $lt: new Date(1).toISOString() } })).toEqual(['c']);
     expect(await search({ $id: 'a' })).toEqual(['a']);
     expect(await search({ $id: UPPER.toLowerCase() })).toEqual([UPPER]);
@@ -246,6 +246,8 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     ['a', 'filter is "a", expected a filter'],
     [null, 'filter is null, expected a filter'],
     [() => true, 'filter is a function, expected a filter'],
+    [{ a: undefined }, 'filter.a is undefined, expected a string'],
+    [{ $or: [{ a: { $eq: undefined } }] }, 'filter.$or[0].a.$eq is undefined, expected a string'],
     [{ a: new Date(0) }, 'filter.a is a Date, expected a string'],
     [{ a: { $in: [1, null] } }, 'filter.a.$in[1] is null'],
     [{ $dollar: 1 }, 'filter.$dollar is "$dollar", expected one of'],
@@ -274,6 +276,21 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     await store.delete({ ids: [] });
     await expect(store.delete()).rejects.toThrow('delete takes either ids or deleteAll: true');
     await expect(store.delete({ ids: ['b'], deleteAll: true })).rejects.toThrow('either');
+    for (const [given, message] of [
+      [{ ids: undefined }, 'ids is undefined, expected an array'],
+      [{ ids: ['b', undefined] }, 'ids[1] is undefined, expected a string'],
+      [{ ids: undefined, deleteAll: true }, 'delete takes either ids or deleteAll: true'],
+      [{ deleteAll: undefined }, 'deleteAll is undefined, expected true or false'],
+      [{ id: ['b'], deleteAll: true }, 'options.id is unknown, expected only ids, deleteAll'],
+    ] as const) {
+      await expect(store.delete(given as DeleteOptions)).rejects.toThrow(message);
+    }
+    const document = documentOf('1', 'd');
+    const addVectors = async (vectors: unknown, ids: unknown) =>
+      store.addVectors(vectors as number[][], [document], { ids: ids as string[] });
+    await expect(addVectors([[1, 2, 3, 4]], [undefined])).rejects.toThrow('ids[0] is undefined, expected');
+    await expect(addVectors([undefined], ['d'])).rejects.toThrow('vectors[0] is undefined, expected an');
+    await expect(store.getByIds([undefined as never])).rejects.toThrow('ids[0] is undefined');
     expect(await client.count()).toBe(2);
     await store.delete({ deleteAll: true });
     expect(await client.count()).toBe(0);

@@ -348,6 +348,11 @@ async def test_a_delete_without_ids_deletes_all(make: Any) -> None:
     store = make()
     await store.add_texts(["1", "2"], ids=["1", "2"])
     assert await store.delete([]) is True
+    for wrong, message in ((None, "ids is None, expected a list"), (["1", None], "is None, exp")):
+        with pytest.raises(ValueError, match=message):
+            await store.delete(wrong)
+        with pytest.raises(ValueError, match=message):
+            await store.delete(ids=wrong)
     assert len(await store.similarity_search("1")) == 2
     assert await store.delete() is True
     assert await store.similarity_search("1") == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -13,6 +13,7 @@ from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
+from .._core.operations import items_of
 from ..async_client import AsyncClient
 from ..client import Client
 from ..models import NewPoint, Part, Point, Similarity
@@ -21,6 +22,9 @@ from .filters import filter_on_points
 
 _DOCUMENT: tuple[Part, ...] = ("distance", "content", "metadata")
 _WITH_VECTOR: tuple[Part, ...] = (*_DOCUMENT, "vector")
+
+# What `delete` is given without ids: None may be a mistake. LangChain says list[str] | None.
+_ALL: Any = object()
 
 _OPTIONS = ("ef", "exact", "max_distance", "filter", "timeout")
 
@@ -147,38 +151,39 @@ class VectordVectorStore(VectorStore):
         await self._async_client.bulk(points)
         return ids_
 
-    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+    def delete(self, ids: list[str] | None = _ALL, **kwargs: Any) -> bool:
         """Deletes documents; one that is not there is no error. Without `ids`, deletes all points
-        of the service."""
+        of the service; None in their place, which a program may have got by mistake, is a
+        ValueError."""
         _refuse_unknown(kwargs, ())
-        if ids is None:
+        if ids is _ALL:
             self._client.delete_all(self._client.count())
         else:
-            self._client.delete(map(point_id_of, ids))
+            self._client.delete(_point_ids(ids))
         return True
 
-    async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+    async def adelete(self, ids: list[str] | None = _ALL, **kwargs: Any) -> bool:
         """See `delete`."""
         client = self._async_client
         if client is None:
             return bool(await super().adelete(ids, **kwargs))
         _refuse_unknown(kwargs, ())
-        if ids is None:
+        if ids is _ALL:
             await client.delete_all(await client.count())
         else:
-            await client.delete(map(point_id_of, ids))
+            await client.delete(_point_ids(ids))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents with these ids that are there, in the order of the ids."""
-        got = self._client.get(map(point_id_of, ids), include=("content", "metadata"))
+        got = self._client.get(_point_ids(ids), include=("content", "metadata"))
         return [to_document(point) for point in got.points]
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """See `get_by_ids`."""
         if self._async_client is None:
             return await super().aget_by_ids(ids)
-        got = await self._async_client.get(map(point_id_of, ids), include=("content", "metadata"))
+        got = await self._async_client.get(_point_ids(ids), include=("content", "metadata"))
         return [to_document(point) for point in got.points]
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
@@ -303,6 +308,10 @@ def _points(
             raise ValueError(f"metadatas[{at}] is {metadata!r}, expected a mapping")
     rows = zip(document_ids, texts, all_metadata, vectors, strict=True)
     return document_ids, [to_point(*row) for row in rows]
+
+
+def _point_ids(ids: Iterable[str] | None) -> list[str]:
+    return [point_id_of(it) for it in items_of(cast("Iterable[str]", ids), "ids")]
 
 
 def _documents(points: list[Point]) -> list[Document]:
