@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.js';
 import type { Requests } from '../observe/requests.js';
 import type { Context } from './context.js';
 import { HttpOperations } from './operations.js';
+import { pathOf } from './path.js';
 import { answerError } from './reply.js';
 import { onRequestEnd } from './request-end.js';
 
@@ -18,7 +19,7 @@ export function answerAndNote(requests: Requests, clock: Clock) {
   const operations = new HttpOperations(requests);
   return async (ctx: Context, next: Next): Promise<void> => {
     const startedAtMs = requests.begin();
-    const trace = requests.beginTrace(ctx.req.headers, ctx.req.url);
+    const trace = requests.beginTrace(ctx.req.headers, pathOf(ctx.req.url ?? ''));
     const requestId = randomUUID();
     const { state } = ctx;
     state.requestId = requestId;

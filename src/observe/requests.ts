@@ -111,8 +111,8 @@ export class Requests {
   }
 
   /** The trace of a request that has just begun, if it is sampled and traces are on. */
-  beginTrace(headers: IncomingHttpHeaders, target = ''): RequestTrace | undefined {
-    return this.#options.tracing?.begin(this.protocol, headers, target);
+  beginTrace(headers: IncomingHttpHeaders, path = ''): RequestTrace | undefined {
+    return this.#options.tracing?.begin(this.protocol, headers, path);
   }
 
   /** Notes how a request ended; `isFault` says whether the service is to blame. */

@@ -31,16 +31,19 @@ export interface RequestTrace {
   end(outcome: RequestOutcome): void;
 }
 
-/** What is told of each request and of its parts. Nothing is asked of it where traces are off. */
+/**
+ * What is told of each request and of its parts. Nothing is asked of it where traces are off. None of
+ * it throws but what `act` throws: a request does not depend on its trace.
+ */
 export interface Tracing extends Steps {
   /**
-   * Begins the trace of a request, or goes on with the one that its headers name; `target` is what
-   * it was sent to, as it came. Answers nothing where the request is not sampled.
+   * Begins the trace of a request, or goes on with the one that its headers name; `path` is the
+   * one that it was sent to, as it came. Answers nothing where the request is not sampled.
    */
   begin(
     protocol: 'http' | 'grpc',
     headers: IncomingHttpHeaders,
-    target: string,
+    path: string,
   ): RequestTrace | undefined;
   /** Hands on what is left, and waits for that no longer than `withinMs`. */
   close(withinMs: number): Promise<void>;

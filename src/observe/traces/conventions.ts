@@ -22,7 +22,7 @@ const GRPC_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /** The span of an HTTP request, by the semantic conventions for HTTP (stable since 1.23). */
-export function httpSpan(outcome: RequestOutcome, scheme: string, target: string): SpanFacts {
+export function httpSpan(outcome: RequestOutcome, scheme: string, path: string): SpanFacts {
   const isKnown = outcome.method !== 'other';
   const method = isKnown ? outcome.method : OTHER;
   // A path that is none of ours may hold anything.
@@ -34,7 +34,7 @@ export function httpSpan(outcome: RequestOutcome, scheme: string, target: string
       'http.request.method': method,
       'http.response.status_code': Number(outcome.status),
       'url.scheme': scheme,
-      ...(route === undefined ? {} : { 'http.route': route, 'url.path': pathOf(target) }),
+      ...(route === undefined ? {} : { 'http.route': route, 'url.path': path }),
       ...(isError ? { 'error.type': outcome.status } : {}),
       ...ownAttributes(outcome),
     },
@@ -58,11 +58,6 @@ export function rpcSpan(outcome: RequestOutcome): SpanFacts {
     },
     isError,
   };
-}
-
-/** Of a target that has led to a route. */
-function pathOf(target: string): string {
-  return new URL(target, 'http://localhost').pathname;
 }
 
 /** What made a request heavy, as the log tells it of slow ones. */

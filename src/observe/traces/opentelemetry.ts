@@ -24,7 +24,7 @@ import { EXIT_BAD_USAGE, messageOf, StartError } from '../../core/start-error.js
 import type { Logger } from '../logger.js';
 import type { RequestTrace, StepName, Tracing } from '../tracing.js';
 import { ExportFaults } from './export-faults.js';
-import { RequestSpan, type CurrentRequest } from './request-span.js';
+import { RequestSpan, type CurrentRequest, type Harmless } from './request-span.js';
 
 export interface TraceOptions {
   /** Whether both interfaces have TLS. */
@@ -50,7 +50,15 @@ export function traceByOpenTelemetry({ hasTls, logger, clock }: TraceOptions): T
   if (faults.size > 0) throw cannotFollow([...faults]);
   const exportFaults = new ExportFaults(logger, clock);
   listen((reason) => exportFaults.note(reason));
-  return new OpenTelemetryTracing(provider, hasTls ? 'https' : 'http', clock);
+  const harmless: Harmless = (act) => {
+    try {
+      return act();
+    } catch (error) {
+      exportFaults.note(messageOf(error));
+      return undefined;
+    }
+  };
+  return new OpenTelemetryTracing(provider, hasTls ? 'https' : 'http', clock, harmless);
 }
 
 /** What OpenTelemetry has to complain about, in this thread. */
@@ -86,6 +94,7 @@ class OpenTelemetryTracing implements Tracing {
     private readonly provider: BasicTracerProvider,
     private readonly scheme: string,
     private readonly clock: Clock,
+    private readonly harmless: Harmless,
   ) {
     this.#tracer = provider.getTracer('vectord', VERSION);
   }
@@ -93,13 +102,21 @@ class OpenTelemetryTracing implements Tracing {
   begin(
     protocol: 'http' | 'grpc',
     headers: IncomingHttpHeaders,
-    target: string,
+    path: string,
+  ): RequestTrace | undefined {
+    return this.harmless(() => this.#begin(protocol, headers, path));
+  }
+
+  #begin(
+    protocol: 'http' | 'grpc',
+    headers: IncomingHttpHeaders,
+    path: string,
   ): RequestTrace | undefined {
     const parent = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const span = this.#tracer.startSpan(protocol, { kind: SpanKind.SERVER }, parent);
     if (!span.isRecording()) return undefined;
-    const request = { protocol, scheme: this.scheme, target };
-    return new RequestSpan(span, request, this.#tracer, this.#current);
+    const request = { protocol, scheme: this.scheme, path };
+    return new RequestSpan(span, request, this.#tracer, this.#current, this.harmless);
   }
 
   step<Answer>(name: StepName, act: () => Answer): Answer {
