@@ -235,6 +235,10 @@ impl Job for BatchSearch {
         self.groups.len()
     }
 
+    fn gives_way(&self) -> bool {
+        self.asked.wants.iter().any(|want| want.filter.is_some())
+    }
+
     fn bytes(&self) -> usize {
         let hits = self
             .asked

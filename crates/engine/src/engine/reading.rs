@@ -147,8 +147,8 @@ type Work<T> = dyn Fn(&View, &mut dyn FnMut(usize) -> Result<()>, &dyn Fn() -> b
 pub struct Reading<T> {
     index: Arc<Index>,
     budget: Arc<Budget>,
-    /// The greatest number of points that are read.
-    points: usize,
+    /// The greatest number of points that are read; None where a filter is asked about all of them.
+    points: Option<usize>,
     work: Box<Work<T>>,
     /// The memory that is reserved for the answer.
     memory: Mutex<Vec<Reservation>>,
@@ -160,7 +160,7 @@ impl<T: Send + 'static> Reading<T> {
     fn new(
         index: &Arc<Index>,
         budget: &Arc<Budget>,
-        points: usize,
+        points: Option<usize>,
         done: Done<T>,
         work: Box<Work<T>>,
     ) -> Self {
@@ -186,7 +186,7 @@ impl Reading<Gathered> {
         max_bytes: usize,
         done: Done<Gathered>,
     ) -> Self {
-        let points = ids.len();
+        let points = Some(ids.len());
         let work: Box<Work<Gathered>> =
             Box::new(move |view, reserve, _| view.gather(&ids, include, max_bytes, reserve));
         Reading::new(index, budget, points, done, work)
@@ -202,8 +202,8 @@ impl Reading<Page> {
         done: Done<Page>,
     ) -> Self {
         let points = match request.filter {
-            Some(_) => usize::MAX,
-            None => request.limit,
+            Some(_) => None,
+            None => Some(request.limit),
         };
         let work: Box<Work<Page>> =
             Box::new(move |view, reserve, goes_on| view.read_page(&request, reserve, goes_on));
@@ -223,7 +223,15 @@ impl Reading<u64> {
             let matching = view.matching(&filter, goes_on)?;
             Ok(matching.count() as u64)
         });
-        Reading::new(index, budget, usize::MAX, done, work)
+        Reading::new(index, budget, None, done, work)
+    }
+}
+
+impl<T> Reading<T> {
+    /// The points that are read at most, among the present ones.
+    fn reads(&self) -> usize {
+        let live = self.index.live() as usize;
+        self.points.map_or(live, |points| points.min(live))
     }
 }
 
@@ -233,11 +241,15 @@ impl<T: Send + 'static> Job for Reading<T> {
     }
 
     fn work_left(&self) -> u64 {
-        self.points.min(self.index.live() as usize) as u64
+        self.reads() as u64
+    }
+
+    fn gives_way(&self) -> bool {
+        self.points.is_none()
     }
 
     fn bytes(&self) -> usize {
-        self.points.min(self.index.live() as usize) * size_of::<PointId>()
+        self.reads() * size_of::<PointId>()
     }
 
     fn run(&self, _part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {

@@ -65,9 +65,14 @@ use graphs::{
 use ids::IdTable;
 use order::Order;
 
-/// The number of threads that can hold a pin at one time; further ones would wait. It is more than
-/// the process has threads.
+/// The number of threads that can hold a pin at one time; further ones wait until one of them ends,
+/// which is soon: only [`PAUSED_VIEWS`] of them may hold their pins while they wait for others.
 const READERS: usize = if cfg!(feature = "shuttle") { 3 } else { 128 };
+
+/// The greatest number of views that may be held by threads that wait for their turn.
+pub const PAUSED_VIEWS: usize = READERS / 3;
+
+const _: () = assert!(0 < PAUSED_VIEWS && PAUSED_VIEWS < READERS);
 
 /// The state of the graph of one metric.
 #[derive(Clone, Debug)]

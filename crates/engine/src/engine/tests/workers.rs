@@ -21,6 +21,7 @@ use crate::{
         },
     },
     hnsw::Scratch,
+    index::PAUSED_VIEWS,
 };
 
 struct Count {
@@ -42,6 +43,10 @@ struct Count {
 impl Job for Count {
     fn parts(&self) -> usize {
         self.parts
+    }
+
+    fn gives_way(&self) -> bool {
+        false
     }
 
     fn bytes(&self) -> usize {
@@ -219,6 +224,10 @@ impl Job for Endless {
         1
     }
 
+    fn gives_way(&self) -> bool {
+        true
+    }
+
     fn bytes(&self) -> usize {
         1
     }
@@ -282,6 +291,38 @@ fn jobs_that_cannot_be_left_give_way_to_others_however_many_they_are() {
         assert_eq!(workers.jobs().0, 0);
         // Those that are not needed any more end by themselves.
         wait_until(|| workers.shared.live_threads() <= threads);
+    }
+}
+
+#[test]
+fn only_so_many_jobs_that_give_way_have_begun_and_others_are_done_beside_them() {
+    let workers = workers(2);
+    let (of_endless, ended) = channel();
+    let (sender, receiver) = channel();
+    let ends = Arc::default();
+    let all: Vec<Arc<AtomicUsize>> = (0..MAX_JOBS / 2).map(|_| Arc::default()).collect();
+    for steps in &all {
+        workers.submit(Box::new(Endless {
+            ends: Arc::clone(&ends),
+            steps: Arc::clone(steps),
+            finished: of_endless.clone(),
+        }));
+    }
+    let begun = || {
+        let steps = all.iter().map(|steps| steps.load(Ordering::Relaxed));
+        steps.filter(|&steps| steps > 0).count()
+    };
+    wait_until(|| begun() == PAUSED_VIEWS);
+    for _ in 0..10 {
+        workers.submit(Box::new(count(5, None, sender.clone())));
+    }
+    for _ in 0..10 {
+        receiver.recv_timeout(PATIENCE).unwrap().1.unwrap();
+    }
+    assert_eq!(begun(), PAUSED_VIEWS);
+    ends.store(true, Ordering::Release);
+    for _ in &all {
+        ended.recv_timeout(PATIENCE).unwrap().1.unwrap();
     }
 }
 

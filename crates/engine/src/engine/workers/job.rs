@@ -28,6 +28,11 @@ pub trait Job: Send + Sync {
     /// Goes on with a part for as long as the turn allows. Returns whether the part is done.
     fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
 
+    /// Whether a part may give way within a turn, as [`Turn::goes_on_in_slices`] has it. Then it
+    /// keeps what it holds for as long as others work: its thread and its view. Only so many such
+    /// parts have begun at one time.
+    fn gives_way(&self) -> bool;
+
     /// The bytes of memory that the job and its results take.
     fn bytes(&self) -> usize;
 
@@ -59,8 +64,9 @@ impl Turn<'_> {
 
     /// Whether to go on with work that cannot be left between two turns, such as a filter that is
     /// asked about all points. False if the job was given up. Where the work has gone on for
-    /// [`SLICE`] and another job waits, its thread gives way first, and comes back here for its next
-    /// turn. The caller holds no lock that other jobs take.
+    /// [`SLICE`] and another job waits, its thread gives way first, if the job
+    /// [gives way](Job::gives_way), and comes back here for its next turn. The caller holds no lock
+    /// that other jobs take.
     #[must_use]
     pub fn goes_on_in_slices(&self) -> bool {
         if self.begun.get().elapsed() >= SLICE {

@@ -2,7 +2,8 @@
 //! Each job consists of parts, which the threads take one by one, so that one batch is spread over
 //! all of them. Jobs take turns, the one with the least work left first, so that a small one never
 //! waits for a large one to end. Work that cannot be left between two turns keeps its thread, which
-//! waits for the next turn, while another thread has this one.
+//! waits for the next turn, while another thread has this one. It also keeps its view, of which there
+//! are only so many, so no more than [`PAUSED_VIEWS`] parts that may give way have begun at one time.
 
 use std::{
     cell::Cell,
@@ -13,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch};
+use crate::{Error, Result, engine::budget::Budget, hnsw::Scratch, index::PAUSED_VIEWS};
 
 pub(super) mod job;
 mod own_core;
@@ -45,7 +46,7 @@ impl Workers {
     /// Starts threads for `threads` turns at once. Jobs take their memory from `budget`.
     pub fn start(threads: usize, budget: Arc<Budget>) -> Result<Workers> {
         let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue::new(threads)),
+            queue: Mutex::new(Queue::new(threads, PAUSED_VIEWS)),
             part_came: Condvar::new(),
             turn_came: Condvar::new(),
             threads: Mutex::default(),
@@ -232,6 +233,9 @@ impl Shared {
     /// this one again, or the job is given up. If all threads have work, there is one more from now
     /// on; if the system has none to give, the turn goes on.
     fn give_way(self: &Arc<Self>, running: &RunningJob) {
+        if !running.job.gives_way() {
+            return;
+        }
         let mut queue = self.lock();
         let is_cut = || running.is_cut.load(Ordering::Relaxed);
         let needs_thread = !queue.has_idle_thread() && queue.has_part();

@@ -57,6 +57,10 @@ pub struct Queue {
     under_way: usize,
     /// The greatest number of them.
     at_once: usize,
+    /// The number of parts that may give way and are under way or have given way.
+    giving_way: usize,
+    /// The greatest number of them. Further ones wait for their first turn, and so hold nothing.
+    most_giving_way: usize,
     /// The threads that have given way and wait for a further turn, in the order in which they did.
     /// Each is named by the turn in which it last went on.
     gave_way: VecDeque<u64>,
@@ -89,10 +93,12 @@ pub struct RunningJob {
 }
 
 impl Queue {
-    /// A queue for threads with this number of turns at once.
-    pub fn new(at_once: usize) -> Queue {
+    /// A queue for threads with this number of turns at once. At most `most_giving_way` parts that
+    /// may give way have begun at one time.
+    pub fn new(at_once: usize, most_giving_way: usize) -> Queue {
         Queue {
             at_once,
+            most_giving_way,
             ..Queue::default()
         }
     }
@@ -173,6 +179,9 @@ impl Queue {
     ) -> Option<Arc<RunningJob>> {
         self.under_way -= 1;
         let job = self.unfinished.get_mut(&ticket)?;
+        if job.running.job.gives_way() {
+            self.giving_way -= 1;
+        }
         if is_done || job.running.is_cut.load(Ordering::Relaxed) {
             return self.note_done(ticket, 1);
         }
@@ -194,12 +203,17 @@ impl Queue {
     /// Whether a job other than this one waits for a turn.
     pub fn has_other(&self, ticket: Ticket) -> bool {
         let mut jobs = self.unfinished.iter();
-        !self.gave_way.is_empty() || jobs.any(|(&other, job)| other != ticket && job.waits())
+        !self.gave_way.is_empty() || jobs.any(|(&other, job)| other != ticket && self.may_take(job))
     }
 
     /// Whether a part waits for a turn.
     pub fn has_part(&self) -> bool {
-        self.unfinished.values().any(Unfinished::waits)
+        self.unfinished.values().any(|job| self.may_take(job))
+    }
+
+    /// Whether a part of the job waits for a turn, and may have one.
+    fn may_take(&self, job: &Unfinished) -> bool {
+        job.waits() && (self.giving_way < self.most_giving_way || !job.running.job.gives_way())
     }
 
     /// Whether the next turn is for a part that waits.
@@ -269,16 +283,17 @@ impl Queue {
     /// left, or, in one turn of [`FAIR_TURN`], of the oldest.
     pub fn next_part(&mut self) -> Option<(Arc<RunningJob>, usize)> {
         let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
-        let mut waiting = self.unfinished.values_mut().filter(|job| job.waits());
+        let mut waiting = self.unfinished.values().filter(|job| self.may_take(job));
         let job = if is_fair {
             waiting.next()
         } else {
             waiting.min_by_key(|job| job.running.job.work_left())
         }?;
-        let part = job.take_part();
         let running = Arc::clone(&job.running);
+        let part = self.unfinished.get_mut(&running.ticket)?.take_part();
         self.turns += 1;
         self.under_way += 1;
+        self.giving_way += usize::from(running.job.gives_way());
         Some((running, part))
     }
 }
@@ -315,11 +330,17 @@ impl RunningJob {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::{
+        engine::{budget::Budget, workers::job::Turn},
+        hnsw::Scratch,
+    };
 
     #[test]
     fn no_two_threads_wait_on_the_same_core_and_each_goes_back_to_its_own_if_that_is_free() {
-        let mut queue = Queue::new(3);
+        let mut queue = Queue::new(3, 1);
         assert_eq!([0, 0, 0].map(|last| queue.begin_wait(last)), [0, 1, 2]);
         assert!(queue.has_too_many_threads());
         queue.end_wait(1);
@@ -327,5 +348,159 @@ mod tests {
         assert_eq!(queue.begin_wait(2), 2);
         assert_eq!(queue.begin_wait(2), 1, "another thread waits on 2");
         assert!(queue.has_too_many_threads());
+    }
+
+    /// A job of one part, of which the model below keeps the progress.
+    struct Read {
+        gives_way: bool,
+    }
+
+    impl Job for Read {
+        fn parts(&self) -> usize {
+            1
+        }
+
+        fn work_left(&self) -> u64 {
+            if self.gives_way { u64::MAX } else { 1 }
+        }
+
+        fn run(&self, _part: usize, _scratch: &mut Scratch, _turn: &Turn) -> bool {
+            unreachable!("the model runs no job")
+        }
+
+        fn gives_way(&self) -> bool {
+            self.gives_way
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+
+        fn finish(&self, _outcome: Result<()>) {}
+    }
+
+    /// What a thread of the model is at.
+    #[derive(Clone, Copy)]
+    enum Thread {
+        Idle {
+            core: usize,
+        },
+        /// It waits for a place among those that hold a view, and keeps its turn meanwhile.
+        Pins(Ticket),
+        Reads {
+            ticket: Ticket,
+            slices: usize,
+        },
+        GaveWay {
+            ticket: Ticket,
+            slices: usize,
+            name: u64,
+        },
+    }
+
+    /// Threads that take parts as `Shared::run` does, in any order: each part takes one of `places`
+    /// for its view and keeps it until it is done. Returns the most places that were taken, and the
+    /// number of jobs that no thread can go on with.
+    fn play(jobs: &[bool], at_once: usize, most: usize, places: usize, seed: u64) -> (usize, usize) {
+        let mut random = fastrand(seed);
+        let mut queue = Queue::new(at_once, most);
+        let budget = Budget::new(usize::MAX);
+        let mut waiting = jobs.to_vec();
+        let mut threads: Vec<_> = (0..at_once)
+            .map(|core| Thread::Idle {
+                core: queue.begin_wait(core),
+            })
+            .collect();
+        let (mut taken, mut most_taken) = (0, 0);
+        loop {
+            let may_act = |thread: &Thread| match thread {
+                Thread::Idle { .. } => queue.may_begin(),
+                Thread::Pins(_) => taken < places,
+                Thread::Reads { .. } => true,
+                Thread::GaveWay { name, .. } => queue.may_go_on(*name),
+            };
+            let mut able: Vec<usize> = (0..threads.len())
+                .filter(|&at| may_act(&threads[at]))
+                .collect();
+            if !waiting.is_empty() {
+                able.push(threads.len());
+            }
+            if able.is_empty() {
+                return (most_taken, queue.len());
+            }
+            let at = able[random() % able.len()];
+            if at == threads.len() {
+                let gives_way = waiting.pop().unwrap();
+                let memory = budget.reserve(0).unwrap();
+                queue.add(Box::new(Read { gives_way }), memory);
+                continue;
+            }
+            threads[at] = match threads[at] {
+                Thread::Idle { core } => {
+                    queue.end_wait(core);
+                    Thread::Pins(queue.next_part().unwrap().0.ticket)
+                }
+                Thread::Pins(ticket) => {
+                    taken += 1;
+                    most_taken = most_taken.max(taken);
+                    let gives_way = queue.unfinished[&ticket].running.job.gives_way();
+                    let slices = if gives_way { 1 + random() % 4 } else { 1 };
+                    Thread::Reads { ticket, slices }
+                }
+                Thread::Reads { ticket, slices: 1 } => {
+                    taken -= 1;
+                    queue.end_turn(ticket, 0, true);
+                    let core = queue.begin_wait(at);
+                    Thread::Idle { core }
+                }
+                Thread::Reads { ticket, slices } if queue.has_other(ticket) => {
+                    if !queue.has_idle_thread() && queue.has_part() {
+                        let core = queue.begin_wait(threads.len());
+                        threads.push(Thread::Idle { core });
+                    }
+                    let (slices, name) = (slices - 1, queue.give_way());
+                    Thread::GaveWay { ticket, slices, name }
+                }
+                Thread::Reads { ticket, slices } => Thread::Reads {
+                    ticket,
+                    slices: slices - 1,
+                },
+                Thread::GaveWay { ticket, slices, name } => {
+                    queue.go_on(name);
+                    Thread::Reads { ticket, slices }
+                }
+            };
+        }
+    }
+
+    /// Numbers by xorshift (Marsaglia, 2003, "Xorshift RNGs").
+    fn fastrand(seed: u64) -> impl FnMut() -> usize {
+        let mut state = seed | 1;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as usize
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reads_that_give_way_leave_places_for_others_and_all_come_to_an_end(
+            jobs in prop::collection::vec(any::<bool>(), 0..60),
+            at_once in 1_usize..4,
+            most in 1_usize..6,
+            seed in any::<u64>(),
+        ) {
+            let (most_taken, left) = play(&jobs, at_once, most, most + 1, seed);
+            prop_assert_eq!(left, 0);
+            prop_assert!(most_taken <= most + at_once);
+        }
+    }
+
+    #[test]
+    fn the_model_meets_the_livelock_where_reads_that_give_way_may_take_all_places() {
+        let left = (0..20).map(|seed| play(&[true; 60], 2, usize::MAX, 8, seed).1);
+        assert!(left.max() > Some(0));
     }
 }
