@@ -35,7 +35,7 @@ pub use log::{
     stream::StreamPosition,
 };
 use log::{
-    format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
+    format::{BLOCK, Kind, MAX_DIMENSION, MAX_GROUP_BYTES, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
     group::{self, Layout, Place, Record},
     manifest::{self, Entry, Manifest},
     segment::{self, Segment},
@@ -548,10 +548,21 @@ impl Store {
             .map_or(Ok(()), |reason| Err(Error::ReadOnly(reason.clone())))
     }
 
-    /// Refuses vectors of another dimension, and deletes while nothing was ever stored.
-    fn check(&self, writes: &[Write]) -> Result<()> {
+    /// About how many bytes these writes take in the log.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a vector of another dimension, for a delete while nothing was ever
+    /// stored, and for more bytes than a group may have: [`Store::commit`] would refuse all that is in
+    /// a group with them.
+    pub fn check(&self, writes: &[Write]) -> Result<u64> {
         let mut stored = self.last_sequence > 0;
+        let mut bytes = 0;
         for write in writes {
+            let payload = match write {
+                Write::Insert { content, metadata, .. } => content.len() + metadata.len(),
+                Write::Delete { .. } | Write::DeleteAll => 0,
+            };
+            bytes += record_bytes(self.manifest.dimension, payload as u64);
             match write {
                 Write::Insert { vector, .. }
                     if vector.len() != self.manifest.dimension as usize =>
@@ -568,7 +579,12 @@ impl Store {
                 Write::Delete { .. } | Write::DeleteAll => {}
             }
         }
-        Ok(())
+        // Behind the group's header, and up to the next block.
+        if bytes + 2 * BLOCK as u64 > MAX_GROUP_BYTES {
+            let text = format!("the points take {bytes} bytes together: write fewer at once");
+            return Err(Error::InvalidArgument(text));
+        }
+        Ok(bytes)
     }
 
     /// The error for a failed write. If the disk was full or no file could be opened, the write was

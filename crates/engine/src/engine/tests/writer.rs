@@ -17,12 +17,13 @@ use crate::{
     engine::{
         budget::Budget,
         stats::Counters,
-        writer::{Batch, Existing, Writer},
+        writer::{Batch, Existing, Update, Writer},
     },
     hnsw::{Params, Scratch},
     index::{Index, Request},
     store::{
         OpenOptions, Store,
+        log::format::MAX_GROUP_BYTES,
         tests::{
             DIMENSION, SEGMENT_BYTES,
             disk::{Call, TestDisk},
@@ -39,6 +40,11 @@ pub struct Writing {
 
 impl Writing {
     pub fn start(folder: &Path) -> Writing {
+        Writing::start_with(folder, 1 << 20)
+    }
+
+    /// With a budget of so many bytes for requests.
+    fn start_with(folder: &Path, budget: usize) -> Writing {
         let disk = TestDisk::default();
         let options = OpenOptions {
             segment_bytes: 8 * SEGMENT_BYTES,
@@ -51,7 +57,7 @@ impl Writing {
         };
         let segments = opened.store.segments();
         let index = Arc::new(Index::new(segments, opened.dimension, params));
-        let budget = Budget::new(1 << 20);
+        let budget = Budget::new(budget);
         let writer = Writer::start(opened.store, Arc::clone(&index), budget, Counters::new());
         Writing {
             disk,
@@ -65,13 +71,17 @@ impl Writing {
     }
 
     fn begin_insert(&self, number: u32) -> Receiver<Result<()>> {
+        self.begin_insert_with(number, vec![7; 10])
+    }
+
+    fn begin_insert_with(&self, number: u32, content: Vec<u8>) -> Receiver<Result<()>> {
         let (done, answer) = channel();
         let batch = Batch {
             ids: vec![id(number)],
             vectors: vec![number as f32; DIMENSION],
             content_types: vec![0],
-            contents: vec![7; 10],
-            content_ends: vec![10],
+            content_ends: vec![content.len()],
+            contents: content,
             ..Batch::default()
         };
         let done = Box::new(move |stored: Result<_>| drop(done.send(stored.map(drop))));
@@ -224,6 +234,72 @@ fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterward
     inserted.recv().unwrap().unwrap();
     assert!(deleted.recv().unwrap().unwrap());
     assert_eq!(writing.visible(0..4), [[id(2)], [id(2)]]);
+    writing.writer.close().unwrap();
+}
+
+/// The groups that the store writes meanwhile, each with its length.
+fn groups_of(disk: &TestDisk, begun: usize) -> Vec<usize> {
+    let calls = disk.calls();
+    let group = |call: &Call| match call {
+        Call::Write(.., bytes) if bytes.iter().any(|&byte| byte != 0) => Some(bytes.len()),
+        _ => None,
+    };
+    calls[begun..].iter().filter_map(group).collect()
+}
+
+#[test]
+fn small_updates_that_copy_much_are_divided_into_groups_by_what_they_plan() {
+    const CONTENT: usize = 900 << 10;
+    const POINTS: u32 = 24;
+    let folder = new_folder();
+    let writing = Writing::start_with(folder.path(), 64 << 20);
+    for number in 0..POINTS {
+        writing.begin_insert_with(number, vec![7; CONTENT]).recv().unwrap().unwrap();
+    }
+    let (answers, begun) = writing.in_one_group(|| {
+        let update = |number| {
+            let (done, answer) = channel();
+            let update = Update {
+                id: id(number),
+                content_type: None,
+                content: None,
+                metadata: Some(br#"{"a":1}"#.to_vec()),
+            };
+            let done = Box::new(move |found| drop(done.send(found)));
+            writing.writer.update(vec![update], done);
+            answer
+        };
+        let answers: Vec<Receiver<Result<Vec<bool>>>> = (0..POINTS).map(update).collect();
+        (answers, writing.disk.call_count())
+    });
+    for answer in answers {
+        assert_eq!(answer.recv().unwrap().unwrap(), [true]);
+    }
+    let groups = groups_of(&writing.disk, begun);
+    assert!(groups.len() > 1, "{groups:?}");
+    assert!(groups.iter().all(|&bytes| bytes < 18 << 20), "{groups:?}");
+    writing.writer.close().unwrap();
+}
+
+#[test]
+fn what_the_store_refuses_is_refused_alone() {
+    let folder = new_folder();
+    let writing = Writing::start_with(folder.path(), 256 << 20);
+    let large = vec![7; MAX_GROUP_BYTES as usize];
+    let [before, refused, after] = writing.in_one_group(|| {
+        [
+            writing.begin_insert(1),
+            writing.begin_insert_with(2, large),
+            writing.begin_insert(3),
+        ]
+    });
+    before.recv().unwrap().unwrap();
+    let refused = refused.recv().unwrap();
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{refused:?}");
+    after.recv().unwrap().unwrap();
+    writing.insert(4).unwrap();
+    assert_eq!(writing.writer.failure(), None);
+    assert_eq!(writing.visible(0..9)[0], [1, 3, 4].map(id));
     writing.writer.close().unwrap();
 }
 

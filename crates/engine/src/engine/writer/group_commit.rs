@@ -3,7 +3,9 @@
 //! group gathers in the queue during the fsync.
 //!
 //! A group holds changes that depend on none before them in it. A change that names an id again, or
-//! deletes all points, begins the next group, once the index has what came before.
+//! deletes all points, begins the next group, once the index has what came before. So does one with
+//! which the group would plan too many bytes: an update copies what it keeps, which may be far more
+//! than its request holds.
 //!
 //! If a graph lacks too many points ([`Index::accepts_inserts`]), changes that store points are set
 //! aside, and deletes overtake them, unless the store is a replica. That is allowed because requests
@@ -59,6 +61,9 @@ const BACKPRESSURE_WAIT: Duration = Duration::from_millis(5);
 /// A group takes no further requests once it has this size, so that small writes do not wait long
 /// for large ones.
 const GROUP_BYTES: usize = 8 << 20;
+
+/// A group of several requests plans at most so many bytes of the log.
+const PLANNED_BYTES: u64 = 2 * GROUP_BYTES as u64;
 
 /// The number of deletes that are tried together when they have waited for disk space.
 const WAITING_TOGETHER: usize = 64;
@@ -312,29 +317,33 @@ impl GroupCommit {
         }
     }
 
-    /// Commits a group and answers its requests. On a full disk the changes that store points are
-    /// refused, and the deletes are tried again without them; messages wait instead. Returns the
-    /// messages that have to wait.
-    fn answer(&mut self, group: Vec<ChangeRequest>) -> Vec<ChangeRequest> {
-        let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
-            .unwrap_or_else(|_| Err(panicked()));
-        let is_full = matches!(result, Err(Error::StorageFull));
-        let is_replica = group.iter().any(|request| request.message.is_some());
-        match result {
-            Err(Error::StorageFull | Error::Overloaded(_)) if is_replica => {
-                return self.hold(group, is_full);
-            }
-            Err(Error::StorageFull) => self.refuse_inserts(group),
-            Err(error) => {
-                self.note(&error);
-                for request in group {
-                    request.refuse(&error);
+    /// Commits changes, in as many groups as their size takes, and answers their requests. On a full
+    /// disk the changes that store points are refused, and the deletes are tried again without them;
+    /// messages wait instead. Returns the messages that have to wait.
+    fn answer(&mut self, mut group: Vec<ChangeRequest>) -> Vec<ChangeRequest> {
+        while !group.is_empty() {
+            let result = catch_unwind(AssertUnwindSafe(|| self.commit(&group)))
+                .unwrap_or_else(|_| Err(panicked()));
+            let is_full = matches!(result, Err(Error::StorageFull));
+            let is_replica = group.iter().any(|request| request.message.is_some());
+            match result {
+                Err(Error::StorageFull | Error::Overloaded(_)) if is_replica => {
+                    return self.hold(group, is_full);
                 }
-            }
-            Ok(outcomes) => {
-                self.held_at = None;
-                for (request, outcome) in group.into_iter().zip(outcomes) {
-                    request.answer(outcome);
+                Err(Error::StorageFull) => self.refuse_inserts(std::mem::take(&mut group)),
+                Err(error) => {
+                    self.note(&error);
+                    for request in group.drain(..) {
+                        request.refuse(&error);
+                    }
+                }
+                Ok(outcomes) => {
+                    self.held_at = None;
+                    let rest = group.split_off(outcomes.len());
+                    for (request, outcome) in group.into_iter().zip(outcomes) {
+                        request.answer(outcome);
+                    }
+                    group = rest;
                 }
             }
         }
@@ -382,8 +391,9 @@ impl GroupCommit {
         waiting
     }
 
-    /// Makes the requests durable as one group and then visible, and returns the outcome of each. A
-    /// request that cannot be done is left out, with the error as its outcome.
+    /// Makes the first requests, as many as have room, durable as one group and then visible, and
+    /// returns the outcome of each. A request that cannot be done is left out, with the error as its
+    /// outcome.
     fn commit(&mut self, group: &[ChangeRequest]) -> Result<Vec<Result<Outcome>>> {
         if let Some(reason) = lock(&self.status.failure).clone() {
             return Err(Error::ReadOnly(reason));
@@ -391,7 +401,7 @@ impl GroupCommit {
         let segments = self.store.segments();
         let mut position = self.store.position().unwrap_or_default();
         let before = position;
-        let mut writes = Vec::new();
+        let (mut writes, mut bytes) = (Vec::new(), 0);
         let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
             if let Err(error) = self.store.check_origin(request.message.is_some()) {
@@ -399,18 +409,25 @@ impl GroupCommit {
                 continue;
             }
             let planned = match request.message {
-                None => plan(&request.change, &self.index, &segments, LONGEST),
+                None => self.plan(&request.change, &segments, LONGEST),
                 Some(MessageId { sequence, .. }) if sequence != position.sequence + 1 => {
                     Err(out_of_order(sequence, position))
                 }
                 Some(MessageId { crc, .. }) => {
                     let mut planned = self.plan_message(&request.change, &segments)?;
-                    position = position.after(crc);
-                    planned.outcome.position = position;
+                    planned.outcome.position = position.after(crc);
                     Ok(planned)
                 }
             };
+            let more = planned.as_ref().map_or(0, |planned| planned.bytes);
+            if bytes > 0 && bytes + more > PLANNED_BYTES {
+                break;
+            }
+            bytes += more;
             outcomes.push(planned.map(|planned| {
+                if request.message.is_some() {
+                    position = planned.outcome.position;
+                }
                 writes.extend(planned.writes);
                 planned.outcome
             }));
@@ -435,10 +452,22 @@ impl GroupCommit {
         Ok(outcomes)
     }
 
+    /// Plans a change, see [`plan`], and refuses by itself what the store would refuse in a group.
+    fn plan<'a>(
+        &self,
+        change: &'a Change,
+        segments: &'a Segments,
+        longest: Duration,
+    ) -> Result<Planned<'a>> {
+        let mut planned = plan(change, &self.index, segments, longest)?;
+        planned.bytes = self.store.check(&planned.writes)?;
+        Ok(planned)
+    }
+
     /// Plans a message. A refusal is an outcome: every replica refuses the same message. An error is a
     /// failure of this replica alone, which must not go on with the next message.
     fn plan_message<'a>(&self, change: &'a Change, segments: &'a Segments) -> Result<Planned<'a>> {
-        let planned = plan(change, &self.index, segments, Duration::MAX);
+        let planned = self.plan(change, segments, Duration::MAX);
         let is_damaged = || {
             self.index
                 .damage()
@@ -451,6 +480,7 @@ impl GroupCommit {
         match planned {
             Err(error @ (Error::InvalidArgument(_) | Error::OtherCount { .. })) => Ok(Planned {
                 writes: Vec::new(),
+                bytes: 0,
                 outcome: Outcome {
                     refused: Some(error),
                     ..Outcome::default()

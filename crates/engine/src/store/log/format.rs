@@ -24,6 +24,13 @@ pub const PAGE: usize = 4096;
 pub const BLOCK: usize = 64;
 /// The largest segment: a [`crate::store::Location`] counts blocks in 32 bits.
 pub const MAX_SEGMENT_BYTES: u64 = (1 << 32) * BLOCK as u64;
+
+/// The greatest length of a group in bytes. Small in tests, which could not fill another.
+pub const MAX_GROUP_BYTES: u64 = if cfg!(test) {
+    64 << 20
+} else {
+    MAX_SEGMENT_BYTES / 2
+};
 /// The largest dimension, which bounds every size computed from one.
 pub const MAX_DIMENSION: u32 = 65_536;
 /// The first bytes of a segment file.

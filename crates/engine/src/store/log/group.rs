@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{
     format::{
-        BLOCK, Flaw, GroupHeader, Kind, MAX_SEGMENT_BYTES, Op, RecordHeader, SegmentHeader, align,
+        BLOCK, Flaw, GroupHeader, Kind, MAX_GROUP_BYTES, Op, RecordHeader, SegmentHeader, align,
     },
     stream::StreamPosition,
 };
@@ -110,7 +110,7 @@ impl Layout {
             payloads += align(size_of_val(record.vector) as u64);
         }
         let length = align(payloads + content);
-        if length > MAX_SEGMENT_BYTES / 2 || u32::try_from(records.len()).is_err() {
+        if length > MAX_GROUP_BYTES || u32::try_from(records.len()).is_err() {
             return Err(Error::InvalidArgument(format!(
                 "a group of {length} bytes is too large"
             )));
