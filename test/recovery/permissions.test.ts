@@ -90,11 +90,12 @@ describe.skipIf(!(await canRun()))('without rights (as root needs setpriv)', SLO
     await expectRefusal(vectord, 1, `the keys file ${path} cannot be read: EACCES`);
   });
 
-  test('a snapshot that may not be read costs a rebuild', async () => {
+  test('a snapshot that may not be read costs a rebuild, and is kept', async () => {
     await fillAndStop();
     const name = readdirSync(dataPath).find((file) => file.endsWith('.snapshot')) ?? '';
     chmodSync(join(dataPath, name), 0o000);
-    expect(await expectWhole()).toContain(`removed a snapshot: `);
+    expect(await expectWhole()).toContain(`did not use a snapshot: `);
+    expect(readdirSync(dataPath)).toContain(name);
   });
 
   test.each(['check', 'backup'])(

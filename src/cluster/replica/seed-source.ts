@@ -1,4 +1,11 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/start-error.js';
@@ -12,6 +19,11 @@ import type { Logger } from '../../observe/logger.js';
 
 /** The folders of copies begin with this. */
 const PREFIX = 'copy-';
+/** A file in each of them, which says that it is ours to remove. */
+const MARKER = 'MADE-BY-VECTORD';
+const MARKER_TEXT = 'A copy for another node of the cluster. The next start removes it.\n';
+/** The folder of the copy itself beside the marker. */
+const REPLICA = 'replica';
 /** The name of a copy is no path. */
 const NAME = /^[0-9a-f-]+$/;
 
@@ -51,7 +63,10 @@ export class SeedSource {
     private readonly logger: Logger,
   ) {
     const left = readdirSync(dataPath).filter((name) => name.startsWith(PREFIX));
-    for (const name of left) remove(join(dataPath, name));
+    for (const folder of left.map((name) => join(dataPath, name))) {
+      if (isOurs(folder)) remove(folder);
+      else logger.warn({ folder }, 'left as it is: nothing says that vectord has made it');
+    }
     this.#looking = setInterval(() => this.#removeUnused(), LOOK_MS).unref();
   }
 
@@ -115,8 +130,10 @@ export class SeedSource {
 
   async #fill({ folder, files }: Copy): Promise<void> {
     mkdirSync(folder, { mode: 0o700 });
-    await backupFolder(this.folder, folder, () => undefined);
-    for (const file of readdirSync(folder)) files.set(file, statSync(join(folder, file)).size);
+    writeFileSync(join(folder, MARKER), MARKER_TEXT);
+    const replica = join(folder, REPLICA);
+    await backupFolder(this.folder, replica, () => undefined);
+    for (const file of readdirSync(replica)) files.set(file, statSync(join(replica, file)).size);
   }
 
   #removeUnused(): void {
@@ -139,7 +156,7 @@ async function readPiece(
   { file, offset, bytes }: SeedQuestion_Piece,
 ): Promise<Uint8Array> {
   if (!files.has(file)) throw new Error(`the copy has no file ${file}`);
-  const handle = await open(join(folder, file));
+  const handle = await open(join(folder, REPLICA, file));
   try {
     const buffer = Buffer.alloc(Math.min(bytes, LONGEST_PIECE));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, Number(offset));
@@ -147,6 +164,14 @@ async function readPiece(
     return piece.equals(ZEROS.subarray(0, bytesRead)) ? NOTHING : piece;
   } finally {
     await handle.close();
+  }
+}
+
+function isOurs(folder: string): boolean {
+  try {
+    return readFileSync(join(folder, MARKER), 'utf8') === MARKER_TEXT;
+  } catch {
+    return false;
   }
 }
 

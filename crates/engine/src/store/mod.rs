@@ -43,6 +43,8 @@ use log::{
 };
 use recovery::Recovered;
 use reserves::Reserves;
+#[cfg(test)]
+pub(crate) use log::format::MAX_GROUP_BYTES;
 pub use snapshot::Snapshots;
 pub use space::compaction::{Replacement, Stretch};
 

@@ -27,6 +27,8 @@ use crate::{
 
 const MAGIC: [u8; 8] = *b"VECDSNAP";
 const HEADER_BYTES: usize = 64;
+const STORE_ID_AT: usize = 16;
+const STORE_ID_END: usize = STORE_ID_AT + 16;
 const HEADER_CRC_AT: usize = HEADER_BYTES - 4;
 const FRAME_HEADER_BYTES: usize = 12;
 
@@ -72,9 +74,18 @@ impl Snapshots {
         Ok(found.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// Removes a snapshot.
-    pub fn remove(&self, path: &Path) -> Result<()> {
-        Ok(remove_if_there(&*self.io, path)?)
+    /// Removes a file if it says that it is a snapshot of this store, and returns whether it does. Any
+    /// other file with such a name is none of ours.
+    pub fn remove(&self, path: &Path) -> Result<bool> {
+        let mut start = [0; STORE_ID_END];
+        let read = |file: Box<dyn IoFile>| read_exact(&*file, &mut start, 0);
+        let is_ours = self.io.open_read(path).and_then(read).is_ok()
+            && start[..MAGIC.len()] == MAGIC
+            && start[STORE_ID_AT..] == self.store;
+        if is_ours {
+            remove_if_there(&*self.io, path)?;
+        }
+        Ok(is_ours)
     }
 
     /// Opens a snapshot for reading. Refuses one of another store or version.
@@ -103,7 +114,7 @@ impl Snapshots {
         let list = self.list()?;
         list.iter()
             .skip(KEPT)
-            .try_for_each(|path| self.remove(path))
+            .try_for_each(|path| self.remove(path).map(drop))
     }
 
     fn write_as(
@@ -122,7 +133,7 @@ impl Snapshots {
         let id: [u8; 16] = random()?;
         put(&mut header, 0, &MAGIC);
         put(&mut header, 8, &format::VERSION.to_le_bytes());
-        put(&mut header, 16, &self.store);
+        put(&mut header, STORE_ID_AT, &self.store);
         put(&mut header, 32, &id);
         put(&mut header, 48, &sequence.to_le_bytes());
         let crc = crc32fast::hash(&header[..HEADER_CRC_AT]);
@@ -155,8 +166,8 @@ pub fn number(path: &Path) -> Option<u32> {
 pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader> {
     let file = io.open_read(path)?;
     let header = read_header(&*file, path)?;
-    if array_at(&header, 16) != store {
-        return Err(Flaw::new(16, "the snapshot belongs to another store").refuse(path));
+    if array_at(&header, STORE_ID_AT) != store {
+        return Err(Flaw::new(STORE_ID_AT as u64, "the snapshot belongs to another store").refuse(path));
     }
     Ok(SnapshotReader {
         path: path.to_owned(),

@@ -23,7 +23,7 @@ use crate::{
     index::{Index, Request},
     store::{
         OpenOptions, Store,
-        log::format::MAX_GROUP_BYTES,
+        MAX_GROUP_BYTES,
         tests::{
             DIMENSION, SEGMENT_BYTES,
             disk::{Call, TestDisk},

@@ -17,7 +17,9 @@ impl Index {
     /// Fills an empty index with the live points, and with the graphs of the newest of `snapshots`
     /// that fits them. `dead` are deleted points whose records still exist. Both lists are by
     /// ascending sequence, and `last` is the sequence of the last record. Returns a line for the
-    /// log about each snapshot that could not be used; such a snapshot is removed.
+    /// log about each snapshot that could not be used. It is removed if it is damaged, and kept if
+    /// another start may read it: with other settings, or with the files or the memory that this one
+    /// lacks.
     pub fn restore(
         &self,
         live: &[LivePoint],
@@ -38,8 +40,10 @@ impl Index {
                     return Err(error.into());
                 }
                 Err(error) => {
-                    notes.push(format!("removed a snapshot: {error}"));
-                    snapshots.remove(&path)?;
+                    let is_damaged = matches!(error, Error::Damaged { .. });
+                    let is_removed = is_damaged && snapshots.remove(&path)?;
+                    let done = if is_removed { "removed" } else { "did not use" };
+                    notes.push(format!("{done} a snapshot: {error}"));
                 }
             }
         }
