@@ -42,22 +42,22 @@ export class AccessControl implements Policy {
       noteReset: () => connection.noteReset(),
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);
-        const refusal = this.#refusalOf(connection, method, path, headers, rawHeaders);
+        const keyRefusal = (): VectordError | undefined =>
+          this.#keyRefusalOf(method, headers, rawHeaders);
+        const refusal = this.#placeRefusalOf(connection, method, path) ?? keyRefusal();
         const { requests } = this.options;
         const trace = requests.beginTrace(headers, path);
-        const call = new CallLifecycle(method, refusal, requests, onEnd, trace);
+        const call = new CallLifecycle(method, refusal, requests, onEnd, trace, keyRefusal);
         connection.begin(call);
         return call;
       },
     };
   }
 
-  #refusalOf(
+  #placeRefusalOf(
     connection: Connection,
     { access }: Method,
     path: string,
-    headers: IncomingHttpHeaders,
-    rawHeaders: readonly string[],
   ): VectordError | undefined {
     if (access === 'nobody') {
       return new VectordError('METHOD_NOT_ALLOWED', `There is no method ${path}`);
@@ -65,7 +65,15 @@ export class AccessControl implements Policy {
     if (!connection.mayBegin(access === 'anyone' ? 'open' : 'keyed')) {
       return new VectordError('OVERLOADED', 'too many calls are open; try again');
     }
-    return access === 'anyone'
+    return undefined;
+  }
+
+  #keyRefusalOf(
+    { access }: Method,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ): VectordError | undefined {
+    return access === 'anyone' || access === 'nobody'
       ? undefined
       : checkAccess(access, authorizationsIn(headers, rawHeaders), this.options.keys);
   }

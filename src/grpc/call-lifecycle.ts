@@ -55,7 +55,9 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
     refusal: VectordError | undefined,
     private readonly requests: Requests,
     private readonly onEnd: (record: CallLifecycle) => void,
-    readonly trace?: RequestTrace,
+    readonly trace: RequestTrace | undefined,
+    /** Why the call could not be made any more with the keys of now, if it could not. */
+    private readonly refusalNow: () => VectordError | undefined,
   ) {
     this.operation = method.operation;
     this.#allowance = method.allowance;
@@ -149,6 +151,16 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
     this.#note(Status.CANCELLED);
     this.#reservation.end();
     this.onEnd(this);
+  }
+
+  /**
+   * Ends a stream whose key opens the service no longer: it may last as long as its client likes. Any
+   * other call comes to its end.
+   */
+  recheckKey(): void {
+    if (!this.hasKey || !this.operation.isEndless) return;
+    const refusal = this.refusalNow();
+    if (refusal !== undefined) this.#call?.fail(this.#toServerError(refusal));
   }
 
   /** Ends the call when its request stops arriving, or its answer is not read. */

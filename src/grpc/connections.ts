@@ -95,6 +95,11 @@ export class Connections {
     return connection;
   }
 
+  /** Ends the streams whose keys open the service no longer. */
+  recheckKeys(): void {
+    for (const connection of this.#limit) connection.recheckKeys();
+  }
+
   close(): void {
     this.#limit.close();
   }
@@ -159,6 +164,10 @@ export class Connection implements LimitedConnection {
     this.all.calls.end(call.hasKey ? 'keyed' : 'open');
     this.#messageBytes += call.bytes;
     if (call.hasKey) this.#openKeyed -= 1;
+  }
+
+  recheckKeys(): void {
+    for (const call of this.#openCalls) call.recheckKey();
   }
 
   /** A client with a key may have more on its way, as a large upload over a long line needs it. */

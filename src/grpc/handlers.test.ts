@@ -52,7 +52,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   const allowance = { maxBytes: 1_000, settings: '', freeBytes: 0, inflight, countsAnswers: true };
   const operation = requests.addOperation({ method });
   const called = { access: 'readonly', allowance, operation } as const;
-  const record = new CallLifecycle(called, undefined, requests, () => undefined);
+  const record = new CallLifecycle(called, undefined, requests, none, undefined, none);
   const handlers = vectorDbHandlers(service, new Decoder(RULES, new DecoderThread(RULES)));
   const trailer = Metadata();
 
@@ -80,3 +80,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
   });
   engine.close();
 });
+
+function none(): undefined {
+  return undefined;
+}

@@ -41,6 +41,8 @@ export interface GrpcOptions {
 export interface Grpc {
   /** Serves a new connection. */
   take(accepted: Accepted): void;
+  /** Ends the streams whose keys open the service no longer. */
+  recheckKeys(): void;
   /** Answers what is under way, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
@@ -63,6 +65,7 @@ export function createGrpc(options: GrpcOptions): Grpc {
   }
   return {
     take: (accepted) => connections.take(accepted),
+    recheckKeys: () => connections.recheckKeys(),
     async close(graceMs) {
       health.close();
       connections.close();

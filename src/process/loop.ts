@@ -144,6 +144,7 @@ export class Loop implements LoopControl {
 
   async setKeys(keys: readonly Key[]): Promise<void> {
     this.#keys.set(keys);
+    this.#grpc.recheckKeys();
   }
 
   async setTlsPair(pair: TlsPair): Promise<void> {
