@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 from google.protobuf.any_pb2 import Any
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
@@ -85,3 +89,16 @@ def test_a_part_of_a_load_is_named_before_the_message() -> None:
     assert type(error) is TimedOutError
     assert str(error) == "TIMEOUT: points 3 to 5: x"
     assert error.retryable
+
+
+@pytest.mark.parametrize(
+    "twin_of", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
+)
+def test_an_error_survives_copying_and_pickling(twin_of: Callable[[Exception], Exception]) -> None:
+    error = error_from("UNAVAILABLE", "x", trailers("UNAVAILABLE", seconds=2)).within("point 1")
+    error.add_note("in a pool of processes")
+    twin = twin_of(error)
+    assert type(twin) is UnavailableError
+    assert str(twin) == str(error) == "UNAVAILABLE: point 1: x"
+    assert vars(twin) == vars(error)
+    assert twin.retry_after == 2.0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import InMemoryRecordManager, aindex, index
 
 from vectord_client import AsyncClient, Client, NewPoint, Similarity, id_for
 from vectord_client.langchain import VectordVectorStore
@@ -356,6 +357,54 @@ async def test_a_delete_without_ids_deletes_all(make: Any) -> None:
     assert len(await store.similarity_search("1")) == 2
     assert await store.delete() is True
     assert await store.similarity_search("1") == []
+
+
+async def test_index_of_langchain_adds_skips_and_deletes(
+    clients: dict[str, Any],
+) -> None:
+    store = VectordVectorStore(Numbers(), **clients)
+    documents = [Document(f"{at} 1", metadata={"source": str(at % 2)}) for at in range(5)]
+    for asynchronous in (False, True):
+        records = InMemoryRecordManager(namespace=str(asynchronous))
+        records.create_schema()
+        for given, expected in (
+            (documents, (5, 0, 0)),
+            (documents, (0, 5, 0)),
+            (documents[:3], (0, 3, 2)),
+        ):
+            options: dict[str, Any] = {
+                "cleanup": "incremental",
+                "source_id_key": "source",
+                "key_encoder": "sha256",
+                "batch_size": 2 if given is documents else 100,
+            }
+            done = (
+                await aindex(given, records, store, **options)
+                if asynchronous
+                else await asyncio.to_thread(index, given, records, store, **options)
+            )
+            counts = (done["num_added"], done["num_skipped"], done["num_deleted"])
+            assert counts == expected
+        assert len(await store.asimilarity_search("1 1", k=9)) == 3
+        await store.adelete()
+
+
+async def test_texts_are_embedded_in_batches(clients: dict[str, Any]) -> None:
+    class Counting(Numbers):
+        sizes: ClassVar[list[int]] = []
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            self.sizes.append(len(texts))
+            return super().embed_documents(texts)
+
+    store = VectordVectorStore(Counting(), **clients)
+    texts = ["1", "2", "3", "4", "5"]
+    await asyncio.to_thread(store.add_texts, texts, batch_size=2)
+    await store.aadd_texts(texts, batch_size=5)
+    await store.aadd_texts(texts)
+    assert Counting.sizes == [2, 2, 1, 5, 5]
+    with pytest.raises(ValueError, match="batch_size is 0, expected at least 1"):
+        await store.aadd_texts(texts, batch_size=0)
 
 
 async def test_a_store_is_made_from_texts(clients: dict[str, Any]) -> None:

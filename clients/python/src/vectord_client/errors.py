@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
@@ -48,14 +50,20 @@ class VectordError(Exception):
 
     def within(self, what: str) -> VectordError:
         """The same error, of a part of what was asked for, which the message then begins with."""
-        return type(self)(
-            self.code,
-            f"{what}: {self.message}",
-            retryable=self.retryable,
-            retry_after=self.retry_after,
-            is_refusal=self.is_refusal,
-            request_id=self.request_id,
-        )
+        return type(self)(self.code, f"{what}: {self.message}", **self._rest())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Copying and pickling would call the class with the text of the error alone.
+        make = partial(type(self), self.code, self.message, **self._rest())
+        return make, (), self.__dict__
+
+    def _rest(self) -> dict[str, Any]:
+        return {
+            "retryable": self.retryable,
+            "retry_after": self.retry_after,
+            "is_refusal": self.is_refusal,
+            "request_id": self.request_id,
+        }
 
 
 class InvalidArgumentError(VectordError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 from uuid import uuid4
 
@@ -108,6 +108,7 @@ class VectordVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Stores texts, in batches; one whose id exists is replaced whole.
@@ -116,6 +117,8 @@ class VectordVectorStore(VectorStore):
             texts: What is embedded and kept.
             metadatas: One for each text.
             ids: One for each text, each once; None for one that is to be made.
+            batch_size: The most texts that are embedded at once, as `index` of LangChain gives it;
+                None for all.
             **kwargs: None is known.
 
         Returns:
@@ -128,7 +131,9 @@ class VectordVectorStore(VectorStore):
         """
         _refuse_unknown(kwargs, ())
         contents = list(texts)
-        vectors = self._embedding.embed_documents(contents)
+        vectors: list[list[float]] = []
+        for batch in _batches(contents, batch_size):
+            vectors += self._embedding.embed_documents(batch)
         ids_, points = _points(contents, vectors, metadatas, ids)
         self._client.bulk(points)
         return ids_
@@ -139,14 +144,18 @@ class VectordVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """See `add_texts`."""
         if self._async_client is None:
+            kwargs["batch_size"] = batch_size
             return await super().aadd_texts(texts, metadatas, ids=ids, **kwargs)
         _refuse_unknown(kwargs, ())
         contents = list(texts)
-        vectors = await self._embedding.aembed_documents(contents)
+        vectors: list[list[float]] = []
+        for batch in _batches(contents, batch_size):
+            vectors += await self._embedding.aembed_documents(batch)
         ids_, points = _points(contents, vectors, metadatas, ids)
         await self._async_client.bulk(points)
         return ids_
@@ -287,6 +296,14 @@ class VectordVectorStore(VectorStore):
         return await client.search(
             vector, similarity=self._similarity, limit=k, include=include, **_given(options)
         )
+
+
+def _batches(texts: list[str], size: int | None) -> Iterator[list[str]]:
+    if size is not None and size < 1:
+        raise ValueError(f"batch_size is {size}, expected at least 1")
+    step = size or max(1, len(texts))
+    for start in range(0, len(texts), step):
+        yield texts[start : start + step]
 
 
 def _points(
