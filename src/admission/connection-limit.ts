@@ -28,8 +28,12 @@ const MAX_REST_MS = 2_000;
 /** How long a connection waits unread: its client tries again, or has gone. */
 const MAX_WAIT_MS = 5_000;
 
-/** When others wait for its place, a connection that was without a keyed request for so long is evicted. */
-const EVICTABLE_AFTER_MS = 1_000;
+/**
+ * When others wait for its place, a connection that has been without a keyed request for longer is
+ * evicted: one whose client has shown a key may be kept for its next call, as long as HTTP keeps idle
+ * ones, and gives way after all that have shown none.
+ */
+const EVICTABLE_AFTER_MS = { unkeyed: 1_000, keyed: 65_000 } as const;
 /** How often all connections are looked at. */
 export const CHECK_INTERVAL_MS = 250;
 
@@ -62,7 +66,8 @@ export interface Admission {
 /**
  * The connections of one interface on one loop. When all places of the interface are taken, the
  * connection that was longest without a request with a key is evicted: a client that holds all
- * places, and asks for nothing or only for what needs no key, keeps nobody out.
+ * places, and asks for nothing or only for what needs no key, keeps nobody out, and takes no place of
+ * one whose key was accepted a short time ago.
  */
 export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
   readonly #connections = new Set<Connection | Handshake>();
@@ -218,10 +223,13 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   /** Evicts the idlest of the connections that may be evicted; answers whether there was one. */
   #evictIdlest(mayBe: (connection: LimitedConnection) => boolean): boolean {
     let idlest: Connection | Handshake | undefined;
-    let mostMs = EVICTABLE_AFTER_MS;
+    let mostMs = 0;
     for (const connection of this.#connections) {
+      const { hasKey } = connection;
       const ms = connection.unkeyedMs(this.#checkedAtMs);
-      if (ms <= mostMs || !mayBe(connection)) continue;
+      if (ms <= EVICTABLE_AFTER_MS[hasKey ? 'keyed' : 'unkeyed'] || !mayBe(connection)) continue;
+      const isSame = hasKey === idlest?.hasKey;
+      if (idlest !== undefined && (isSame ? ms <= mostMs : hasKey)) continue;
       idlest = connection;
       mostMs = ms;
     }

@@ -25,7 +25,7 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
     logger.debug({ reason: messageOf(error) }, 'http connection broke');
   });
   app.use(answerAndNote(options.requests, clock));
-  app.use(requireHost);
+  app.use(checkProtocol);
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, table));
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');
@@ -42,9 +42,26 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
   return app;
 }
 
-async function requireHost(ctx: Context, next: Next): Promise<void> {
-  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+/** Refuses what node lets pass, and HTTP/1.1 does not. */
+async function checkProtocol(ctx: Context, next: Next): Promise<void> {
+  const { httpVersion, headers, rawHeaders } = ctx.req;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw invalid(`The version of HTTP is ${httpVersion}, expected 1.1 or 1.0`);
+  }
+  const isHost = (name: string, at: number): boolean => at % 2 === 0 && /^host$/i.test(name);
+  const hosts = rawHeaders.filter(isHost).length;
+  if (hosts > 1) throw invalid('The Host header is given more than once');
+  if (httpVersion === '1.1' && hosts === 0) {
     throw invalid('The Host header is missing, which HTTP/1.1 requires');
   }
-  await next();
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') await next();
+  else refuseCoding(ctx, coding);
+}
+
+/** The body cannot be read, nor where the next request begins. */
+function refuseCoding(ctx: Context, coding: string): void {
+  ctx.status = 501;
+  ctx.set('Connection', 'close');
+  ctx.body = `The Transfer-Encoding is ${coding}, expected chunked`;
 }

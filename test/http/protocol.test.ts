@@ -44,6 +44,28 @@ describe('malformed HTTP', () => {
     expectRefusal(await sendRaw(server, `${head(...lines)}hello`), 400);
   });
 
+  it('a coding of the body that the service does not read is 501', async () => {
+    for (const coding of ['gzip, chunked', 'GZIP,chunked', 'deflate, gzip, chunked']) {
+      const answer = await sendRaw(server, `${head(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`);
+      expectRefusal(answer.replace('connection: close', 'Connection: close'), 501);
+    }
+  });
+
+  it('more than one Host is 400, also where they are equal', async () => {
+    for (const more of ['Host: x', 'host: y']) {
+      const answer = await sendRaw(server, `${head(more, 'Connection: close')}`);
+      expect(statusOf(answer)).toBe(400);
+      expect(answer).toContain('The Host header is given more than once');
+    }
+  });
+
+  it('another version of HTTP is 400', async () => {
+    for (const version of ['2.0', '0.9']) {
+      const request = `GET /health HTTP/${version}\r\nHost: x\r\nConnection: close\r\n\r\n`;
+      expect(statusOf(await sendRaw(server, request))).toBe(400);
+    }
+  });
+
   it('broken chunks are 400', async () => {
     expectRefusal(await sendRaw(server, `${head('Transfer-Encoding: chunked')}zz\r\n`), 400);
   });
