@@ -1,4 +1,5 @@
-import { wrong } from './checks.js';
+import { array, wrong } from './checks.js';
+import { InvalidArgumentError } from './errors.js';
 
 const EXPECTED = 'an address such as http://127.0.0.1:3000 or grpc://127.0.0.1:50051';
 
@@ -13,8 +14,24 @@ export interface Address {
   readonly target: string;
 }
 
+/**
+ * The addresses of the nodes of one service, at least one, all of one protocol. Throws an
+ * InvalidArgumentError for others.
+ */
+export function parseAddresses(given: string | readonly string[]): [Address, ...Address[]] {
+  if (typeof given === 'string') return [parseAddress(given)];
+  const [first, ...others] = Array.from(array('address', given), parseAddress);
+  if (first === undefined) throw new InvalidArgumentError(`address is empty, expected ${EXPECTED}`);
+  for (const [at, { protocol, isSecure }] of others.entries()) {
+    if (protocol === first.protocol && isSecure === first.isSecure) continue;
+    const expected = 'the protocol of the first: all are nodes of one service';
+    throw wrong(`address[${at + 1}]`, given[at + 1], expected);
+  }
+  return [first, ...others];
+}
+
 /** Throws an InvalidArgumentError for what is no address of a service. */
-export function parseAddress(address: string): Address {
+function parseAddress(address: string): Address {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || url.host === '' || hasMore(url))
     throw wrong('address', address, EXPECTED);

@@ -1,4 +1,4 @@
-import { parseAddress } from './address.js';
+import { parseAddresses } from './address.js';
 import { InvalidArgumentError } from './errors.js';
 import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
@@ -8,14 +8,19 @@ export type ConnectOptions = HttpConnectOptions;
 
 /**
  * A client of the service at `address`, over HTTP: what browsers speak. The service lets pages in that
- * CORS_ORIGINS names. Throws an InvalidArgumentError if the address or an option cannot be used.
+ * CORS_ORIGINS names. Of several addresses, those of the nodes of a cluster, it uses one, and goes on to
+ * the next where nobody answers there, or the node is frozen or not ready. Throws an
+ * InvalidArgumentError if an address or an option cannot be used.
  */
-export function connect(address: string, options: ConnectOptions = {}): Client {
-  const parsed = parseAddress(address);
+export function connect(
+  address: string | readonly string[],
+  options: ConnectOptions = {},
+): Client {
+  const addresses = parseAddresses(address);
   checkOptions(options);
-  if (parsed.protocol === 'http') return connectHttp(parsed, options);
+  if (addresses[0].protocol === 'http') return connectHttp(addresses, options);
   throw new InvalidArgumentError(
-    `address is ${address}, expected http:// or https://: this is the half of the client for browsers`,
+    `address is ${String(address)}, expected http:// or https://: this is the half of the client for browsers`,
   );
 }
 

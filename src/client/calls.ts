@@ -6,8 +6,8 @@ import { within } from './time-limit.js';
 import type { Attempt } from './transport.js';
 
 export const DEFAULT_DEADLINE_MS = 30_000;
-/** Their waits take about 3 s together: a service that starts again is there by then. */
-export const DEFAULT_RETRIES: Retries = { attempts: 6, baseMs: 100, maxMs: 2_000 };
+/** Their waits take about 7 s together: a service that starts again is there by then. */
+export const DEFAULT_RETRIES: Retries = { attempts: 8, baseMs: 100, maxMs: 2_000 };
 
 export const CALL_OPTIONS = [
   'deadlineMs',

@@ -17,7 +17,7 @@ import type {
 
 /** When and how often a call that failed is repeated. */
 export interface Retries {
-  /** The most tries of a call, the first one included: 6 unless told otherwise. */
+  /** The most tries of a call, the first one included: 8 unless told otherwise. */
   readonly attempts: number;
   /**
    * The delay before the second try, in ms: 100 unless told otherwise. It doubles with each try, and

@@ -4,13 +4,14 @@
  *
  * @module vectord
  */
-import { parseAddress } from './address.js';
+import { parseAddresses, type Address } from './address.js';
 import { InvalidArgumentError } from './errors.js';
 import { certificatesOf, type Tls } from './grpc/credentials.js';
 import { grpcTransport } from './grpc/transport.js';
-import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
+import { checkOptions, connectHttp, transportTo, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 import { PointsClient } from './points-client.js';
+import type { Transport } from './transport.js';
 
 /** How a client speaks to a service; the deadline and the retries are those of calls without. */
 export interface ConnectOptions extends HttpConnectOptions {
@@ -25,14 +26,19 @@ export interface ConnectOptions extends HttpConnectOptions {
 /**
  * A client of the service at `address`: over HTTP at `http://` and `https://`, over gRPC at `grpc://`
  * and `grpcs://`. The one with an s is by TLS. It connects with the first call, and again whenever the
- * connection is lost. Throws an InvalidArgumentError if the address or an option cannot be used.
+ * connection is lost. Of several addresses, those of the nodes of a cluster, it uses one, and goes on to
+ * the next where nobody answers there, or the node is frozen or not ready. Throws an
+ * InvalidArgumentError if an address or an option cannot be used.
  */
-export function connect(address: string, options: ConnectOptions = {}): Client {
-  const parsed = parseAddress(address);
+export function connect(
+  address: string | readonly string[],
+  options: ConnectOptions = {},
+): Client {
+  const addresses = parseAddresses(address);
   checkOptions(options);
   const { tls, ...rest } = options;
-  const { protocol, isSecure, target } = parsed;
-  if (tls !== undefined && address.startsWith('https:')) {
+  const [{ protocol, isSecure }] = addresses;
+  if (tls !== undefined && protocol === 'http' && isSecure) {
     const expected =
       'certificates in the file that NODE_EXTRA_CA_CERTS names, or a `fetch` with them';
     throw new InvalidArgumentError(`tls is given for ${address}, expected ${expected}`);
@@ -40,10 +46,13 @@ export function connect(address: string, options: ConnectOptions = {}): Client {
   if (tls !== undefined && !isSecure) {
     throw new InvalidArgumentError(`tls is given for ${address}, expected an address by TLS`);
   }
-  if (protocol === 'http') return connectHttp(parsed, rest);
+  if (protocol === 'http') return connectHttp(addresses, rest);
   const { key, ...calls } = rest;
   const secured = isSecure ? certificatesOf(tls ?? {}) : undefined;
-  return new PointsClient(grpcTransport({ target, key, tls: secured }), calls);
+  const isWatched = addresses.length > 1;
+  const open = ({ target }: Address): Transport =>
+    grpcTransport({ target, key, tls: secured, isWatched });
+  return new PointsClient(transportTo(addresses, open), calls);
 }
 
 export {

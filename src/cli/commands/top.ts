@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { parseAddress } from '../../client/address.js';
+import { parseAddresses } from '../../client/address.js';
 import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED } from '../../core/start-error.js';
 import { addHelp } from '../help-text.js';
 import { pathArgument } from '../path-argument.js';
@@ -60,7 +60,7 @@ export function topCommand(): Command {
 /** Reads the address of an HTTP interface. */
 function urlArgument(text: string): string {
   try {
-    const { protocol, target } = parseAddress(text);
+    const [{ protocol, target }] = parseAddresses(text);
     if (protocol === 'http') return target;
   } catch {
     // Its message would offer addresses of gRPC, too.

@@ -33,7 +33,7 @@ export class WatchedService {
     if (key === undefined) return;
     const address = { protocol: 'http', isSecure: url.startsWith('https:'), target: url } as const;
     const calls = { deadlineMs: PATIENCE_MS, retries: { attempts: 1 } };
-    this.#client = connectHttp(address, { key: key.text, ...calls });
+    this.#client = connectHttp([address], { key: key.text, ...calls });
   }
 
   /** Throws a StartError that says why there is nothing to see. */

@@ -20,6 +20,13 @@ const OPTIONS = {
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
 };
 
+/** The same where another service may answer: a frozen one is noticed within seconds. */
+const WATCHED_OPTIONS = {
+  ...OPTIONS,
+  'grpc.keepalive_time_ms': 2_000,
+  'grpc.keepalive_timeout_ms': 3_000,
+};
+
 /**
  * What the service hears as the name that is meant where that is an address: TLS has none, and Node.js
  * warns of an address in its place, or refuses it. The certificate is held against the address.
@@ -27,16 +34,21 @@ const OPTIONS = {
 const NO_NAME = 'address.invalid';
 
 /** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
-export function openChannel(target: string, tls: Certificates | undefined): Channel {
-  if (tls === undefined) return createChannel(target, ChannelCredentials.createInsecure(), OPTIONS);
+export function openChannel(
+  target: string,
+  tls: Certificates | undefined,
+  isWatched: boolean,
+): Channel {
+  const options = isWatched ? WATCHED_OPTIONS : OPTIONS;
+  if (tls === undefined) return createChannel(target, ChannelCredentials.createInsecure(), options);
   const { ca, cert, key } = tls;
   const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) === 0) {
-    return createChannel(target, ChannelCredentials.createSsl(ca, key, cert), OPTIONS);
+    return createChannel(target, ChannelCredentials.createSsl(ca, key, cert), options);
   }
   const credentials = ChannelCredentials.createSsl(ca, key, cert, {
     checkServerIdentity: (_: string, found: PeerCertificate) => checkServerIdentity(host, found),
   });
-  const options = { ...OPTIONS, 'grpc.ssl_target_name_override': NO_NAME };
-  return createChannel(target, credentials, options);
+  const named = { ...options, 'grpc.ssl_target_name_override': NO_NAME };
+  return createChannel(target, credentials, named);
 }

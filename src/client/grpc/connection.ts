@@ -11,6 +11,8 @@ export interface GrpcOptions {
   readonly key: string | undefined;
   /** undefined: without TLS. */
   readonly tls: Certificates | undefined;
+  /** Whether a call ends where the service is frozen meanwhile: another one may answer it. */
+  readonly isWatched: boolean;
 }
 
 export interface Connection {
@@ -20,8 +22,8 @@ export interface Connection {
 }
 
 /** Connects with the first call. */
-export function openConnection({ target, key, tls }: GrpcOptions): Connection {
-  const channel = openChannel(target, tls);
+export function openConnection({ target, key, tls, isWatched }: GrpcOptions): Connection {
+  const channel = openChannel(target, tls, isWatched);
   const metadata = new Metadata(key === undefined ? {} : { authorization: key });
   const client = createClient(pointsServiceDefinition, channel, { '*': { metadata } });
   return { client, failureOf, close: () => channel.close() };

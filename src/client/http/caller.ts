@@ -1,4 +1,5 @@
-import { UnexpectedAnswerError } from '../errors.js';
+import { ConnectionLostError, UnexpectedAnswerError } from '../errors.js';
+import { onAbort } from '../on-abort.js';
 import type { Attempt } from '../transport.js';
 import { connectionLost, failureOf, quote } from './failure.js';
 
@@ -36,12 +37,18 @@ export interface FetchInit {
   readonly cache: 'no-store';
 }
 
+/** When a call that has no answer yet asks for the health of a service, and again after each one. */
+const LOOK_AFTER_MS = 2_000;
+/** How long that may take. */
+const HEALTH_TIMEOUT_MS = 3_000;
+
 /** Sends one request after the other, and reads the JSON of the answers. */
 export class Caller {
   constructor(
     private readonly base: string,
     private readonly key: string | undefined,
     private readonly fetch: Fetch,
+    private readonly isWatched: boolean,
   ) {}
 
   /** `read` makes the answer of its JSON. */
@@ -58,6 +65,30 @@ export class Caller {
     return async (signal) => read(await this.#send('POST', path, body, signal));
   }
 
+  /** Ends a call while the service does not even tell its health; answers what ends the watch. */
+  #watch(ending: AbortController): () => void {
+    const { base, fetch } = this;
+    const watch = { isOver: false };
+    const look = async (): Promise<void> => {
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), HEALTH_TIMEOUT_MS);
+      const request = { method: 'GET', headers: {}, ...REST, signal: late.signal };
+      const isAlive = await fetch(`${base}/health`, request).then(
+        async (answer) => answer.text().then(() => true),
+        () => false,
+      ).catch(() => false);
+      clearTimeout(timer);
+      if (watch.isOver) return;
+      if (isAlive) next = setTimeout(look, LOOK_AFTER_MS);
+      else ending.abort(new ConnectionLostError('the service has stopped answering'));
+    };
+    let next = setTimeout(look, LOOK_AFTER_MS);
+    return () => {
+      watch.isOver = true;
+      clearTimeout(next);
+    };
+  }
+
   async #send(
     method: string,
     path: string,
@@ -65,32 +96,33 @@ export class Caller {
     signal: AbortSignal,
   ): Promise<unknown> {
     const { base, key, fetch } = this;
-    const init: FetchInit = {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { 'api-key': key }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body }),
-      signal,
-      // A key is for the service alone, and goes nowhere else.
-      redirect: 'manual',
-      credentials: 'omit',
-      cache: 'no-store',
+    const headers = {
+      ...(key === undefined ? {} : { 'api-key': key }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
+    const ending = new AbortController();
+    const stopListening = onAbort(signal, () => ending.abort(signal.reason));
+    const stopWatching = this.isWatched ? this.#watch(ending) : undefined;
     let response: FetchResponse;
     let text: string;
     try {
-      response = await fetch(`${base}${path}`, init);
+      const asked = { method, headers, ...(body === undefined ? {} : { body }) };
+      response = await fetch(`${base}${path}`, { ...asked, ...REST, signal: ending.signal });
       text = await response.text();
     } catch (error) {
       signal.throwIfAborted();
-      throw connectionLost(error);
+      throw ending.signal.aborted ? ending.signal.reason : connectionLost(error);
+    } finally {
+      stopListening();
+      stopWatching?.();
     }
     if (response.status !== 200) throw failureOf(response.status, response.headers, text);
     return parsed(text);
   }
 }
+
+/** A key is for the service alone, and goes nowhere else. */
+const REST = { redirect: 'manual', credentials: 'omit', cache: 'no-store' } as const;
 
 function parsed(text: string): unknown {
   try {

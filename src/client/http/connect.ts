@@ -1,7 +1,9 @@
 import type { Address } from '../address.js';
 import { callable, printable, record } from '../checks.js';
+import { failoverTransport } from '../failover.js';
 import type { CallOptions, Client } from '../interface.js';
 import { PointsClient } from '../points-client.js';
+import type { Transport } from '../transport.js';
 import type { Fetch } from './caller.js';
 import { httpTransport } from './transport.js';
 
@@ -20,12 +22,24 @@ export function checkOptions(options: HttpConnectOptions): void {
   if (fetch !== undefined) callable('fetch', fetch);
 }
 
-/** A client over HTTP. */
+/** A client over HTTP, of one node or of several. */
 export function connectHttp(
-  { target }: Address,
+  addresses: readonly [Address, ...Address[]],
   { key, fetch = platformFetch, ...options }: HttpConnectOptions,
 ): Client {
-  return new PointsClient(httpTransport({ base: target, key, fetch }), options);
+  const isWatched = addresses.length > 1;
+  const open = ({ target }: Address): Transport =>
+    httpTransport({ base: target, key, fetch, isWatched });
+  return new PointsClient(transportTo(addresses, open), options);
+}
+
+/** What speaks to the node at an address, or to one after the other of several. */
+export function transportTo(
+  [first, ...others]: readonly [Address, ...Address[]],
+  open: (address: Address) => Transport,
+): Transport {
+  if (others.length === 0) return open(first);
+  return failoverTransport([open(first), ...others.map(open)]);
 }
 
 /** Taken when it is called: what stands in its place later is used, too. */

@@ -30,11 +30,13 @@ export interface HttpOptions {
   readonly base: string;
   readonly key: string | undefined;
   readonly fetch: Fetch;
+  /** Whether a call ends where the service is frozen meanwhile: another one may answer it. */
+  readonly isWatched: boolean;
 }
 
 /** The operations over HTTP, vectors in base64 both ways. */
-export function httpTransport({ base, key, fetch }: HttpOptions): Transport {
-  const caller = new Caller(base, key, fetch);
+export function httpTransport({ base, key, fetch, isWatched }: HttpOptions): Transport {
+  const caller = new Caller(base, key, fetch, isWatched);
   const scroll: Transport['scroll'] = (asked, limit) =>
     caller.post('scroll', scrollBody(asked, limit), readPage);
   return {
