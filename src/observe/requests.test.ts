@@ -39,10 +39,13 @@ test('of requests that meet an overload ten lines a second say so, and how many 
   await clock.advance(1_000);
   end(0, overload);
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ reason: 'too much', leftOut: 990 });
-  // A defect is always told of.
+  // Defects have lines of their own.
   for (let request = 0; request < 20; request += 1) end(0, new Error('a defect'));
-  expect(lines.filter((line) => line.includes('a defect'))).toHaveLength(20);
-  expect(requests.operations[0]?.statuses.get(503)).toBe(1_021);
+  expect(lines.filter((line) => line.includes('a defect'))).toHaveLength(10);
+  await clock.advance(1_000);
+  end(0, new Error('a defect'));
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'request failed', leftOut: 10 });
+  expect(requests.operations[0]?.statuses.get(503)).toBe(1_022);
 });
 
 test('of slow requests ten lines a second say so, besides those of failures', async () => {

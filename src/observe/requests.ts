@@ -72,8 +72,12 @@ export class Requests {
   /** The level of a log never changes: nobody asks for it again with each request. */
   readonly #isEachLogged: boolean;
   #underWay = 0;
-  /** Requests that met an overload or a full disk, and slow ones: clients can make many of both. */
+  /**
+   * Requests that met an overload or a full disk, those that met a defect or damage, and slow ones:
+   * clients can make many of each.
+   */
   readonly #foreseen: LogRateLimit;
+  readonly #defects: LogRateLimit;
   readonly #slow: LogRateLimit;
 
   constructor(options: RequestsOptions) {
@@ -81,6 +85,7 @@ export class Requests {
     const clock = options.clock ?? REAL_CLOCK;
     this.#clock = clock;
     this.#foreseen = new LogRateLimit(clock);
+    this.#defects = new LogRateLimit(clock);
     this.#slow = new LogRateLimit(clock);
     this.#isEachLogged = options.logger.isLevelEnabled('debug');
   }
@@ -154,7 +159,12 @@ export class Requests {
       if (leftOut !== undefined) {
         logger.warn({ ...line(), reason: failure.message, ...leftOut }, 'request failed');
       }
-    } else logger.error({ ...line(), err: failure }, 'request failed');
+    } else {
+      const leftOut = this.#defects.next();
+      if (leftOut !== undefined) {
+        logger.error({ ...line(), err: failure, ...leftOut }, 'request failed');
+      }
+    }
   }
 
   #line({ requestId, operation, trace }: EndedRequest, status: number, durationMs: number) {

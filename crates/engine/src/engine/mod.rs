@@ -189,29 +189,34 @@ impl Engine {
             Arc::clone(&budget),
             Arc::clone(&counters),
         )?);
-        let upkeep = Upkeep::start(
-            Arc::clone(&index),
-            Arc::clone(&writer),
-            snapshots,
-            Arc::clone(&counters),
-        )?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Engine {
+        // From here on a failure drops the engine, which ends the threads that it has.
+        let engine = Engine {
             dimension: opened.dimension,
             dimension_source,
             store_id: opened.store_id,
             notes,
-            linker: Mutex::new(Some(Linker::start(&index, cores)?)),
             workers: Workers::start(cores, Arc::clone(&budget))?,
-            upkeep: Mutex::new(Some(upkeep)),
-            columns: Mutex::new(Some(Builder::start(&index)?)),
+            linker: Mutex::default(),
+            upkeep: Mutex::default(),
+            columns: Mutex::default(),
             writer,
             index,
             budget,
             counters,
             syncs,
             closed: RwLock::new(false),
-        })
+        };
+        let upkeep = Upkeep::start(
+            Arc::clone(&engine.index),
+            Arc::clone(&engine.writer),
+            snapshots,
+            Arc::clone(&engine.counters),
+        )?;
+        *lock(&engine.upkeep) = Some(upkeep);
+        *lock(&engine.linker) = Some(Linker::start(&engine.index, cores)?);
+        *lock(&engine.columns) = Some(Builder::start(&engine.index)?);
+        Ok(engine)
     }
 
     /// The number of values in a vector.

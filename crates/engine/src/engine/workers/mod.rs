@@ -52,13 +52,17 @@ impl Workers {
             threads: Mutex::default(),
             budget,
         });
-        for _ in 0..threads {
-            shared.spawn()?;
-        }
-        Ok(Workers {
+        let workers = Workers {
             shared,
             count: threads,
-        })
+        };
+        for _ in 0..threads {
+            if let Err(error) = workers.shared.spawn() {
+                workers.stop();
+                return Err(error.into());
+            }
+        }
+        Ok(workers)
     }
 
     /// The number of threads that have a turn at once.

@@ -103,11 +103,20 @@ impl Linker {
                 .name(format!("link-{number}"))
                 .spawn(move || run(&thread.0, schedule))
         };
-        let threads = schedules.into_iter().enumerate().map(spawn);
-        Ok(Linker {
+        let mut linker = Linker {
             index: Arc::clone(index),
-            threads: threads.collect::<std::io::Result<_>>()?,
-        })
+            threads: Vec::with_capacity(schedules.len()),
+        };
+        for thread in schedules.into_iter().enumerate().map(spawn) {
+            match thread {
+                Ok(thread) => linker.threads.push(thread),
+                Err(error) => {
+                    linker.stop();
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(linker)
     }
 
     /// Ends the threads, each after the point that it links, and waits for them.
