@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { EXIT_BAD_USAGE, EXIT_OK, StartError } from '../core/start-error.js';
+import { visibleLines } from '../core/visible.js';
 import { createProgram } from './program.js';
 
 /** Does what the arguments ask for, and sets the exit code. */
@@ -27,7 +28,8 @@ function report(error: unknown, running: string): number {
   const { message, exitCode } = error;
   const head = running === 'vectord serve' ? 'vectord does not start' : `${running} failed`;
   const isShort = running !== 'vectord serve' && !message.includes('\n');
-  process.stderr.write(`${head}:${isShort ? ' ' : '\n'}${message}\n`);
+  // It may have words of a server, or of a file, that would change the terminal.
+  process.stderr.write(`${head}:${isShort ? ' ' : '\n'}${visibleLines(message)}\n`);
   return exitCode;
 }
 

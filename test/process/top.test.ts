@@ -138,6 +138,23 @@ describe('it is refused', () => {
     await expectRefusal(new Vectord(KEY, args), 1, `no answer from ${where}`, 'is it running at');
   });
 
+  test('where something else answers, whose words do not act on the terminal', async () => {
+    const problem = { code: 'PERMISSION_DENIED', detail: 'a\x1b[2Jb', status: 403 };
+    const other = createServer((request, response) => {
+      if (request.url === '/metrics') response.end('vectord_build_info 1\n');
+      else {
+        response.writeHead(403, { 'content-type': 'application/problem+json' });
+        response.end(JSON.stringify(problem));
+      }
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const where = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const vectord = new Vectord(KEY, ['top', '--url', where]);
+    const text = await expectRefusal(vectord, 1, String.raw`a\u001b[2Jb`);
+    expect(text).not.toContain('\x1b');
+  });
+
   test.each([
     [['--interval', '0'], 'Expected seconds from 0.1 to 3600'],
     [['--interval', '1e3'], 'Expected seconds from 0.1 to 3600'],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT_OK, StartError } from '../../core/start-error.js';
+import { visible } from '../../core/visible.js';
 import { blockOf } from './block.js';
 import { Lines, Screen, type Display } from './screen.js';
 import type { Look, WatchedService } from './service.js';
@@ -42,7 +43,8 @@ async function showNext(service: WatchedService, before: Look, display: Display)
     return now;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    display.note(`${error.message}; trying again`);
+    // What answers may not be vectord.
+    display.note(visible(`${error.message}; trying again`));
     return before;
   }
 }
