@@ -8,7 +8,7 @@ import {
   type Metadata,
   type MetadataValue,
 } from '../../src/client/node.js';
-import { VectordVectorStore, type StoreOptions } from '../../src/langchain/store.js';
+import { VectordVectorStore, type DeleteOptions, type StoreOptions } from '../../src/langchain/store.js';
 import { open, PROTOCOLS } from '../client/open.js';
 import { startServer } from '../support/server.js';
 import { Numbers } from './numbers.js';
