@@ -12,10 +12,7 @@ export type ConnectOptions = HttpConnectOptions;
  * the next where nobody answers there, or the node is frozen or not ready. Throws an
  * InvalidArgumentError if an address or an option cannot be used.
  */
-export function connect(
-  address: string | readonly string[],
-  options: ConnectOptions = {},
-): Client {
+export function connect(address: string | readonly string[], options: ConnectOptions = {}): Client {
   const addresses = parseAddresses(address);
   checkOptions(options);
   if (addresses[0].protocol === 'http') return connectHttp(addresses, options);

@@ -67,10 +67,7 @@ export function members<Value extends object>(
   );
 }
 
-export function array<Item>(
-  field: string,
-  value: readonly Item[] | undefined,
-): readonly Item[] {
+export function array<Item>(field: string, value: readonly Item[] | undefined): readonly Item[] {
   if (Array.isArray(value)) return value;
   throw wrong(field, value, 'an array');
 }

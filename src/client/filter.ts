@@ -38,7 +38,9 @@ function read(path: string, filter: unknown, depth: number): FullFilter {
   }
   // One that is undefined is refused like any other that is no value: left out, it would let pass
   // points that the caller meant to leave out.
-  const parts = Object.entries(filter).flatMap(([name, value]) => member(path, name, value, depth + 1));
+  const parts = Object.entries(filter).flatMap(([name, value]) =>
+    member(path, name, value, depth + 1),
+  );
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : { all: parts };
 }

@@ -30,10 +30,7 @@ export interface ConnectOptions extends HttpConnectOptions {
  * the next where nobody answers there, or the node is frozen or not ready. Throws an
  * InvalidArgumentError if an address or an option cannot be used.
  */
-export function connect(
-  address: string | readonly string[],
-  options: ConnectOptions = {},
-): Client {
+export function connect(address: string | readonly string[], options: ConnectOptions = {}): Client {
   const addresses = parseAddresses(address);
   checkOptions(options);
   const { tls, ...rest } = options;

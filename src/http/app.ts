@@ -48,7 +48,6 @@ async function checkProtocol(ctx: Context, next: Next): Promise<void> {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     throw invalid(`The version of HTTP is ${httpVersion}, expected 1.1 or 1.0`);
   }
-  const isHost = (name: string, at: number): boolean => at % 2 === 0 && /^host$/i.test(name);
   const hosts = rawHeaders.filter(isHost).length;
   if (hosts > 1) throw invalid('The Host header is given more than once');
   if (httpVersion === '1.1' && hosts === 0) {
@@ -57,6 +56,11 @@ async function checkProtocol(ctx: Context, next: Next): Promise<void> {
   const coding = headers['transfer-encoding'];
   if (coding === undefined || coding.trim().toLowerCase() === 'chunked') await next();
   else refuseCoding(ctx, coding);
+}
+
+/** Of raw headers, in which names and values take turns. */
+function isHost(name: string, at: number): boolean {
+  return at % 2 === 0 && /^host$/i.test(name);
 }
 
 /** The body cannot be read, nor where the next request begins. */

@@ -9,7 +9,7 @@ import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { maximalMarginalRelevance } from '@langchain/core/utils/math';
 import { VectorStore, type MaxMarginalRelevanceSearchOptions } from '@langchain/core/vectorstores';
 import { v4 } from 'uuid';
-import { array, boolean, members, text } from '../client/checks.js';
+import * as checks from '../client/checks.js';
 import { InvalidArgumentError } from '../client/errors.js';
 import type { Client } from '../client/interface.js';
 import type { Filter, Point, Query, SearchPart } from '../client/model.js';
@@ -126,18 +126,20 @@ export class VectordVectorStore extends VectorStore {
     if (ids !== undefined) checkLength('ids', ids, documents);
     const identified = documents.map((document, at) => ({
       ...document,
-      id: ids === undefined ? (document.id ?? v4()) : text(`ids[${at}]`, ids[at]),
+      id: ids === undefined ? (document.id ?? v4()) : checks.text(`ids[${at}]`, ids[at]),
     }));
     await this.#client.bulk(
-      identified.map((document, at) => toPoint(document, array(`vectors[${at}]`, vectors[at]))),
+      identified.map((document, at) =>
+        toPoint(document, checks.array(`vectors[${at}]`, vectors[at])),
+      ),
     );
     return identified.map(({ id }) => id);
   }
 
   /** Deletes the documents with these ids, or all documents. An unknown id is no error. */
   override async delete(given: DeleteOptions = {}): Promise<void> {
-    const options = members('options', given, DELETE_OPTIONS);
-    const all = 'deleteAll' in options && boolean('deleteAll', options.deleteAll);
+    const options = checks.members('options', given, DELETE_OPTIONS);
+    const all = 'deleteAll' in options && checks.boolean('deleteAll', options.deleteAll);
     if (all === 'ids' in options) {
       throw new InvalidArgumentError('delete takes either ids or deleteAll: true');
     }
@@ -188,7 +190,7 @@ export class VectordVectorStore extends VectorStore {
 }
 
 function pointIdsOf(ids: readonly string[] | undefined): string[] {
-  return Array.from(array('ids', ids), (id, at) => pointIdOf(text(`ids[${at}]`, id)));
+  return Array.from(checks.array('ids', ids), (id, at) => pointIdOf(checks.text(`ids[${at}]`, id)));
 }
 
 function checkLength(name: string, list: readonly unknown[], { length }: readonly unknown[]): void {

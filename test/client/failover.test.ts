@@ -20,7 +20,6 @@ describe.each(PROTOCOLS)('over %s, of two nodes', (protocol) => {
   beforeEach(async () => {
     nodes = [await startServer(), await startServer()];
     for (const node of nodes) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other, whichever they are
       await open(node).upsert([POINT]);
     }
     client = open(...nodes);
@@ -37,11 +36,15 @@ describe.each(PROTOCOLS)('over %s, of two nodes', (protocol) => {
     await nodes[0].kill();
     expect(await content()).toBe('');
     expect(await client.search(QUERY)).toHaveLength(1);
-    expect(await client.upsert([{ ...POINT, content: 'the second' }])).toMatchObject({ replaced: 1 });
+    expect(await client.upsert([{ ...POINT, content: 'the second' }])).toMatchObject({
+      replaced: 1,
+    });
     // Whether it was done is not known of a delete without an answer: it is not repeated.
     await nodes[1].kill();
     expect((await failureOf(client.delete([id(1)]))).code).toBe('CONNECTION_LOST');
-    expect((await failureOf(client.count({ retries: { attempts: 2 } }))).code).toBe('CONNECTION_LOST');
+    expect((await failureOf(client.count({ retries: { attempts: 2 } }))).code).toBe(
+      'CONNECTION_LOST',
+    );
   });
 
   test('a call of a node that is frozen is answered by the other', async () => {
@@ -67,7 +70,10 @@ test('what is no list of nodes of one service is refused', () => {
   for (const [given, message] of [
     [[], 'address is empty, expected an address such as'],
     [['http://a:1', 5], 'address is 5, expected an address such as'],
-    [['http://a:1', 'grpc://a:1'], 'address[1] is "grpc://a:1", expected the protocol of the first'],
+    [
+      ['http://a:1', 'grpc://a:1'],
+      'address[1] is "grpc://a:1", expected the protocol of the first',
+    ],
     [['http://a:1', 'https://a:1'], 'address[1] is "https://a:1", expected the protocol of'],
     [5, 'address is 5, expected an array'],
   ] as const) {

@@ -45,8 +45,10 @@ const FILTERED: [string, (client: Untyped, filter: unknown) => Promise<unknown>]
   ['filter.', async (client, filter) => all(client.scroll({ filter }))],
   ['filter.', async (client, filter) => client.scrollPage({ limit: 9, filter })],
   ['filter.', async (client, filter) => client.search({ ...NEAREST, filter })],
-  ['queries[1].filter.', async (client, filter) =>
-    client.searchAll([NEAREST, { ...NEAREST, filter }])],
+  [
+    'queries[1].filter.',
+    async (client, filter) => client.searchAll([NEAREST, { ...NEAREST, filter }]),
+  ],
 ];
 
 const CALLS: Record<string, (client: Untyped) => Promise<unknown>> = {
@@ -94,7 +96,6 @@ describe.each([...PROTOCOLS, 'embedded'] as const)('%s', (kind) => {
   test.each(Object.keys(FILTERS))('refuses a filter: %s', async (message) => {
     const client = await filled();
     for (const [place, call] of FILTERED) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other, to name the one that fails
       await expectInvalid(call(client as Untyped, FILTERS[message]), `${place}${message}`);
     }
     expect(await client.count()).toBe(TENANTS.length);
@@ -110,7 +111,9 @@ describe.each([...PROTOCOLS, 'embedded'] as const)('%s', (kind) => {
     const client = await filled();
     const options = { deadlineMs: undefined, signal: undefined, retries: undefined };
     expect(await client.count({ ...options, filter: undefined })).toBe(3);
-    expect(await all(client.scroll({ ...options, filter: undefined, after: undefined }))).toHaveLength(3);
+    expect(
+      await all(client.scroll({ ...options, filter: undefined, after: undefined })),
+    ).toHaveLength(3);
     const rest = { ef: undefined, exact: undefined, like: undefined, maxDistance: undefined };
     const query = { ...NEAREST, ...rest, filter: undefined, include: undefined };
     expect(await client.search(query, options)).toHaveLength(3);

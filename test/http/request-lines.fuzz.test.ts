@@ -25,13 +25,47 @@ const FEATURES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'two loops': { LOOPS: '2' },
 };
 
-const PATHS = ['/v1/points/count', '/v1/points/upsert', '/points', '/health', '/metrics', '/console', '/'];
+const PATHS = [
+  '/v1/points/count',
+  '/v1/points/upsert',
+  '/points',
+  '/health',
+  '/metrics',
+  '/console',
+  '/',
+];
 
 const authority = fc.constantFrom(
-  '', 'http://a', 'http://a:99999', 'http://[', 'http://[::1', 'HTTP://%%', 'ws://@:', 'http://',
-  'http://a b', '//a:99999', 'a:', 'http:/', 'http://a:-1', 'http://xn--', 'http://\u00ff',
+  '',
+  'http://a',
+  'http://a:99999',
+  'http://[',
+  'http://[::1',
+  'HTTP://%%',
+  'ws://@:',
+  'http://',
+  'http://a b',
+  '//a:99999',
+  'a:',
+  'http:/',
+  'http://a:-1',
+  'http://xn--',
+  'http://\u00ff',
 );
-const suffix = fc.constantFrom('', '?', '?a=%', '#', '?#', '/..', '//', ';', '%00', '%', '?\u00e9', '\\');
+const suffix = fc.constantFrom(
+  '',
+  '?',
+  '?a=%',
+  '#',
+  '?#',
+  '/..',
+  '//',
+  ';',
+  '%00',
+  '%',
+  '?\u00e9',
+  '\\',
+);
 const method = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('POST', 'GET') },
   fc.constantFrom('HEAD', 'OPTIONS', 'PUT', 'DELETE', 'CONNECT', 'TRACE', 'PROPFIND', 'post', 'X'),
@@ -41,16 +75,47 @@ const version = fc.oneof(
   fc.constantFrom('HTTP/1.0', 'HTTP/2.0', 'HTTP/9.9', 'http/1.1', ''),
 );
 const odd = fc.constantFrom(
-  '', ' ', 'null', '*', 'http://[', 'https://example.org', 'https://example.org,', '::1', '127.0.0.1',
-  '999.1.1.1', '127.0.0.1:99999', '[::1]:1, 10.0.0.1', '%', 'a=%', 'a=%zz', 'a=b;c,d', '\u00ff',
-  '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', '00-0-0-01', 'a=b,a=b', 'x'.repeat(600),
+  '',
+  ' ',
+  'null',
+  '*',
+  'http://[',
+  'https://example.org',
+  'https://example.org,',
+  '::1',
+  '127.0.0.1',
+  '999.1.1.1',
+  '127.0.0.1:99999',
+  '[::1]:1, 10.0.0.1',
+  '%',
+  'a=%',
+  'a=%zz',
+  'a=b;c,d',
+  '\u00ff',
+  '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  '00-0-0-01',
+  'a=b,a=b',
+  'x'.repeat(600),
 );
 /** Headers that a feature reads. */
 const header = fc.tuple(
   fc.constantFrom(
-    'traceparent', 'tracestate', 'baggage', 'origin', 'access-control-request-method',
-    'access-control-request-headers', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'host',
-    'user-agent', 'x-request-id', 'accept', 'accept-encoding', 'if-none-match', 'referer',
+    'traceparent',
+    'tracestate',
+    'baggage',
+    'origin',
+    'access-control-request-method',
+    'access-control-request-headers',
+    'x-forwarded-for',
+    'x-forwarded-proto',
+    'forwarded',
+    'host',
+    'user-agent',
+    'x-request-id',
+    'accept',
+    'accept-encoding',
+    'if-none-match',
+    'referer',
   ),
   odd,
 );
@@ -67,32 +132,36 @@ const request = fc.record({
 const POINT = '{"points":[{"vector":[1,0,0,0]}]}';
 
 describe.each([...Object.keys(FEATURES), 'traces'])('with %s', (name) => {
-  test('a request line that nobody would write harms nothing', async () => {
-    const env = name === 'traces' ? await tracesOn() : (FEATURES[name] ?? {});
-    const server = await startServer({ env });
-    const head = ['host: a', 'connection: close', `api-key: ${server.keys.readwrite}`];
-    let stored = 0;
-    await fc.assert(
-      fc.asyncProperty(request, async (asked) => {
-        const target = asked.authority + asked.path + asked.suffix;
-        const body = asked.path === '/v1/points/count' ? '{}' : POINT;
-        const lines = [
-          `${asked.method} ${target} ${asked.version}`,
-          ...head,
-          ...asked.headers.map(([field, value]) => `${field}: ${value}`),
-          'content-type: application/json',
-          `content-length: ${body.length}`,
-        ];
-        const answer = await sendRaw(server, `${lines.join('\r\n')}\r\n\r\n${body}`);
-        expect(answer).toMatch(/^HTTP\/1\.1 [2-4]\d\d |^$/);
-        if (/^HTTP\/1\.1 200 .*"stored":1/s.test(answer)) stored += 1;
-      }),
-      fuzzing(150),
-    );
-    expect(await countPoints(server)).toBe(stored);
-    expect(server.log()).not.toMatch(/"level":"(error|fatal)"|ERROR|FATAL/);
-    expect(await server.stop()).toBe(0);
-  }, FUZZ_TIMEOUT_MS);
+  test(
+    'a request line that nobody would write harms nothing',
+    async () => {
+      const env = name === 'traces' ? await tracesOn() : (FEATURES[name] ?? {});
+      const server = await startServer({ env });
+      const head = ['host: a', 'connection: close', `api-key: ${server.keys.readwrite}`];
+      let stored = 0;
+      await fc.assert(
+        fc.asyncProperty(request, async (asked) => {
+          const target = asked.authority + asked.path + asked.suffix;
+          const body = asked.path === '/v1/points/count' ? '{}' : POINT;
+          const lines = [
+            `${asked.method} ${target} ${asked.version}`,
+            ...head,
+            ...asked.headers.map(([field, value]) => `${field}: ${value}`),
+            'content-type: application/json',
+            `content-length: ${body.length}`,
+          ];
+          const answer = await sendRaw(server, `${lines.join('\r\n')}\r\n\r\n${body}`);
+          expect(answer).toMatch(/^HTTP\/1\.1 [2-4]\d\d |^$/);
+          if (/^HTTP\/1\.1 200 .*"stored":1/s.test(answer)) stored += 1;
+        }),
+        fuzzing(150),
+      );
+      expect(await countPoints(server)).toBe(stored);
+      expect(server.log()).not.toMatch(/"level":"(error|fatal)"|ERROR|FATAL/);
+      expect(await server.stop()).toBe(0);
+    },
+    FUZZ_TIMEOUT_MS,
+  );
 });
 
 async function tracesOn(): Promise<Record<string, string>> {

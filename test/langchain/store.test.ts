@@ -8,7 +8,11 @@ import {
   type Metadata,
   type MetadataValue,
 } from '../../src/client/node.js';
-import { VectordVectorStore, type DeleteOptions, type StoreOptions } from '../../src/langchain/store.js';
+import {
+  VectordVectorStore,
+  type DeleteOptions,
+  type StoreOptions,
+} from '../../src/langchain/store.js';
 import { open, PROTOCOLS } from '../client/open.js';
 import { startServer } from '../support/server.js';
 import { Numbers } from './numbers.js';
@@ -288,8 +292,12 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const document = documentOf('1', 'd');
     const addVectors = async (vectors: unknown, ids: unknown) =>
       store.addVectors(vectors as number[][], [document], { ids: ids as string[] });
-    await expect(addVectors([[1, 2, 3, 4]], [undefined])).rejects.toThrow('ids[0] is undefined, expected');
-    await expect(addVectors([undefined], ['d'])).rejects.toThrow('vectors[0] is undefined, expected an');
+    await expect(addVectors([[1, 2, 3, 4]], [undefined])).rejects.toThrow(
+      'ids[0] is undefined, expected',
+    );
+    await expect(addVectors([undefined], ['d'])).rejects.toThrow(
+      'vectors[0] is undefined, expected an',
+    );
     await expect(store.getByIds([undefined as never])).rejects.toThrow('ids[0] is undefined');
     expect(await client.count()).toBe(2);
     await store.delete({ deleteAll: true });

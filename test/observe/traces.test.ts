@@ -154,25 +154,31 @@ test.each([
   'http://[/v1/points/upsert?x=made-up',
   'ws://%%:x@/v1/points/upsert',
   'http://a/v1/points/upsert?//',
-])('the target %s is traced as its path, with the answer that it gets without traces', async (target) => {
-  const { collector, server, client } = await startTraced();
-  const request = (body: unknown, to: string): string => {
-    const json = JSON.stringify(body);
-    return (
-      `POST ${to} HTTP/1.1\r\nhost: a\r\nconnection: close\r\napi-key: ${KEYS.readwrite}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`
-    );
-  };
-  // Large enough that its answer is a stream, whose end is noted when no handler of errors is near.
-  const points = Array.from({ length: 1_000 }, () => ({ vector: VECTOR, content: 'x'.repeat(999) }));
-  expect(await sendRaw(server, request({ points }, target))).toMatch(/^HTTP\/1.1 200 /);
-  const query = { vector: VECTOR, similarity: 'Cosine', limit: 1_000, include: ['content'] };
-  const search = target.replace('upsert', 'search');
-  expect(await sendRaw(server, request(query, search))).toMatch(/^HTTP\/1.1 200 /);
-  const span = await collector.span(({ name }) => name === 'POST /v1/points/search');
-  expect(span.attributes).toMatchObject({ 'url.path': '/v1/points/search' });
-  expect((await client.post('/v1/points/count', {})).json).toEqual({ count: 1_000 });
-});
+])(
+  'the target %s is traced as its path, with the answer that it gets without traces',
+  async (target) => {
+    const { collector, server, client } = await startTraced();
+    const request = (body: unknown, to: string): string => {
+      const json = JSON.stringify(body);
+      return (
+        `POST ${to} HTTP/1.1\r\nhost: a\r\nconnection: close\r\napi-key: ${KEYS.readwrite}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`
+      );
+    };
+    // Large enough that its answer is a stream, whose end is noted when no handler of errors is near.
+    const points = Array.from({ length: 1_000 }, () => ({
+      vector: VECTOR,
+      content: 'x'.repeat(999),
+    }));
+    expect(await sendRaw(server, request({ points }, target))).toMatch(/^HTTP\/1.1 200 /);
+    const query = { vector: VECTOR, similarity: 'Cosine', limit: 1_000, include: ['content'] };
+    const search = target.replace('upsert', 'search');
+    expect(await sendRaw(server, request(query, search))).toMatch(/^HTTP\/1.1 200 /);
+    const span = await collector.span(({ name }) => name === 'POST /v1/points/search');
+    expect(span.attributes).toMatchObject({ 'url.path': '/v1/points/search' });
+    expect((await client.post('/v1/points/count', {})).json).toEqual({ count: 1_000 });
+  },
+);
 
 describe('failures', () => {
   test('what a client did wrong is no error of the service', async () => {

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createChannel, createClient, Metadata, Status, type Client } from 'nice-grpc';
+import {
+  createChannel,
+  createClient,
+  Metadata,
+  Status,
+  type Channel,
+  type Client,
+} from 'nice-grpc';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { HealthDefinition } from '../../src/gen/grpc/health/v1/health.js';
 import { PointsServiceDefinition, type UpsertRequest } from '../../src/gen/vectord/v1/points.js';
@@ -19,15 +26,21 @@ beforeEach(async () => {
   keysPath = join(makeTemporaryFolder(), 'keys.json');
   writeKeys(keysPath, STAYS, REVOKED);
   const { grpc } = await startServer({ env: { SERVICE_KEYS_FILE: keysPath, LOOPS: '2' } });
-  const channels = [STAYS, REVOKED].map(() => createChannel(grpc));
-  onTestFinished(() => channels.forEach((channel) => channel.close()));
-  const [first, second] = [STAYS, REVOKED].map(({ key }, at) => {
+  const open = ({ key }: { key: string }): Client<typeof PointsServiceDefinition> => {
     const metadata = Metadata({ authorization: key });
-    return createClient(PointsServiceDefinition, channels[at]!, { '*': { metadata } });
-  });
-  [stays, revoked] = [first!, second!];
-  health = createClient(HealthDefinition, channels[1]!);
+    return createClient(PointsServiceDefinition, channel(grpc), { '*': { metadata } });
+  };
+  stays = open(STAYS);
+  revoked = open(REVOKED);
+  health = createClient(HealthDefinition, channel(grpc));
 });
+
+/** One that is closed behind the test. */
+function channel(address: string): Channel {
+  const opened = createChannel(address);
+  onTestFinished(() => opened.close());
+  return opened;
+}
 
 /** A stream of upserts that a test feeds, and how it has ended. */
 class Upserts {
@@ -65,7 +78,6 @@ class Upserts {
         yield { points: [point], ifAbsent: false, collection: '' };
       }
       if (this.#isOver) return;
-      // oxlint-disable-next-line no-await-in-loop -- until there is another one
       await new Promise<void>((resolve) => (this.#next = resolve));
     }
   }

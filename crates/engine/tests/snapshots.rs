@@ -261,7 +261,11 @@ fn a_damaged_snapshot_costs_a_rebuild_and_never_a_point() {
         fs::write(&path, bytes).unwrap();
         let engine = open(folder.path(), DIMENSION);
         let is_ours = names(bytes) == names(&sound);
-        let note = if is_ours { "removed a snapshot" } else { "did not use a snapshot" };
+        let note = if is_ours {
+            "removed a snapshot"
+        } else {
+            "did not use a snapshot"
+        };
         assert!(is_noted(&engine, note), "case {number}");
         assert_eq!(linked_at_once(&engine), []);
         assert_eq!(engine.status().points, POINTS as u64);

@@ -73,10 +73,12 @@ export class Caller {
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), HEALTH_TIMEOUT_MS);
       const request = { method: 'GET', headers: {}, ...REST, signal: late.signal };
-      const isAlive = await fetch(`${base}/health`, request).then(
-        async (answer) => answer.text().then(() => true),
-        () => false,
-      ).catch(() => false);
+      const isAlive = await fetch(`${base}/health`, request)
+        .then(
+          async (answer) => answer.text().then(() => true),
+          () => false,
+        )
+        .catch(() => false);
       clearTimeout(timer);
       if (watch.isOver) return;
       if (isAlive) next = setTimeout(look, LOOK_AFTER_MS);

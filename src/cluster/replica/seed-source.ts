@@ -1,11 +1,4 @@
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/start-error.js';
@@ -63,9 +56,9 @@ export class SeedSource {
     private readonly logger: Logger,
   ) {
     const left = readdirSync(dataPath).filter((name) => name.startsWith(PREFIX));
-    for (const folder of left.map((name) => join(dataPath, name))) {
-      if (isOurs(folder)) remove(folder);
-      else logger.warn({ folder }, 'left as it is: nothing says that vectord has made it');
+    for (const made of left.map((name) => join(dataPath, name))) {
+      if (isOurs(made)) remove(made);
+      else logger.warn({ folder: made }, 'left as it is: nothing says that vectord has made it');
     }
     this.#looking = setInterval(() => this.#removeUnused(), LOOK_MS).unref();
   }

@@ -25,6 +25,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{Error, Result, sync::histogram::Histogram};
 use io::{Disk, Io, fatal, is_full, is_out_of_files, random, remove_if_there};
 use lock::Lock;
+pub(crate) use log::format::MAX_GROUP_BYTES;
 pub use log::{
     format::BLOCK,
     headers::HeaderPlace,
@@ -35,7 +36,7 @@ pub use log::{
     stream::StreamPosition,
 };
 use log::{
-    format::{BLOCK, Kind, MAX_DIMENSION, MAX_GROUP_BYTES, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
+    format::{Kind, MAX_DIMENSION, MAX_SEGMENT_BYTES, PAGE, SEGMENT_VERSION, Salt, SegmentHeader},
     group::{self, Layout, Place, Record},
     manifest::{self, Entry, Manifest},
     segment::{self, Segment},
@@ -43,8 +44,6 @@ use log::{
 };
 use recovery::Recovered;
 use reserves::Reserves;
-#[cfg(test)]
-pub(crate) use log::format::MAX_GROUP_BYTES;
 pub use snapshot::Snapshots;
 pub use space::compaction::{Replacement, Stretch};
 
@@ -561,7 +560,9 @@ impl Store {
         let mut bytes = 0;
         for write in writes {
             let payload = match write {
-                Write::Insert { content, metadata, .. } => content.len() + metadata.len(),
+                Write::Insert {
+                    content, metadata, ..
+                } => content.len() + metadata.len(),
                 Write::Delete { .. } | Write::DeleteAll => 0,
             };
             bytes += record_bytes(self.manifest.dimension, payload as u64);

@@ -167,7 +167,9 @@ pub fn open(io: &dyn Io, path: &Path, store: [u8; 16]) -> Result<SnapshotReader>
     let file = io.open_read(path)?;
     let header = read_header(&*file, path)?;
     if array_at(&header, STORE_ID_AT) != store {
-        return Err(Flaw::new(STORE_ID_AT as u64, "the snapshot belongs to another store").refuse(path));
+        return Err(
+            Flaw::new(STORE_ID_AT as u64, "the snapshot belongs to another store").refuse(path),
+        );
     }
     Ok(SnapshotReader {
         path: path.to_owned(),

@@ -296,7 +296,7 @@ fn jobs_that_cannot_be_left_give_way_to_others_however_many_they_are() {
 
 #[test]
 fn only_so_many_jobs_that_give_way_have_begun_and_others_are_done_beside_them() {
-    let workers = workers(2);
+    let workers = Workers::start(2, Budget::new(usize::MAX)).unwrap();
     let (of_endless, ended) = channel();
     let (sender, receiver) = channel();
     let ends = Arc::default();

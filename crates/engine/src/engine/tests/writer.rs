@@ -22,8 +22,7 @@ use crate::{
     hnsw::{Params, Scratch},
     index::{Index, Request},
     store::{
-        OpenOptions, Store,
-        MAX_GROUP_BYTES,
+        MAX_GROUP_BYTES, OpenOptions, Store,
         tests::{
             DIMENSION, SEGMENT_BYTES,
             disk::{Call, TestDisk},
@@ -254,7 +253,11 @@ fn small_updates_that_copy_much_are_divided_into_groups_by_what_they_plan() {
     let folder = new_folder();
     let writing = Writing::start_with(folder.path(), 64 << 20);
     for number in 0..POINTS {
-        writing.begin_insert_with(number, vec![7; CONTENT]).recv().unwrap().unwrap();
+        writing
+            .begin_insert_with(number, vec![7; CONTENT])
+            .recv()
+            .unwrap()
+            .unwrap();
     }
     let (answers, begun) = writing.in_one_group(|| {
         let update = |number| {
@@ -295,7 +298,10 @@ fn what_the_store_refuses_is_refused_alone() {
     });
     before.recv().unwrap().unwrap();
     let refused = refused.recv().unwrap();
-    assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::InvalidArgument(_))),
+        "{refused:?}"
+    );
     after.recv().unwrap().unwrap();
     writing.insert(4).unwrap();
     assert_eq!(writing.writer.failure(), None);

@@ -401,7 +401,13 @@ mod tests {
     /// Threads that take parts as `Shared::run` does, in any order: each part takes one of `places`
     /// for its view and keeps it until it is done. Returns the most places that were taken, and the
     /// number of jobs that no thread can go on with.
-    fn play(jobs: &[bool], at_once: usize, most: usize, places: usize, seed: u64) -> (usize, usize) {
+    fn play(
+        jobs: &[bool],
+        at_once: usize,
+        most: usize,
+        places: usize,
+        seed: u64,
+    ) -> (usize, usize) {
         let mut random = fastrand(seed);
         let mut queue = Queue::new(at_once, most);
         let budget = Budget::new(usize::MAX);
@@ -459,13 +465,21 @@ mod tests {
                         threads.push(Thread::Idle { core });
                     }
                     let (slices, name) = (slices - 1, queue.give_way());
-                    Thread::GaveWay { ticket, slices, name }
+                    Thread::GaveWay {
+                        ticket,
+                        slices,
+                        name,
+                    }
                 }
                 Thread::Reads { ticket, slices } => Thread::Reads {
                     ticket,
                     slices: slices - 1,
                 },
-                Thread::GaveWay { ticket, slices, name } => {
+                Thread::GaveWay {
+                    ticket,
+                    slices,
+                    name,
+                } => {
                     queue.go_on(name);
                     Thread::Reads { ticket, slices }
                 }
