@@ -205,8 +205,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'the busiest connection is evicted',
     'src/admission/connection-limit.ts',
-    'if (ms <= mostMs || !mayBe(connection)) continue;',
-    'if (ms > mostMs || !mayBe(connection)) continue;',
+    '(isSame ? ms <= mostMs : hasKey)',
+    '(isSame ? ms > mostMs : hasKey)',
     GRPC_LIMITS,
   ),
 

@@ -620,8 +620,8 @@ export const STORE_MUTANTS = [
   mutant(
     'a snapshot of another store is taken',
     `${STORE}/snapshot.rs`,
-    'if array_at(&header, 16) != store {',
-    'if array_at(&header, 16) != store && false {',
+    'if array_at(&header, STORE_ID_AT) != store {',
+    'if array_at(&header, STORE_ID_AT) != store && false {',
     SNAPSHOT_TESTS,
   ),
   mutant(

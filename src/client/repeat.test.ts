@@ -58,8 +58,8 @@ test('a call that must not be made twice is only where it was refused', async ()
 
 describe('the wait', () => {
   test.each([
-    [0, 2_325],
-    [1, 3_875],
+    [0, 5_325],
+    [1, 8_875],
   ])('by default outlasts a restart: a chance of %d waits %d ms in all', async (chance, ms) => {
     vi.useFakeTimers();
     vi.spyOn(Math, 'random').mockReturnValue(chance);
