@@ -77,15 +77,21 @@ impl Snapshots {
     /// Removes a file if it says that it is a snapshot of this store, and returns whether it does. Any
     /// other file with such a name is none of ours.
     pub fn remove(&self, path: &Path) -> Result<bool> {
-        let mut start = [0; STORE_ID_END];
-        let read = |file: Box<dyn IoFile>| read_exact(&*file, &mut start, 0);
-        let is_ours = self.io.open_read(path).and_then(read).is_ok()
-            && start[..MAGIC.len()] == MAGIC
-            && start[STORE_ID_AT..] == self.store;
+        let is_ours = self.is_ours(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => Ok(false),
+            _ => Err(error),
+        })?;
         if is_ours {
             remove_if_there(&*self.io, path)?;
         }
         Ok(is_ours)
+    }
+
+    fn is_ours(&self, path: &Path) -> io::Result<bool> {
+        let file = self.io.open_read(path)?;
+        let mut start = [0; STORE_ID_END];
+        read_exact(&*file, &mut start, 0)?;
+        Ok(start[..MAGIC.len()] == MAGIC && start[STORE_ID_AT..] == self.store)
     }
 
     /// Opens a snapshot for reading. Refuses one of another store or version.
