@@ -288,8 +288,8 @@ async def test_a_retriever_takes_a_filter(clients: dict[str, Any]) -> None:
 async def test_what_is_not_known_is_refused(make: Any) -> None:
     with pytest.raises(TypeError, match="filters is not known, expected ef or exact"):
         await make().similarity_search("1", filters={})
-    with pytest.raises(TypeError, match="batch_size is not known"):
-        await make().add_texts(["1"], batch_size=1)
+    with pytest.raises(TypeError, match="batch is not known"):
+        await make().add_texts(["1"], batch=1)
     with pytest.raises(TypeError, match="filter is not known"):
         await make().delete(filter={"a": 1})
     with pytest.raises(ValueError, match="ids has 1 items, expected 2, as many as texts"):
@@ -376,7 +376,6 @@ async def test_index_of_langchain_adds_skips_and_deletes(
                 "cleanup": "incremental",
                 "source_id_key": "source",
                 "key_encoder": "sha256",
-                "batch_size": 2 if given is documents else 100,
             }
             done = (
                 await aindex(given, records, store, **options)
