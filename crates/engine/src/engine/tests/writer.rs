@@ -42,7 +42,7 @@ impl Writing {
         Writing::start_with(folder, 1 << 20)
     }
 
-    /// With a budget of so many bytes for requests.
+    /// Starts a writer whose requests may take `budget` bytes of memory together.
     fn start_with(folder: &Path, budget: usize) -> Writing {
         let disk = TestDisk::default();
         let options = OpenOptions {
@@ -219,11 +219,8 @@ fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterward
         (enqueued.0, enqueued.1, held, writing.disk.call_count())
     });
     held.is_asked();
-    let is_group =
-        |call: &Call| matches!(call, Call::Write(.., bytes) if bytes.iter().any(|&byte| byte != 0));
-    let calls = writing.disk.calls();
     assert!(
-        calls[begun..].iter().any(is_group),
+        !groups_of(&writing.disk, begun).is_empty(),
         "it is synced once it is written"
     );
     assert!(matches!(inserted.try_recv(), Err(TryRecvError::Empty)));
@@ -236,7 +233,7 @@ fn a_group_is_neither_answered_nor_visible_while_it_is_synced_and_both_afterward
     writing.writer.close().unwrap();
 }
 
-/// The groups that the store writes meanwhile, each with its length.
+/// The lengths of the groups that were written from the call of the number `begun` on.
 fn groups_of(disk: &TestDisk, begun: usize) -> Vec<usize> {
     let calls = disk.calls();
     let group = |call: &Call| match call {

@@ -28,9 +28,9 @@ pub trait Job: Send + Sync {
     /// Goes on with a part for as long as the turn allows. Returns whether the part is done.
     fn run(&self, part: usize, scratch: &mut Scratch, turn: &Turn) -> bool;
 
-    /// Whether a part may give way within a turn, as [`Turn::goes_on_in_slices`] has it. Then it
-    /// keeps what it holds for as long as others work: its thread and its view. Only so many such
-    /// parts have begun at one time.
+    /// Whether a part may give way within a turn, as [`Turn::goes_on_in_slices`] has it. A part that
+    /// has given way keeps its thread and its view while others work. The queue therefore limits how
+    /// many such parts have begun.
     fn gives_way(&self) -> bool;
 
     /// The bytes of memory that the job and its results take.

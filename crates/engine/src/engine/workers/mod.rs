@@ -2,8 +2,8 @@
 //! Each job consists of parts, which the threads take one by one, so that one batch is spread over
 //! all of them. Jobs take turns, the one with the least work left first, so that a small one never
 //! waits for a large one to end. Work that cannot be left between two turns keeps its thread, which
-//! waits for the next turn, while another thread has this one. It also keeps its view, of which there
-//! are only so many, so no more than [`PAUSED_VIEWS`] parts that may give way have begun at one time.
+//! waits for the next turn, while another thread has this one. It also keeps its view. At most
+//! [`PAUSED_VIEWS`] parts that may give way have begun at one time, so that other reads get views.
 
 use std::{
     cell::Cell,

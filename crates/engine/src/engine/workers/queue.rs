@@ -350,7 +350,7 @@ mod tests {
         assert!(queue.has_too_many_threads());
     }
 
-    /// A job of one part, of which the model below keeps the progress.
+    /// A job of one part. The model below keeps its progress.
     struct Read {
         gives_way: bool,
     }
@@ -385,7 +385,7 @@ mod tests {
         Idle {
             core: usize,
         },
-        /// It waits for a place among those that hold a view, and keeps its turn meanwhile.
+        /// It waits for a place for its view, and keeps its turn meanwhile.
         Pins(Ticket),
         Reads {
             ticket: Ticket,

@@ -62,7 +62,8 @@ const BACKPRESSURE_WAIT: Duration = Duration::from_millis(5);
 /// for large ones.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// A group of several requests plans at most so many bytes of the log.
+/// The most bytes that a group of several requests takes in the log, so that the memory of a group is
+/// bounded.
 const PLANNED_BYTES: u64 = 2 * GROUP_BYTES as u64;
 
 /// The number of deletes that are tried together when they have waited for disk space.
@@ -414,17 +415,17 @@ impl GroupCommit {
                     Err(out_of_order(sequence, position))
                 }
                 Some(MessageId { crc, .. }) => {
-                    let mut planned = self.plan_message(&request.change, &segments)?;
+                    let (mut planned, bytes) = self.plan_message(&request.change, &segments)?;
                     planned.outcome.position = position.after(crc);
-                    Ok(planned)
+                    Ok((planned, bytes))
                 }
             };
-            let more = planned.as_ref().map_or(0, |planned| planned.bytes);
+            let more = planned.as_ref().map_or(0, |&(_, bytes)| bytes);
             if bytes > 0 && bytes + more > PLANNED_BYTES {
                 break;
             }
             bytes += more;
-            outcomes.push(planned.map(|planned| {
+            outcomes.push(planned.map(|(planned, _)| {
                 if request.message.is_some() {
                     position = planned.outcome.position;
                 }
@@ -452,21 +453,26 @@ impl GroupCommit {
         Ok(outcomes)
     }
 
-    /// Plans a change, see [`plan`], and refuses by itself what the store would refuse in a group.
+    /// Plans a change, see [`plan`], and refuses alone what the store would refuse with its whole
+    /// group. Returns about how many bytes the change takes in the log as well.
     fn plan<'a>(
         &self,
         change: &'a Change,
         segments: &'a Segments,
         longest: Duration,
-    ) -> Result<Planned<'a>> {
-        let mut planned = plan(change, &self.index, segments, longest)?;
-        planned.bytes = self.store.check(&planned.writes)?;
-        Ok(planned)
+    ) -> Result<(Planned<'a>, u64)> {
+        let planned = plan(change, &self.index, segments, longest)?;
+        let bytes = self.store.check(&planned.writes)?;
+        Ok((planned, bytes))
     }
 
     /// Plans a message. A refusal is an outcome: every replica refuses the same message. An error is a
     /// failure of this replica alone, which must not go on with the next message.
-    fn plan_message<'a>(&self, change: &'a Change, segments: &'a Segments) -> Result<Planned<'a>> {
+    fn plan_message<'a>(
+        &self,
+        change: &'a Change,
+        segments: &'a Segments,
+    ) -> Result<(Planned<'a>, u64)> {
         let planned = self.plan(change, segments, Duration::MAX);
         let is_damaged = || {
             self.index
@@ -478,14 +484,14 @@ impl GroupCommit {
             return Err(Error::ReadOnly(reason.to_owned()));
         }
         match planned {
-            Err(error @ (Error::InvalidArgument(_) | Error::OtherCount { .. })) => Ok(Planned {
-                writes: Vec::new(),
-                bytes: 0,
-                outcome: Outcome {
+            Err(error @ (Error::InvalidArgument(_) | Error::OtherCount { .. })) => {
+                let outcome = Outcome {
                     refused: Some(error),
                     ..Outcome::default()
-                },
-            }),
+                };
+                let writes = Vec::new();
+                Ok((Planned { writes, outcome }, 0))
+            }
             planned => planned,
         }
     }

@@ -19,8 +19,6 @@ const MAX_UPDATE_BYTES: usize = 256 << 20;
 pub struct Planned<'a> {
     /// The writes, in order.
     pub writes: Vec<Write<'a>>,
-    /// About how many bytes they take in the log; 0 until the store has said so.
-    pub bytes: u64,
     /// The answer once they are durable and visible.
     pub outcome: Outcome,
 }
@@ -65,7 +63,6 @@ fn store<'a>(batch: &'a Batch, existing: Existing, index: &Index) -> Planned<'a>
     counts.stored = writes.len() - counts.replaced;
     Planned {
         writes,
-        bytes: 0,
         outcome: Outcome {
             counts,
             ..Outcome::default()
@@ -105,7 +102,6 @@ fn update<'a>(updates: &'a [Update], index: &Index, segments: &'a Segments) -> R
     }
     Ok(Planned {
         writes,
-        bytes: 0,
         outcome: found_or_not(found),
     })
 }
@@ -115,7 +111,6 @@ fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
     let delete = |&(id, point)| Some(Write::Delete { id, stored: point? });
     Planned {
         writes: points.iter().filter_map(delete).collect(),
-        bytes: 0,
         outcome: found_or_not(points.iter().map(|(_, point)| point.is_some()).collect()),
     }
 }
@@ -136,7 +131,6 @@ fn delete_matching(filter: &Filter, index: &Index, longest: Duration) -> Result<
     };
     let writes: Vec<_> = ids.filter_map(delete).collect();
     Ok(Planned {
-        bytes: 0,
         outcome: Outcome {
             deleted: writes.len() as u64,
             ..Outcome::default()
@@ -164,7 +158,6 @@ fn delete_all(expected: u64, index: &Index) -> Result<Planned<'static>> {
     };
     Ok(Planned {
         writes,
-        bytes: 0,
         outcome: Outcome::default(),
     })
 }
