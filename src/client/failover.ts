@@ -1,14 +1,24 @@
+import type { Address } from './address.js';
 import { VectordError } from './errors.js';
 import type { Attempt, Pages, Transport } from './transport.js';
 
 /** After these failures another node may answer: nobody was there, or it stops, or is not ready. */
 const GOES_ELSEWHERE: ReadonlySet<string> = new Set(['CONNECTION_LOST', 'UNAVAILABLE']);
 
+/** What speaks to the node at an address, or to one after the other of several. */
+export function transportTo(
+  [first, ...others]: readonly [Address, ...Address[]],
+  open: (address: Address) => Transport,
+): Transport {
+  if (others.length === 0) return open(first);
+  return failoverTransport([open(first), ...others.map(open)]);
+}
+
 /**
  * Several nodes of one service as one. All calls go to one of them; where that has no answer, the next
  * try of each goes to the next node, and so do all calls from then on.
  */
-export function failoverTransport(nodes: readonly [Transport, ...Transport[]]): Transport {
+function failoverTransport(nodes: readonly [Transport, ...Transport[]]): Transport {
   let present = 0;
   const nodeAt = (at: number): Transport => nodes[at % nodes.length] ?? nodes[0];
   const attempt = <Answer>(make: (node: Transport) => Attempt<Answer>): Attempt<Answer> => {

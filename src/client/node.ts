@@ -6,9 +6,10 @@
  */
 import { parseAddresses, type Address } from './address.js';
 import { InvalidArgumentError } from './errors.js';
+import { transportTo } from './failover.js';
 import { certificatesOf, type Tls } from './grpc/credentials.js';
 import { grpcTransport } from './grpc/transport.js';
-import { checkOptions, connectHttp, transportTo, type HttpConnectOptions } from './http/connect.js';
+import { checkOptions, connectHttp, type HttpConnectOptions } from './http/connect.js';
 import type { Client } from './interface.js';
 import { PointsClient } from './points-client.js';
 import type { Transport } from './transport.js';

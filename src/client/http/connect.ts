@@ -1,6 +1,6 @@
 import type { Address } from '../address.js';
 import { callable, printable, record } from '../checks.js';
-import { failoverTransport } from '../failover.js';
+import { transportTo } from '../failover.js';
 import type { CallOptions, Client } from '../interface.js';
 import { PointsClient } from '../points-client.js';
 import type { Transport } from '../transport.js';
@@ -31,15 +31,6 @@ export function connectHttp(
   const open = ({ target }: Address): Transport =>
     httpTransport({ base: target, key, fetch, isWatched });
   return new PointsClient(transportTo(addresses, open), options);
-}
-
-/** What speaks to the node at an address, or to one after the other of several. */
-export function transportTo(
-  [first, ...others]: readonly [Address, ...Address[]],
-  open: (address: Address) => Transport,
-): Transport {
-  if (others.length === 0) return open(first);
-  return failoverTransport([open(first), ...others.map(open)]);
 }
 
 /** Taken when it is called: what stands in its place later is used, too. */
