@@ -4,7 +4,7 @@
 use std::mem;
 
 use super::{
-    ATTEMPTS, EntryPoint, Graph, Scratch,
+    EntryPoint, Graph, Scratch,
     eligible::{Eligible, Filter},
     enter::Target,
     levels::draw_level,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    sync::{atomic::Ordering::AcqRel, yield_now},
+    sync::atomic::Ordering::AcqRel,
     vectors::{coarse::CoarseQuery, points::Points},
 };
 
@@ -24,13 +24,17 @@ impl Graph {
     /// Inserts the point in `slot` into the graph. Several threads may insert points at once, and
     /// any number may search meanwhile. Does nothing for a point that is in the graph already or
     /// that another thread is inserting.
-    pub fn insert<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> Result<()> {
+    ///
+    /// Returns false where only points that are leaving could link to the point: it is not in the
+    /// graph then. Those points leave once the caller has dropped its pin, so it has to do that
+    /// before it tries again.
+    pub fn insert<P: Points>(&self, points: &P, slot: u32, scratch: &mut Scratch) -> Result<bool> {
         if slot >= SLOTS {
             let message = format!("slot {slot} is out of range, expected one below {SLOTS}");
             return Err(Error::InvalidArgument(message));
         }
         if !self.links.begin(slot)? {
-            return Ok(());
+            return Ok(true);
         }
         let new = EntryPoint {
             slot,
@@ -38,13 +42,17 @@ impl Graph {
         };
         self.links.reserve(slot, new.level)?;
         let linked = self.link_somewhere(points, new, scratch)?;
+        if linked == Linked::Nowhere {
+            self.links.take_back(slot, new.level);
+            return Ok(false);
+        }
         if linked != Linked::AsDuplicate {
             self.equal_vectors.insert(points, slot)?;
         }
         self.links
             .finish(slot, new.level, linked == Linked::AsDuplicate);
         self.len.fetch_add(1, AcqRel);
-        Ok(())
+        Ok(true)
     }
 
     /// Links a point to the points of the graph. If there are none, or all of them are leaving, the
@@ -55,29 +63,26 @@ impl Graph {
         new: EntryPoint,
         scratch: &mut Scratch,
     ) -> Result<Linked> {
-        for attempt in 0..ATTEMPTS {
+        // A second attempt takes deleted points too. Links to them are soon replaced, but better than
+        // none.
+        for eligible in [Eligible::Live, Eligible::Staying] {
             let Some(highest) = self.entries.claim(new) else {
                 return Ok(Linked::AsPoint);
-            };
-            // A second attempt takes deleted points too. Links to them are soon replaced, but
-            // better than none.
-            let eligible = if attempt == 0 {
-                Eligible::Live
-            } else {
-                Eligible::Staying
             };
             let linked = self.link(points, new, highest, eligible, scratch)?;
             if linked != Linked::Nowhere {
                 return Ok(linked);
             }
-            if attempt > 0 && self.is_empty() && self.entries.replace(highest, Some(new)) {
+            let is_last = eligible == Eligible::Staying && self.is_empty();
+            // A point that stays and is not counted yet must remain the one at which walks begin.
+            if is_last
+                && self.links.is_leaving(highest.slot)
+                && self.entries.replace(highest, Some(new))
+            {
                 return Ok(Linked::AsPoint);
             }
-            yield_now();
         }
-        Err(Error::Internal(
-            "a graph has points that cannot be reached".into(),
-        ))
+        Ok(Linked::Nowhere)
     }
 
     /// Makes one attempt to link a point, as a duplicate if there is a point with an equal vector.
@@ -174,7 +179,9 @@ impl Graph {
         if scratch.chosen.is_empty() {
             return Ok(Linked::Nowhere);
         }
-        self.join_tree(space, new.slot, scratch)?;
+        if !self.join_tree(space, new.slot, scratch)? {
+            return Ok(Linked::Nowhere);
+        }
         for layer in 1..=top {
             self.link_back(space, new.slot, layer, scratch);
         }
@@ -215,7 +222,8 @@ pub(super) enum Linked {
     AsPoint,
     /// The point is the duplicate of another.
     AsDuplicate,
-    /// The walk has met no point that is eligible; nothing was linked.
+    /// The walk has met no point that is eligible, or the tree has no place that stays; nothing links
+    /// to the point.
     Nowhere,
     /// The space cannot tell the neighbours of the point apart; nothing links to it yet.
     Unsure,

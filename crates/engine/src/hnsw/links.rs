@@ -392,6 +392,14 @@ impl Links {
             .store((level + 1) | duplicate, Release);
     }
 
+    /// Takes back the insertion of a point that nothing links to. Its slot can then be inserted again.
+    pub fn take_back(&self, slot: u32, level: u8) {
+        for layer in 0..=level {
+            self.row(slot, layer).iter().for_each(Link::erase);
+        }
+        self.levels.get(slot).store(0, Release);
+    }
+
     /// Marks a point whose insertion is finished as leaving.
     pub fn mark_leaving(&self, slot: u32) {
         self.levels.get(slot).fetch_or(LEAVING, Release);

@@ -61,10 +61,6 @@ use equal_vectors::EqualVectors;
 use links::Links;
 use visited::Visited;
 
-/// The number of attempts to link a point before an internal error is returned. An attempt fails
-/// only if another thread changed the graph meanwhile.
-const ATTEMPTS: usize = 10_000;
-
 /// How densely a graph is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {

@@ -1,10 +1,8 @@
 //! The spanning tree of a graph: links of layer 0, in both directions, that pruning never removes.
 //! Along them every point with links of its own can be reached from every other, whatever the data.
 
-use super::{
-    ATTEMPTS, Graph, Neighbor, Scratch, levels::scramble, links::Link, ranks::Ranks, space::Space,
-};
-use crate::{Error, Result, sync::yield_now, vectors::points::Points};
+use super::{Graph, Neighbor, Scratch, levels::scramble, links::Link, ranks::Ranks, space::Space};
+use crate::{Error, Result, vectors::points::Points};
 
 /// When a point leaves, a part of the tree that it cuts off is joined by its shortest link to
 /// another part if it has at most this number of points. Larger parts are joined without a search.
@@ -13,31 +11,41 @@ const SMALL_PART: usize = if cfg!(feature = "shuttle") { 2 } else { 32 };
 /// How a new point joins the tree.
 impl Graph {
     /// Links the neighbours of the point in `slot` in layer 0 back to it. The first of them that
-    /// [may take a child](Self::may_take_child) becomes its parent: the links between parent and
-    /// child are tree links.
+    /// [may take a child](Self::may_take_child) becomes its parent, or else a point further on: the
+    /// links between parent and child are tree links. Returns false, and changes nothing, if there is
+    /// no such point: only points that are leaving could take a child.
     pub(super) fn join_tree<S: Space>(
         &self,
         space: S,
         slot: u32,
         scratch: &mut Scratch,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let _shared = self.links.read_tree();
         self.list_links(slot, 0, scratch);
-        let mut parent = None;
+        let near = (0..scratch.owners.len()).find_map(|index| {
+            let owner = scratch.owners[index];
+            self.adopt(space, owner, slot, scratch).then_some(owner)
+        });
+        let parent = if near.is_some() {
+            near
+        } else {
+            let start = scratch.owners[0];
+            let stays = |owner| !self.links.is_leaving(owner);
+            let further_on = self.adopt_beyond(space, start, slot, slot, stays, scratch)?;
+            self.list_links(slot, 0, scratch);
+            further_on
+        };
+        let Some(parent) = parent else {
+            return Ok(false);
+        };
+        self.add_link(space, slot, Link::tree(parent), 0, scratch);
         for index in 0..scratch.owners.len() {
             let owner = scratch.owners[index];
-            if parent.is_none() && self.adopt(space, owner, slot, scratch) {
-                parent = Some(owner);
-            } else {
+            if owner != parent {
                 self.add_link(space, owner, Link::new(slot), 0, scratch);
             }
         }
-        let parent = match parent {
-            Some(parent) => parent,
-            None => self.adopt_further_on(space, slot, scratch)?,
-        };
-        self.add_link(space, slot, Link::tree(parent), 0, scratch);
-        Ok(())
+        Ok(true)
     }
 
     /// Makes `owner` the parent of `child`, by a tree link from `owner`, unless it has children
@@ -55,26 +63,6 @@ impl Graph {
     /// of its row is left for links that pruning may replace.
     fn may_take_child(&self, owner: u32) -> bool {
         self.links.tree_neighbors(owner).count() <= self.params.m
-    }
-
-    /// Finds a parent for a point whose neighbours, in `scratch.owners`, have children enough.
-    fn adopt_further_on<S: Space>(
-        &self,
-        space: S,
-        slot: u32,
-        scratch: &mut Scratch,
-    ) -> Result<u32> {
-        let start = scratch.owners[0];
-        let stays = |owner| !self.links.is_leaving(owner);
-        for _ in 0..ATTEMPTS {
-            if let Some(parent) = self.adopt_beyond(space, start, slot, slot, stays, scratch)? {
-                return Ok(parent);
-            }
-            yield_now();
-        }
-        Err(Error::Internal(
-            "no point of the graph can take another tree link".into(),
-        ))
     }
 
     /// Walks along the tree from `start`, never to `barred`, until a point for which `may_adopt`

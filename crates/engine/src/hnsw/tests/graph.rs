@@ -12,6 +12,7 @@ struct Vectors {
     values: Vec<Vec<f32>>,
     inverse_norms: Vec<f32>,
     codes: Option<Codes>,
+    gone: Vec<u32>,
 }
 
 impl Vectors {
@@ -21,6 +22,7 @@ impl Vectors {
             values: vectors,
             inverse_norms,
             codes: None,
+            gone: Vec::new(),
         }
     }
 
@@ -49,6 +51,10 @@ impl Points for Vectors {
 
     fn codes(&self) -> Option<&Codes> {
         self.codes.as_ref()
+    }
+
+    fn is_gone(&self, slot: u32) -> bool {
+        self.gone.contains(&slot)
     }
 }
 
@@ -180,6 +186,35 @@ fn points_all_equally_far_from_each_other_stay_connected() {
             assert_all_reachable(&build(metric, m, &points), &points);
         }
     }
+}
+
+#[test]
+fn a_point_waits_while_only_leaving_points_could_take_it_into_the_tree() {
+    // Four points around a hub, all of which are nearer to it than to each other.
+    let axes = (0..4).map(|axis| (0..4).map(|at| f32::from(at == axis)).collect());
+    let mut points = Vectors::new([vec![0.0; 4]].into_iter().chain(axes).collect());
+    let (m, ef_construction) = (2, 10);
+    let graph = Graph::new(Metric::Euclidean, Params { m, ef_construction });
+    let mut scratch = Scratch::new();
+    for slot in 0..4 {
+        assert!(graph.insert(&points, slot, &mut scratch).unwrap());
+    }
+    // The hub keeps all of the tree links that it may have until these points have left.
+    points.gone = vec![1, 2, 3];
+    let leaving = graph.mark_leaving(&points.gone).unwrap();
+    assert_eq!(leaving, points.gone);
+    assert!(!graph.insert(&points, 4, &mut scratch).unwrap());
+    assert!(!graph.contains(4));
+
+    graph.leave_tree(&points, &leaving, &mut scratch).unwrap();
+    graph.move_entries();
+    graph
+        .relink(&points, 0..graph.slots(), &mut scratch)
+        .unwrap();
+    graph.erase(&leaving);
+    assert!(graph.insert(&points, 4, &mut scratch).unwrap());
+    assert_eq!(found(&graph, &points, points.vector(4), 5), [4, 0]);
+    graph.assert_sound();
 }
 
 #[test]

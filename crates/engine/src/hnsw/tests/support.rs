@@ -1,8 +1,13 @@
 //! Checks for tests that a graph is sound.
 
-use crate::hnsw::Graph;
+use crate::hnsw::{Graph, levels::draw_level};
 
 impl Graph {
+    /// The highest layer that the point in `slot` gets when it is inserted.
+    pub fn level_of(&self, slot: u32) -> u8 {
+        draw_level(slot, self.params.m)
+    }
+
     /// Checks a graph that no thread changes meanwhile.
     ///
     /// # Panics

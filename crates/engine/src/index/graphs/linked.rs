@@ -51,6 +51,8 @@ struct Progress {
     next: u32,
     /// The first slots of the claims that are not finished, refilled slots aside.
     under_way: Vec<u32>,
+    /// Of these, the claims that were given back.
+    given_back: Vec<Range<u32>>,
     /// Refilled slots below `next` that no thread has claimed, the oldest first.
     refilled: VecDeque<u32>,
     /// For each refilled slot, claimed or not, how many times it was refilled and is not linked
@@ -140,8 +142,10 @@ impl LinkedGraph {
     /// The progress of the graph. No thread may link meanwhile.
     #[must_use]
     pub fn progressed(&self) -> Progressed {
+        let progress = self.progress();
+        let given_back = progress.given_back.iter().map(|slots| slots.start);
         Progressed {
-            next: self.progress().next,
+            next: given_back.fold(progress.next, u32::min),
             caught_up: self.caught_up(),
         }
     }
@@ -168,9 +172,13 @@ impl LinkedGraph {
     }
 
     /// Claims the next slots to link, of an arena of `len` slots; None if there are none. The
-    /// caller links them and then calls [`finish`](Self::finish).
+    /// caller links them and then calls [`finish`](Self::finish), or [`give_back`](Self::give_back)
+    /// if it cannot.
     pub fn claim(&self, len: u32) -> Option<Claim> {
         let mut progress = self.progress();
+        if let Some(slots) = progress.given_back.pop() {
+            return Some(Claim::Next(slots));
+        }
         if !progress.refilled.is_empty() {
             let count = progress.refilled.len().min(CHUNK_SLOTS as usize);
             return Some(Claim::Refilled(progress.refilled.drain(..count).collect()));
@@ -183,6 +191,15 @@ impl LinkedGraph {
         progress.next = end;
         progress.under_way.push(start);
         Some(Claim::Next(start..end))
+    }
+
+    /// Takes a claim back of which some slots are not linked. Any thread may claim it again.
+    pub fn give_back(&self, claim: Claim) {
+        let mut progress = self.progress();
+        match claim {
+            Claim::Next(slots) => progress.given_back.push(slots),
+            Claim::Refilled(slots) => progress.refilled.extend(slots),
+        }
     }
 
     /// Notes that the slots of a claim are linked, in an arena of `len` slots.
@@ -283,6 +300,27 @@ mod tests {
         linked.finish(&first, 100);
         assert!(linked.tail(100).slots().eq(2 * CHUNK_SLOTS..100));
         assert_eq!(linked.tail_len(100), 100 - 2 * CHUNK_SLOTS);
+    }
+
+    #[test]
+    fn a_claim_that_is_given_back_stays_in_the_tail_until_it_is_claimed_again_and_linked() {
+        let linked = linked();
+        let first = linked.claim(40).unwrap();
+        let second = linked.claim(40).unwrap();
+        linked.give_back(first);
+        linked.finish(&second, 40);
+        assert_eq!(linked.progressed().next, 0, "as a snapshot would have it");
+        assert!(linked.tail(40).slots().eq(0..40));
+        let again = linked.claim(40).unwrap();
+        assert!(again.slots().eq(0..CHUNK_SLOTS));
+        linked.finish(&again, 40);
+        assert!(linked.tail(40).slots().eq(2 * CHUNK_SLOTS..40));
+
+        linked.follow(3).unwrap();
+        let refilled = linked.claim(40).unwrap();
+        linked.give_back(refilled);
+        assert!(linked.tail(40).contains(3));
+        assert!(linked.claim(40).unwrap().slots().eq([3]));
     }
 
     #[test]

@@ -200,13 +200,11 @@ pub(crate) fn work(index: &Index, schedule: Schedule, scratch: &mut Scratch) -> 
     if index.is_overgrown() && index.reclaim(false, scratch) {
         return true;
     }
-    let claim = claim(index);
-    let has_claim = claim.is_some();
-    if let Some((graph, linked, slots)) = claim {
-        link(index, schedule, graph, &linked, &slots, scratch);
-    }
+    let has_linked = claim(index).is_some_and(|(graph, linked, slots)| {
+        link(index, schedule, graph, &linked, slots, scratch)
+    });
     let has_settled = index.settling.settle(&index.arena, &index.epochs);
-    index.reclaim(!has_claim, scratch) || has_settled || has_claim
+    index.reclaim(!has_linked, scratch) || has_settled || has_linked
 }
 
 /// Claims slots of the first graph that lacks some. Begins graphs whose wait after a failure is
@@ -221,59 +219,69 @@ fn claim(index: &Index) -> Option<(&MetricGraph, Arc<LinkedGraph>, Claim)> {
     })
 }
 
-/// Links the slots of a claim. If that fails, the graph is given up.
+/// Links the slots of a claim, and returns whether it did. If that fails, the graph is given up. If
+/// all points that one of them meets are leaving, the claim is given back: the round under way takes
+/// them out, but waits until no thread pins an epoch from before.
 fn link(
     index: &Index,
     schedule: Schedule,
     graph: &MetricGraph,
     linked: &LinkedGraph,
-    slots: &Claim,
+    slots: Claim,
     scratch: &mut Scratch,
-) {
+) -> bool {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        insert_all(index, schedule, (graph, linked), slots, scratch)
+        insert_all(index, schedule, (graph, linked), &slots, scratch)
     }));
-    let failure = match result {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) => Some(Error::Internal("linking a point panicked".into()).to_string()),
+    let result = match result {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err(Error::Internal("linking a point panicked".into()).to_string()),
     };
-    if let Some(reason) = failure {
+    let is_linked = result.unwrap_or_else(|reason| {
         graph.fail(linked, reason);
-    }
+        true
+    });
     if !graph.is_current(linked) {
         // The claim is not finished: a search that still walks the graph finds its points in the
         // tail.
-        return;
+        return true;
     }
-    linked.finish(slots, index.arena.slots());
+    if !is_linked {
+        linked.give_back(slots);
+        return false;
+    }
+    linked.finish(&slots, index.arena.slots());
     index.settling.gather(slots.slots());
     index.linker.wake();
+    true
 }
 
 /// Inserts the points of a claim into the graph, except points that it must not contain: deleted
-/// points, and points that single precision cannot rank.
+/// points, and points that single precision cannot rank. Returns false at the first point that meets
+/// none but leaving ones.
 fn insert_all(
     index: &Index,
     schedule: Schedule,
     (graph, linked): (&MetricGraph, &LinkedGraph),
     slots: &Claim,
     scratch: &mut Scratch,
-) -> Result<()> {
+) -> Result<bool> {
     // Pinned from before the point is found to live until it is linked, so that reclaiming waits
     // for it.
     let _pin = index.epochs.pin();
     if !graph.is_current(linked) {
-        return Ok(());
+        return Ok(true);
     }
     for slot in slots.slots() {
         let wanted = index.arena.is_visible(slot, u64::MAX - 1) && !index.arena.needs_f64(slot);
         if wanted && !index.linker.is_stopped() {
-            linked.graph.insert(&index.arena, slot, scratch)?;
+            if !linked.graph.insert(&index.arena, slot, scratch)? {
+                return Ok(false);
+            }
             schedule.pause(&index.activity);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -426,6 +426,66 @@ mod tests {
         assert_eq!((graph.linked, index.dead()), (graph.slots, 0));
     }
 
+    /// All of so many linked points leave. The first new point, far from all others, has no links, and
+    /// none leads to it; others come in the midst of those that leave. Returns whether they had to wait
+    /// until these had left.
+    fn replaces_all(size: usize) -> bool {
+        let old = (0..size).map(|value| value as f32);
+        let middle = (0..40).map(|step| (size / 2 + step) as f32 + 0.5);
+        let vectors: Vec<Vec<f32>> = old.chain([-1e6]).chain(middle).map(|it| vec![it]).collect();
+        let (segments, locations) = support::records(&vectors);
+        let index = Index::new(segments, 1, crate::hnsw::Params::default());
+        index.want_graph(Metric::Euclidean);
+        let insert = |range: Range<usize>| {
+            for at in range {
+                let number = at as u64 + 1;
+                index.insert(id(at + 1), locations[at], number).unwrap();
+                index.publish(number);
+            }
+        };
+        insert(0..size);
+        support::work_on(&index);
+        insert(size..vectors.len());
+        for (number, sequence) in (1..=size).zip(vectors.len() as u64 + 1..) {
+            assert!(index.delete(&id(number), sequence));
+        }
+        index.publish((vectors.len() + size) as u64);
+
+        // A thread that reads holds the round up, once the points are marked.
+        let mut scratch = Scratch::new();
+        assert!(index.reclaim(true, &mut scratch));
+        let reader = index.epochs.pin();
+        assert!(index.reclaim(true, &mut scratch));
+        let linked = index.graph(Metric::Euclidean).current().unwrap();
+        assert!(linked.graph.is_empty(), "all are leaving");
+        let tail = || linked.tail_len(index.arena.slots());
+        let pieces = (0..1_000).find(|_| !work(&index, Schedule::Always, &mut scratch));
+        assert!(pieces.is_some(), "a thread goes on linking in vain");
+        let waits = tail() > 0;
+        drop(reader);
+        support::work_on(&index);
+        assert_eq!((tail(), index.dead()), (0, 0));
+        let graph = index.graphs().remove(0);
+        assert_eq!((graph.failures, graph.caught_up), (0, true));
+        linked.graph.assert_sound();
+        waits
+    }
+
+    #[test]
+    fn points_that_meet_none_but_leaving_ones_are_linked_once_those_have_left() {
+        let graph = crate::hnsw::Graph::new(Metric::Euclidean, crate::hnsw::Params::default());
+        for least in [4_000, 8_000, 16_000] {
+            // Walks begin at points of a layer above, of which the first new point must be one.
+            let size = (least..2 * least)
+                .find(|&slot| graph.level_of(slot) > 0)
+                .unwrap();
+            assert!(
+                replaces_all(size as usize),
+                "no point has to wait among {size}"
+            );
+        }
+    }
+
     /// Points that a search in the midst of the deleted ones goes through in vain.
     fn pass(index: &Index, breadth: usize) -> usize {
         let mut scratch = Scratch::new();
