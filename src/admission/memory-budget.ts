@@ -1,4 +1,5 @@
 import { VectordError } from '../core/errors.js';
+import { bytesOf } from '../core/records.js';
 import { SharedCount } from './shared-count.js';
 
 /** A request that takes no more than this is small: a search, a point, their answers. */
@@ -84,6 +85,13 @@ export class Reservation {
     if (this.#hasEnded) return;
     this.inflight.reserve(bytes, this.#bytes);
     this.#bytes += bytes;
+  }
+
+  /** Takes what arrays need beyond the bytes that they were read from, which are taken; answers it. */
+  takeArrays(arrays: object, readBytes: number): number {
+    const bytes = Math.max(0, bytesOf(arrays) - readBytes);
+    if (bytes > 0) this.take(bytes);
+    return bytes;
   }
 
   /** Gives a part of it back. */

@@ -3,10 +3,10 @@ import type { CallContext } from 'nice-grpc';
 import type { OnRequestEnd } from '../core/request-end.js';
 import type { Decoder } from '../wire/decoder.js';
 import type { Answer, ParserName } from '../wire/parsers.js';
-import { noteAsked } from './call-notes.js';
+import { noteRead } from './call-notes.js';
 import { REQUEST_ID, toServerError } from './server-error.js';
 
-/** Reads what a message holds, by the parser of this name, and notes it for the log. */
+/** Reads what a message holds, by the parser of this name, and tells the call of it. */
 export type ReadMessage = <Name extends ParserName>(
   name: Name,
   bytes: Uint8Array,
@@ -16,7 +16,7 @@ export type ReadMessage = <Name extends ParserName>(
 export function messageReader(decoder: Decoder): ReadMessage {
   return (name, bytes, onRequestEnd) => {
     const note = (asked: Answer<typeof name>): Answer<typeof name> => {
-      noteAsked(bytes, asked);
+      noteRead(bytes, asked);
       return asked;
     };
     const asked = decoder.decode(name, bytes, onRequestEnd);

@@ -6,7 +6,7 @@ import { LEAST_BYTES_PER_CHECK, CHECK_MS } from '../admission/min-data-rate.js';
 import { VectordError } from '../core/errors.js';
 import type { EndedRequest, Operation, Requests } from '../observe/requests.js';
 import type { RequestTrace } from '../observe/tracing.js';
-import { askedOf } from './call-notes.js';
+import { watchMessage, type MessageNotes } from './call-notes.js';
 import { statusDetails } from './error-details.js';
 import type { Allowance, Method } from './methods.js';
 import { REQUEST_ID, toServerError } from './server-error.js';
@@ -28,15 +28,17 @@ const SERVICE_FAULTS: ReadonlySet<Status> = new Set([
 ]);
 
 /** One call from its headers to its status: what it takes, how long it may take, how it ends. */
-export class CallLifecycle implements CallPolicy, EndedRequest {
+export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   readonly operation: Operation;
   readonly startedAtMs: number;
   readonly refusal: ServerError | undefined;
   readonly #allowance: Allowance;
   readonly #reservation: Reservation;
   #call: OpenCall | undefined;
-  /** The message of the call, as its codec reads it. */
-  #message: unknown;
+  /** What the message of the call asks for, as far as it has been read. */
+  asked: unknown;
+  /** What the arrays that a message was read into take beyond it, until it is handled. */
+  #arrayBytes = 0;
   #requestId: string | undefined;
   #failure: unknown;
   #isNoted = false;
@@ -82,10 +84,6 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
     return this.#requestId;
   }
 
-  get asked(): unknown {
-    return askedOf(this.#message);
-  }
-
   get failure(): unknown {
     return this.#failure;
   }
@@ -109,7 +107,13 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   }
 
   decoded(message: unknown): void {
-    this.#message = message;
+    this.asked = message;
+    watchMessage(message, this);
+  }
+
+  hasRead(asked: object, messageBytes: number): void {
+    this.asked = asked;
+    this.#arrayBytes += this.#reservation.takeArrays(asked, messageBytes);
   }
 
   requestEnded(): void {
@@ -123,7 +127,8 @@ export class CallLifecycle implements CallPolicy, EndedRequest {
   }
 
   handled(bytes: number): void {
-    this.#release(bytes);
+    this.#release(bytes + this.#arrayBytes);
+    this.#arrayBytes = 0;
   }
 
   sent(bytes: number): void {

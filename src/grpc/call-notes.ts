@@ -1,20 +1,25 @@
+/** What a call hears of its message. */
+export interface MessageNotes {
+  /** The message was read into this, arrays for the most part. Throws where they are too large. */
+  hasRead(asked: object, messageBytes: number): void;
+}
+
 /**
- * A handler and the record of its call know nothing of each other but the message: what the handler
- * has read from it is kept on it for the log. A weak map takes longer, for each call.
+ * A handler and the record of its call know nothing of each other but the message: it leads from the
+ * one to the other. A weak map takes longer, for each call.
  */
-const ASKED = Symbol('asked');
+const NOTES = Symbol('notes');
 
 interface Noted {
-  [ASKED]?: object;
+  [NOTES]?: MessageNotes;
 }
 
-/** Notes what a message asks for, once that has been read. */
-export function noteAsked(message: object, asked: object): void {
-  (message as Noted)[ASKED] = asked;
+/** Has what a message is read into told to these notes. */
+export function watchMessage(message: unknown, notes: MessageNotes): void {
+  if (message instanceof Uint8Array) (message as Noted)[NOTES] = notes;
 }
 
-/** What a message asks for, as far as that is known. */
-export function askedOf(message: unknown): unknown {
-  if (typeof message !== 'object' || message === null) return undefined;
-  return (message as Noted)[ASKED] ?? message;
+/** Tells what a message asks for, once that has been read. */
+export function noteRead(message: Uint8Array, asked: object): void {
+  (message as Noted)[NOTES]?.hasRead(asked, message.length);
 }

@@ -4,7 +4,7 @@ import { readBody } from './body.js';
 import type { Context } from './context.js';
 import type { HttpOptions } from './options.js';
 import { onRequestEnd } from './request-end.js';
-import { reservationOf, reserveArrays } from './reservation.js';
+import { reservationOf } from './reservation.js';
 
 /** Reads what the body of a request holds, by the parser of this name. */
 export type ReadRequest = <Name extends ParserName>(
@@ -22,7 +22,7 @@ export function requestReader(
     ctx.state.bodyBytes = bodyBytes;
     const asked = await decoder.decode(name, body, endOf(ctx));
     ctx.state.asked = asked;
-    reserveArrays(reservationOf(ctx, inflight), asked, bodyBytes);
+    reservationOf(ctx, inflight).takeArrays(asked, bodyBytes);
     return asked;
   };
 }

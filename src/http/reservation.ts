@@ -1,5 +1,4 @@
 import { Reservation, type MemoryBudget } from '../admission/memory-budget.js';
-import { bytesOf } from '../core/records.js';
 import type { Context } from './context.js';
 import { onRequestEnd } from './request-end.js';
 
@@ -10,10 +9,4 @@ export function reservationOf({ state, res }: Context, inflight: MemoryBudget): 
   state.reservation = reservation;
   onRequestEnd(res, () => reservation.end());
   return reservation;
-}
-
-/** Has the arrays that a body was read into count, as far as they are larger than it. */
-export function reserveArrays(reservation: Reservation, arrays: object, bodyBytes: number): void {
-  const bytes = bytesOf(arrays);
-  if (bytes > bodyBytes) reservation.take(bytes - bodyBytes);
 }

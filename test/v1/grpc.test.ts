@@ -8,6 +8,7 @@ import {
   Similarity,
   type NewPoint,
   type SearchResponse,
+  UpsertRequest,
 } from '../../src/gen/vectord/v1/points.js';
 import { RawClient } from '../grpc/client.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -251,6 +252,27 @@ describe('streams', () => {
     expect(last).toBe('');
     expect(seen.size).toBe(stored);
   }, 90_000);
+
+  it('take memory for the arrays that messages become, and give it back', async () => {
+    const own = await startServer({ dimension: 1, env: { MAX_INFLIGHT_BYTES: '1000000' } });
+    const writer = clientOf(own);
+    const request = (count: number) => ({
+      points: Array.from({ length: count }, () => ({ ...point('', 1, ''), vector: [1] })),
+      ifAbsent: false,
+      collection,
+    });
+    // 30,000 points are 0.5 MB of message and some 1.5 MB of arrays.
+    const size = UpsertRequest.encode(request(30_000)).finish().length;
+    expect(size).toBeLessThan(600_000);
+    expect(await statusOf(writer.upsert(request(30_000)))).toEqual([
+      Status.RESOURCE_EXHAUSTED,
+      expect.stringContaining('MAX_INFLIGHT_BYTES'),
+    ]);
+    let stored = 0;
+    const messages = each(Array.from({ length: 10 }, () => request(5_000)));
+    for await (const answer of writer.upsertStream(messages)) stored += Number(answer.stored);
+    expect(stored).toBe(50_000);
+  });
 
   it('go on behind a message of an earlier one, from either end', async () => {
     const own = clientOf(await startServer({ dimension: 2 }));
