@@ -422,14 +422,14 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a strong read asks nobody where it has to be',
     READS,
-    'await this.#catchUp(await this.#targets.join(), () => this.engine.position);',
-    'await this.#catchUp(0 * PAUSE_MS, () => this.engine.position);',
+    'await this.#catchUp(this.#catchUps, await this.#targets.join());',
+    'await this.#catchUp(this.#catchUps, 0 * PAUSE_MS);',
     READS_TESTS,
   ),
   mutant(
     'a strong read does not wait for its replica',
     READS,
-    'await this.#catchUp(await this.#targets.join(), () => this.engine.position);',
+    'await this.#catchUp(this.#catchUps, await this.#targets.join());',
     'await this.#targets.join();',
     READS_TESTS,
   ),
@@ -507,8 +507,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a read of a session does not see what its node has acknowledged',
     READS,
-    'await this.#catchUp(sequence, () => this.state.applied.last);',
-    'await this.#catchUp(0 * sequence, () => this.state.applied.last);',
+    'await this.#catchUp(this.#applications, sequence);',
+    'await this.#catchUp(this.#applications, 0 * sequence);',
     READS_TESTS,
   ),
   mutant(

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Soon } from '../../core/points.js';
 import type { Engine, StreamPosition } from '../../engine/native.js';
 import type { NodeState } from '../voting/node-state.js';
 import type { Questions } from '../voting/questions.js';
 import { ReplicaFault } from './replica-reads.js';
 import { Rounds } from './rounds.js';
+import { Waits } from './waits.js';
 
 /** What a read is to see, see CLUSTER_READS. */
 export type ReadMode = 'strong' | 'session';
@@ -12,7 +12,6 @@ export type ReadMode = 'strong' | 'session';
 /** A read waits no longer for the replica of its node, and less where others can be asked. */
 const LONGEST_MS = 5_000;
 export const LONGEST_BEFORE_OTHERS_MS = 2_000;
-const LOOK_MS = 1;
 const PAUSE_MS = 1;
 
 /**
@@ -29,6 +28,9 @@ const PAUSE_MS = 1;
 export class Reads {
   readonly #targets: Rounds<number>;
   readonly #looks: Rounds<void>;
+  /** Reads that wait for the replica of this node: for what it has, and for what it knows that it has. */
+  readonly #catchUps: Waits;
+  readonly #applications: Waits;
   /** A majority of the replicas has come so far, with the history of this node, if any is known to. */
   #held: number | undefined;
 
@@ -42,6 +44,8 @@ export class Reads {
   ) {
     this.#targets = new Rounds(async () => await this.#greatest(), PAUSE_MS);
     this.#looks = new Rounds(async () => await this.#look(), PAUSE_MS);
+    this.#catchUps = new Waits(() => engine.position.sequence);
+    this.#applications = new Waits(() => state.applied.last.sequence);
   }
 
   /** The answer of a read. Throws a VectordError with UNAVAILABLE where it cannot see enough. */
@@ -57,7 +61,7 @@ export class Reads {
     act: () => Soon<Answer>,
   ): Promise<Answer> {
     if (position !== undefined && (await this.#has(position))) return await act();
-    await this.#catchUp(await this.#targets.join(), () => this.engine.position);
+    await this.#catchUp(this.#catchUps, await this.#targets.join());
     // That there is no such point is an answer as well.
     const answered = await settle(act);
     if (this.engine.horizon.sequence > (this.#held ?? -1)) await this.#looks.join();
@@ -66,7 +70,7 @@ export class Reads {
 
   /** Waits until the replica has come to a position. False where it does not remember its history there. */
   async #has({ sequence, chain }: StreamPosition): Promise<boolean> {
-    await this.#catchUp(sequence, () => this.state.applied.last);
+    await this.#catchUp(this.#applications, sequence);
     const own = this.state.applied.at(sequence);
     if (own !== undefined && own.chain !== chain) throw otherHistory();
     return own !== undefined;
@@ -101,14 +105,9 @@ export class Reads {
   }
 
   /** Waits until the replica of this node has come to a position. */
-  async #catchUp(sequence: number, position: () => StreamPosition): Promise<void> {
-    const endsAtMs = performance.now() + this.patienceMs;
-    for (;;) {
-      const missing = sequence - position().sequence;
-      if (missing <= 0) return;
-      if (performance.now() >= endsAtMs) throw behind(missing);
-      await sleep(LOOK_MS);
-    }
+  async #catchUp(waits: Waits, sequence: number): Promise<void> {
+    const missing = await waits.until(sequence, this.patienceMs);
+    if (missing > 0) throw behind(missing);
   }
 }
 
