@@ -15,4 +15,6 @@ mod sample;
 mod snapshots;
 mod soundness;
 mod stress;
+#[cfg(target_os = "linux")]
+mod threads;
 mod upsert;
